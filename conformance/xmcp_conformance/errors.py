@@ -1,0 +1,157 @@
+"""Checks of the error element (chapter 4): what one error says, apart from why it was sent."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from xmcp_models.registry import ERROR_CODES
+
+from .observation import Observation, broken, either, obeyed, quoted
+from .schemas import pointer, validator
+
+_CODE = re.compile(r"[A-Z][A-Z0-9_]{0,62}")
+_WHOLE = re.compile(r"\+?[0-9]+|-0+")
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
+_CATEGORY_OF = {name: row["category"] for code, row in ERROR_CODES.items() for name in (code, *row.get("aliases", ()))}
+
+# One line each that only a trace has, by language.
+_STACK_TRACES = {
+    "Python": re.compile(r"Traceback \(most recent call last\)|^\s*File \"[^\"]+\", line \d+", re.MULTILINE),
+    "Java or Kotlin": re.compile(r"^\s*at [\w$.<>]+\([\w$]+\.(?:java|kt|scala):\d+\)", re.MULTILINE),
+    "JavaScript": re.compile(r"^\s*at (?:[^\n(]+ \()?(?:file://|/|[A-Za-z]:\\|node:)[^\n()]+:\d+:\d+\)?", re.MULTILINE),
+    "C#": re.compile(r"^\s*at [^\n]+ in [^\n]+:line \d+", re.MULTILINE),
+    "Go": re.compile(r"^goroutine \d+ \[\w+", re.MULTILINE),
+    "Rust": re.compile(r"thread '[^']*' panicked at|stack backtrace:"),
+    "Ruby": re.compile(r"^\s*(?:from )?/?[^\s:]+\.rb:\d+:in ", re.MULTILINE),
+}
+_PATHS = re.compile(
+    r"/(?:home|root|usr|var|opt|srv|etc|Users|private)/[\w.\-/]+"
+    r"|[A-Za-z]:\\(?:Users|Windows|Program Files)\\[^\s\"']+"
+)
+_CREDENTIALS = re.compile(
+    r"(?i)\b(?:sk-[a-z0-9_-]{16,}|ghp_[a-z0-9]{20,}|AKIA[A-Z0-9]{16}|bearer\s+[a-z0-9._~+/-]{16,}|(?:password|passwd|secret|api[_-]?key)\s*[=:]\s*[^\s,;]{4,})|://[^\s/:@]+:[^\s/@]+@"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorElement:
+    """An `<error>` as it was read; attributes that are not of their type are `None`."""
+
+    code: str
+    retryable: bool | None
+    retry_after_ms: int | None
+    category: str | None
+    message: str
+    meta: Any
+    has_meta: bool
+    meta_reads: bool
+
+    @classmethod
+    def of(
+        cls, attributes: Mapping[str, str], message: str, meta: Any, *, has_meta: bool, meta_reads: bool
+    ) -> ErrorElement:
+        """From the attributes as they stand in the document."""
+        wait = attributes.get("retry_after_ms", "").strip()
+        return cls(
+            code=attributes.get("code", ""),
+            retryable=_BOOLEANS.get(attributes.get("retryable", "false").strip()),
+            retry_after_ms=int(wait) if _WHOLE.fullmatch(wait) else None,
+            category=attributes.get("category"),
+            message=message.strip(" \t\r\n"),
+            meta=meta,
+            has_meta=has_meta,
+            meta_reads=meta_reads,
+        )
+
+    @property
+    def spoken(self) -> str:
+        """Everything a model could read of it."""
+        return self.message + "\n" + (_prose(self.meta) if self.has_meta else "")
+
+
+def _prose(value: Any) -> str:
+    """The strings of a JSON value, a line each, so that a trace keeps its lines."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return "\n".join(_prose(item) for item in value.values())
+    if isinstance(value, list):
+        return "\n".join(_prose(item) for item in value)
+    return json.dumps(value)
+
+
+def attributes(values: Mapping[str, str]) -> Iterator[Observation]:
+    """The attributes of `<error>` (section 4.1)."""
+    code = values.get("code", "")
+    yield either("XMCP-ERR-002", bool(_CODE.fullmatch(code)), f"the code `{quoted(code)}`", "such as `DB_TIMEOUT`")
+    if "retryable" in values:
+        retryable = values["retryable"].strip(" \t\r\n")
+        yield either("XMCP-ERR-003", retryable in _BOOLEANS, f"retryable=`{quoted(retryable)}`", "`true` or `false`")
+    if "retry_after_ms" in values:
+        wait = values["retry_after_ms"].strip(" \t\r\n")
+        fits = bool(_WHOLE.fullmatch(wait)) and int(wait[:20]) <= 2**53 - 1
+        yield either("XMCP-ERR-004", fits, f"retry_after_ms=`{quoted(wait)}`", "whole milliseconds, 0 to 2^53-1")
+
+
+def observations(error: ErrorElement) -> Iterator[Observation]:
+    """What one error says (sections 4.1, 4.2 and 4.4)."""
+    if error.retry_after_ms is not None and error.retryable is not None:
+        yield either(
+            "XMCP-ERR-005",
+            error.retryable,
+            f"retry_after_ms={error.retry_after_ms} on an error that is not retryable",
+            'retryable="true", or no retry_after_ms',
+        )
+    yield either("XMCP-ERR-006", bool(error.message), "an empty message", "what went wrong, in words")
+    if error.has_meta:
+        yield _meta(error.meta)
+    registered = _CATEGORY_OF.get(error.code)
+    if registered is None and _CODE.fullmatch(error.code):
+        yield either(
+            "XMCP-ERR-011",
+            error.category is not None,
+            f"the code `{quoted(error.code)}`, which is not registered, without a category",
+            "a category, so that a client knows what helps",
+        )
+    if registered is not None and error.category is not None:
+        yield either(
+            "XMCP-ERR-010",
+            error.category == registered,
+            f"{error.code} with the category `{quoted(error.category)}`",
+            f"`{registered}`",
+        )
+    trace = _no_trace(error.spoken)
+    yield trace
+    if trace.ok:  # a trace is full of paths; that fault is named already
+        leak = _PATHS.search(error.spoken) or _CREDENTIALS.search(error.spoken)
+        yield either(
+            "XMCP-ERR-032",
+            leak is None,
+            f"what looks like a path or a credential ({quoted(leak.group()[:12]) if leak else ''}…)",
+            "an error_id instead",
+        )
+
+
+def _meta(meta: Any) -> Observation:
+    if not isinstance(meta, dict):
+        return broken("XMCP-ERR-007", f"`meta` is a JSON {type(meta).__name__}", "a JSON object")
+    fault = next(iter(validator("error_meta").iter_errors(meta)), None)
+    if fault is None:
+        return obeyed("XMCP-ERR-007")
+    where = pointer(list(fault.instance_path))
+    return broken(
+        "XMCP-ERR-007", f"at `{where}` of `meta`: {quoted(fault.message)}", "as schemas/error_meta.schema.json says"
+    )
+
+
+def _no_trace(text: str) -> Observation:
+    for language, trace in _STACK_TRACES.items():
+        if match := trace.search(text):
+            return broken(
+                "XMCP-ERR-031", f"a stack trace ({language}): `{quoted(match.group().strip())}`", "an error_id instead"
+            )
+    return obeyed("XMCP-ERR-031")

@@ -1,0 +1,100 @@
+"""What passed between the suite and a peer, as data: the catalogue it gave, each call with its answer."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from xmcp_models.registry import TOOL_META_KEY
+
+from .reader import Reading
+
+
+class Intent(StrEnum):
+    """Why a call was made."""
+
+    VALID = "valid arguments"
+    INVALID = "invalid arguments"
+    UNKNOWN_TOOL = "a tool that does not exist"
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool as the peer lists it; the fields are MCP's, unparsed."""
+
+    name: str
+    input_schema: dict[str, Any]
+    meta: dict[str, Any]
+    read_only: bool
+
+    @property
+    def metadata(self) -> Any:
+        """The tool metadata of chapter 5, or `None`."""
+        return self.meta.get(TOOL_META_KEY)
+
+    @property
+    def displays(self) -> bool:
+        """True for a tool whose metadata says that it can answer with a display."""
+        return isinstance(self.metadata, dict) and self.metadata.get("display") is True
+
+    @property
+    def takes_show_user(self) -> bool:
+        """True when a caller can give `show_user`."""
+        return "show_user" in self.input_schema.get("properties", {})
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """What a peer says of itself in one protocol era."""
+
+    protocol_version: str
+    extensions: dict[str, Any]
+    tools: tuple[Tool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One `tools/call` that the suite makes.
+
+    `refused` and `fault` belong to `Intent.INVALID`: the pointer of the argument at fault, and how it is.
+    `trap` is the marked text that one of the arguments carries, if any.
+    """
+
+    tool: Tool | None
+    name: str
+    arguments: dict[str, Any]
+    intent: Intent = Intent.VALID
+    refused: str = ""
+    fault: str = ""
+    trap: str = ""
+
+    @property
+    def shows(self) -> bool:
+        """True when the call asks for a display."""
+        return self.arguments.get("show_user") is True
+
+    def __str__(self) -> str:
+        text = json.dumps(self.arguments, ensure_ascii=True)
+        return f"{self.name}({text if len(text) <= 200 else text[:200] + '…'})"
+
+
+@dataclass(slots=True)
+class Exchange:
+    """A call and how it ended: with a result, with a JSON-RPC error, or with the end of the connection."""
+
+    call: Call
+    result: dict[str, Any] | None = None
+    rpc_error: str | None = None
+    lost: str | None = None
+    reading: Reading = field(default_factory=Reading)
+
+    @property
+    def text(self) -> str | None:
+        """The text of the first content block, if it is one of text."""
+        content = (self.result or {}).get("content")
+        first = content[0] if isinstance(content, list) and content else None
+        if isinstance(first, dict) and first.get("type") == "text" and isinstance(first.get("text"), str):
+            return str(first["text"])
+        return None

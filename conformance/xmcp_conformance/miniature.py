@@ -1,0 +1,265 @@
+"""The smallest server that conforms, written from the specification alone.
+
+It shares no code with the reference implementation: that the suite passes both shows that the suite judges the
+specification and not one code base. Every step of an answer is a method, so that a mutant (`mutants/`) breaks
+one sentence by changing one method.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+import jsonschema_rs
+import mcp_types
+from mcp.server import Server
+
+from xmcp_models.registry import EXTENSION_ID, TOOL_META_KEY, VERSION_META_KEY
+
+Json = dict[str, Any]
+_ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_SAFE = 2**53 - 1
+
+
+class _Server(Server[Any]):
+    """Announces its extensions in the handshake era too, where the capabilities have only `experimental` for them."""
+
+    def get_capabilities(self, *arguments: Any, **named: Any) -> mcp_types.ServerCapabilities:
+        capabilities = super().get_capabilities(*arguments, **named)
+        return capabilities.model_copy(update={"experimental": dict(self.extensions)})
+
+
+class Failure(Exception):
+    """A tool's failure, as it goes into `<error>`."""
+
+    def __init__(self, code: str, message: str, attributes: dict[str, str] | None = None, meta: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.attributes = attributes or {}
+        self.meta = meta
+
+
+def _schema(needed: list[str] | None = None, **properties: Json) -> Json:
+    return {"type": "object", "properties": properties, "required": needed or [], "additionalProperties": False}
+
+
+class Miniature:
+    """A handful of tools that together meet every sentence a server can be judged by."""
+
+    # -- the tools ---------------------------------------------------------------------------------------------
+
+    def tools(self) -> dict[str, Json]:
+        """Name to input schema; every one of them reads only."""
+        text, show = {"type": "string"}, {"type": "boolean", "default": False}
+        return {
+            "echo": _schema(["text"], text=text),
+            "listing": _schema(),
+            "card": _schema(["text"], text=text, show_user=show),
+            "picture": _schema(show_user=show),
+            "busy": _schema(),
+            "vendor_fault": _schema(),
+            "crash": _schema(),
+        }
+
+    def displays(self) -> set[str]:
+        """The display tools."""
+        return {"card", "picture"}
+
+    def metadata(self, name: str) -> Any:
+        """The tool metadata, or `None`."""
+        return {"display": True} if name in self.displays() else None
+
+    def run(self, name: str, arguments: Json) -> tuple[str, Any]:
+        """Text for the model, and the envelope if it was asked for. Raises Failure."""
+        if name == "echo":
+            return arguments["text"], None
+        if name == "listing":
+            return "<table><tr>&nbsp;</tr></table>", None
+        if name == "busy":
+            raise Failure("RATE_LIMIT", "Too many calls; wait a moment.", self.busy(), {"side_effects": "none"})
+        if name == "vendor_fault":
+            raise Failure("X_ACME_OFF", "The machine is off.", self.vendor(), {"acme/machine": 7})
+        if name == "crash":
+            raise ZeroDivisionError("division by zero")
+        envelope = self.card(arguments["text"]) if name == "card" else self.picture()
+        return f"Shown: {arguments.get('text', 'a picture')}", envelope if self.shows(arguments) else None
+
+    def shows(self, arguments: Json) -> bool:
+        """Whether the caller asked for a display."""
+        return arguments.get("show_user") is True
+
+    def busy(self) -> dict[str, str]:
+        """Attributes of an error that can be retried."""
+        return {"retryable": "true", "retry_after_ms": "250", "category": "rate_limited"}
+
+    def vendor(self) -> dict[str, str]:
+        """Attributes of an error whose code is not registered."""
+        return {"category": "unavailable"}
+
+    def card(self, text: str) -> Any:
+        """An envelope of many parts."""
+        return {
+            "type": "group",
+            "title": "A card",
+            "alt": "A table and a text.",
+            "payload": [
+                {"type": "table", "payload": [{"name": text, "size": 3, "serial": 2**60}]},
+                {"type": "x-acme-note", "payload": text, "fallback": {"type": "text", "payload": text}},
+            ],
+            "meta": {"source": "miniature", "acme/kind": "card"},
+        }
+
+    def picture(self) -> Any:
+        """A chart and an image."""
+        chart = {"mark": "bar", "data": {"values": [{"day": "Mon", "n": 3, "url": "only data"}]}, "encoding": {}}
+        return {
+            "type": "group",
+            "payload": [
+                {"type": "chart", "payload": chart, "alt": "Three on Monday."},
+                {"type": "image", "payload": "data:image/png;base64,iVBORw0KGgo=", "alt": "A dot."},
+            ],
+        }
+
+    # -- the document ------------------------------------------------------------------------------------------
+
+    def document(self, name: str, body: str) -> str:
+        """The root element around the parts."""
+        return f"<tool_response tool_name={self.attribute(name)} version={self.attribute('1.0')}>{body}</tool_response>"
+
+    def success(self, text: str, envelope: Any) -> str:
+        """The parts of a response that succeeded."""
+        return self.llm_output(text) + (self.display(envelope) if envelope is not None else "")
+
+    def llm_output(self, text: str) -> str:
+        """Text for the model."""
+        legal = self.legal(text)
+        return f"<llm_output{self.lossy(text, legal)}>{self.character_data(legal)}</llm_output>"
+
+    def legal(self, text: str) -> str:
+        """The text without what XML cannot carry."""
+        return _ILLEGAL.sub("\ufffd", text)
+
+    def lossy(self, text: str, legal: str) -> str:
+        """The mark of a text that lost something."""
+        return "" if text == legal else ' lossy="true"'
+
+    def character_data(self, text: str) -> str:
+        """The text as CDATA where that reads better, else escaped."""
+        return self.cdata(text) if text.startswith("<table>") else self.escaped(text)
+
+    def cdata(self, text: str) -> str:
+        """A CDATA section."""
+        return f"<![CDATA[{text}]]>"
+
+    def escaped(self, text: str) -> str:
+        """Character data with references."""
+        return escape(text, {"\r": "&#13;"})
+
+    def attribute(self, text: str) -> str:
+        """An attribute's value with its quotes."""
+        return quoteattr(text)
+
+    def display(self, envelope: Any) -> str:
+        """The display element."""
+        return f"<display>{self.json(envelope)}</display>"
+
+    def error(self, failure: Failure) -> str:
+        """The error element."""
+        attributes = {"code": failure.code, **failure.attributes}
+        written = "".join(f" {name}={self.attribute(value)}" for name, value in attributes.items())
+        meta = "" if failure.meta is None else f"<meta>{self.json(failure.meta)}</meta>"
+        return f"<error{written}>{self.escaped(self.legal(failure.message))}{meta}</error>"
+
+    def json(self, value: Any) -> str:
+        """JSON that needs no escaping."""
+        return self.inert(json.dumps(self.safe(value), allow_nan=False))
+
+    def inert(self, text: str) -> str:
+        """Without a character that XML could take for its own."""
+        return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+    def safe(self, value: Any) -> Any:
+        """With integers that every reader of JSON can hold."""
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _SAFE:
+            return str(value)
+        if isinstance(value, dict):
+            return {key: self.safe(item) for key, item in value.items()}
+        return [self.safe(item) for item in value] if isinstance(value, list) else value
+
+    # -- failures ----------------------------------------------------------------------------------------------
+
+    def refuse(self, name: str, arguments: Json) -> None:
+        """Raise the failure of arguments that do not fit."""
+        fields = []
+        for fault in jsonschema_rs.validator_for(self.tools()[name]).iter_errors(arguments):
+            where = [str(part) for part in fault.instance_path]
+            kind: Any = fault.kind
+            where += [getattr(kind, "property", None) or next(iter(getattr(kind, "unexpected", [])), "")]
+            fields.append({"pointer": "/" + "/".join(part for part in where if part), "message": "does not fit"})
+        if fields:
+            raise Failure("VALIDATION_FAIL", "The arguments do not fit.", meta=self.refused(fields))
+
+    def refused(self, fields: list[Json]) -> Any:
+        """The meta of such a failure."""
+        return {"fields": fields, "side_effects": "none"}
+
+    def unforeseen(self, error: Exception) -> Failure:
+        """What is said of a failure that nobody foresaw."""
+        return Failure("INTERNAL", f"The tool failed ({len(str(error))}).", meta={"error_id": "e-1"})
+
+    def unknown(self, name: str) -> Failure:
+        """What is said of a tool that does not exist."""
+        return Failure("UNKNOWN_TOOL", f"There is no tool {name}.")
+
+    # -- MCP ---------------------------------------------------------------------------------------------------
+
+    def extensions(self) -> dict[str, Any]:
+        """What is announced."""
+        return {EXTENSION_ID: {"versions": ["1.0"]}}
+
+    def answer(self, name: str, arguments: Json) -> mcp_types.CallToolResult:
+        """A call, answered."""
+        try:
+            if name not in self.tools():
+                raise self.unknown(name)
+            self.refuse(name, arguments)
+            return self.result(self.document(name, self.success(*self.run(name, arguments))), failed=False)
+        except Failure as failure:
+            return self.result(self.document(name, self.error(failure)), failed=True)
+        except ZeroDivisionError as error:
+            return self.result(self.document(name, self.error(self.unforeseen(error))), failed=True)
+
+    def result(self, document: str, *, failed: bool) -> mcp_types.CallToolResult:
+        """The MCP result around a document."""
+        return mcp_types.CallToolResult(
+            content=[mcp_types.TextContent(type="text", text=document)],
+            is_error=failed,
+            _meta={VERSION_META_KEY: "1.0"},
+        )
+
+    def server(self) -> Server[Any]:
+        """The server object of the MCP SDK."""
+
+        async def list_tools(_context: Any, _params: Any) -> mcp_types.ListToolsResult:
+            return mcp_types.ListToolsResult(tools=[self.listed(name) for name in self.tools()])
+
+        async def call_tool(_context: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
+            return self.answer(params.name, params.arguments or {})
+
+        server = _Server(type(self).__name__, on_list_tools=list_tools, on_call_tool=call_tool)
+        server.extensions.update(self.extensions())
+        return server
+
+    def listed(self, name: str) -> mcp_types.Tool:
+        """A tool as tools/list gives it."""
+        metadata = self.metadata(name)
+        return mcp_types.Tool(
+            name=name,
+            description=f"The tool {name}.",
+            input_schema=self.tools()[name],
+            annotations=mcp_types.ToolAnnotations(read_only_hint=True),
+            _meta=None if metadata is None else {TOOL_META_KEY: metadata},
+        )

@@ -1,0 +1,77 @@
+"""Mutants of chapters 1, 5 and 6: what is announced, listed, and put around a document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mcp_types
+
+from xmcp_conformance.miniature import Miniature
+from xmcp_models.registry import EXTENSION_ID
+
+from . import breaks
+
+
+@breaks("XMCP-CNF-002")
+class AnnouncesNothing(Miniature):
+    """Does not announce the extension."""
+
+    def extensions(self) -> dict[str, Any]:
+        return {}
+
+
+@breaks("XMCP-CNF-003")
+class AnnouncesAVersionAsText(Miniature):
+    """Announces one version where a list belongs."""
+
+    def extensions(self) -> dict[str, Any]:
+        return {EXTENSION_ID: {"versions": "1.0"}}
+
+
+@breaks("XMCP-TOL-001")
+class DependsOnAText(Miniature):
+    """Lists metadata of the wrong type."""
+
+    def metadata(self, name: str) -> Any:
+        return {"display": name in self.displays(), "depends_on": "echo"}
+
+
+@breaks("XMCP-TOL-002")
+class DoesNotSayThatItDisplays(Miniature):
+    """Displays with a tool that is not listed as a display tool."""
+
+    def metadata(self, name: str) -> Any:
+        return None if name == "card" else super().metadata(name)
+
+
+@breaks("XMCP-MCP-001")
+class AnswersInPlainText(Miniature):
+    """Sends the text without a document around it."""
+
+    def document(self, name: str, body: str) -> str:
+        return "all is well"
+
+
+@breaks("XMCP-MCP-002")
+class NeverSaysThatItFailed(Miniature):
+    """Leaves `isError` false for an error."""
+
+    def result(self, document: str, *, failed: bool) -> mcp_types.CallToolResult:
+        return super().result(document, failed=False)
+
+
+@breaks("XMCP-MCP-003")
+class LeavesTheVersionOut(Miniature):
+    """Puts no version into the result's `_meta`."""
+
+    def result(self, document: str, *, failed: bool) -> mcp_types.CallToolResult:
+        return super().result(document, failed=failed).model_copy(update={"meta": None})
+
+
+@breaks("XMCP-MCP-004")
+class StructuresAnError(Miniature):
+    """Puts an error into `structuredContent`."""
+
+    def result(self, document: str, *, failed: bool) -> mcp_types.CallToolResult:
+        result = super().result(document, failed=failed)
+        return result.model_copy(update={"structured_content": {"error": "failed"}}) if failed else result

@@ -1,0 +1,194 @@
+"""Mutants of chapter 2: documents that are written wrongly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xmcp_conformance.miniature import Miniature
+
+from . import breaks
+
+
+@breaks("XMCP-RSP-001")
+class MisspellsTheEndTag(Miniature):
+    """Ends the document with a tag that nothing began."""
+
+    def document(self, name: str, body: str) -> str:
+        return super().document(name, body).replace("</tool_response>", "</tool_respons>")
+
+
+@breaks("XMCP-RSP-002")
+class WritesADoctype(Miniature):
+    """Begins with a document type declaration."""
+
+    def document(self, name: str, body: str) -> str:
+        return "<!DOCTYPE tool_response>" + super().document(name, body)
+
+
+@breaks("XMCP-RSP-003")
+class WritesAComment(Miniature):
+    """Signs its work in a comment."""
+
+    def document(self, name: str, body: str) -> str:
+        return super().document(name, body) + "<!-- made by a mutant -->"
+
+
+@breaks("XMCP-RSP-004")
+class WritesAnXmlDeclaration(Miniature):
+    """Begins with an XML declaration."""
+
+    def document(self, name: str, body: str) -> str:
+        return '<?xml version="1.0" encoding="UTF-8"?>' + super().document(name, body)
+
+
+@breaks("XMCP-RSP-005")
+class NamesTheRootDifferently(Miniature):
+    """Calls the root element `response`."""
+
+    def document(self, name: str, body: str) -> str:
+        return super().document(name, body).replace("tool_response", "response")
+
+
+@breaks("XMCP-RSP-006")
+class GivesAFormatThatIsNoMediaType(Miniature):
+    """Writes a `format` that the schema does not allow."""
+
+    def llm_output(self, text: str) -> str:
+        return super().llm_output(text).replace("<llm_output", '<llm_output format="plain text"')
+
+
+@breaks("XMCP-RSP-007")
+class ForgetsWhichToolItWas(Miniature):
+    """Writes the same `tool_name` for every tool."""
+
+    def document(self, name: str, body: str) -> str:
+        return super().document("tool", body)
+
+
+@breaks("XMCP-RSP-008")
+class SpellsTheVersionOut(Miniature):
+    """Writes `version="one"`."""
+
+    def document(self, name: str, body: str) -> str:
+        return super().document(name, body).replace('version="1.0"', 'version="one"')
+
+
+@breaks("XMCP-RSP-009")
+class PutsTheDisplayFirst(Miniature):
+    """Writes `display` before `llm_output`."""
+
+    def success(self, text: str, envelope: Any) -> str:
+        return (self.display(envelope) if envelope is not None else "") + self.llm_output(text)
+
+
+@breaks("XMCP-RSP-010")
+class WritesTextBetweenChildren(Miniature):
+    """Leaves a word outside every child element."""
+
+    def document(self, name: str, body: str) -> str:
+        return super().document(name, "result: " + body)
+
+
+@breaks("XMCP-RSP-011")
+class InventsAnAttribute(Miniature):
+    """Adds an attribute of its own without a namespace."""
+
+    def document(self, name: str, body: str) -> str:
+        return super().document(name, body).replace(" version=", ' lang="en" version=')
+
+
+@breaks("XMCP-RSP-021")
+class WritesParagraphs(Miniature):
+    """Puts elements into the text for the model."""
+
+    def character_data(self, text: str) -> str:
+        return f"<p>{super().character_data(text)}</p>"
+
+
+@breaks("XMCP-RSP-022")
+class LeavesAmpersands(Miniature):
+    """Does not escape `&`."""
+
+    def escaped(self, text: str) -> str:
+        return text.replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
+
+
+@breaks("XMCP-RSP-023")
+class LeavesTheEndOfCdata(Miniature):
+    """Writes `]]>` as it is."""
+
+    def escaped(self, text: str) -> str:
+        return super().escaped(text).replace("]]&gt;", "]]>")
+
+
+@breaks("XMCP-RSP-024")
+class LeavesCarriageReturns(Miniature):
+    """Writes a carriage return as it is, so that every parser reads a line feed."""
+
+    def escaped(self, text: str) -> str:
+        return super().escaped(text).replace("&#13;", "\r")
+
+
+@breaks("XMCP-RSP-025")
+class LeavesControlCharacters(Miniature):
+    """Writes what XML cannot carry."""
+
+    def legal(self, text: str) -> str:
+        return text
+
+
+@breaks("XMCP-RSP-026")
+class DoesNotSayThatItReplaced(Miniature):
+    """Replaces code points without the mark."""
+
+    def lossy(self, text: str, legal: str) -> str:
+        return ""
+
+
+@breaks("XMCP-RSP-027")
+class WrapsTagsInCdata(Miniature):
+    """Puts text with a tag of ours into CDATA, where the raw text looks like structure."""
+
+    def character_data(self, text: str) -> str:
+        forged = "</tool_response>" in text and "]]>" not in text
+        return self.cdata(text) if forged else super().character_data(text)
+
+
+@breaks("XMCP-RSP-040")
+class WritesPythonForJson(Miniature):
+    """Writes the repr of a Python object."""
+
+    def json(self, value: Any) -> str:
+        return self.inert(repr(self.safe(value)))
+
+
+@breaks("XMCP-RSP-041")
+class WritesAMemberTwice(Miniature):
+    """Writes `type` twice in one object."""
+
+    def inert(self, text: str) -> str:
+        return super().inert(text).replace('{"type":', '{"type": "text", "type":', 1)
+
+
+@breaks("XMCP-RSP-042")
+class WritesJsonAsItIs(Miniature):
+    """Leaves `<`, `>` and `&` in JSON."""
+
+    def inert(self, text: str) -> str:
+        return text
+
+
+@breaks("XMCP-RSP-043")
+class WritesIntegersOfAnySize(Miniature):
+    """Writes 2^60 as a number."""
+
+    def safe(self, value: Any) -> Any:
+        return value
+
+
+@breaks("XMCP-RSP-044")
+class WritesHalfACharacter(Miniature):
+    """Writes the escape of a lone surrogate."""
+
+    def inert(self, text: str) -> str:
+        return super().inert(text).replace('"Mon"', '"Mon\\ud83d"')

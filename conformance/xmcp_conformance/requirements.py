@@ -1,0 +1,50 @@
+"""The requirement registry: every normative sentence of the specification, by id. Data only, no checks."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+
+from xmcp_models import DATA
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One normative sentence.
+
+    `verified_by` names what can turn it red (`server`, `vectors`); where that is empty, `excluded` says why.
+    """
+
+    id: str
+    level: str
+    role: str
+    section: str
+    quote: str
+    verified_by: tuple[str, ...] = ()
+    excluded: str | None = None
+
+    @property
+    def mandatory(self) -> bool:
+        """True for MUST and MUST NOT, false for SHOULD, SHOULD NOT and MAY."""
+        return self.level.startswith("MUST")
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """The sentences of one version of the specification, in the order of the text."""
+
+    version: str
+    requirements: dict[str, Requirement]
+
+    def verified_by(self, means: str) -> list[Requirement]:
+        """The requirements that `means` (`server` or `vectors`) can turn red."""
+        return [requirement for requirement in self.requirements.values() if means in requirement.verified_by]
+
+
+@cache
+def registry() -> Registry:
+    """The registry that this suite was built with."""
+    raw = json.loads((DATA / "requirements.json").read_text(encoding="utf-8"))
+    rows = [Requirement(**{**row, "verified_by": tuple(row.get("verified_by", ()))}) for row in raw["requirements"]]
+    return Registry(raw["version"], {row.id: row for row in rows})

@@ -1,0 +1,200 @@
+"""The checks of a server: pure functions from what passed on the wire to observations.
+
+The sentences about a document alone are observed by the reader; here stand those that need the call, the
+catalogue or the rest of the MCP result.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from xmcp_models.registry import EXTENSION_ID, TOOL_META_KEY, VERSION_META_KEY
+
+from .exchange import Call, Catalogue, Exchange, Intent, Tool
+from .observation import Observation, broken, either, obeyed, quoted
+from .reader import Document, looks_like_a_document, read
+from .schemas import pointer, validator
+
+_ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def of_catalogue(catalogue: Catalogue) -> Iterator[Observation]:
+    """What a server announces and lists."""
+    announced = catalogue.extensions.get(EXTENSION_ID)
+    yield either(
+        "XMCP-CNF-002",
+        EXTENSION_ID in catalogue.extensions,
+        f"the extensions {quoted(', '.join(catalogue.extensions) or '(none)')}",
+        f"an entry `{EXTENSION_ID}`",
+    )
+    if EXTENSION_ID in catalogue.extensions:
+        versions = announced.get("versions") if isinstance(announced, dict) else None
+        listed = isinstance(versions, list) and bool(versions) and all(isinstance(item, str) for item in versions)
+        yield either("XMCP-CNF-003", listed, f"`{quoted(str(announced))}`", 'such as {"versions": ["1.0"]}')
+    for tool in catalogue.tools:
+        yield from _of_tool(tool)
+
+
+def _of_tool(tool: Tool) -> Iterator[Observation]:
+    if TOOL_META_KEY in tool.meta:
+        fault = next(iter(validator("tool_metadata").iter_errors(tool.metadata)), None)
+        where = pointer(list(fault.instance_path)) if fault else ""
+        yield either(
+            "XMCP-TOL-001",
+            fault is None,
+            f"tool `{tool.name}`: at `{where}`: {quoted(fault.message) if fault else ''}",
+            "as schemas/tool_metadata.schema.json says",
+        )
+    if tool.displays:
+        switch = tool.input_schema.get("properties", {}).get("show_user")
+        boolean = isinstance(switch, dict) and switch.get("type") == "boolean"
+        needed = "show_user" in tool.input_schema.get("required", ())
+        yield either(
+            "XMCP-DSP-020",
+            boolean and not needed,
+            f"tool `{tool.name}`: `show_user` is {'needed' if needed else quoted(str(switch))}",
+            "a boolean property that a caller can leave out",
+        )
+
+
+def of_exchange(exchange: Exchange) -> Iterator[Observation]:
+    """Everything one call shows. Fills in `exchange.reading`."""
+    if exchange.result is None:
+        yield from _without_result(exchange)
+        return
+    text = exchange.text
+    attempt = text is not None and looks_like_a_document(text)
+    yield either("XMCP-MCP-001", attempt, _first_block(exchange), "a text block that holds one tool response document")
+    if text is None or not attempt:
+        return
+    exchange.reading = read(text)
+    yield from exchange.reading.observations
+    document = exchange.reading.document
+    if document is not None:
+        yield from _of_result(exchange, document)
+        yield from _of_call(exchange.call, document)
+
+
+def _first_block(exchange: Exchange) -> str:
+    if exchange.text is not None:
+        return f"the text `{quoted(exchange.text)}`"
+    content = (exchange.result or {}).get("content")
+    return f"content `{quoted(str(content))}`"
+
+
+def _without_result(exchange: Exchange) -> Iterator[Observation]:
+    """A call that ended in a JSON-RPC error, or in silence."""
+    how = f"the JSON-RPC error {exchange.rpc_error}" if exchange.rpc_error else f"{exchange.lost}"
+    if exchange.call.intent is Intent.VALID:
+        yield broken("XMCP-ERR-001", how, "a result with a document that has `error`")
+    elif exchange.call.intent is Intent.INVALID:
+        yield broken("XMCP-ERR-020", f"{how}, for {exchange.call.fault}", "a document with the code VALIDATION_FAIL")
+    elif exchange.lost:
+        yield broken("XMCP-ERR-022", how, "a document with the code UNKNOWN_TOOL, or a JSON-RPC error")
+
+
+def _of_result(exchange: Exchange, document: Document) -> Iterator[Observation]:
+    """The MCP result around the document (chapter 6)."""
+    result = exchange.result or {}
+    failed = document.error is not None
+    flag = result.get("isError", False)
+    yield either(
+        "XMCP-MCP-002",
+        flag is failed,
+        f"isError={flag} with {'`error`' if failed else 'no `error`'} in the document",
+        f"isError={failed}",
+    )
+    version = (result.get("_meta") or {}).get(VERSION_META_KEY)
+    if document.version is not None:
+        expected = f"`{VERSION_META_KEY}`: `{document.version}`"
+        yield either("XMCP-MCP-003", version == document.version, f"`{quoted(str(version))}`", expected)
+    if failed:
+        yield either(
+            "XMCP-MCP-004", result.get("structuredContent") is None, "`structuredContent` in a failed result", "none"
+        )
+
+
+def _of_call(call: Call, document: Document) -> Iterator[Observation]:
+    """What the document says, against what was asked."""
+    if document.tool_name:
+        yield either(
+            "XMCP-RSP-007", document.tool_name == call.name, f"`{quoted(document.tool_name)}`", f"`{quoted(call.name)}`"
+        )
+    yield from _of_display(call, document)
+    if call.trap:
+        yield from _of_trap(call.trap, document)
+    if document.error is not None:
+        yield from _of_failure(call, document)
+    elif call.intent is Intent.INVALID:
+        yield broken("XMCP-ERR-020", f"success, for {call.fault}", "the error VALIDATION_FAIL")
+    elif call.intent is Intent.UNKNOWN_TOOL:
+        yield broken("XMCP-ERR-022", "success", "the error UNKNOWN_TOOL")
+
+
+def _of_display(call: Call, document: Document) -> Iterator[Observation]:
+    if call.tool is None or call.intent is not Intent.VALID:
+        return
+    if not call.shows and (document.has_display or call.tool.takes_show_user):
+        yield either("XMCP-DSP-021", not document.has_display, "a display that nobody asked for", "no `display`")
+    if document.has_display:
+        yield either(
+            "XMCP-TOL-002", call.tool.displays, f"tool `{call.name}` displays and does not say so", '{"display": true}'
+        )
+    if call.shows and call.tool.displays and document.error is None:
+        both = document.has_display and document.llm_output is not None
+        has = [
+            name
+            for name, there in (("llm_output", document.llm_output is not None), ("display", document.has_display))
+            if there
+        ]
+        yield either("XMCP-DSP-022", both, f"{' and '.join(has) or 'neither'}", "`llm_output` and `display`")
+
+
+def _of_trap(trap: str, document: Document) -> Iterator[Observation]:
+    """A text with code points that XML cannot carry, given back by the tool."""
+    if not _ILLEGAL.search(trap) or document.llm_output is None:
+        return
+    expected = _ILLEGAL.sub("\ufffd", trap)
+    if expected in document.llm_output:
+        yield either(
+            "XMCP-RSP-026",
+            "llm_output" in document.lossy,
+            f"`{quoted(expected)}` without a mark",
+            'lossy="true" on `llm_output`',
+        )
+    elif _ILLEGAL.sub("", trap) in document.llm_output:
+        yield broken(
+            "XMCP-RSP-026", f"`{quoted(_ILLEGAL.sub('', trap))}`: code points left out", f"`{quoted(expected)}`"
+        )
+
+
+def _of_failure(call: Call, document: Document) -> Iterator[Observation]:
+    error = document.error
+    if error is None:
+        return
+    yield obeyed("XMCP-ERR-001")
+    meta: dict[str, Any] = error.meta if isinstance(error.meta, dict) else {}
+    if error.code == "INTERNAL" and error.meta_reads:
+        marked = isinstance(meta.get("error_id"), str) and bool(meta["error_id"])
+        yield either(
+            "XMCP-ERR-030", marked, "INTERNAL without `error_id` in `meta`", "an `error_id` to find in the log"
+        )
+    if call.intent is Intent.UNKNOWN_TOOL:
+        yield either("XMCP-ERR-022", error.code == "UNKNOWN_TOOL", f"the code `{quoted(error.code)}`", "`UNKNOWN_TOOL`")
+    if call.intent is Intent.INVALID:
+        refused = error.code == "VALIDATION_FAIL"
+        yield either("XMCP-ERR-020", refused, f"the code `{quoted(error.code)}`, for {call.fault}", "`VALIDATION_FAIL`")
+        if refused and error.meta_reads:
+            fields = meta.get("fields")
+            named = (
+                [item.get("pointer") for item in fields if isinstance(item, dict)] if isinstance(fields, list) else []
+            )
+            hit = any(isinstance(where, str) and (where + "/").startswith(call.refused + "/") for where in named)
+            yield either(
+                "XMCP-ERR-021",
+                hit,
+                f"the pointers {quoted(', '.join(map(str, named)) or '(none)')}",
+                f"`{call.refused}` ({call.fault})",
+            )

@@ -1,0 +1,49 @@
+"""Generated from schemas/ by `uv run nox -s generate`. Do not edit: change the schema and run it again."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, RootModel
+
+
+class DependsOnItem(RootModel[str]):
+    root: Annotated[str, Field(max_length=128, min_length=1)]
+
+
+class ServerPopulatedItem(RootModel[str]):
+    root: Annotated[str, Field(min_length=1)]
+
+
+class ToolMetadata(BaseModel):
+    """
+    What a server says of a tool beyond MCP, under `<prefix>tool` in the tool's `_meta` (spec chapter 5). Unknown keys are ignored.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    display: bool | None = False
+    """
+    True when the tool can answer with a display; then its input schema has the boolean property `show_user`.
+    """
+    depends_on: list[DependsOnItem] | None = None
+    """
+    Names of tools of the same server whose results, when called in the same turn, come first.
+    """
+    provides: Annotated[str | None, Field(max_length=128, min_length=1)] = None
+    """
+    The parameter name under which this tool's whole result is offered to the tools that depend on it.
+    """
+    server_populated: list[ServerPopulatedItem] | None = None
+    """
+    Parameters that the server fills itself. They are not in the input schema.
+    """
+    xml_formatter: Annotated[str | None, Field(min_length=1)] = None
+    """
+    Name of the formatter that writes `llm_output`, for people who read the catalogue.
+    """
+    cacheable: bool | None = False
+    """
+    True when the same arguments may be answered from a cache.
+    """
