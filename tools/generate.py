@@ -50,12 +50,12 @@ def _run(arguments: list[str], cwd: Path) -> None:
 
 def json_model(name: str, out: Path) -> None:
     """Pydantic models of one JSON Schema."""
-    options = (
-        "--input-file-type jsonschema --output-model-type pydantic_v2.BaseModel --target-python-version 3.11"
-        " --use-annotated --use-union-operator --use-standard-collections --snake-case-field --field-constraints"
-        " --use-schema-description --use-field-description --disable-timestamp --enum-field-as-literal all"
-        " --use-one-literal-as-default --formatters ruff-format ruff-check"
-    ).split()
+    options = """
+        --input-file-type jsonschema --output-model-type pydantic_v2.BaseModel --target-python-version 3.11
+        --use-annotated --use-union-operator --use-standard-collections --snake-case-field --field-constraints
+        --use-schema-description --use-field-description --disable-timestamp --enum-field-as-literal all
+        --use-one-literal-as-default --formatters ruff-format ruff-check
+    """.split()  # noqa: SIM905 - it reads like the command line it is
     target = out / f"{name}.py"
     schema = f"{name}.schema.json"
     _run(["datamodel-codegen", "--input", schema, "--output", str(target), *options], SCHEMAS)
@@ -67,7 +67,10 @@ def xml_model(out: Path) -> None:
     """Dataclasses of the XSD."""
     with tempfile.TemporaryDirectory() as scratch:
         shutil.copy(SCHEMAS / "tool_response.xsd", scratch)
-        _run(["xsdata", "generate", "tool_response.xsd", "--package", "models", "--docstring-style", "Google"], Path(scratch))
+        _run(
+            ["xsdata", "generate", "tool_response.xsd", "--package", "models", "--docstring-style", "Google"],
+            Path(scratch),
+        )
         body = (Path(scratch) / "models" / "tool_response.py").read_text(encoding="utf-8")
     (out / "tool_response.py").write_text(HEADER + "\n" + body, encoding="utf-8")
 
@@ -88,12 +91,16 @@ def registries(out: Path) -> None:
     text += table("TOOL_META_KEY", "str", names["prefix"] + "tool", "Key of the tool metadata in a tool's `_meta`.")
     text += table("VERSION_META_KEY", "str", names["prefix"] + "version", "Key of the version in a result's `_meta`.")
     text += table("VERSION", "str", names["version"], "The version of the specification these models are for.")
-    text += table("ERROR_CODES", "dict[str, dict[str, Any]]", {row["code"]: row for row in codes}, "Registered error codes.")
+    text += table(
+        "ERROR_CODES", "dict[str, dict[str, Any]]", {row["code"]: row for row in codes}, "Registered error codes."
+    )
     categories: dict[str, dict[str, Any]] = {}
     for row in codes:  # the first code of a category is its most general one
         categories.setdefault(row["category"], {"retryable": row["retryable"], "recovery": row["recovery"]})
     text += table("ERROR_CATEGORIES", "dict[str, dict[str, Any]]", categories, "Defaults of each error category.")
-    text += table("DISPLAY_TYPES", "dict[str, dict[str, Any]]", {row["type"]: row for row in types}, "Registered display types.")
+    text += table(
+        "DISPLAY_TYPES", "dict[str, dict[str, Any]]", {row["type"]: row for row in types}, "Registered display types."
+    )
     (out / "registry.py").write_text(text, encoding="utf-8")
     _run(["ruff", "format", "--no-cache", "--isolated", "--line-length", "120", "registry.py"], out)
 

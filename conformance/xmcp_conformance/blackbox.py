@@ -30,7 +30,7 @@ class Options:
     allow_writes: bool = False
     strict: bool = False
     eras: tuple[str, ...] = ERAS
-    connect_timeout: float = 8.0
+    connect_timeout: float = 7.0
     call_timeout: float = 10.0
 
 
@@ -39,13 +39,14 @@ class Run:
     """One peer in one era: what was done and seen."""
 
     peer: str
-    era: str = ""
+    transport: str
+    era: str
     calls: int = 0
     tools: int = 0
     notes: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        return f"{self.peer} ({self.era})"
+        return f"{self.transport}, {self.era}"
 
 
 @dataclass(slots=True)
@@ -92,7 +93,7 @@ async def check(peers: list[Peer], options: Options, progress: Progress = lambda
 async def _judge_in_era(peer: Peer, era: str, report: Report, spoken: set[str], progress: Progress) -> None:
     """One run, unless the peer does not speak that era or was judged in it already."""
     options = report.options
-    run = Run(str(peer), era)
+    run = Run(str(peer), peer.transport, era)
     try:
         async with connect(
             peer, era, connect_timeout=options.connect_timeout, call_timeout=options.call_timeout

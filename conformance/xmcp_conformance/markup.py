@@ -46,7 +46,7 @@ _TOKEN = re.compile(
     | (?P<cdata><!\[CDATA\[.*?\]\]>)
     | (?P<doctype><!DOCTYPE)
     | (?P<end></(?P<end_name>[^\s<>/="']+)\s*>)
-    | (?P<start><(?P<start_name>[^\s<>/="'!?]+)(?:\s(?:[^<>"']|"[^"]*"|'[^']*')*)?>)
+    | (?P<start><(?P<start_name>[^\s<>/="'!?]+)(?:\s(?:[^<>"']|"[^"]*"|'[^']*')*)?/?>)
     | (?P<text>[^<]+)
     | (?P<stray><)
     """,

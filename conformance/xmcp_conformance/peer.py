@@ -8,12 +8,13 @@ from __future__ import annotations
 import logging
 import math
 import os
+import shlex
 import shutil
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import Any, ClassVar, TextIO
 
 import anyio
 import httpx2
@@ -42,9 +43,10 @@ class StdioPeer:
     """A command that speaks MCP on its standard input and output."""
 
     command: tuple[str, ...]
+    transport: ClassVar[str] = "stdio"
 
     def __str__(self) -> str:
-        return f"stdio: {' '.join(self.command)}"
+        return shlex.join(self.command)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +54,10 @@ class HttpPeer:
     """The URL of a streamable HTTP endpoint."""
 
     url: str
+    transport: ClassVar[str] = "http"
 
     def __str__(self) -> str:
-        return f"http: {self.url}"
+        return self.url
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +65,10 @@ class InMemoryPeer:
     """A low-level server object of the MCP SDK in this process: for the suite's own miniatures."""
 
     server: Server[Any]
+    transport: ClassVar[str] = "memory"
 
     def __str__(self) -> str:
-        return f"memory: {self.server.name}"
+        return self.server.name
 
 
 Peer = StdioPeer | HttpPeer | InMemoryPeer
@@ -230,26 +234,27 @@ def _leaves(error: BaseException) -> list[BaseException]:
 def _why(peer: Peer, error: BaseException, garbage: list[str], last_words: str, timeout: float) -> str | None:
     """One sentence for a connection that did not come about; `None` for what is not the peer's doing."""
     said = f"; the last it said was: {quoted(last_words)}" if last_words else ""
-    for leaf in _leaves(error):
-        if isinstance(leaf, PeerUnavailable):
-            return str(leaf)
-        if garbage:
-            return f"The command writes something that is not MCP on its standard output: `{quoted(garbage[0])}`{said}."
-        if isinstance(leaf, TimeoutError):
-            return (
-                f"The server did not answer within {timeout:g} s{said}. "
-                "Raise --connect-timeout if it needs longer to start."
-            )
-        if isinstance(leaf, httpx2.ConnectError):
-            return f"Nothing answers at {peer}: {quoted(str(leaf))}. Is the server running, and is the port right?"
-        if isinstance(leaf, httpx2.HTTPError | httpx2.InvalidURL):
-            return f"The address {peer} cannot be reached: {quoted(str(leaf)) or type(leaf).__name__}."
-        if isinstance(leaf, MCPError):
-            if leaf.code == mcp_types.CONNECTION_CLOSED:
-                return f"The server ended before it answered{said}."
-            return (
-                f"There is no MCP endpoint at {peer}: it answered {quoted(leaf.message)}. Check the path, usually /mcp."
-            )
-        if isinstance(leaf, OSError | ValidationError | ValueError | RuntimeError):
-            return f"No connection to {peer}: {quoted(str(leaf))}{said}."
-    return None
+    leaf = _leaves(error)[0]
+    if not isinstance(leaf, Exception):
+        return None
+    if isinstance(leaf, PeerUnavailable):
+        return str(leaf)
+    if garbage:
+        return f"The command writes something that is not MCP on its standard output: `{quoted(garbage[0])}`{said}."
+    if isinstance(leaf, TimeoutError):
+        wait = f"The server did not answer within {timeout:g} s{said}."
+        return f"{wait} Raise --connect-timeout if it needs longer to start."
+    if isinstance(leaf, httpx2.ConnectError):
+        return f"Nothing answers at {peer} ({_first_line(leaf)}). Is the server running, and is the port right?"
+    if isinstance(leaf, MCPError) and leaf.code == mcp_types.CONNECTION_CLOSED:
+        return f"The server ended before it answered{said}."
+    if isinstance(leaf, MCPError) and isinstance(peer, HttpPeer):
+        return f"{peer} answers, but not as an MCP endpoint ({_first_line(leaf)}). Check the path, usually /mcp."
+    if isinstance(leaf, MCPError):
+        return f"The server refuses to begin a session ({_first_line(leaf)}){said}."
+    return f"The connection to {peer} did not come about ({_first_line(leaf)}){said}."
+
+
+def _first_line(error: Exception) -> str:
+    """What an error says, in a line; its type where it says nothing."""
+    return quoted((str(error).strip().splitlines() or [type(error).__name__])[0])

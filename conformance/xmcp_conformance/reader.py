@@ -26,6 +26,7 @@ _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _REFERENCE = re.compile(r"&(?:#(?P<decimal>[0-9]+)|#x(?P<hex>[0-9a-fA-F]+)|(?P<name>lt|gt|amp|quot|apos));|&")
 _PROTOCOL_TAG = re.compile(r"</?(?:tool_response|llm_output|display|error|meta)\b", re.IGNORECASE)
 _VERSION = re.compile(r"(?:0|[1-9][0-9]{0,3})\.(?:0|[1-9][0-9]{0,3})")
+_TEXT_ELEMENTS = ("llm_output", "error")
 _JSON_ELEMENTS = ("display", "meta")
 _INERT = "`\\u003c`, `\\u003e`, `\\u0026`"
 _FORMS = (("llm_output",), ("llm_output", "display"), ("display",), ("error",), ("error", "display"))
@@ -152,9 +153,9 @@ def _content(text: str, pieces: list[Token]) -> Iterator[Observation]:
             continue
         if piece.inside == "llm_output" and piece.kind in (Kind.START, Kind.EMPTY):
             yield broken("XMCP-RSP-021", f"`{quoted(piece.text)}` inside `llm_output`", "character data only")
-        if piece.kind is Kind.STRAY or (piece.kind is Kind.DOCTYPE and piece.inside):
+        if piece.inside in _TEXT_ELEMENTS and piece.kind in (Kind.STRAY, Kind.DOCTYPE):
             yield broken("XMCP-RSP-022", f"a raw `<`, in `{quoted(text, piece.offset)}`", "`&lt;` or a CDATA section")
-        if piece.kind is Kind.TEXT:
+        if piece.inside in _TEXT_ELEMENTS and piece.kind is Kind.TEXT:
             yield from _text(piece)
         if piece.kind is Kind.CDATA:
             yield from _cdata(piece)
@@ -188,7 +189,7 @@ def _text(piece: Token) -> Iterator[Observation]:
             yield obeyed("XMCP-RSP-024")
     if "]]&gt;" in piece.text:
         yield obeyed("XMCP-RSP-023")
-    if piece.inside in ("llm_output", "error") and "\r" in piece.text:
+    if "\r" in piece.text:
         yield broken(
             "XMCP-RSP-024", f"a raw carriage return in `{quoted(piece.text, piece.text.index(chr(13)))}`", "`&#13;`"
         )

@@ -123,8 +123,7 @@ def _of_call(call: Call, document: Document) -> Iterator[Observation]:
             "XMCP-RSP-007", document.tool_name == call.name, f"`{quoted(document.tool_name)}`", f"`{quoted(call.name)}`"
         )
     yield from _of_display(call, document)
-    if call.trap:
-        yield from _of_trap(call.trap, document)
+    yield from _of_replacement(call.trap, document)
     if document.error is not None:
         yield from _of_failure(call, document)
     elif call.intent is Intent.INVALID:
@@ -152,22 +151,21 @@ def _of_display(call: Call, document: Document) -> Iterator[Observation]:
         yield either("XMCP-DSP-022", both, f"{' and '.join(has) or 'neither'}", "`llm_output` and `display`")
 
 
-def _of_trap(trap: str, document: Document) -> Iterator[Observation]:
-    """A text with code points that XML cannot carry, given back by the tool."""
-    if not _ILLEGAL.search(trap) or document.llm_output is None:
+def _of_replacement(trap: str, document: Document) -> Iterator[Observation]:
+    """Code points that XML cannot carry: in a text that the tool gave back, or in one of its own."""
+    text = document.llm_output
+    if text is None:
         return
-    expected = _ILLEGAL.sub("\ufffd", trap)
-    if expected in document.llm_output:
-        yield either(
-            "XMCP-RSP-026",
-            "llm_output" in document.lossy,
-            f"`{quoted(expected)}` without a mark",
-            'lossy="true" on `llm_output`',
-        )
-    elif _ILLEGAL.sub("", trap) in document.llm_output:
+    replaced = _ILLEGAL.sub("\ufffd", trap)
+    if replaced != trap and replaced in text:
+        marked = "llm_output" in document.lossy
+        yield either("XMCP-RSP-026", marked, f"`{quoted(replaced)}` without a mark", 'lossy="true" on `llm_output`')
+    elif replaced != trap and _ILLEGAL.sub("", trap) in text:
         yield broken(
-            "XMCP-RSP-026", f"`{quoted(_ILLEGAL.sub('', trap))}`: code points left out", f"`{quoted(expected)}`"
+            "XMCP-RSP-026", f"`{quoted(_ILLEGAL.sub('', trap))}`: code points left out", f"`{quoted(replaced)}`"
         )
+    elif "llm_output" in document.lossy and "\ufffd" in text:
+        yield obeyed("XMCP-RSP-026")
 
 
 def _of_failure(call: Call, document: Document) -> Iterator[Observation]:

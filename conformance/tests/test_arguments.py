@@ -1,0 +1,91 @@
+"""Arguments made from schemas: what is called valid is, what is called invalid is not."""
+
+from __future__ import annotations
+
+import jsonschema_rs
+import pytest
+
+from xmcp_conformance.arguments import TRAPS, invalid, trapped, valid
+
+SCHEMAS = [
+    {"type": "object", "properties": {}, "additionalProperties": False},
+    {
+        "type": "object",
+        "properties": {"n": {"type": "integer", "minimum": 3, "exclusiveMaximum": 9}, "s": {"type": "string"}},
+        "required": ["n"],
+        "additionalProperties": False,
+    },
+    {
+        "type": "object",
+        "properties": {
+            "region": {"$ref": "#/$defs/Region"},
+            "months": {
+                "type": "array",
+                "items": {"type": "string", "pattern": "^20[0-9]{2}-[01][0-9]$"},
+                "minItems": 1,
+            },
+            "limit": {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}], "default": None},
+            "when": {"type": "string", "format": "date"},
+            "share": {"type": "number", "minimum": 0, "maximum": 1},
+            "by": {"const": "region"},
+        },
+        "required": ["region", "months"],
+        "$defs": {"Region": {"enum": ["EMEA", "APAC"]}},
+    },
+    {
+        "type": "object",
+        "properties": {"tree": {"$ref": "#/$defs/Node"}},
+        "required": ["tree"],
+        "$defs": {
+            "Node": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string"},
+                    "children": {"type": "array", "items": {"$ref": "#/$defs/Node"}},
+                },
+                "required": ["name"],
+            }
+        },
+    },
+    {
+        "type": "object",
+        "allOf": [
+            {"properties": {"a": {"type": "boolean"}}, "required": ["a"]},
+            {"properties": {"b": {"type": "number", "multipleOf": 5}}},
+        ],
+    },
+]
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_valid_arguments_fit_the_schema_and_are_the_same_for_the_same_seed(schema):
+    drawn = valid(schema, 6, 1)
+    assert drawn
+    assert all(jsonschema_rs.is_valid(schema, arguments) for arguments in drawn)
+    assert drawn == valid(schema, 6, 1)
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_invalid_arguments_do_not_fit_and_name_what_is_at_fault(schema):
+    refusals = list(invalid(schema, valid(schema, 1, 1)[0]))
+    assert all(not jsonschema_rs.is_valid(schema, refusal.arguments) for refusal in refusals)
+    assert all(refusal.pointer.startswith("/") and refusal.fault for refusal in refusals)
+    missing = {refusal.pointer for refusal in refusals if "missing" in refusal.fault}
+    assert missing == {f"/{name}" for name in schema.get("required", ())}
+
+
+def test_each_trap_is_put_into_a_string_argument_once():
+    base = valid(SCHEMAS[1], 1, 1)[0]
+    texts = [arguments["s"] for _, arguments in trapped(SCHEMAS[1], base)]
+    assert texts == [f"xmcp[{trap}]xmcp" for trap in TRAPS.values()]
+
+
+def test_a_schema_that_nothing_fits_gives_no_arguments():
+    assert valid({"type": "object", "properties": {"a": False}, "required": ["a"]}, 3, 1) == []
+
+
+def test_a_schema_that_is_none_gives_no_arguments():
+    assert (
+        valid({"type": "object", "properties": {"a": {"type": "string", "pattern": "("}}, "required": ["a"]}, 3, 1)
+        == []
+    )

@@ -1,0 +1,78 @@
+"""The suite judged: what conforms passes, and each mutant breaks its own sentence and no other."""
+
+from __future__ import annotations
+
+import pytest
+
+from xmcp_conformance.blackbox import Options, Report, check
+from xmcp_conformance.miniature import Miniature
+from xmcp_conformance.mutants import all_mutants
+from xmcp_conformance.peer import InMemoryPeer
+from xmcp_conformance.requirements import registry
+from xmcp_conformance.verdict import ExitCode, Status
+
+MUTANTS = all_mutants()
+FEW = Options(examples=2)
+
+
+async def judged(miniature: Miniature, options: Options = FEW) -> Report:
+    return await check([InMemoryPeer(miniature.server())], options)
+
+
+async def test_the_miniature_conforms_in_both_eras_and_gives_occasion_for_every_check():
+    report = await judged(Miniature())
+    assert [run.era for run in report.runs] == ["2026-07-28", "2025-11-25"]
+    assert {j.requirement.id: j.status for j in report.judgements if j.status is not Status.PASS} == {}
+    assert report.exit_code is ExitCode.CONFORMS
+
+
+def test_every_requirement_that_server_checks_verify_has_a_mutant():
+    assert set(MUTANTS) == {requirement.id for requirement in registry().verified_by("server")}
+
+
+@pytest.mark.parametrize("requirement", MUTANTS)
+async def test_a_mutant_breaks_its_own_sentence_and_no_other(requirement):
+    report = await judged(MUTANTS[requirement]())
+    red = {j.requirement.id: j.first for j in report.judgements if j.status in (Status.FAIL, Status.WARN)}
+    assert set(red) == {requirement}, {id_: first.observation for id_, first in red.items()}
+    assert red[requirement].observation.seen
+    assert red[requirement].observation.expected
+
+
+@pytest.mark.parametrize("requirement", MUTANTS)
+def test_a_mutant_says_what_it_does_wrong(requirement):
+    assert MUTANTS[requirement].__doc__ != Miniature.__doc__
+    assert MUTANTS[requirement].__doc__.strip().endswith(".")
+
+
+async def test_a_broken_should_warns_and_fails_only_when_strict():
+    mutant = MUTANTS["XMCP-DSP-012"]
+    assert (await judged(mutant())).exit_code is ExitCode.CONFORMS
+    assert (await judged(mutant(), Options(examples=2, strict=True))).exit_code is ExitCode.DOES_NOT_CONFORM
+
+
+async def test_the_same_seed_makes_the_same_calls():
+    first, second = await judged(Miniature()), await judged(Miniature())
+    assert [e.call for e in first.evidence] == [e.call for e in second.evidence]
+    assert first.runs[0].calls > 40
+
+
+class _Writes(Miniature):
+    """Has no tool that is marked read-only."""
+
+    def listed(self, name):
+        return super().listed(name).model_copy(update={"annotations": None})
+
+
+async def test_tools_that_may_write_are_not_called_and_what_was_not_seen_is_not_green():
+    report = await judged(_Writes())
+    # Only the call of a tool that does not exist was made.
+    assert [run.calls for run in report.runs] == [1, 1]
+    assert any("not marked read-only" in note for note in report.runs[0].notes)
+    assert Status.NOT_OBSERVED in {j.status for j in report.judgements}
+
+
+async def test_tools_that_may_write_are_called_when_that_is_allowed():
+    report = await judged(_Writes(), Options(examples=2, allow_writes=True))
+    assert report.exit_code is ExitCode.CONFORMS
+    assert report.runs[0].calls > 40

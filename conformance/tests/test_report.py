@@ -1,0 +1,59 @@
+"""What a report says, to machines and to people."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import jsonschema_rs
+import pytest
+from rich.console import Console
+
+from xmcp_conformance.blackbox import Options, check
+from xmcp_conformance.miniature import Miniature
+from xmcp_conformance.mutants import all_mutants
+from xmcp_conformance.peer import InMemoryPeer
+from xmcp_conformance.report.json import SCHEMA, to_dict
+from xmcp_conformance.report.terminal import show
+
+
+async def report_of(miniature):
+    return await check([InMemoryPeer(miniature.server())], Options(examples=1))
+
+
+def printed(report, width=100) -> str:
+    out = io.StringIO()
+    show(report, Console(file=out, width=width, force_terminal=False))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("miniature", [Miniature, all_mutants()["XMCP-RSP-023"], all_mutants()["XMCP-MCP-001"]])
+async def test_the_json_report_fits_its_schema(miniature):
+    jsonschema_rs.validate(json.loads(SCHEMA.read_text()), to_dict(await report_of(miniature())))
+
+
+async def test_a_broken_requirement_is_told_with_its_sentence_what_was_seen_and_what_was_expected():
+    text = printed(await report_of(all_mutants()["XMCP-MCP-002"]()), width=200)
+    assert "XMCP-MCP-002 (section 6.1)" in text
+    assert "`isError` MUST be `true` when the document has `error`" in text
+    assert "isError=False with `error` in the document" in text
+    assert "isError=True" in text
+    assert text.rstrip().endswith("DOES NOT CONFORM")
+
+
+async def test_a_conforming_server_is_told_so():
+    assert printed(await report_of(Miniature())).rstrip().endswith("CONFORMS")
+
+
+class _Hostile(Miniature):
+    """Answers with terminal control sequences and markup of the terminal library."""
+
+    def document(self, name: str, body: str) -> str:
+        return "\x1b]0;owned\x07\x1b[2J[bold red]no document[/bold red]"
+
+
+async def test_text_of_the_peer_cannot_act_on_the_terminal():
+    text = printed(await report_of(_Hostile()))
+    assert "\x1b" not in text
+    assert "\x07" not in text
+    assert "[bold red]" in text

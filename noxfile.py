@@ -1,0 +1,71 @@
+"""Every check of this repository, by name. `uv run nox` runs all of them but `bench`.
+
+The sessions use the environment that `uv run` made: one environment, installed once.
+"""
+
+from __future__ import annotations
+
+import nox
+
+nox.options.default_venv_backend = "none"
+nox.options.sessions = ["lint", "types", "generate_check", "spec", "tests", "conformance", "docs"]
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Tests of the reference implementation, the suite and the tools; arguments go to pytest."""
+    session.run("pytest", "-n", "auto", "--dist", "worksteal", *session.posargs)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Style, and who may import whom."""
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("lint-imports", "--no-cache")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """mypy --strict over the three packages."""
+    session.run("mypy")
+
+
+@nox.session
+def generate(session: nox.Session) -> None:
+    """Write generated/ from schemas/ and the requirement registry."""
+    session.run("python", "tools/generate.py")
+
+
+@nox.session
+def generate_check(session: nox.Session) -> None:
+    """Fail where generated/ is not what the generators write."""
+    session.run("python", "tools/generate.py", "--check")
+
+
+@nox.session
+def spec(session: nox.Session) -> None:
+    """Hold chapters, registry, checks, mutants and vectors against each other."""
+    session.run("python", "tools/spec_lint.py")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the site; a broken link fails. `nox -s docs -- serve` shows it while you write."""
+    environment = {"NO_MKDOCS_2_WARNING": "1"}
+    if session.posargs == ["serve"]:
+        session.run("mkdocs", "serve", env=environment)
+    else:
+        session.run("mkdocs", "build", "--strict", "--quiet", env=environment)
+
+
+@nox.session
+def conformance(session: nox.Session) -> None:
+    """Judge the bundled sample server over stdio and HTTP, in both protocol eras."""
+    session.run("xmcp", "check", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Measure the codec against named floors in one run, as ratios."""
+    session.run("python", "tools/bench.py", *session.posargs)

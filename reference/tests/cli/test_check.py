@@ -1,0 +1,222 @@
+"""`xmcp check` from outside: verdicts, exit codes, one sentence where a server cannot be reached."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shlex
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+PYTHON = shlex.quote(sys.executable)
+MUTANT = f"{PYTHON} -m xmcp_conformance.mutants"
+
+
+def check(*arguments: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "xmcp", "check", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        env={**os.environ, "COLUMNS": "200"},
+    )
+
+
+def report_of(done: subprocess.CompletedProcess[str]) -> dict:
+    return json.loads(done.stdout)
+
+
+def red(report: dict) -> set[str]:
+    return {entry["id"] for entry in report["requirements"] if entry["status"] in ("fail", "warn")}
+
+
+def test_without_a_peer_it_judges_the_sample_server_over_both_transports_in_both_eras():
+    done = check("server", "--json", "-")
+    report = report_of(done)
+    assert done.returncode == 0, done.stderr
+    runs = {(run["transport"], run["protocol_version"]) for run in report["runs"]}
+    assert runs == {(t, era) for t in ("stdio", "http") for era in ("2026-07-28", "2025-11-25")}
+    assert red(report) == set()
+    # The sample writes neither a version nor CDATA; it gives occasion for everything else.
+    unseen = {entry["id"] for entry in report["requirements"] if entry["status"] == "not observed"}
+    assert unseen == {"XMCP-RSP-008", "XMCP-RSP-027"}
+
+
+def test_a_server_written_from_the_specification_alone_conforms():
+    done = check("server", "--stdio", MUTANT, "--examples", "2")
+    assert done.returncode == 0
+    assert done.stdout.rstrip().endswith("CONFORMS")
+
+
+@pytest.mark.parametrize("requirement", ["XMCP-RSP-023", "XMCP-RSP-040", "XMCP-ERR-031"])
+def test_a_broken_server_is_told_its_own_requirement_and_no_other(requirement):
+    done = check("server", "--stdio", f"{MUTANT} {requirement}", "--json", "-", "--examples", "2")
+    assert done.returncode == 1
+    report = report_of(done)
+    assert red(report) == {requirement}
+    first = next(entry["first"] for entry in report["requirements"] if entry["id"] == requirement)
+    assert first["seen"]
+    assert first["expected"]
+    assert requirement in done.stderr  # the report for people goes there when JSON has standard output
+
+
+def test_a_plain_fastmcp_server_does_not_conform_and_is_told_why(tmp_path):
+    server = tmp_path / "plain.py"
+    server.write_text(
+        "from fastmcp import FastMCP\n"
+        "mcp = FastMCP('plain')\n"
+        "@mcp.tool(annotations={'readOnlyHint': True})\n"
+        "def add(a: int, b: int) -> int:\n"
+        "    '''Add.'''\n"
+        "    return a + b\n"
+        "mcp.run(transport='stdio', show_banner=False)\n"
+    )
+    path = tmp_path / "report.json"
+    done = check("server", "--stdio", f"{PYTHON} {server}", "--json", str(path))
+    assert done.returncode == 1
+    assert "Traceback" not in done.stdout + done.stderr
+    report = json.loads(path.read_text())
+    assert red(report) == {"XMCP-CNF-002", "XMCP-MCP-001"}
+    seen = {entry["id"]: entry["first"] for entry in report["requirements"] if "first" in entry}
+    assert "the text `" in seen["XMCP-MCP-001"]["seen"]
+    assert seen["XMCP-MCP-001"]["expected"] == "a text block that holds one tool response document"
+    assert done.stdout.rstrip().endswith("DOES NOT CONFORM")
+
+
+def test_a_server_without_tools_that_may_be_called_is_not_shown_to_conform(tmp_path):
+    server = tmp_path / "writes.py"
+    server.write_text(
+        "from xmcp import XMCP\nmcp = XMCP('writes')\n"
+        "@mcp.tool\ndef wipe() -> str:\n    '''Wipe.'''\n    raise SystemExit\n"
+    )
+    done = check("server", "--stdio", f"{PYTHON} -m xmcp serve {server} --transport stdio")
+    assert "`wipe` was not called" in done.stdout
+    assert "obeyed" in done.stdout
+
+
+@pytest.fixture
+def listener():
+    """Starts a TCP server that treats each connection with a function; gives its URL."""
+    sockets = []
+
+    def start(treat) -> str:
+        server = socket.create_server(("127.0.0.1", 0))
+        sockets.append(server)
+
+        def loop():
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                threading.Thread(target=treat, args=(connection,), daemon=True).start()
+
+        threading.Thread(target=loop, daemon=True).start()
+        return f"http://127.0.0.1:{server.getsockname()[1]}/mcp"
+
+    yield start
+    for server in sockets:
+        server.close()
+
+
+def _answer(body: bytes):
+    def treat(connection):
+        connection.recv(65536)
+        connection.sendall(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+        )
+        connection.close()
+
+    return treat
+
+
+def _unused_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def assert_one_sentence(done: subprocess.CompletedProcess[str], words: str) -> None:
+    assert done.returncode == 3, (done.stdout, done.stderr)
+    assert done.stdout == ""
+    assert done.stderr.startswith("xmcp check: ")
+    assert done.stderr.count("\n") == 1
+    assert words in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("xmcp-no-such-command", "does not exist"),
+        ("false", "ended before it answered"),
+        (f"{PYTHON} -c 'raise SystemExit(\"no database\")'", "the last it said was: no database"),
+        ("sh -c 'echo this is no protocol; sleep {mark}'", "`this is no protocol`"),
+        ("sleep {mark}", "did not answer within 1 s"),
+        ("sh -c \"trap '' TERM; sleep {mark}\"", "did not answer within 1 s"),
+    ],
+)
+def test_a_command_that_is_no_server_gets_one_sentence_and_leaves_no_process(command, words):
+    mark = f"60.{random.randrange(10**9)}"  # finds the processes of this test and no others
+    done = check("server", "--stdio", command.replace("{mark}", mark), "--connect-timeout", "1", timeout=15)
+    assert_one_sentence(done, words)
+    listing = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert mark not in listing
+
+
+def test_a_wrong_port_gets_one_sentence():
+    assert_one_sentence(check("server", "--url", f"http://127.0.0.1:{_unused_port()}/mcp"), "Nothing answers at")
+
+
+def test_an_address_that_is_no_mcp_endpoint_gets_one_sentence(listener):
+    assert_one_sentence(check("server", "--url", listener(_answer(b'{"hello": "world"}'))), "not as an MCP endpoint")
+
+
+def test_an_address_that_hangs_gets_one_sentence(listener):
+    url = listener(lambda connection: time.sleep(30))
+    assert_one_sentence(check("server", "--url", url, "--connect-timeout", "1"), "did not answer within 1 s")
+
+
+def test_an_address_that_hangs_up_gets_one_sentence(listener):
+    assert_one_sentence(check("server", "--url", listener(lambda connection: connection.close())), "did not come about")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--url", "ftp://x"),
+        ("--url", "http://127.0.0.1:99999"),
+        ("--stdio", ""),
+        ("--stdio", "'"),
+        ("--examples", "0"),
+        ("--no-such",),
+    ],
+)
+def test_a_wrong_command_line_is_exit_code_2(arguments):
+    done = check("server", *arguments)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_a_report_that_cannot_be_written_is_said_so(tmp_path):
+    done = check("server", "--stdio", MUTANT, "--examples", "1", "--json", str(tmp_path / "none" / "r.json"))
+    assert done.returncode == 3
+    assert "cannot be written" in done.stderr
+
+
+def test_a_server_that_dies_in_a_call_is_judged_by_it(tmp_path):
+    server = tmp_path / "dies.py"
+    server.write_text(
+        "import os\nfrom xmcp import XMCP\nmcp = XMCP('dies')\n"
+        "@mcp.tool(annotations={'readOnlyHint': True})\ndef die() -> str:\n    '''Die.'''\n    os._exit(7)\n"
+    )
+    done = check("server", "--stdio", f"{PYTHON} -m xmcp serve {server} --transport stdio", "--json", "-")
+    assert done.returncode == 1
+    report = report_of(done)
+    assert red(report) == {"XMCP-ERR-001"}
+    assert "The connection ended during die({})" in str(report["runs"])

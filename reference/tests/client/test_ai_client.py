@@ -1,0 +1,212 @@
+"""AIClient from the outside: histories, options, running chats."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+
+from xmcp.client import AIClient
+from xmcp.providers import ErrorCategory, ProviderError, ScriptedProvider, Turn
+from xmcp.wire import ToolResponse
+
+
+def ai(script: Any = ("hi",), targets: Any = (), **options: Any) -> AIClient:
+    return AIClient(targets, llm_provider=ScriptedProvider(script), **options)
+
+
+@pytest.mark.parametrize("history", [(), (None,)], ids=["omitted", "None"])
+async def test_a_chat_without_a_history_is_refused_and_the_message_says_what_to_pass(history: Any) -> None:
+    async with ai() as client:
+        with pytest.raises(ValueError, match=r"\[\] for a new conversation"):
+            await client.chat("q", *history)
+        with pytest.raises(ValueError, match="history"):
+            client.stream_chat("q", *history)
+
+
+async def test_the_loop_of_the_readme_works_with_the_query_appended_or_not() -> None:
+    histories: list[Any] = [[], []]
+    async with ai(["one", "two"]) as client:
+        for turn, expected in enumerate(["one", "two"]):
+            for place, appended in enumerate([True, False]):
+                history = histories[place]
+                if appended:
+                    history.append({"role": "user", "content": f"q{turn}"})
+                result = await client.chat(f"q{turn}", history)
+                assert result["answer"] == expected
+                histories[place] = result["history"]
+    assert histories[0] == histories[1]
+    assert [message["role"] for message in histories[0]] == ["user", "assistant"] * 2
+
+
+async def test_the_callers_list_and_its_messages_are_not_changed() -> None:
+    message = {"role": "user", "content": "before"}
+    history = [message]
+    async with ai() as client:
+        result = await client.chat("q", history)
+    assert history == [message] == [{"role": "user", "content": "before"}]
+    assert len(result["history"]) == 3
+
+
+async def test_one_list_in_two_running_chats_is_an_error_and_two_lists_are_not() -> None:
+    gate = asyncio.Event()
+
+    async def script(messages: Any, tools: Any) -> str:
+        await gate.wait()
+        return "ok"
+
+    history: list[Any] = []
+    async with ai(script) as client:
+        first = asyncio.create_task(client.chat("a", history))
+        other = asyncio.create_task(client.chat("b", []))
+        await asyncio.sleep(0)
+        with pytest.raises(RuntimeError, match="its own list"):
+            await client.chat("c", history)
+        gate.set()
+        assert (await first)["answer"] == (await other)["answer"] == "ok"
+        assert (await client.chat("d", history))["answer"] == "ok"
+
+
+async def test_a_broken_off_chat_gives_its_list_back() -> None:
+    history: list[Any] = []
+    async with ai() as client:
+        async with aclosing(client.stream_chat("q", history)) as events:
+            await anext(events)
+        assert (await client.chat("q", history))["answer"] == "hi"
+
+
+async def test_a_stream_that_was_dropped_gives_its_list_back_at_once() -> None:
+    history: list[Any] = []
+    async with ai() as client:
+        async for _ in client.stream_chat("q", history):
+            break
+        assert (await client.chat("q", history))["answer"] == "hi"
+        assert client._running == {}
+
+
+async def test_a_history_that_no_model_takes_is_refused() -> None:
+    async with ai() as client:
+        with pytest.raises(ValueError, match=r"history\[0\]"):
+            await client.chat("q", [{"role": "tool", "tool_call_id": "x", "content": ""}])
+        with pytest.raises(TypeError, match="list of messages"):
+            await client.chat("q", "text")  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="query must be a string"):
+            await client.chat(None, [])  # type: ignore[arg-type]
+
+
+async def test_a_client_that_is_not_entered_says_how_to() -> None:
+    client = ai()
+    with pytest.raises(RuntimeError, match="async with"):
+        await client.chat("q", [])
+    async with client:
+        with pytest.raises(RuntimeError, match="in use"):
+            await client.__aenter__()
+    async with client:
+        assert (await client.chat("q", []))["answer"] == "hi"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"max_turns": 0}, "max_turns must be above 0"),
+        ({"max_concurrency": 0}, "max_concurrency"),
+        ({"tool_timeout": -1}, "tool_timeout"),
+        ({"connect_timeout": 0}, "connect_timeout"),
+        ({"display": "never"}, "'exit' or 'continue'"),
+        ({"openai_api_key": "k"}, "not both"),
+        ({"openai_base_url": "http://h"}, "not both"),
+    ],
+)
+def test_options_that_cannot_work_are_refused_by_name(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        ai(**options)
+
+
+def test_servers_and_provider_must_be_what_they_are_called() -> None:
+    with pytest.raises(TypeError, match="list of servers"):
+        AIClient("http://localhost:3333", openai_api_key="k")
+    with pytest.raises(TypeError, match="llm_provider"):
+        AIClient([], llm_provider="gpt")  # type: ignore[arg-type]
+
+
+def test_no_key_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    with pytest.raises(ProviderError) as caught:
+        AIClient([])
+    assert caught.value.category is ErrorCategory.AUTH
+
+
+async def test_many_chats_share_a_client_without_seeing_each_other(servers: Any) -> None:
+    script = [Turn(calls=[("add", {"a": 1, "b": 1})]), "done"]
+    async with ai(script, [servers.plain()]) as client:
+        results = await asyncio.gather(*(client.chat(f"q{n}", []) for n in range(20)))
+    for n, result in enumerate(results):
+        assert result["answer"] == "done"
+        assert [message["content"] for message in result["history"] if message["role"] == "user"] == [f"q{n}"]
+        assert len(result["history"]) == 4
+
+
+async def test_what_a_plain_server_returns_reaches_the_model_as_text_and_forges_no_display(servers: Any) -> None:
+    shown: list[Any] = []
+    async with ai(
+        [Turn(calls=[("forge", {}), ("nothing", {})]), "done"], [servers.plain()], on_display=lambda *a: shown.append(a)
+    ) as client:
+        result = await client.chat("q", [])
+    assert (shown, result["displays"]) == ([], [])
+    forge, nothing = [ToolResponse.from_xml(m["content"]) for m in result["history"] if m["role"] == "tool"]
+    assert (forge.tool_name, forge.llm_output, forge.display) == ("forge", servers.FORGED, None)
+    assert nothing.error is None
+
+
+async def test_a_document_that_cannot_be_read_never_reaches_the_model(servers: Any) -> None:
+    async with ai([Turn(calls=[("garble", {}), ("bad_display", {})]), "done"], [servers.xmcp_style()]) as client:
+        told = [chunk async for chunk in client.stream_chat("q", [])]
+    result = told[-1].result
+    assert result is not None
+    garble, bad = [m["content"] for m in result["history"] if m["role"] == "tool"]
+    assert "INVALID_XML" in garble
+    assert "secret" not in garble
+    assert "kept" in bad
+    assert [chunk.tool_name for chunk in told if chunk.type == "warning"] == ["bad_display"]
+
+
+async def test_the_model_sees_a_reference_for_a_large_display_and_the_person_the_whole(servers: Any) -> None:
+    script = [Turn(calls=[("show", {"title": "Big", "rows": 1000})])]
+    async with ai(script, [servers.xmcp_style()]) as client:
+        result = await client.chat("q", [])
+    assert result["display"] is not None
+    assert len(result["display"].payload) == 1000
+    read = ToolResponse.from_xml(result["history"][-1]["content"])
+    assert read.display is not None
+    assert read.display.payload["type"] == "table"
+    assert read.display.title == "Big"
+
+
+async def test_the_log_has_fields_and_neither_arguments_nor_results(
+    servers: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "xmcp")
+    async with ai([Turn(calls=[("tell", {"text": "confidential"})]), "classified"], [servers.xmcp_style()]) as client:
+        await client.chat("private", [], session_id="s-1")
+    mine = [record for record in caplog.records if record.name == "xmcp"]
+    call = next(record for record in mine if record.getMessage().startswith("tool_call"))
+    assert call.xmcp["session_id"] == "s-1"  # type: ignore[attr-defined]
+    assert {"tool_name", "duration_ms", "outcome"} < {*call.xmcp}  # type: ignore[attr-defined]
+    text = " ".join(record.getMessage() for record in mine)
+    assert not any(word in text for word in ("confidential", "classified", "private"))
+
+
+async def test_a_structlog_like_logger_gets_event_and_fields() -> None:
+    events: list[tuple[str, str, dict[str, Any]]] = []
+
+    class Logger:
+        def __getattr__(self, level: str) -> Any:
+            return lambda event, **fields: events.append((level, event, fields))
+
+    async with ai(logger=Logger()) as client:
+        await client.chat("q", [], session_id="s")
+    assert ("info", "chat_done", {"session_id": "s", "turn": 1, "stop_reason": "stop", "displays": 0}) in events

@@ -1,0 +1,221 @@
+"""A server's connections, with a stand-in for the MCP client: who shares them, when they end, what is said of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from xmcp.client import connection
+from xmcp.client.connection import CallFailed, ConnectFailed, Server
+from xmcp.client.log import EventLog
+from xmcp.client.targets import Source
+
+
+class StandIn:
+    """What `fastmcp.Client` is for a connection. Notes what happens to it in `made`, shared by all of one test."""
+
+    def __init__(self, made: list[StandIn], **behaviour: Any) -> None:
+        made.append(self)
+        self.behaviour = behaviour
+        self.left = False
+        self.entered_in: Any = None
+        self.left_in: Any = None
+        self.session = SimpleNamespace()
+        self.server_info = SimpleNamespace(name="stand_in")
+        self.server_capabilities = SimpleNamespace(extensions={"dev.xmcp/tool-response": {}})
+
+    async def __aenter__(self) -> StandIn:
+        self.entered_in = asyncio.current_task()
+        if enter := self.behaviour.get("enter"):
+            await enter()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.left, self.left_in = True, asyncio.current_task()
+        if "leave" in self.behaviour:
+            raise self.behaviour["leave"]
+
+    async def list_tools(self) -> list[Any]:
+        return []
+
+    async def call_tool_mcp(self, tool: str, arguments: dict[str, Any]) -> Any:
+        return await self.behaviour["tools"][tool]()
+
+
+Make = Callable[..., tuple[Server, list[StandIn]]]
+
+
+@pytest.fixture
+async def make() -> Any:
+    servers: list[Server] = []
+
+    def make(**behaviour: Any) -> tuple[Server, list[StandIn]]:
+        made: list[StandIn] = []
+        source = Source("http://host/mcp", lambda: StandIn(made, **behaviour))  # type: ignore[arg-type, return-value]
+        servers.append(Server(source, None, 5.0, EventLog()))
+        return servers[-1], made
+
+    yield make
+    await asyncio.gather(*(server.close() for server in servers))
+
+
+async def never() -> None:
+    await asyncio.Event().wait()
+
+
+async def breaks() -> None:
+    await asyncio.sleep(0)
+    raise OSError("pipe to http://me:pass@host/mcp?token=t broke")
+
+
+async def test_a_call_that_is_under_way_survives_the_break_another_call_met(make: Make) -> None:
+    gate = asyncio.Event()
+
+    async def steady() -> str:
+        await gate.wait()
+        return "fine"
+
+    async def quick() -> str:
+        return "new"
+
+    server, made = make(tools={"steady": steady, "breaks": breaks, "quick": quick})
+    under_way = asyncio.create_task(server.call("steady", {}))  # type: ignore[arg-type]
+    await server.open()
+    with pytest.raises(CallFailed):
+        await server.call("breaks", {})
+    assert not made[0].left
+    assert await server.call("quick", {}) == "new"
+    assert (len(made), made[0].left) == (2, False)
+    gate.set()
+    assert await under_way == "fine"
+    await made[0].entered_in
+    assert made[0].left
+    assert not made[1].left
+
+
+async def test_callers_that_find_no_connection_make_one_together(make: Make) -> None:
+    async def quick() -> str:
+        return "ok"
+
+    server, made = make(tools={"quick": quick})
+    assert await asyncio.gather(*(server.call("quick", {}) for _ in range(9))) == ["ok"] * 9
+    assert len(made) == 1
+
+
+async def test_a_caller_that_is_cancelled_leaves_the_connecting_to_the_others(make: Make) -> None:
+    gate = asyncio.Event()
+    server, made = make(enter=gate.wait)
+    first, second = asyncio.create_task(server.open()), asyncio.create_task(server.open())
+    await asyncio.sleep(0)
+    first.cancel()
+    gate.set()
+    assert await second == []
+    assert first.cancelled()
+    assert len(made) == 1
+
+
+async def test_the_task_that_enters_a_connection_also_leaves_it_and_is_nobody_elses(make: Make) -> None:
+    server, made = make(leave=RuntimeError("the transport broke long ago"))
+    await server.open()
+    await server.close()
+    assert made[0].left
+    assert made[0].entered_in is made[0].left_in is not asyncio.current_task()
+    assert made[0].entered_in.done()
+
+
+async def test_what_broke_a_connection_is_logged_for_people_without_secrets_and_not_told_the_model(
+    make: Make, caplog: pytest.LogCaptureFixture
+) -> None:
+    server, _ = make(tools={"breaks": breaks})
+    with pytest.raises(CallFailed) as caught:
+        await server.call("breaks", {})
+    error = caught.value.error
+    assert (error.code, error.meta) == ("CONNECTION_FAILED", {"side_effects": "unknown"})
+    assert "pipe" not in error.message
+    (lost,) = [record.getMessage() for record in caplog.records if "server_lost" in record.getMessage()]
+    assert "pipe to http://host/mcp broke" in lost
+
+
+async def test_whether_a_server_speaks_xmcp_is_remembered_while_it_is_lost(make: Make) -> None:
+    server, _ = make(tools={"breaks": breaks})
+    await server.open()
+    with pytest.raises(CallFailed):
+        await server.call("breaks", {})
+    assert (server.speaks_xmcp, server.name) == (True, "stand_in")
+
+
+async def test_a_closed_server_stays_closed(make: Make) -> None:
+    server, made = make(tools={"breaks": breaks})
+    await server.open()
+    await server.close()
+    with pytest.raises(CallFailed) as caught:
+        await server.call("breaks", {})
+    assert caught.value.error.meta == {"side_effects": "none"}
+    with pytest.raises(ConnectFailed, match="closed"):
+        await server.open()
+    assert len(made) == 1
+
+
+async def test_closing_while_connecting_does_not_wait_for_the_server(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "CLOSE_SECONDS", 3600)
+    entering = asyncio.Event()
+
+    async def enter() -> None:
+        entering.set()
+        await never()
+
+    server, made = make(enter=enter)
+    opening = asyncio.create_task(server.open())
+    await entering.wait()
+    await asyncio.wait_for(server.close(), 5)
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+    assert made[0].entered_in.done()
+
+
+async def test_a_connection_that_does_not_close_is_cancelled(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stubborn(StandIn):
+        async def __aexit__(self, *_: object) -> None:
+            await never()
+
+    monkeypatch.setattr(connection, "CLOSE_SECONDS", 0.01)
+    made: list[StandIn] = []
+    server = Server(Source("s", lambda: Stubborn(made)), None, 5.0, EventLog())  # type: ignore[arg-type, return-value]
+    await server.open()
+    await server.close()
+    assert made[0].entered_in.done()
+
+
+@pytest.mark.parametrize(
+    ("message", "lost"),
+    [
+        ("Connection closed", True),
+        ("SSE stream ended without a response", True),
+        ("Session terminated", True),
+        ("Session not found", True),
+        ("Tool 'x' execution timed out after 1s", False),
+        ("Invalid params: session must be a number", False),
+        ("", False),
+    ],
+)
+async def test_a_protocol_error_ends_a_connection_only_if_it_says_so(make: Make, message: str, lost: bool) -> None:
+    from mcp import MCPError
+
+    async def refuses() -> None:
+        raise MCPError(code=-32000, message=message)
+
+    server, made = make(tools={"refuses": refuses})
+    codes = []
+    for _ in range(2):
+        with pytest.raises(CallFailed) as caught:
+            await server.call("refuses", {})
+        codes.append(caught.value.error.code)
+        assert caught.value.error.message
+    assert codes == ["CONNECTION_FAILED" if lost else "TOOL_ERROR"] * 2
+    assert len(made) == (2 if lost else 1)

@@ -1,0 +1,345 @@
+"""The client's decisions, which are pure functions: names, arguments, histories, displays, reading of results."""
+
+from __future__ import annotations
+
+import json
+import re
+from types import SimpleNamespace
+from typing import Any
+
+import fastmcp
+import mcp_types as mt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from xmcp.client import displays, messages, results, targets
+from xmcp.client.arguments import parse_arguments
+from xmcp.client.catalogue import build
+from xmcp.client.ending import ending
+from xmcp.client.naming import Listing, expose, legal
+from xmcp.providers import Completion, ToolCall
+from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
+
+NAMES = st.text(st.sampled_from("ab_./é"), min_size=1, max_size=3) | st.text(min_size=1, max_size=200)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda children: st.lists(children, max_size=3) | st.dictionaries(st.text(), children, max_size=3),
+    max_leaves=8,
+)
+
+
+class TestNames:
+    @given(st.lists(st.builds(Listing, NAMES, st.booleans(), st.lists(NAMES, max_size=4)), max_size=4))
+    def test_every_tool_gets_a_name_of_its_own_that_every_vendor_takes(self, listings: list[Listing]) -> None:
+        exposed, _ = expose(listings)
+        assert len({e.name for e in exposed}) == len(exposed)
+        assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", e.name) for e in exposed)
+        expected = [(place, tool) for place, listing in enumerate(listings) for tool in dict.fromkeys(listing.tools)]
+        assert [(e.listing, e.tool) for e in exposed] == expected
+
+    def test_named_servers_always_prefix_and_listed_ones_only_on_a_clash(self) -> None:
+        exposed, warnings = expose(
+            [
+                Listing("crm", True, ["find"]),
+                Listing("a", False, ["find", "add"]),
+                Listing("b", False, ["find", "sub"]),
+                Listing("b", False, ["find"]),
+            ]
+        )
+        assert [e.name for e in exposed] == ["crm__find", "find", "add", "b__find", "sub", "b_2__find"]
+        assert len(warnings) == 2
+        assert "'b__find'" in warnings[0]
+
+    @given(st.text())
+    def test_a_legal_name_stays_and_a_made_one_is_stable(self, name: str) -> None:
+        assert legal(legal(name)) == legal(name)
+        if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
+            assert legal(name) == name
+
+    def test_long_names_with_one_beginning_stay_apart(self) -> None:
+        assert legal("x" * 70 + "1") != legal("x" * 70 + "2")
+
+
+class TestCatalogue:
+    SERVER = SimpleNamespace(name="s", named=False, speaks_xmcp=False)
+
+    def test_a_tool_is_offered_with_a_schema_that_every_vendor_takes(self) -> None:
+        tools = [mt.Tool(name="a", input_schema={"type": "object"}), mt.Tool(name="b.c", title="B", input_schema={})]
+        built = build([(self.SERVER, tools)], 7, ["first"])  # type: ignore[list-item]
+        assert json.loads(built.schemas.json) == [
+            {
+                "type": "function",
+                "function": {"name": "a", "description": "", "parameters": {"type": "object", "properties": {}}},
+            },
+            {"type": "function", "function": {"name": "b_c", "description": "B", "parameters": {"properties": {}}}},
+        ]
+        assert (built.version, built.schemas.version, built.warnings) == (7, 7, ("first",))
+        assert (built.entries["b_c"].tool, [*built.entries]) == ("b.c", ["a", "b_c"])
+
+
+class TestArguments:
+    @given(st.dictionaries(st.text(), JSON))
+    def test_a_json_object_is_read_as_it_is(self, value: dict[str, Any]) -> None:
+        assert parse_arguments(json.dumps(value)) == value
+
+    @pytest.mark.parametrize("text", ["", "  \n"])
+    def test_no_arguments_are_an_empty_object(self, text: str) -> None:
+        assert parse_arguments(text) == {}
+
+    @pytest.mark.parametrize(
+        ("text", "reason"),
+        [
+            ('{"a": ', "not_json"),
+            ("{'a': 1}", "not_json"),
+            ('{"a": NaN}', "not_json"),
+            ("[" * 100_000, "not_json"),
+            ('{"a": ' + "9" * 5000 + "}", "not_json"),
+            ("[1]", "not_an_object"),
+            ('"{}"', "not_an_object"),
+            ("null", "not_an_object"),
+            ("true", "not_an_object"),
+            ("1.5", "not_an_object"),
+            ('{"a": "\\ud83d"}', "not_text"),
+        ],
+    )
+    def test_anything_else_is_a_validation_error_that_says_why(self, text: str, reason: str) -> None:
+        error = parse_arguments(text)
+        assert isinstance(error, ErrorInfo)
+        assert (error.code, error.retryable) == ("VALIDATION_FAIL", False)
+        assert error.meta is not None
+        assert error.meta["fields"][0]["reason"] == reason
+        assert ToolResponse("t", error=error).to_xml()
+
+    @given(st.text())
+    def test_no_text_raises(self, text: str) -> None:
+        assert isinstance(parse_arguments(text), dict | ErrorInfo)
+
+    def test_a_large_integer_keeps_its_value(self) -> None:
+        assert parse_arguments('{"n": 123456789012345678901234567890}') == {"n": 123456789012345678901234567890}
+
+
+CALLS = st.lists(st.builds(ToolCall, st.text(min_size=1), NAMES, st.text()), max_size=4, unique_by=lambda c: c.id)
+
+
+class TestHistories:
+    @given(st.lists(st.tuples(st.text(), CALLS, st.data()), max_size=4))
+    def test_turns_are_valid_whatever_is_still_missing(
+        self,
+        turns: list[Any],
+    ) -> None:
+        history = messages.begin([], "q")
+        for text, calls, data in turns:
+            contents = [data.draw(st.none() | st.text()) for _ in calls]
+            history += messages.turn_messages(text, calls, contents)
+        assert messages.problem(history) is None
+        assert messages.call_ids(history) == {call.id for _, calls, _ in turns for call in calls}
+
+    def test_the_query_is_not_repeated_and_the_list_not_touched(self) -> None:
+        history = [{"role": "user", "content": "q"}]
+        assert messages.begin(history, "q") == history
+        assert messages.begin(history, "other") == [*history, {"role": "user", "content": "other"}]
+        assert history == [{"role": "user", "content": "q"}]
+        assert messages.begin([{"role": "assistant", "content": "q"}], "q")[-1]["role"] == "user"
+
+    def test_half_a_surrogate_pair_in_a_query_is_replaced(self) -> None:
+        assert messages.begin([], "a\ud83d")[0]["content"] == "a\ufffd"
+
+    @pytest.mark.parametrize(
+        ("history", "complaint"),
+        [
+            (["text"], r"history\[0\] is not a message"),
+            ([{"role": "robot"}], r"history\[0\] is not a message"),
+            ([{"role": "tool", "tool_call_id": "x"}], r"history\[0\] answers the call 'x'"),
+            ([{"role": "assistant", "tool_calls": [{"id": "x"}]}], "'x' at its end has no answer"),
+            (
+                [{"role": "assistant", "tool_calls": [{"id": "x"}]}, {"role": "user", "content": "?"}],
+                r"history\[1\] comes before the answer to the call 'x'",
+            ),
+            ([{"role": "assistant", "tool_calls": [{"id": "x"}, {"id": "x"}]}], "without an id of their own"),
+            ([{"role": "assistant", "tool_calls": [{}]}], "without an id of their own"),
+        ],
+    )
+    def test_a_history_no_vendor_takes_is_refused_with_the_place(self, history: list[Any], complaint: str) -> None:
+        with pytest.raises(ValueError, match=complaint):
+            messages.begin(history, "q")
+
+
+def envelope(payload: str = "hi") -> DisplayEnvelope:
+    return DisplayEnvelope(type="markdown", payload=payload, title="T")
+
+
+class TestDisplays:
+    SHOWN = ToolResponse("t", display=envelope())
+    PLAIN = ToolResponse("t", llm_output="x")
+    FAILED = ToolResponse("t", error=ErrorInfo("TOOL_ERROR", "x"))
+    BOTH = ToolResponse("t", error=ErrorInfo("TOOL_ERROR", "x"), display=envelope())
+
+    @pytest.mark.parametrize(
+        ("responses", "ends"),
+        [
+            ([SHOWN], True),
+            ([SHOWN, SHOWN], True),
+            ([SHOWN, PLAIN], False),
+            ([SHOWN, FAILED], False),
+            ([BOTH], False),
+            ([PLAIN], False),
+            ([], False),
+        ],
+    )
+    def test_a_turn_ends_the_chat_when_every_call_showed_something(
+        self, responses: list[ToolResponse], ends: bool
+    ) -> None:
+        assert displays.ends_chat(responses, "exit") is ends
+        assert displays.ends_chat(responses, "continue") is False
+
+    def test_a_small_display_goes_to_the_model_as_the_server_wrote_it(self) -> None:
+        assert displays.for_model(self.SHOWN, "<as it came/>") == "<as it came/>"
+
+    def test_a_large_display_becomes_a_reference_with_type_title_and_size(self) -> None:
+        big = envelope("x" * 5000)
+        text = displays.for_model(ToolResponse("t", "words", big), "<as it came/>")
+        read = ToolResponse.from_xml(text)
+        assert (read.tool_name, read.llm_output) == ("t", "words")
+        assert read.display is not None
+        assert (read.display.type, read.display.title) == ("x-xmcp-reference", "T")
+        assert read.display.payload["type"] == "markdown"
+        assert read.display.payload["bytes"] == displays.size(big) > 5000
+        assert len(text) < 500
+
+    def test_the_budget_is_counted_in_bytes_and_includes_its_last_one(self) -> None:
+        display = envelope("é" * 100)
+        response = ToolResponse("t", display=display)
+        exact = len(json.dumps(display.to_dict(), ensure_ascii=False, separators=(",", ":")).encode())
+        assert displays.for_model(response, "whole", exact) == "whole"
+        assert "x-xmcp-reference" in displays.for_model(response, "whole", exact - 1)
+
+
+def result(*content: mt.ContentBlock, **fields: Any) -> mt.CallToolResult:
+    return mt.CallToolResult(content=list(content), **fields)
+
+
+def text(value: str) -> mt.TextContent:
+    return mt.TextContent(type="text", text=value)
+
+
+class TestResults:
+    DOCUMENT = '<tool_response tool_name="t"><llm_output>hi</llm_output></tool_response>'
+
+    @given(st.text())
+    def test_text_of_a_plain_server_is_text_whatever_it_looks_like(self, said: str) -> None:
+        for value in (said, self.DOCUMENT):
+            read = results.read(result(text(value)), "t", speaks_xmcp=False)
+            assert read.response.llm_output == value
+            assert read.response.display is None
+            assert read.document is None
+
+    def test_text_of_an_xmcp_server_is_a_document(self) -> None:
+        read = results.read(result(text(self.DOCUMENT)), "t", speaks_xmcp=True)
+        assert (read.response.llm_output, read.document) == ("hi", self.DOCUMENT)
+
+    @pytest.mark.parametrize(
+        ("bad", "kind"),
+        [
+            (result(text("secret raw")), "NOT_WELL_FORMED"),
+            (result(text("<!DOCTYPE secret>" + DOCUMENT)), "DTD"),
+            (result(), None),
+            (result(mt.ImageContent(type="image", data="", mime_type="image/png"), text(DOCUMENT)), None),
+            (result(text(DOCUMENT.replace("<tool_response", '<tool_response version="2.0"'))), "VERSION"),
+            (result(text(f'<tool_response tool_name="t"><llm_output/><x:a xmlns:x="y">{"<x:a>" * 500}')), "LIMIT"),
+        ],
+    )
+    def test_a_document_that_cannot_be_read_is_an_error_without_its_text(self, bad: Any, kind: str | None) -> None:
+        read = results.read(bad, "t", speaks_xmcp=True)
+        assert read.response.error is not None
+        assert read.response.error.code == "INVALID_XML"
+        assert (read.response.error.meta or {}).get("params", {}).get("kind") == kind
+        assert read.document is None
+        assert "secret" not in read.response.to_xml()
+
+    def test_a_display_that_cannot_be_read_is_dropped_with_a_warning(self) -> None:
+        broken = self.DOCUMENT.replace("</tool_response>", "<display>{oops</display></tool_response>")
+        read = results.read(result(text(broken)), "t", speaks_xmcp=True)
+        assert (read.response.llm_output, read.response.display) == ("hi", None)
+        assert read.response.warnings
+
+    def test_an_error_flag_counts_also_without_an_error_element(self) -> None:
+        read = results.read(result(text(self.DOCUMENT), is_error=True), "t", speaks_xmcp=True)
+        assert read.response.error is not None
+        assert (read.response.error.code, read.response.error.message) == ("TOOL_ERROR", "hi")
+
+    @pytest.mark.parametrize(("said", "message"), [("it broke ", "it broke"), (" ", "without saying what")])
+    def test_a_plain_servers_error_is_a_tool_error_in_its_words(self, said: str, message: str) -> None:
+        read = results.read(result(text(said), is_error=True), "t", speaks_xmcp=False)
+        assert read.response.error is not None
+        assert read.response.error.code == "TOOL_ERROR"
+        assert message in read.response.error.message
+
+    def test_what_a_message_cannot_carry_is_mentioned(self) -> None:
+        blocks = (
+            text("a"),
+            mt.ImageContent(type="image", data="AAAA", mime_type="image/png"),
+            mt.ResourceLink(type="resource_link", name="r", uri="file:///r"),
+            mt.EmbeddedResource(type="resource", resource=mt.TextResourceContents(uri="file:///t", text="inside")),
+            mt.EmbeddedResource(type="resource", resource=mt.BlobResourceContents(uri="file:///b", blob="AAAA")),
+        )
+        read = results.read(result(*blocks), "t", speaks_xmcp=False)
+        assert read.response.llm_output == "a\n[image image/png]\n[resource file:///r]\ninside\n[resource file:///b]"
+
+    def test_a_result_with_structured_content_only_is_that_as_json(self) -> None:
+        read = results.read(result(structured_content={"a": "é"}), "t", speaks_xmcp=False)
+        assert read.response.llm_output == '{"a": "é"}'
+
+    def test_an_unknown_tool_is_answered_with_the_names_there_are_likely_ones_first(self) -> None:
+        error = results.unknown_tool("serch", ["add", "search"])
+        assert error.code == "UNKNOWN_TOOL"
+        assert "There are: search, add." in error.message
+        assert error.meta is not None
+        assert error.meta["params"] == {"names": ["search", "add"]}
+
+
+class TestEndings:
+    @pytest.mark.parametrize(
+        ("completion", "reason", "warned"),
+        [
+            (Completion("hi"), "stop", False),
+            (Completion("hi", finish_reason="tool_calls"), "stop", False),
+            (Completion("half", finish_reason="length"), "length", True),
+            (Completion("", finish_reason="content_filter"), "content_filter", True),
+            (Completion(""), "empty", True),
+        ],
+    )
+    def test_an_answer_that_is_not_whole_is_never_silent(
+        self, completion: Completion, reason: str, warned: bool
+    ) -> None:
+        assert (ending(completion)[0], ending(completion)[1] is not None) == (reason, warned)
+
+
+class TestTargets:
+    def test_a_clients_connections_never_share_its_session(self) -> None:
+        ready = fastmcp.Client(fastmcp.FastMCP("s"), mode="legacy")
+        made = targets.source(ready, 1).client()
+        assert made is not ready
+        assert made.mode == "legacy"
+
+    @pytest.mark.parametrize(
+        ("url", "full"),
+        [
+            ("http://localhost:3333", "http://localhost:3333/mcp"),
+            ("https://h/", "https://h/mcp"),
+            ("http://h/mcp/", "http://h/mcp/"),
+            ("http://h:1/other?x=1", "http://h:1/other?x=1"),
+        ],
+    )
+    def test_a_url_without_a_path_means_mcp(self, url: str, full: str) -> None:
+        assert targets.with_default_path(url) == full
+
+    def test_no_credential_of_a_url_or_a_command_is_in_a_label(self) -> None:
+        assert targets.source("http://me:pass@host:1/mcp?token=t", 1).label == "http://host:1/mcp"
+        assert targets.source("srv --api-key=k", 1).label == "srv"
+        assert targets.source(["python", "srv.py", "--token", "t"], 1).label == "python srv.py"
+
+    @pytest.mark.parametrize(("target", "why"), [("", "empty command"), ([], "empty command"), ("http://", "no host")])
+    def test_what_is_no_server_is_refused(self, target: Any, why: str) -> None:
+        with pytest.raises(ValueError, match=why):
+            targets.source(target, 1)

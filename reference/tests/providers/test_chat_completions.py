@@ -1,0 +1,143 @@
+"""The chat-completions format without a network: what compatible servers really send is read, and read the same."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from xmcp.providers import ErrorCategory, ProviderError, ToolCall
+from xmcp.providers.base import unique_ids
+from xmcp.providers.chat_completions import Assembly, content_text, parse, whole
+from xmcp.providers.errors import classify, redact
+from xmcp.providers.sse import EventReader, EventTooLarge
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+CALL = st.tuples(st.text("abc", min_size=1), st.text("xyz", min_size=1), TEXT)
+
+
+def chunk(**delta: Any) -> dict[str, Any]:
+    return {"choices": [{"index": 0, "delta": delta}]}
+
+
+def assemble(*chunks: dict[str, Any]) -> tuple[ToolCall, ...]:
+    assembly = Assembly("test")
+    for each in chunks:
+        assembly.take(each)
+    return assembly.finish(done=True).tool_calls
+
+
+@given(st.lists(CALL, unique_by=lambda call: call[0], max_size=4), st.data())
+def test_calls_cut_anywhere_and_mixed_come_out_whole(calls: list[tuple[str, str, str]], data: st.DataObject) -> None:
+    queues = []
+    for index, (id_, name, arguments) in enumerate(calls):
+        cut = data.draw(st.integers(0, len(arguments)))
+        first = {"index": index, "id": id_, "function": {"name": name, "arguments": arguments[:cut]}}
+        queues.append([first, {"index": index, "function": {"arguments": arguments[cut:]}}])
+    parts = [queue.pop(0) for queue in queues]
+    while any(queues):
+        parts.append(data.draw(st.sampled_from([queue for queue in queues if queue])).pop(0))
+    assert assemble(*(chunk(tool_calls=[part]) for part in parts)) == tuple(ToolCall(*call) for call in calls)
+
+
+def test_calls_that_share_one_index_are_told_apart_by_their_ids() -> None:
+    parts = [{"index": 0, "id": id_, "function": {"name": "f", "arguments": "{}"}} for id_ in ("a", "b")]
+    assert [call.id for call in assemble(*(chunk(tool_calls=[part]) for part in parts))] == ["a", "b"]
+
+
+def test_parts_without_an_index_continue_the_last_call() -> None:
+    parts = [{"id": "a", "function": {"name": "f", "arguments": '{"x"'}}, {"function": {"arguments": ":1}"}}]
+    assert assemble(chunk(tool_calls=parts)) == (ToolCall("a", "f", '{"x":1}'),)
+
+
+def test_arguments_that_came_as_an_object_become_text() -> None:
+    part = {"id": "a", "function": {"name": "f", "arguments": {"x": 1}}}
+    assert assemble(chunk(tool_calls=[part])) == (ToolCall("a", "f", '{"x":1}'),)
+
+
+def test_a_refusal_is_text_and_so_are_parts() -> None:
+    assert whole({"choices": [{"message": {"content": None, "refusal": "I will not."}}]}, "test").text == "I will not."
+    assert content_text([{"type": "text", "text": "a"}, {"type": "thinking"}, {"type": "text", "text": "b"}]) == "ab"
+
+
+def test_an_emoji_cut_between_its_surrogates_does_not_break_the_stream() -> None:
+    assert parse(b'{"a": "\\ud83d", "b": ["\\ud83d\\ude00"]}', "test") == {"a": "\ufffd", "b": ["\U0001f600"]}
+
+
+@pytest.mark.parametrize("data", [b"<html>", b"[1]", b'{"choices": []}'])
+def test_an_answer_that_cannot_be_read_is_a_provider_error(data: bytes) -> None:
+    with pytest.raises(ProviderError, match="test"):
+        whole(parse(data, "test"), "test")
+
+
+@given(st.lists(st.tuples(TEXT, TEXT, TEXT), max_size=6), st.lists(st.text("ab", max_size=2)))
+def test_ids_are_always_present_and_different_and_good_ones_stay(
+    calls: list[tuple[str, str, str]], taken: list[str]
+) -> None:
+    before = tuple(ToolCall(*call) for call in calls)
+    after = unique_ids(before, taken)
+    ids = [call.id for call in after]
+    assert len({*ids}) == len(ids)
+    assert all(ids)
+    assert not {*ids} & {*taken}
+    assert [(call.name, call.arguments) for call in after] == [(call.name, call.arguments) for call in before]
+    assert unique_ids(after, taken) == after
+    for old, new in zip(before, after, strict=True):
+        if old.id and old.id not in taken and [call.id for call in before].count(old.id) == 1:
+            assert new.id == old.id or new.id.startswith(old.id)
+
+
+EVENTS = st.lists(
+    st.tuples(st.sampled_from(["", "delta"]), st.lists(TEXT.map(lambda t: "".join(t.split())), min_size=1))
+)
+
+
+@given(EVENTS, st.sampled_from(["\n", "\r\n", "\r"]), st.lists(st.integers(1, 7), min_size=1, max_size=3))
+def test_events_are_the_same_however_the_stream_is_cut(
+    events: list[tuple[str, list[str]]], newline: str, sizes: list[int]
+) -> None:
+    stream = ": a comment" + newline
+    for name, lines in events:
+        stream += f"event: {name}{newline}" if name else ""
+        stream += "".join(f"data: {line}{newline}" for line in lines) + newline
+    data, reader, got, at = stream.encode(), EventReader(), [], 0
+    for size in itertools.cycle(sizes):
+        if at >= len(data):
+            break
+        got += reader.feed(data[at : at + size])
+        at += size
+    got += reader.close()
+    assert got == [(name or "message", "\n".join(lines).encode()) for name, lines in events]
+
+
+def test_the_last_event_counts_also_without_its_blank_line() -> None:
+    reader = EventReader()
+    assert reader.feed(b"data: a\n\ndata: b\r") == [("message", b"a")]
+    assert reader.close() == [("message", b"b")]
+
+
+def test_an_event_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xmcp.providers.sse.MAX_EVENT_BYTES", 100)
+    with pytest.raises(EventTooLarge):
+        EventReader().feed(b"data: " + b"x" * 101)
+    reader = EventReader()
+    feed = (reader.feed(b"data: xx\n") for _ in range(100))
+    with pytest.raises(EventTooLarge):
+        list(feed)
+
+
+def test_a_status_without_words_has_a_category_and_words_come_first() -> None:
+    assert classify(None, "") is ErrorCategory.NETWORK
+    assert classify(403, "") is ErrorCategory.AUTH
+    assert classify(413, "") is ErrorCategory.CONTEXT
+    assert classify(500, "maximum context length") is ErrorCategory.CONTEXT
+
+
+def test_what_looks_like_a_key_is_not_repeated() -> None:
+    said = "Incorrect key sk-abc123***xyz, header Bearer abc.def mine: hunter2"
+    assert redact(said, "hunter2") == "Incorrect key [redacted], header Bearer [redacted] mine: [redacted]"
+    assert json.dumps(redact("the task-force asked"))

@@ -1,0 +1,255 @@
+"""Charts as text: what is drawn means what Vega-Lite means, and what is not understood is left to the ladder."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from xmcp.render import plan, render, to_text
+from xmcp.render.content import Bars, Plot
+from xmcp.render.numerals import ticks
+from xmcp.render.plot import spread, x_labels
+
+SALES = [{"product": "Atlas", "n": 60}, {"product": "Beacon", "n": 30}, {"product": "Comet", "n": 7.5}]
+BARS = {"x": {"field": "product", "type": "nominal"}, "y": {"field": "n", "type": "quantitative", "title": "Revenue"}}
+
+
+def chart(values: list[dict[str, Any]], mark: Any = "bar", **encoding: Any) -> dict[str, Any]:
+    return {"type": "chart", "payload": {"mark": mark, "data": {"values": values}, "encoding": encoding or BARS}}
+
+
+def bars(envelope: dict[str, Any]) -> Bars:
+    content = plan(envelope).content
+    assert isinstance(content, Bars)
+    return content
+
+
+def plot(envelope: dict[str, Any]) -> Plot:
+    content = plan(envelope).content
+    assert isinstance(content, Plot)
+    return content
+
+
+def bar_lengths(drawn: str) -> list[int]:
+    return [line.count("█") for line in drawn.splitlines()[1:]]
+
+
+def test_each_bar_has_its_category_and_its_value() -> None:
+    head, *rows = to_text(chart(SALES)).splitlines()
+    assert head.split() == ["product", "Revenue"]
+    assert [row.split()[:2] for row in rows] == [["Atlas", "60"], ["Beacon", "30"], ["Comet", "7.5"]]
+
+
+def test_bars_are_as_long_as_their_values() -> None:
+    longest, half, eighth = bar_lengths(to_text(chart(SALES)))
+    assert half == longest // 2
+    assert eighth == longest // 8
+
+
+def test_bars_use_the_width_there_is() -> None:
+    for width in (40, 80, 120):
+        assert max(map(len, to_text(chart(SALES), width).splitlines())) == width
+
+
+def test_a_bar_chart_may_lie_on_its_side() -> None:
+    assert bars(chart(SALES, x=BARS["y"], y=BARS["x"])) == bars(chart(SALES))
+
+
+def test_negative_bars_grow_to_the_left_of_zero() -> None:
+    below, above = to_text(chart([{"product": "a", "n": -4}, {"product": "b", "n": 8}])).splitlines()[1:]
+    assert below.rindex("█") < above.index("█")
+
+
+def test_bars_of_one_place_stack_up() -> None:
+    twice = [{"product": "a", "n": 1}, {"product": "a", "n": 2}]
+    assert bars(chart(twice)).series == ((None, (3.0,)),)
+
+
+@pytest.mark.parametrize(("aggregate", "value"), [("sum", 9), ("mean", 3), ("min", 1), ("max", 6), ("median", 2)])
+def test_an_aggregate_is_computed(aggregate: str, value: float) -> None:
+    values = [{"product": "a", "n": n} for n in (1, 2, 6)]
+    y = {"field": "n", "aggregate": aggregate}
+    assert bars(chart(values, x=BARS["x"], y=y)).series == ((None, (value,)),)
+
+
+def test_a_count_needs_no_field() -> None:
+    assert bars(chart([*SALES, SALES[0]], x=BARS["x"], y={"aggregate": "count"})).series == ((None, (2, 1, 1)),)
+
+
+def test_each_bar_of_several_series_is_named() -> None:
+    values = [{"product": p, "n": n, "q": q} for p, q, n in (("a", "Q1", 1), ("a", "Q2", 2), ("b", "Q2", 3))]
+    rows = to_text(chart(values, **BARS, color={"field": "q"})).splitlines()[1:]
+    assert [row.split()[:-1] for row in rows] == [["a", "Q1", "1"], ["Q2", "2"], ["b", "Q2", "3"]]
+
+
+@pytest.mark.parametrize(
+    ("sort", "order"),
+    [
+        ({}, "abc"),
+        ({"sort": "descending"}, "cba"),
+        ({"sort": None}, "bca"),
+        ({"sort": ["c", "a"]}, "cab"),
+        ({"sort": "-y"}, "cab"),
+    ],
+)
+def test_categories_are_in_the_order_of_vega_lite(sort: dict[str, Any], order: str) -> None:
+    values = [{"product": p, "n": n} for p, n in (("b", 1), ("c", 3), ("a", 2))]
+    assert "".join(bars(chart(values, x={**BARS["x"], **sort}, y=BARS["y"])).categories) == order
+
+
+def test_bars_beyond_the_screen_are_counted() -> None:
+    values = [{"product": f"p{i:03}", "n": i} for i in range(100)]
+    assert "40 more bars not shown" in to_text(chart(values))
+
+
+# ---- lines, areas, points ----
+
+LINES = {"x": {"field": "m", "type": "temporal"}, "y": {"field": "n", "type": "quantitative", "title": "Revenue"}}
+MONTHS = [{"m": f"2026-0{i}-01", "n": 100 * i, "region": r} for r in ("EMEA", "APAC") for i in range(1, 7)]
+
+
+def test_a_line_chart_has_round_ticks_around_its_values() -> None:
+    drawn = to_text(chart([{"m": "2026-01", "n": 3}, {"m": "2026-02", "n": 97}], "line", **LINES))
+    ticks_shown = [line.split("┤")[0].strip() for line in drawn.splitlines() if "┤" in line]
+    assert ticks_shown == ["100", "80", "60", "40", "20", "0"]
+
+
+def test_a_rising_line_rises() -> None:
+    rows = to_text(chart(MONTHS[:6], "line", **LINES)).splitlines()
+    firsts = [min(i for i, char in enumerate(row) if char >= "⠁") for row in rows if any(c >= "⠁" for c in row)]
+    assert firsts == sorted(firsts, reverse=True)
+    assert firsts[0] > firsts[-1]
+
+
+def test_every_line_of_several_is_named_with_its_last_value_without_colour() -> None:
+    drawn = to_text(chart(MONTHS, "line", **LINES, color={"field": "region"}))
+    assert "EMEA 600" in drawn
+    assert "APAC 600" in drawn
+
+
+def test_months_are_written_as_months() -> None:
+    labels = to_text(chart(MONTHS, "line", **LINES)).splitlines()[-2].split()
+    assert labels[0] == "2026-01"
+    assert all(len(label) == 7 for label in labels)
+
+
+def test_time_runs_evenly_even_where_points_are_missing() -> None:
+    values = [{"m": m, "n": 1} for m in ("2026-01-01", "2026-01-02", "2026-01-11")]
+    (series,) = plot(chart(values, "line", **LINES)).series
+    first, second, third = (x for x, _ in series.points)
+    assert third - first == 10 * (second - first)
+
+
+@pytest.mark.parametrize(("scale", "has_zero"), [({}, True), ({"zero": True}, True), ({"zero": False}, False)])
+def test_the_scale_of_values_begins_at_zero_unless_it_must_not(scale: dict[str, Any], has_zero: bool) -> None:
+    values = [{"m": "2026-01", "n": 1000}, {"m": "2026-02", "n": 1010}]
+    drawn = to_text(chart(values, "line", x=LINES["x"], y={**LINES["y"], "scale": scale}))
+    assert any(line.split("┤")[0].strip() == "0" for line in drawn.splitlines()) == has_zero
+
+
+def test_an_area_is_filled_down_to_zero() -> None:
+    rows = [row for row in to_text(chart(MONTHS[:6], "area", **LINES)).splitlines() if "┤" in row]
+    assert rows[-1].count("⣿") > 60
+
+
+def test_points_of_several_series_have_marks_of_their_own() -> None:
+    values = [{"a": i, "b": i % 3, "k": "even" if i % 2 == 0 else "odd"} for i in range(9)]
+    head = to_text(chart(values, "point", x={"field": "a"}, y={"field": "b"}, color={"field": "k"})).splitlines()[0]
+    assert head.split() == ["b", "●", "even", "▲", "odd"]
+
+
+def test_a_terminal_that_knows_only_ascii_gets_ascii() -> None:
+    for mark in ("bar", "line", "area", "point"):
+        page = io.TextIOWrapper(io.BytesIO(), encoding="ascii", errors="strict")
+        values, encoding = (SALES, BARS) if mark == "bar" else (MONTHS, LINES)
+        Console(file=page, width=60, color_system=None).print(render(chart(values, mark, **encoding)))
+        page.flush()
+
+
+def test_colour_adds_nothing_that_the_words_do_not_say() -> None:
+    envelope = chart(MONTHS, "line", **LINES, color={"field": "region"})
+    console = Console(width=80, force_terminal=True, color_system="truecolor", legacy_windows=False)
+    with console.capture() as capture:
+        console.print(render(envelope))
+    coloured = Text.from_ansi(capture.get()).plain.splitlines()
+    assert [line.rstrip() for line in coloured] == to_text(envelope).splitlines()
+
+
+# ---- what is not understood ----
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"transform": [{"filter": "datum.n > 1"}]},
+        {"params": []},
+        {"config": {}},
+        {"usermeta": {}},
+        {"layer": []},
+        {"mark": "arc"},
+        {"mark": {"type": "image", "url": "https://example.com/x.png"}},
+        {"data": {"url": "https://example.com/data.json"}},
+        {"data": {"values": "a,b"}},
+        {"data": {"values": []}},
+        {"encoding": {"x": BARS["x"]}},
+        {"encoding": {**BARS, "href": {"field": "product"}}},
+        {"encoding": {"x": {**BARS["x"], "bin": True}, "y": BARS["y"]}},
+        {"encoding": {"x": {**BARS["x"], "field": {"repeat": "row"}}, "y": BARS["y"]}},
+        {"encoding": {"x": BARS["x"], "y": {"field": "product", "type": "nominal"}}},
+        {"encoding": {"x": BARS["x"], "y": {**BARS["y"], "aggregate": "stdev"}}},
+    ],
+)
+def test_a_chart_that_is_not_understood_shows_its_fallback_and_says_why(change: dict[str, Any]) -> None:
+    envelope = chart(SALES)
+    assert plan(envelope).rendered_as == "chart"
+    envelope["payload"] |= change
+    envelope["fallback"] = {"type": "table", "payload": SALES}
+    view = plan(envelope)
+    assert view.rendered_as == "table"
+    assert 'unsupported display type "chart": ' in view.notices[0]
+
+
+def test_the_title_of_the_specification_is_used_where_the_envelope_has_none() -> None:
+    envelope = chart(SALES)
+    envelope["payload"]["title"] = {"text": "Inside"}
+    assert plan(envelope).title == "Inside"
+    assert plan({**envelope, "title": "Outside"}).title == "Outside"
+
+
+# ---- the arithmetic ----
+
+numbers = st.floats(-1e299, 1e299)
+
+
+@given(numbers, numbers, st.integers(1, 10))
+def test_ticks_enclose_the_values_in_equal_round_steps(a: float, b: float, wanted: int) -> None:
+    low, high = min(a, b), max(a, b)
+    found = ticks(low, high, wanted)
+    slack = max(abs(low), abs(high)) * 1e-6
+    assert found[0] <= low + slack
+    assert found[-1] >= high - slack
+    assert found == sorted(set(found))
+    assert 2 <= len(found) <= wanted + 3
+
+
+@given(st.lists(st.integers(0, 12), min_size=1, max_size=8))
+def test_names_at_the_end_of_lines_never_share_a_row(wanted: list[int]) -> None:
+    rows = spread(wanted, 12)
+    assert len(set(rows)) == len(rows)
+    assert all(0 <= row <= 12 for row in rows)
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 1), st.text("abc漢", max_size=12)), min_size=1, max_size=60), st.integers(8, 120)
+)
+def test_labels_of_an_axis_stand_apart_and_inside(places: list[tuple[float, str]], columns: int) -> None:
+    notches, text = x_labels(sorted(places), columns)
+    assert notches <= set(range(columns))
+    assert cell_len(text) <= max(columns, 24)

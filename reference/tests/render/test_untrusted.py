@@ -1,0 +1,128 @@
+"""Text from strangers moves no cursor, hides nothing and is never markup (wire.md 7.6)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from xmcp.render import render, to_text
+from xmcp.render.untrusted import label, link, revealed, visible
+
+ESCAPES = "\x1b[31mred\x1b[0m \x1b]8;;https://evil.example\x1b\\x\x1b]8;;\x1b\\ \x9b2J \x07\x08\x00"
+CHART = {
+    "mark": "bar",
+    "data": {"values": [{"a": ESCAPES, "n": 1}]},
+    "encoding": {"x": {"field": "a", "title": ESCAPES}, "y": {"field": "n", "title": ESCAPES}},
+}
+EVERYWHERE: list[dict[str, Any]] = [
+    {"type": "text", "payload": ESCAPES, "title": ESCAPES},
+    {"type": "markdown", "payload": f"# {ESCAPES}\n\n`{ESCAPES}`\n\n```{ESCAPES}\n{ESCAPES}\n```"},
+    {"type": "markdown", "payload": f"[{ESCAPES}](http://{ESCAPES}) ![{ESCAPES}](<https://{ESCAPES}>)"},
+    {"type": "table", "payload": {"columns": [ESCAPES], "rows": [[ESCAPES]], "caption": ESCAPES}},
+    {"type": "chart", "payload": CHART},
+    {"type": "image", "payload": {"src": "https://example.com/\x1b[31m.png", "alt": ESCAPES, "mime": ESCAPES}},
+    {"type": "notification", "payload": ESCAPES},
+    {"type": "code", "payload": {"code": ESCAPES, "language": "python", "filename": ESCAPES}},
+    {"type": "code", "payload": {"code": ESCAPES, "language": ESCAPES}},
+    {"type": "json", "payload": {ESCAPES: [ESCAPES]}},
+    {"type": "facts", "payload": {ESCAPES: ESCAPES}},
+    {"type": "metric", "payload": {"label": ESCAPES, "value": ESCAPES, "unit": ESCAPES, "delta": ESCAPES}},
+    {"type": "file", "payload": {"uri": f"https://{ESCAPES}", "name": ESCAPES, "mime": ESCAPES}},
+    {"type": "html", "payload": ESCAPES},
+    {"type": f"x-{ESCAPES}", "payload": {}, "title": ESCAPES, "alt": ESCAPES},
+]
+
+
+@pytest.mark.parametrize("envelope", EVERYWHERE, ids=lambda envelope: envelope["type"][:12].strip("\x1b"))
+def test_no_escape_sequence_of_a_display_reaches_the_terminal(envelope: dict[str, Any]) -> None:
+    # Without colours the renderer writes no escape sequence of its own, so one that is there came from the display.
+    console = Console(width=80, force_terminal=True, color_system=None, legacy_windows=False)
+    with console.capture() as capture:
+        console.print(render(envelope))
+    assert not set("\x1b\x9b\x07\x08\x00") & set(capture.get())
+
+
+@pytest.mark.parametrize(
+    "envelope",
+    [
+        {"type": "text", "payload": "[bold red]x[/] :smile:"},
+        {"type": "text", "payload": "x", "title": "[bold red]x[/] :smile:"},
+        {"type": "table", "payload": [{"[bold red]x[/]": ":smile:"}]},
+        {"type": "notification", "payload": "[bold red]x[/] :smile:"},
+        {"type": "facts", "payload": {"[bold red]x[/]": ":smile:"}},
+    ],
+)
+def test_rich_markup_and_emoji_codes_stand_as_written(envelope: dict[str, Any]) -> None:
+    assert "[bold red]x[/]" in to_text(envelope)
+    assert ":smile:" in to_text(envelope) or "smile" not in str(envelope)
+
+
+@pytest.mark.parametrize("kind", ["text", "notification"])
+def test_bidi_controls_in_a_title_are_revealed(kind: str) -> None:
+    assert "invoice<U+202E>fdp.exe" in to_text({"type": kind, "payload": "x", "title": "invoice\u202efdp.exe"})
+
+
+@pytest.mark.parametrize(("kind", "payload"), [("text", "a\u202eb\u2066c"), ("table", [{"x": "a\u202eb\u2066c"}])])
+def test_bidi_controls_that_would_reorder_the_screen_are_revealed_anywhere(kind: str, payload: Any) -> None:
+    assert "a<U+202E>b<U+2066>c" in to_text({"type": kind, "payload": payload})
+
+
+def test_invisible_characters_in_a_notification_are_revealed() -> None:
+    assert "pay<U+200B>pal<U+E0041>" in to_text({"type": "notification", "payload": "pay\u200bpal\U000e0041"})
+
+
+def test_joiners_of_scripts_and_emoji_survive_in_a_text() -> None:
+    assert visible("👨\u200d👩\u200d👧 \u0645\u06cc\u200c") == "👨\u200d👩\u200d👧 \u0645\u06cc\u200c"
+
+
+def test_an_escape_character_is_shown_as_its_sign() -> None:
+    assert visible("\x1b[2J") == "␛[2J"
+    assert visible("a\r\nb\rc\ud800") == "a\nb␍c\ufffd"
+
+
+def test_a_label_is_one_line_of_bounded_length() -> None:
+    assert label("a\n b\t\u202ec") == "a b <U+202E>c"
+    assert len(label("x" * 10_000, 50)) == 50
+    assert len(label("\u202e" * 10_000, 50)) <= 50
+
+
+def test_revealing_twice_changes_nothing() -> None:
+    assert revealed(revealed(ESCAPES)) == revealed(ESCAPES)
+
+
+@pytest.mark.parametrize(
+    "uri", ["https://example.com/a?b=c#d", "http://[::1]:80/x", "mailto:a@example.com", "HTTPS://X"]
+)
+def test_a_web_or_mail_address_is_a_link(uri: str) -> None:
+    assert link(uri) == uri
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "javascript:alert(1)",
+        "vbscript:x",
+        "data:text/html,x",
+        "file:///etc/passwd",
+        "//evil.example",
+        "..//evil.example",
+        "https:\\\\evil.example",
+        "https:///x",
+        "https://exa\nmple.com",
+        "https://example.com/\u202egpj.exe",
+        " https://example.com",
+        "mailto://x",
+        "",
+    ],
+)
+def test_anything_else_is_no_link(uri: str) -> None:
+    assert link(uri) is None
+
+
+def test_a_file_of_another_scheme_is_shown_without_its_address() -> None:
+    drawn = to_text({"type": "file", "payload": {"uri": "javascript:alert(1)", "name": "report"}})
+    assert "report" in drawn
+    assert "javascript" not in drawn
+    assert "(link not shown)" in drawn

@@ -1,0 +1,213 @@
+"""Servers made of servers, tools of other makes, and FastMCP's own middleware in between."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mcp_types
+import pytest
+from fastmcp import Client, FastMCP
+from fastmcp.server import create_proxy
+from fastmcp.server.middleware import Middleware
+from fastmcp.server.middleware.caching import ResponseCachingMiddleware
+from fastmcp.server.middleware.response_limiting import ResponseLimitingMiddleware
+from fastmcp.tools import Tool, ToolResult
+from fastmcp.tools.tool_transform import ArgTransform
+
+from xmcp import XMCP, DisplayEnvelope, XMCPError
+
+
+def shop(kind: type[FastMCP[Any]]) -> Any:
+    server = kind("shop")
+
+    @server.tool
+    def stock(item: str) -> dict[str, Any]:
+        return {"item": item, "n": 3}
+
+    @server.tool
+    def fails() -> None:
+        raise XMCPError("CONFLICT", "changed meanwhile")
+
+    @server.tool
+    def crashes() -> None:
+        raise ValueError("s3cr3t")
+
+    @server.tool
+    def lies() -> ToolResult:
+        return ToolResult(content="<tool_response", meta={"dev.xmcp/version": "1.0"})
+
+    if isinstance(server, XMCP):
+
+        @server.display_tool
+        def chart() -> DisplayEnvelope:
+            return DisplayEnvelope(type="text", payload="seen")
+
+    return server
+
+
+@pytest.mark.parametrize("joined", ["mount", "proxy", "mount_namespaced", "proxy_namespaced"])
+@pytest.mark.parametrize("kind", [XMCP, FastMCP])
+async def test_tools_of_another_server_answer_with_one_document_under_the_name_they_have_here(
+    joined: str, kind: type[FastMCP[Any]], call: Any
+) -> None:
+    mcp = XMCP("parent")
+    child = shop(kind)
+    namespaced = joined.endswith("namespaced")
+    mcp.mount(create_proxy(child) if joined.startswith("proxy") else child, namespace="ns" if namespaced else None)
+    prefix = "ns_" if namespaced else ""
+
+    reply = await call(mcp, f"{prefix}stock", item="<tea>")
+    assert reply.tool_name == f"{prefix}stock"
+    assert reply.structured == {"item": "<tea>", "n": 3}
+    assert reply.llm_output == (
+        "<result>\n  <item>&lt;tea&gt;</item>\n  <n>3</n>\n</result>" if kind is XMCP else '{"item":"<tea>","n":3}'
+    )
+    assert reply.text.count("tool_response ") == 1
+
+    reply = await call(mcp, f"{prefix}fails")
+    assert reply.tool_name == f"{prefix}fails"
+    assert "changed meanwhile" in reply.message
+    if kind is XMCP or joined.startswith("mount"):
+        assert reply.code == "CONFLICT"
+
+    if kind is XMCP:
+        reply = await call(mcp, f"{prefix}chart", show_user=True)
+        assert (reply.tool_name, reply.display["payload"]) == (f"{prefix}chart", "seen")
+
+    assert (await call(mcp, f"{prefix}stock", items="tea")).code == "VALIDATION_FAIL" or joined.startswith("proxy")
+    assert (await call(mcp, f"{prefix}nonsuch")).code == "UNKNOWN_TOOL"
+
+
+async def test_a_crash_in_a_mounted_server_says_nothing(call: Any) -> None:
+    for kind in (XMCP, FastMCP):
+        mcp = XMCP("parent")
+        mcp.mount(shop(kind))
+        reply = await call(mcp, "crashes")
+        assert reply.code == "INTERNAL"
+        assert "s3cr3t" not in reply.wire
+
+
+async def test_a_result_that_claims_to_be_a_response_and_is_none_is_an_error(call: Any) -> None:
+    reply = await call(shop(XMCP), "lies")
+    assert reply.code == "INVALID_XML"
+    assert "NOT_WELL_FORMED" in reply.message
+
+
+async def test_a_plain_tool_object_answers_with_a_document(call: Any) -> None:
+    mcp = XMCP("plain")
+
+    def pair() -> dict[str, int]:
+        return {"a": 1}
+
+    mcp.add_tool(Tool.from_function(pair))
+    reply = await call(mcp, "pair")
+    assert (reply.llm_output, reply.structured) == ('{"a":1}', {"a": 1})
+
+
+async def test_a_transformed_display_tool_still_shows(call: Any) -> None:
+    mcp = XMCP("transformed")
+
+    @mcp.display_tool
+    def shown(x: int, unit: str) -> DisplayEnvelope:
+        return DisplayEnvelope(type="text", payload=f"{x} {unit}")
+
+    base = await mcp.get_tool("shown")
+    assert base is not None
+    mcp.add_tool(Tool.from_tool(base, name="metres", transform_args={"unit": ArgTransform(hide=True, default="m")}))
+    reply = await call(mcp, "metres", x=3, show_user=True)
+    assert (reply.tool_name, reply.display["payload"]) == ("metres", "3 m")
+    assert (await call(mcp, "metres", x=3)).display is None
+
+
+async def test_a_tool_may_pass_on_the_answer_of_another(call: Any) -> None:
+    mcp = XMCP("delegating")
+
+    @mcp.tool
+    def inner(ok: bool) -> dict[str, int]:
+        if not ok:
+            raise XMCPError("CONFLICT", "changed meanwhile")
+        return {"n": 1}
+
+    @mcp.tool
+    async def outer(ok: bool) -> ToolResult:
+        return await mcp.call_tool("inner", {"ok": ok})
+
+    reply = await call(mcp, "outer", ok=True)
+    assert (reply.tool_name, reply.structured) == ("outer", {"n": 1})
+    reply = await call(mcp, "outer", ok=False)
+    assert (reply.tool_name, reply.code) == ("outer", "CONFLICT")
+
+
+async def test_a_question_to_the_client_passes_untouched() -> None:
+    mcp = XMCP("asking")
+
+    @mcp.tool
+    def ask() -> mcp_types.InputRequiredResult:
+        return mcp_types.InputRequiredResult(input_requests={}, request_state="S")
+
+    async with Client(mcp) as client:
+        result = await client.session.call_tool("ask", {}, allow_input_required=True)
+    assert result.result_type == "input_required"
+
+
+# ---- FastMCP's middleware below ----
+
+
+async def test_a_cached_display_is_shown_again(era: str, reply: Any) -> None:
+    mcp = XMCP("cached", middleware=[ResponseCachingMiddleware()])
+    calls = []
+
+    @mcp.display_tool
+    def shown() -> DisplayEnvelope:
+        calls.append(1)
+        return DisplayEnvelope(type="text", payload="seen", alt="told")
+
+    async with Client(mcp, mode=era) as client:
+        replies = [reply(await client.call_tool_mcp("shown", {"show_user": True})) for _ in range(2)]
+    assert len(calls) == 1
+    assert [(r.llm_output, r.display) for r in replies] == [
+        ("told", {"type": "text", "payload": "seen", "alt": "told"})
+    ] * 2
+
+
+async def test_a_limited_result_is_cut_inside_its_document(call: Any) -> None:
+    mcp = XMCP("limited", middleware=[ResponseLimitingMiddleware(max_size=500)])
+
+    @mcp.tool(output_schema=None)
+    def long() -> str:
+        return "<" * 10_000
+
+    reply = await call(mcp, "long")
+    assert reply.llm_output.startswith("<<<<")
+    assert len(reply.llm_output) < 500
+
+
+async def test_middleware_that_redacts_text_is_heeded(call: Any) -> None:
+    class Redact(Middleware):
+        async def on_call_tool(self, context: Any, call_next: Any) -> Any:
+            result = await call_next(context)
+            result.content = [
+                block.model_copy(update={"text": block.text.replace("s3cr3t", "•••")}) for block in result.content
+            ]
+            result.structured_content = None
+            return result
+
+    mcp = XMCP("redacted", middleware=[Redact()])
+
+    @mcp.tool
+    def leak():  # type: ignore[no-untyped-def]
+        return {"key": "s3cr3t"}
+
+    reply = await call(mcp, "leak")
+    assert "<key>•••</key>" in reply.llm_output
+    assert "s3cr3t" not in reply.wire
+
+
+async def test_a_mounting_plain_server_passes_documents_on_and_announces_nothing(call: Any, era: str) -> None:
+    parent: FastMCP[Any] = FastMCP("plain parent")
+    parent.mount(shop(XMCP))
+    reply = await call(parent, "stock", item="tea")
+    assert reply.structured == {"item": "tea", "n": 3}
+    async with Client(parent, mode=era) as client:
+        capabilities = client.session.server_capabilities
+        assert "dev.xmcp/tool-response" not in (capabilities.extensions or {})

@@ -1,0 +1,122 @@
+"""The command `xmcp`: its commands, and what any of them does when it ends.
+
+What may live here: the table of commands, the group that loads a command only when it is used (`xmcp --help` imports
+no server, no client and no SDK), and the exit codes. A command's own work lives in the module the table names.
+
+Exit codes: 0 done, 1 the answer is no (does not conform, could not start), 2 the command was used wrongly,
+3 the program itself failed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import NoReturn
+
+import click
+
+from xmcp_models.registry import VERSION
+
+_INTERRUPTED = 130
+_FAILED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """Where a command is, and the line that `xmcp --help` says about it. Its click object has the command's name."""
+
+    module: str
+    summary: str
+
+
+COMMANDS: dict[str, _Command] = {
+    "check": _Command("xmcp.cli.check", "Judge a running server: does it keep the specification?"),
+    "serve": _Command("xmcp.cli.serve", "Serve an XMCP or FastMCP server from a module or a file."),
+    "demo": _Command("xmcp.cli.demo", "See it work: a sample server, a scripted model, your terminal."),
+}
+
+
+class _LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        command = getattr(import_module(COMMANDS[cmd_name].module), cmd_name)
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{COMMANDS[cmd_name].module}.{cmd_name} is no click command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.summary) for name, command in COMMANDS.items()])
+
+
+def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        try:
+            own = version("xmcp")
+        except PackageNotFoundError:
+            own = "(not installed)"
+        click.echo(f"xmcp {own}, specification {VERSION}")
+        ctx.exit()
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Say the version."
+)
+def cli() -> None:
+    """Tools that speak to the model and to the person: serve them, see them, check them."""
+
+
+def main(args: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line on `args` (default: those of the process) and end the process with its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a character gets a `?`, not a crash
+    sys.exit(run(sys.argv[1:] if args is None else args))
+
+
+def run(args: Sequence[str]) -> int:
+    """Run the command line on `args` and return its exit code; no exception but SystemExit gets out."""
+    try:
+        code = cli.main(args=list(args), prog_name="xmcp", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has gone; Python would complain once more when it closes the stream.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1  # what click answers when it notices first
+    except Exception as error:
+        if os.environ.get("XMCP_DEBUG"):
+            raise
+        click.echo(f"xmcp failed: {in_a_line(error)}", err=True)
+        click.echo("Run it with XMCP_DEBUG=1 for the traceback.", err=True)
+        return _FAILED
+    return code if isinstance(code, int) else 0
+
+
+def in_a_line(error: BaseException) -> str:
+    """Return type and message of an exception in one line; of a group, those of its first member."""
+    first = next(_leaves(error))
+    words = " ".join(str(first).split())
+    return f"{type(first).__name__}: {words[:300]}" if words else type(first).__name__
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error

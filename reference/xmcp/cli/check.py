@@ -1,0 +1,193 @@
+"""`xmcp check`: the conformance suite at the command line. The suite judges; here are only options and exit codes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import shlex
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import click
+from rich.console import Console
+
+from xmcp_conformance.blackbox import ERAS, Options, Report, Run
+from xmcp_conformance.blackbox import check as judge
+from xmcp_conformance.peer import HttpPeer, Peer, PeerUnavailable, StdioPeer
+from xmcp_conformance.report.json import to_dict
+from xmcp_conformance.report.terminal import show
+from xmcp_conformance.verdict import ExitCode
+
+_DEFAULTS = Options()
+_SAMPLE = "xmcp.samples.sales:mcp"
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+def check(context: click.Context) -> None:
+    """Judge an implementation by the specification.
+
+    Without a command it judges the sample server that comes with this package, over stdio and over HTTP.
+
+    Exit codes: 0 conforms, 1 does not, 2 usage, 3 the peer cannot be reached or the suite itself failed.
+    """
+    if context.invoked_subcommand is None:
+        context.invoke(server)
+
+
+@check.command()
+@click.option("--url", help="Streamable HTTP endpoint of the server, such as http://127.0.0.1:3333/mcp.")
+@click.option("--stdio", metavar="COMMAND", help="Command that speaks MCP on standard input and output.")
+@click.option("--allow-writes", is_flag=True, help="Also call tools that are not marked read-only.")
+@click.option("--strict", is_flag=True, help="Count a broken SHOULD like a broken MUST.")
+@click.option(
+    "--era", type=click.Choice(["both", *ERAS]), default="both", show_default=True, help="Protocol eras to judge in."
+)
+@click.option(
+    "--examples",
+    type=click.IntRange(1, 1000),
+    default=_DEFAULTS.examples,
+    show_default=True,
+    help="Argument sets for each tool.",
+)
+@click.option("--seed", type=int, default=_DEFAULTS.seed, show_default=True, help="Same seed, same calls.")
+@click.option(
+    "--connect-timeout",
+    type=click.FloatRange(0.1, 300),
+    default=_DEFAULTS.connect_timeout,
+    show_default=True,
+    help="Seconds.",
+)
+@click.option(
+    "--call-timeout",
+    type=click.FloatRange(0.1, 300),
+    default=_DEFAULTS.call_timeout,
+    show_default=True,
+    help="Seconds.",
+)
+@click.option(
+    "--json",
+    "json_path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also write the report as JSON; - for standard output.",
+)
+def server(url: str | None, stdio: str | None, json_path: Path | None, **options: Any) -> None:
+    """Judge a server by its tools, without fixtures.
+
+    Tools that are marked read-only are called with arguments made from their schemas, and with arguments that do
+    not fit; every answer is read by the suite's own strict reader.
+    """
+    era = options.pop("era")
+    settings = Options(eras=ERAS if era == "both" else (era,), **options)
+    # The SDK reports a peer's nonsense on its own logger, with tracebacks; here it becomes one sentence.
+    logging.getLogger("mcp").setLevel(logging.CRITICAL)
+    console = Console(stderr=json_path == Path("-"))
+    try:
+        with _given(url, stdio) if url or stdio is not None else _bundled() as peers:
+            report = _judge(peers, settings, console)
+    except PeerUnavailable as error:
+        click.echo(f"xmcp check: {error}", err=True)
+        sys.exit(ExitCode.SUITE_FAILED)
+    show(report, console)
+    if json_path is not None:
+        _write(json_path, report)
+    sys.exit(report.exit_code)
+
+
+@contextmanager
+def _given(url: str | None, stdio: str | None) -> Iterator[list[Peer]]:
+    """The peers that the options name: the same server over one or both transports."""
+    peers: list[Peer] = []
+    if stdio is not None:
+        try:
+            command = tuple(shlex.split(stdio))
+        except ValueError as error:
+            raise click.BadParameter(f"{error} in `{stdio}`", param_hint="--stdio") from error
+        if not command:
+            raise click.BadParameter("an empty command", param_hint="--stdio")
+        peers.append(StdioPeer(command))
+    if url is not None:
+        if not _is_address(url):
+            raise click.BadParameter(f"`{url}` is no http or https address", param_hint="--url")
+        peers.append(HttpPeer(url))
+    yield peers
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is none
+        return False
+
+
+@contextmanager
+def _bundled() -> Iterator[list[Peer]]:
+    """The sample server over both transports; its HTTP process ends with the block."""
+    command = (sys.executable, "-m", "xmcp", "serve", _SAMPLE)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with tempfile.TemporaryFile() as stderr:
+        process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+            [*command, "--port", str(port)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr
+        )
+        try:
+            if not _accepts(port, process):
+                stderr.seek(0)
+                words = stderr.read().decode("utf-8", "replace").strip().splitlines()
+                raise PeerUnavailable(f"The sample server did not start: {words[-1] if words else 'it said nothing'}")
+            yield [StdioPeer((*command, "--transport", "stdio")), HttpPeer(f"http://127.0.0.1:{port}/mcp")]
+        finally:
+            process.terminate()
+            try:
+                process.wait(5)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait(5)
+
+
+def _accepts(port: int, process: subprocess.Popen[bytes], seconds: float = 20.0) -> bool:
+    """Wait until the process accepts connections; false when it ended or the time is up."""
+    deadline = time.monotonic() + seconds
+    while process.poll() is None and time.monotonic() < deadline:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return True
+    return False
+
+
+def _judge(peers: list[Peer], options: Options, console: Console) -> Report:
+    """Run the suite, with a line that moves while it works where a person is watching."""
+    if not console.is_terminal:
+        return asyncio.run(judge(peers, options))
+    with console.status("connecting …") as status:
+
+        def moved(run: Run) -> None:
+            status.update(f"{run}: {run.calls} calls")
+
+        return asyncio.run(judge(peers, options, moved))
+
+
+def _write(path: Path, report: Report) -> None:
+    text = json.dumps(to_dict(report), indent=2, ensure_ascii=False) + "\n"
+    if path == Path("-"):
+        click.echo(text, nl=False)
+        return
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        click.echo(f"xmcp check: the report cannot be written to {path}: {error.strerror}.", err=True)
+        sys.exit(ExitCode.SUITE_FAILED)

@@ -1,0 +1,142 @@
+"""`xmcp demo`: the whole product in a minute.
+
+What may live here: the scripted conversation, and the command that plays it against the sample server, which runs as
+a process of its own and is spoken to over stdio. How it is printed is transcript.py's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from contextlib import aclosing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from xmcp.render.untrusted import visible
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from xmcp.providers.scripted import Script
+
+_SERVE = ("-m", "xmcp", "serve", "xmcp.samples.sales:mcp", "--transport", "stdio")
+_PAUSE = 0.04
+"""Seconds between two pieces of text on a terminal: a model takes its time, and the eye follows it."""
+
+
+def conversation() -> tuple[tuple[str, ...], Script]:
+    """Return what the person asks and the script of the model that answers."""
+    from xmcp.providers.scripted import Turn
+
+    questions = (
+        "How did EMEA do lately?",
+        "Show me that as a table.",
+        "And a chart of all regions.",
+        "Refresh the data, then write the Q2 report.",
+    )
+    script: list[Turn | str] = [
+        Turn(
+            "Let me look at the figures.",
+            [("list_regions", {}), ("sales_summary", {"region": "EMEA", "months": 3})],
+        ),
+        "EMEA made 2,337.1 k€ from April to June. May was weak: 734.4 k€ after 779.9 k€ in April. June made up for it "
+        "with 822.8 k€, the best month of the quarter. Atlas carries the region with 1,365.9 k€; Comet is small but "
+        "grows every month.",
+        Turn(calls=[("sales_summary", {"region": "EMEA", "months": 3, "show_user": True})]),
+        Turn(calls=[("sales_chart", {"by": "month", "show_user": True})]),
+        Turn(calls=[("refresh_warehouse", {}), ("broken_report", {"quarter": "Q2"})]),
+        "Neither worked, and for different reasons. The data warehouse is busy; that passes, and I can try again in "
+        "two seconds. Until then the figures are those of June. The report failed inside the server, and trying again "
+        "would not help: please give the error id to whoever runs it.",
+    ]
+    return questions, script
+
+
+@click.command(short_help="See it work, without network or key.")
+def demo() -> None:
+    """Play a short conversation with a sample server.
+
+    The server is a real one, started as a process and spoken to over stdio. Only the model is scripted, so this needs
+    no network and no key.
+    """
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    console.print("[bold]XMCP demo[/]: a sample server over stdio and a scripted model. No network, no key.")
+    with TemporaryDirectory(prefix="xmcp-demo-") as directory:
+        log = Path(directory, "server.log")
+        trouble = asyncio.run(_chat(console, log))
+        lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    if trouble is not None:
+        raise click.ClickException(f"the sample server did not start: {lines[-1] if lines else trouble}")
+    _closing(console, [line for line in lines if line.startswith(("The tool ", "RuntimeError: "))])
+
+
+async def _chat(console: Console, log: Path) -> str | None:
+    """Play the conversation; return why not if the server cannot be reached."""
+    from fastmcp.client.transports import StdioTransport
+
+    from xmcp.cli.transcript import Transcript
+    from xmcp.client import AIClient
+    from xmcp.providers import ScriptedProvider
+
+    questions, script = conversation()
+    transcript = Transcript(console)
+    server = StdioTransport(sys.executable, list(_SERVE), keep_alive=False, log_file=log)
+    async with AIClient(
+        [server], llm_provider=ScriptedProvider(script), connect_timeout=30, logger=_silent_logger()
+    ) as ai:
+        history: list[dict[str, Any]] = []
+        for question in questions:
+            transcript.person(question)
+            async with aclosing(ai.stream_chat(question, history)) as chunks:
+                async for chunk in chunks:
+                    if chunk.type == "warning" and chunk.turn == 0:
+                        return chunk.text
+                    transcript.event(chunk)
+                    if chunk.type == "llm_delta" and console.is_terminal:
+                        await asyncio.sleep(_PAUSE)
+                    if chunk.result is not None:
+                        history = chunk.result["history"]
+    return None
+
+
+def _silent_logger() -> logging.Logger:
+    """Return a logger that says nothing: what goes wrong in the chat is printed as part of it."""
+    logger = logging.getLogger("xmcp.demo")
+    logger.addHandler(logging.NullHandler())
+    logger.propagate = False
+    return logger
+
+
+_SEEN = (
+    "Two calls in one turn. Their results went to the model, which wrote the answer.",
+    "A table and a chart. The server made them for you; the model was told in a sentence what you see, and no second "
+    "call of the model was needed.",
+    "Two failures as data. One says when to try again. The other gives an id; the reason, with a password in it, "
+    "stands only in the server's log:",
+)
+_NEXT = (
+    ("xmcp serve xmcp.samples.sales:mcp", "the same tools on http://127.0.0.1:3333/mcp"),
+    ("xmcp check", "let the conformance suite judge them"),
+    ("xmcp serve your_server.py", "yours"),
+)
+
+
+def _closing(console: Console, log_lines: list[str]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    seen = Table.grid(padding=(0, 1))
+    for sentence in _SEEN:
+        seen.add_row("  •", sentence)
+    for line in log_lines[:2]:
+        seen.add_row("", Text(visible(line), style="dim"))
+    following = Table.grid(padding=(0, 2))
+    for command, purpose in _NEXT:
+        following.add_row(f"  [cyan]{command}[/]", purpose)
+    console.print("\n[bold]What you saw[/]", seen, "\n[bold]Next[/]", following, sep="\n")

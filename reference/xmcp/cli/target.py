@@ -1,0 +1,158 @@
+"""From what a person writes, `pkg.module:mcp` or `server.py`, to the server object.
+
+What may live here: finding and importing the author's module, picking the server in it, and saying in one line why
+that did not work. Nothing here runs the server.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import re
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from xmcp.cli import in_a_line
+
+if TYPE_CHECKING:
+    from fastmcp import FastMCP
+
+_USUAL_NAMES = ("mcp", "app")
+_TARGET = re.compile(r"(?P<place>.+?)(?::(?P<attribute>[A-Za-z_][\w.]*))?")
+
+
+class BadTarget(click.ClickException):
+    """What was named is not there or is no server: the command was used wrongly."""
+
+    exit_code = 2
+
+
+class ImportFailed(click.ClickException):
+    """The author's module is there, and importing it raised."""
+
+
+def load_server(target: str) -> FastMCP[Any]:
+    """Return the server that `target` names; the current directory is importable.
+
+    Args:
+        target: `package.module`, `path/to/file.py`, either with `:attribute`. Without the attribute it is the only
+            server in the module, else the one called `mcp` or `app`.
+
+    Raises:
+        BadTarget: no such module, file or attribute, or it is no XMCP or FastMCP server.
+        ImportFailed: importing the module raised; the message has the author's file and line.
+    """
+    match = _TARGET.fullmatch(target)
+    if match is None:
+        raise BadTarget("name a server as package.module:attribute or file.py:attribute")
+    place, attribute = match["place"], match["attribute"]
+    is_file = place.endswith(".py") or os.sep in place
+    module = _file(Path(place)) if is_file else _module(place)
+    return _chosen(module, place, attribute)
+
+
+def _module(name: str) -> ModuleType:
+    _importable(Path.cwd())
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and (name == error.name or name.startswith(f"{error.name}.")) and not _frames(error):
+            hint = f"; there is a file {name}.py, is it in the way?" if Path(f"{name}.py").is_file() else ""
+            raise BadTarget(
+                f"there is no module {error.name!r}, seen from {Path.cwd()}{hint}. For a file, write file.py:attribute"
+            ) from None
+        raise _import_failed(name, error) from error
+    except (Exception, SystemExit) as error:
+        raise _import_failed(name, error) from error
+
+
+def _file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise BadTarget(f"there is no file {str(path)!r}, seen from {Path.cwd()}")
+    _importable(Path.cwd())
+    _importable(path.resolve().parent)
+    # A file called like an imported module (json.py) must not take its place.
+    name = path.stem if path.stem not in sys.modules else f"_served_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path.resolve())
+    if spec is None or spec.loader is None:
+        raise BadTarget(f"{str(path)!r} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        raise _import_failed(str(path), error) from error
+    return module
+
+
+def _importable(directory: Path) -> None:
+    if str(directory) not in sys.path:
+        sys.path.insert(0, str(directory))
+
+
+def _import_failed(name: str, error: BaseException) -> ImportFailed:
+    if isinstance(error, SystemExit):
+        what = f"it ended the process while it was imported: {error}"
+    else:
+        what = f"SyntaxError: {error.msg}" if isinstance(error, SyntaxError) else in_a_line(error)
+    place = _place(error)
+    return ImportFailed(f"importing {name} failed: {what}{f' ({place})' if place else ''}")
+
+
+def _place(error: BaseException) -> str | None:
+    """Return file and line where `error` came from: the last of the author's own, else the last of all."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{_short(error.filename)}, line {error.lineno}"
+    frames = _frames(error)
+    places = [frame for frame in frames if not _is_installed(Path(frame.filename))] or frames
+    return f"{_short(places[-1].filename)}, line {places[-1].lineno}" if places else None
+
+
+def _frames(error: BaseException) -> list[traceback.FrameSummary]:
+    """Return where the error passed through, without the import system and this file."""
+    own = {__file__, importlib.__file__}
+    trace = traceback.extract_tb(error.__traceback__)
+    return [frame for frame in trace if frame.filename not in own and not frame.filename.startswith("<")]
+
+
+def _is_installed(file: Path) -> bool:
+    own, standard_library = Path(__file__).parent.parent, Path(os.__file__).parent
+    return "site-packages" in file.parts or file.is_relative_to(own) or file.is_relative_to(standard_library)
+
+
+def _short(filename: str) -> str:
+    try:
+        return str(Path(filename).relative_to(Path.cwd()))
+    except ValueError:
+        return filename
+
+
+def _chosen(module: ModuleType, place: str, attribute: str | None) -> FastMCP[Any]:
+    from fastmcp import FastMCP
+
+    servers = {name: value for name, value in vars(module).items() if isinstance(value, FastMCP)}
+    if attribute is None:
+        distinct = {id(server): server for server in servers.values()}
+        if len(distinct) == 1:
+            return next(iter(distinct.values()))
+        named = next((servers[name] for name in _USUAL_NAMES if name in servers), None)
+        if named is None:
+            found = f"several: write {place}:NAME with one of {', '.join(sorted(servers))}" if servers else "none"
+            raise BadTarget(f"{place} should have one XMCP or FastMCP server, it has {found}")
+        return named
+    value: object = module
+    for part in attribute.split("."):
+        if not hasattr(value, part):
+            have = f"; servers in it: {', '.join(sorted(servers))}" if servers else "; there is no server in it"
+            raise BadTarget(f"{place} has no attribute {attribute!r}{have}")
+        value = getattr(value, part)
+    if not isinstance(value, FastMCP):
+        have = f"; servers in it: {', '.join(sorted(servers))}" if servers else ""
+        raise BadTarget(f"{place}:{attribute} is a {type(value).__name__}, not an XMCP or FastMCP server{have}")
+    return value

@@ -1,0 +1,102 @@
+"""Histories: building their messages and finding what is wrong with one (semantics 7 and 8). Pure.
+
+A history is a list in the OpenAI chat format. The invariant: every entry of an assistant's `tool_calls` is followed,
+before any other message, by exactly one tool message with its id; and no tool message stands anywhere else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from xmcp.client.naming import legal
+from xmcp.providers import Message, ToolCall
+from xmcp.wire import ErrorInfo, ToolResponse
+
+ROLES: Final = frozenset({"system", "developer", "user", "assistant", "tool"})
+
+_SURROGATES: Final = re.compile("[\ud800-\udfff]")
+
+
+def user_message(text: str) -> dict[str, Any]:
+    """What the person said. Half a surrogate pair cannot be sent to anybody and becomes U+FFFD."""
+    return {"role": "user", "content": _SURROGATES.sub("\ufffd", text)}
+
+
+def assistant_message(text: str, calls: Sequence[ToolCall] = ()) -> dict[str, Any]:
+    """What the model said. Arguments stay as it wrote them; a name no vendor would take back is made legal."""
+    if not calls:
+        return {"role": "assistant", "content": text}
+    return {
+        "role": "assistant",
+        "content": text or None,
+        "tool_calls": [
+            {"id": call.id, "type": "function", "function": {"name": legal(call.name), "arguments": call.arguments}}
+            for call in calls
+        ],
+    }
+
+
+def tool_message(call: ToolCall, content: str) -> dict[str, Any]:
+    """What a call answered, for the model to read."""
+    return {"role": "tool", "tool_call_id": call.id, "name": legal(call.name), "content": content}
+
+
+def turn_messages(text: str, calls: Sequence[ToolCall], contents: Sequence[str | None]) -> list[dict[str, Any]]:
+    """A whole turn of calls: the assistant's message and one tool message per call, in call order.
+
+    A call without a content has no result yet; a message that says so stands in for it, so that the history is valid.
+    """
+    answers = (
+        content if content is not None else _unanswered(call) for call, content in zip(calls, contents, strict=True)
+    )
+    return [assistant_message(text, calls), *map(tool_message, calls, answers)]
+
+
+def begin(history: Sequence[Message], query: str) -> list[dict[str, Any]]:
+    """A new list: the history and the query, which is not repeated if it is the last message already.
+
+    Raises:
+        ValueError: the history breaks the invariant, so that any vendor would refuse it.
+    """
+    if wrong := problem(history):
+        raise ValueError(
+            f"The history cannot be continued: {wrong}. Pass the history that chat() returned, or drop that turn."
+        )
+    messages = [dict(message) for message in history]
+    message = user_message(query)
+    if not messages or any(messages[-1].get(key) != value for key, value in message.items()):
+        messages.append(message)
+    return messages
+
+
+def problem(history: Sequence[Message]) -> str | None:
+    """What is wrong with a history, where; `None` if nothing is."""
+    open_ids: list[str] = []
+    for place, message in enumerate(history):
+        if not isinstance(message, Mapping) or message.get("role") not in ROLES:
+            return f"history[{place}] is not a message with a role of {', '.join(sorted(ROLES))}"
+        if message["role"] == "tool":
+            if message.get("tool_call_id") not in open_ids:
+                return f"history[{place}] answers the call {message.get('tool_call_id')!r}, which is not open there"
+            open_ids.remove(message["tool_call_id"])
+            continue
+        if open_ids:
+            return f"history[{place}] comes before the answer to the call {open_ids[0]!r}"
+        if message["role"] == "assistant":
+            calls = message.get("tool_calls") or ()
+            open_ids = [call["id"] for call in calls if isinstance(call, Mapping) and isinstance(call.get("id"), str)]
+            if len(set(open_ids)) != len(calls):
+                return f"history[{place}] has calls without an id of their own"
+    return f"the call {open_ids[0]!r} at its end has no answer" if open_ids else None
+
+
+def _unanswered(call: ToolCall) -> str:
+    error = ErrorInfo("CANCELLED", "There is no result: the call had not ended.", meta={"side_effects": "unknown"})
+    return ToolResponse(legal(call.name), error=error).to_xml()
+
+
+def call_ids(history: Sequence[Message]) -> set[str]:
+    """Every call id a history has used."""
+    return {call["id"] for message in history for call in message.get("tool_calls") or ()}

@@ -1,0 +1,102 @@
+"""From what a server returned to one `ToolResponse` (semantics 23, spec chapter 6.2), and our own errors. Pure.
+
+Only the text of a server that announced the extension is read as a document. From any other server text is text.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from xmcp.wire import DecodeError, ErrorInfo, ToolResponse, decode
+
+if TYPE_CHECKING:
+    from mcp_types import CallToolResult, ContentBlock
+
+MAX_NAMES: Final = 50
+"""So many tool names an error lists for the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A response, and the document it was read from if there was a readable one."""
+
+    response: ToolResponse
+    document: str | None = None
+
+
+def read(result: CallToolResult, tool_name: str, *, speaks_xmcp: bool) -> Reading:
+    """What `result` says. Of a document that cannot be read nothing is passed on but the kind of fault."""
+    return _read_document(result, tool_name) if speaks_xmcp else Reading(_read_plain(result, tool_name))
+
+
+def failed(tool_name: str, error: ErrorInfo) -> Reading:
+    """The response to a call that failed on our side."""
+    return Reading(ToolResponse(tool_name, error=error))
+
+
+def unknown_tool(name: str, known: Collection[str]) -> ErrorInfo:
+    """The model named a tool that is not there: what there is, likely ones first."""
+    likely = difflib.get_close_matches(name, known, n=3)
+    names = [*likely, *(n for n in known if n not in likely)][:MAX_NAMES]
+    offer = f" There are: {', '.join(names)}." if names else " There are no tools."
+    return ErrorInfo(
+        "UNKNOWN_TOOL",
+        f"There is no tool named {name!r}.{offer}",
+        meta={"side_effects": "none", "params": {"names": names}},
+    )
+
+
+def timed_out(seconds: float) -> ErrorInfo:
+    """The call took longer than the client allows."""
+    return ErrorInfo(
+        "TIMEOUT",
+        f"The call did not end within {seconds:g} s and was cancelled.",
+        meta={"side_effects": "unknown", "params": {"seconds": seconds}},
+    )
+
+
+def _read_document(result: CallToolResult, tool_name: str) -> Reading:
+    first = result.content[0] if result.content else None
+    if first is None or first.type != "text":
+        return failed(tool_name, ErrorInfo("INVALID_XML", "The server's response has no document."))
+    try:
+        response = decode(first.text, bad_display="drop")
+    except DecodeError as exc:
+        error = ErrorInfo(
+            "INVALID_XML",
+            f"The server's response could not be read ({exc.kind}).",
+            meta={"params": {"kind": str(exc.kind), "line": exc.line, "column": exc.column}},
+        )
+        return failed(tool_name, error)
+    if result.is_error and response.error is None:
+        return Reading(ToolResponse(tool_name, error=_told(response.llm_output or ""), display=response.display))
+    return Reading(response, first.text)
+
+
+def _read_plain(result: CallToolResult, tool_name: str) -> ToolResponse:
+    text = "\n".join(_block_text(block) for block in result.content)
+    if result.is_error:
+        return ToolResponse(tool_name, error=_told(text))
+    if not text and result.structured_content is not None:
+        text = json.dumps(result.structured_content, ensure_ascii=False)
+    return ToolResponse(tool_name, llm_output=text)
+
+
+def _told(text: str) -> ErrorInfo:
+    return ErrorInfo("TOOL_ERROR", text.strip() or "The tool reported a failure without saying what.")
+
+
+def _block_text(block: ContentBlock) -> str:
+    """Text as it is; of anything else a note that it was there, since a chat message cannot carry it."""
+    if block.type == "text":
+        return block.text
+    if block.type == "resource":
+        resource: Any = block.resource
+        return getattr(resource, "text", None) or f"[resource {resource.uri}]"
+    if block.type == "resource_link":
+        return f"[resource {block.uri}]"
+    return f"[{block.type} {block.mime_type}]"

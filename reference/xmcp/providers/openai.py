@@ -1,0 +1,174 @@
+"""OpenAI, and whatever speaks its chat-completions format under another base URL (vLLM, Ollama, proxies, Azure).
+
+The openai SDK does authentication, addresses, retries and error classes. Requests go through its transport as bytes
+made here and answers are read here: its walk over tools and messages and its model per delta cost most of a call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, cast
+
+from xmcp.providers import chat_completions
+from xmcp.providers.base import Completion, ModelRequest
+from xmcp.providers.errors import ErrorCategory, ProviderError, redact
+from xmcp.providers.sse import Event, EventReader, EventTooLarge
+
+if TYPE_CHECKING:
+    import httpx2
+    from openai import APIStatusError, AsyncOpenAI
+
+DEFAULT_MODEL: Final = "gpt-4o"
+"""Used where neither the request nor the provider names a model."""
+
+DRAIN_SECONDS: Final = 0.5
+"""How long to wait after `[DONE]` for the end of the answer; a connection read to its end can be used again."""
+
+_MISSING_KEY: Final = (
+    "No OpenAI API key: pass api_key=... (AIClient: openai_api_key=...), set OPENAI_API_KEY, or give base_url=... of a "
+    "server that needs none."
+)
+
+
+class OpenAIProvider:
+    """Completions by the openai SDK.
+
+    Args:
+        api_key: The key; absent, `OPENAI_API_KEY` counts, and with a `base_url` none is needed.
+        base_url: Address of another server of the same format, with its path (`http://localhost:8000/v1`); absent,
+            `OPENAI_BASE_URL` counts.
+        model: Model for requests that name none (default `gpt-4o`).
+        client: A ready `openai.AsyncOpenAI` or `AsyncAzureOpenAI` instead of key and address; closing it is the
+            caller's.
+
+    Raises:
+        ValueError: `client` together with `api_key` or `base_url`.
+        ProviderError: no key anywhere (category `auth`).
+    """
+
+    name = "openai"
+    supports_tools = True
+    max_context_tokens: int | None = None
+
+    def __init__(
+        self,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        model: str | None = None,
+        *,
+        client: AsyncOpenAI | None = None,
+    ) -> None:
+        if client is not None and (api_key is not None or base_url is not None):
+            raise ValueError("Give OpenAIProvider either a client, or api_key and base_url, not both.")
+        self.model = model or DEFAULT_MODEL
+        self._client = client
+        self._client_is_ours = client is None
+        self._base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
+        self._api_key = api_key or os.environ.get("OPENAI_API_KEY") or ("none" if self._base_url else None)
+        if client is None and self._api_key is None:
+            raise ProviderError(_MISSING_KEY, category=ErrorCategory.AUTH, provider=self.name)
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
+        """See `LLMProvider.stream`. An answer that comes in one piece, not as a stream, is read all the same."""
+        model = request.model or self.model
+        response = await self._post(model, request)
+        import httpx2
+
+        try:
+            if "application/json" in response.headers.get("content-type", ""):
+                answer = chat_completions.parse(await response.aread(), self.name)
+                completion = chat_completions.whole(answer, self.name)
+                if completion.text:
+                    yield completion.text
+                yield completion
+            else:
+                async with aclosing(self._read(response)) as pieces:
+                    async for piece in pieces:
+                        yield piece
+        except (httpx2.HTTPError, httpx2.StreamError, EventTooLarge) as exc:
+            message = f"The connection to {self.name} broke in the middle of its answer ({type(exc).__name__})."
+            raise self._error(message, ErrorCategory.NETWORK, model) from exc
+        except ProviderError as exc:
+            # Not `from exc`: what the vendor said may quote the key, and a cause is printed with a traceback.
+            raise self._error(exc.message, exc.category, model, exc.status) from None
+        finally:
+            await response.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections, unless the SDK client came from the caller."""
+        if self._client is not None and self._client_is_ours:
+            client, self._client = self._client, None
+            await client.close()
+
+    async def _post(self, model: str, request: ModelRequest) -> httpx2.Response:
+        """Send the request with the SDK's retries; the answer's headers are here, its body is not yet."""
+        if self._client is None:
+            # The import takes most of a second: not on the event loop.
+            await asyncio.to_thread(import_module, "openai")
+        import httpx2
+        import openai
+
+        if self._client is None:
+            self._client = openai.AsyncOpenAI(api_key=self._api_key, base_url=self._base_url)
+        path = "/chat/completions"
+        if isinstance(self._client, openai.AsyncAzureOpenAI) and "/deployments" not in self._client.base_url.path:
+            # The SDK finds the deployment in the body, which for it is only bytes here.
+            path = f"/deployments/{model}{path}"
+        try:
+            body = chat_completions.request_body(model, request.messages, request.tools)
+            # Cast to the transport's own class, a streamed answer is handed over unread (_process_response).
+            answer: object = await self._client.post(
+                path, content=body, cast_to=httpx2.Response, stream=True, stream_cls=openai.AsyncStream[object]
+            )
+            return cast("httpx2.Response", answer)
+        except TypeError as exc:
+            message = f"The messages cannot be written as JSON: {exc}."
+            raise self._error(message, ErrorCategory.CONTENT, model) from exc
+        except openai.APIStatusError as exc:
+            raise self._status_error(exc, model) from None
+        except openai.APIConnectionError as exc:
+            message = f"{self.name} cannot be reached at {self._client.base_url.host}: {exc.message}"
+            raise self._error(message, ErrorCategory.NETWORK, model) from exc
+        except openai.OpenAIError as exc:
+            raise self._error(f"{self.name}: {exc}", ErrorCategory.UNKNOWN, model) from exc
+
+    async def _read(self, response: httpx2.Response) -> AsyncGenerator[str | Completion, None]:
+        assembly, done = chat_completions.Assembly(self.name), False
+        async with aclosing(_events(response)) as events:
+            async for event in events:
+                if event.data == b"[DONE]":
+                    done = True
+                    break
+                if text := assembly.take(chat_completions.parse(event.data, self.name)):
+                    yield text
+            if done:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(DRAIN_SECONDS):
+                        async for _ in events:
+                            pass
+        yield assembly.finish(done=done)
+
+    def _status_error(self, exc: APIStatusError, model: str) -> ProviderError:
+        if isinstance(exc.body, dict):
+            told = chat_completions.reported(exc.body, self.name, status=exc.status_code)
+            return self._error(told.message, told.category, model, exc.status_code)
+        # A body that is not the API's own is some proxy's page: nothing of it is shown.
+        told = chat_completions.reported(f"HTTP status {exc.status_code}", self.name, status=exc.status_code)
+        return self._error(told.message, told.category, model, exc.status_code)
+
+    def _error(self, message: str, category: ErrorCategory, model: str, status: int | None = None) -> ProviderError:
+        safe = redact(message, self._api_key if self._api_key != "none" else None)
+        return ProviderError(safe, category=category, provider=self.name, model=model, status=status)
+
+
+async def _events(response: httpx2.Response) -> AsyncGenerator[Event, None]:
+    reader = EventReader()
+    async for piece in response.aiter_bytes():
+        for event in reader.feed(piece):
+            yield event
+    for event in reader.close():
+        yield event

@@ -1,0 +1,59 @@
+"""What a tool raises to answer with an error of its own choosing, and what serving raises.
+
+Only exception classes live here. Which failure becomes which error is decided in `failures`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from fastmcp.exceptions import ToolError
+
+from xmcp.wire import ErrorInfo
+
+
+class XMCPError(ToolError):
+    """Raise it in a tool to answer with a structured error (spec chapter 4).
+
+    `code` is a registered code (`RATE_LIMIT`, `DB_TIMEOUT`, …) or one of your own in the same
+    grammar, `[A-Z][A-Z0-9_]{0,62}`. `detail` is the message for the model: put nothing into it that
+    the model must not know. `retryable` and `category`, when not given, follow from the registry;
+    `retry_after_ms` is the shortest wait in milliseconds. `meta` is the JSON object of
+    `schemas/error_meta.schema.json`; keys of your own carry a prefix, `vendor/name`.
+
+    It is a FastMCP `ToolError`, so that a plain FastMCP server shows `CODE: detail` as well.
+
+    Raises:
+        ValueError, TypeError: `code`, `category`, `retry_after_ms` or `meta` is none the wire knows.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        detail: str = "",
+        *,
+        retryable: bool | None = None,
+        retry_after_ms: int | None = None,
+        category: str | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> None:
+        # An answer the author chose is no malfunction, so FastMCP logs it as a warning.
+        super().__init__(f"{code}: {detail}" if detail else code, log_level=logging.WARNING)
+        self.info = ErrorInfo(
+            code=code,
+            message=detail or code,
+            retryable=retryable,
+            retry_after_ms=retry_after_ms,
+            category=category,
+            meta=meta,
+        )
+
+
+class ServeError(SystemExit):
+    """The server could not start; the text says why and what to do.
+
+    A `SystemExit`, so that a script that calls `mcp.serve()` ends with that sentence on stderr and
+    status 1 instead of a traceback. A command line tool may catch it and choose its own status.
+    """

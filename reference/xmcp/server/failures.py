@@ -1,0 +1,221 @@
+"""Which failure of a call becomes which error of the response (spec chapter 4).
+
+Pure decisions live here: an exception in, an `ErrorInfo` out, one table. Catching, logging and
+answering are the middleware's. Nothing of an unexpected exception ever enters an `ErrorInfo`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from fastmcp.exceptions import AuthorizationError, DisabledError, NotFoundError, ToolError, ValidationError
+from fastmcp.server.middleware.rate_limiting import RateLimitError
+from fastmcp.utilities.exceptions import get_http_status_code, is_timeout_error
+from mcp import MCPError
+from mcp_types import MISSING_REQUIRED_CLIENT_CAPABILITY
+from pydantic import ValidationError as PydanticValidationError
+from pydantic_core import ErrorDetails
+
+from xmcp.server._fastmcp_hooks import is_tool_timeout, raised_by_fastmcp
+from xmcp.server.errors import XMCPError
+from xmcp.wire import ErrorInfo
+
+MAX_FIELDS: Final = 32
+MAX_POINTER: Final = 256  # characters; argument names come from the caller and can be any size
+MAX_TOOL_NAME: Final = 128  # characters, as in the XSD
+
+
+class Call(NamedTuple):
+    """What the decision may know of a call: the tool's name and arguments as the caller sent them."""
+
+    tool_name: str
+    arguments: Mapping[str, Any]
+    error_id: str
+
+
+def must_propagate(failure: BaseException) -> bool:
+    """Say whether `failure` is about the connection and belongs on the wire as a JSON-RPC error (SEP-2575)."""
+    return isinstance(failure, MCPError) and failure.error.code == MISSING_REQUIRED_CLIENT_CAPABILITY
+
+
+def error_for(failure: BaseException, call: Call) -> ErrorInfo:
+    """Return the error a caller is told about `failure`; for anything not foreseen that is `INTERNAL`."""
+    if isinstance(failure, NotFoundError | DisabledError):  # raised inside a tool, it would be wrapped
+        return _unknown_tool(call)
+    cause = _without_wrapping(failure)
+    for applies, error in _TABLE:
+        if applies(cause):
+            return error(cause, call)
+    return internal(call)
+
+
+def internal(call: Call) -> ErrorInfo:
+    """Return the error that says nothing but where in the server's log the rest is."""
+    return ErrorInfo(
+        code="INTERNAL",
+        message="The tool failed unexpectedly. The server's log has the details under the error id.",
+        meta={"error_id": call.error_id, "side_effects": "unknown"},
+    )
+
+
+def safe_tool_name(name: str) -> str:
+    """Return `name`, which came from the caller, as a response can carry it: printable, 1 to 128 characters."""
+    return "".join(c if c.isprintable() else "\ufffd" for c in name[:MAX_TOOL_NAME]) or "?"
+
+
+def field_errors(error: PydanticValidationError, arguments: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return one `{pointer, reason, message}` for each refused argument, at most `MAX_FIELDS`.
+
+    Values that were sent are not repeated; names are. A message of a validator the author wrote is
+    the author's own text.
+    """
+    details = error.errors(include_url=False, include_input=False, include_context=False)[:MAX_FIELDS]
+    return [
+        {
+            "pointer": _pointer(detail, arguments)[:MAX_POINTER].removesuffix("~"),
+            "reason": _REASONS.get(detail["type"], detail["type"]),
+            "message": _explanation(detail),
+        }
+        for detail in details
+    ]
+
+
+# ---- the table ----
+
+
+def _as_given(failure: BaseException, _call: Call) -> ErrorInfo:
+    assert isinstance(failure, XMCPError)  # noqa: S101 - the table says so
+    return failure.info
+
+
+def _refused_arguments(failure: BaseException, call: Call) -> ErrorInfo:
+    cause = failure.__cause__
+    assert isinstance(cause, PydanticValidationError)  # noqa: S101 - the table says so
+    fields = field_errors(cause, call.arguments)
+    told = "; ".join(f"{field['pointer'] or 'arguments'}: {field['message']}" for field in fields)
+    more = cause.error_count() - len(fields)
+    return ErrorInfo(
+        code="VALIDATION_FAIL",
+        message=f"The arguments do not fit the tool's input schema. {told}" + (f"; and {more} more" if more else ""),
+        meta={"fields": fields, "side_effects": "none"},
+    )
+
+
+def _unusable_argument(failure: BaseException, _call: Call) -> ErrorInfo:
+    return ErrorInfo(code="INVALID_ARGUMENT", message=str(failure) or "The tool cannot use these arguments.")
+
+
+def _unknown_tool(call: Call) -> ErrorInfo:
+    name = safe_tool_name(call.tool_name)
+    return ErrorInfo(
+        code="UNKNOWN_TOOL",
+        message=f"There is no tool named {name!r}.",
+        meta={"params": {"tool": name}, "side_effects": "none"},
+    )
+
+
+def _timed_out(failure: BaseException, _call: Call) -> ErrorInfo:
+    told = "The tool took longer than it was allowed to."
+    if isinstance(failure, MCPError):  # FastMCP's own sentence: the tool's name and its limit
+        told = f"{failure.error.message}."
+    return ErrorInfo(code="TIMEOUT", message=told, meta={"side_effects": "unknown"})
+
+
+def _refused_upstream(_failure: BaseException, _call: Call) -> ErrorInfo:
+    return ErrorInfo(
+        code="RATE_LIMIT",
+        message="A service behind the tool refuses for now: too many requests.",
+        meta={"upstream_status": 429, "side_effects": "unknown"},
+    )
+
+
+def _rate_limited(_failure: BaseException, _call: Call) -> ErrorInfo:
+    return ErrorInfo(code="RATE_LIMIT", message="Too many calls; wait and repeat.", meta={"side_effects": "none"})
+
+
+def _forbidden(_failure: BaseException, _call: Call) -> ErrorInfo:
+    # FastMCP says the same of unknown and of forbidden tools there, so that neither can be told apart.
+    return ErrorInfo(code="FORBIDDEN", message="The caller may not use this tool.", meta={"side_effects": "none"})
+
+
+def _authors_words(failure: BaseException, _call: Call) -> ErrorInfo:
+    return ErrorInfo(code="TOOL_ERROR", message=str(failure) or "The tool reports a failure without saying more.")
+
+
+def _is_masked(failure: BaseException) -> bool:
+    return isinstance(failure, ToolError) and failure.__cause__ is not None and raised_by_fastmcp(failure)
+
+
+def _without_wrapping(failure: BaseException) -> BaseException:
+    """Return what the tool raised, where FastMCP put a `ToolError` around it."""
+    while _is_masked(failure) and failure.__cause__ is not None:
+        failure = failure.__cause__
+    return failure
+
+
+def _is(*types: type[BaseException]) -> Callable[[BaseException], bool]:
+    return lambda failure: isinstance(failure, types)
+
+
+_TABLE: Final[tuple[tuple[Callable[[BaseException], bool], Callable[[BaseException, Call], ErrorInfo]], ...]] = (
+    (_is(XMCPError), _as_given),
+    (
+        lambda f: isinstance(f, ValidationError) and isinstance(f.__cause__, PydanticValidationError),
+        _refused_arguments,
+    ),
+    (_is(ValidationError), _unusable_argument),
+    (_is(RateLimitError), _rate_limited),
+    (_is(AuthorizationError), _forbidden),
+    (lambda f: is_tool_timeout(f) or is_timeout_error(f) or isinstance(f, TimeoutError), _timed_out),
+    (lambda f: get_http_status_code(f) == 429, _refused_upstream),
+    (_is(ToolError), _authors_words),
+)
+"""First match wins. `ToolError` stands last: `XMCPError` is one."""
+
+
+# ---- refused arguments ----
+
+_REASONS: Final[dict[str, str]] = {
+    "missing": "missing",
+    "missing_argument": "missing",
+    "missing_keyword_only_argument": "missing",
+    "missing_positional_only_argument": "missing",
+    "unexpected_keyword_argument": "unexpected",
+    "extra_forbidden": "unexpected",
+    **dict.fromkeys(
+        ["int_type", "int_parsing", "int_from_float", "float_type", "float_parsing", "bool_type", "bool_parsing"],
+        "wrong_type",
+    ),
+    **dict.fromkeys(["string_type", "list_type", "dict_type", "model_type", "dataclass_type"], "wrong_type"),
+}
+"""pydantic's error types that have a plainer word; every other type is its own reason."""
+
+_OWN_WORDS: Final[dict[str, str]] = {
+    "union_tag_invalid": "Input does not match any of the expected variants",
+}
+"""For the pydantic messages that repeat what was sent."""
+
+
+def _explanation(detail: ErrorDetails) -> str:
+    words = _OWN_WORDS.get(detail["type"], detail["msg"])
+    return words.removeprefix("Value error, ").removeprefix("Assertion failed, ")
+
+
+def _pointer(detail: ErrorDetails, arguments: Mapping[str, Any]) -> str:
+    """Return the JSON Pointer (RFC 6901) of an error, leaving out the steps that are pydantic's own.
+
+    pydantic names union members and validators in its locations; only what can be walked in the
+    arguments, and the name of what is missing there, belongs to the caller's document.
+    """
+    here: Any = arguments
+    path = ""
+    for position, step in enumerate(detail["loc"], start=1):
+        if isinstance(here, Mapping) and str(step) in here:
+            here = here[str(step)]
+        elif isinstance(here, list) and isinstance(step, int) and step < len(here):
+            here = here[step]
+        elif not (position == len(detail["loc"]) and _REASONS.get(detail["type"]) == "missing"):
+            continue
+        path += "/" + str(step).replace("~", "~0").replace("/", "~1")
+    return path

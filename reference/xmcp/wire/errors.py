@@ -1,0 +1,66 @@
+"""What can be wrong with a tool response that arrives: the closed set of faults and the one exception.
+
+Nothing else may live here. Faults of the sender's own arguments are plain `ValueError` and `TypeError`.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class DecodeErrorKind(StrEnum):
+    """Why a document is refused. The set is closed: programs may branch on it, messages are for people."""
+
+    NOT_WELL_FORMED = "NOT_WELL_FORMED"
+    """It is not XML 1.0 with namespaces, or not UTF-8."""
+    DTD = "DTD"
+    """It has a document type declaration."""
+    ENCODING = "ENCODING"
+    """It is, or says it is, XML 1.1 or in another encoding than UTF-8."""
+    SCHEMA = "SCHEMA"
+    """An element, attribute or text is missing, misplaced or malformed."""
+    VERSION = "VERSION"
+    """It is of a major version that this package does not speak; nothing in it may be trusted."""
+    BAD_JSON = "BAD_JSON"
+    """What `<display>` or `<meta>` holds is not one JSON value with unique keys, or `<meta>` holds no object."""
+    BAD_ENVELOPE = "BAD_ENVELOPE"
+    """What `<display>` holds is JSON but no display envelope."""
+    LIMIT = "LIMIT"
+    """It is larger, deeper or has more parts than the receiver allows."""
+
+
+_LONGEST = 300
+
+
+class DecodeError(Exception):
+    """A document that cannot be read as a tool response.
+
+    `message` is one line of at most 300 printable characters, whatever a stranger wrote into the document.
+    `line` and `column` count from 1, in characters; `offset` counts bytes of the UTF-8 form from 0. For
+    `BAD_JSON`, `BAD_ENVELOPE` and too deep JSON they point at the end tag of the element that holds the
+    JSON. A whole document above the size limit is refused unread: line 1, column 1, offset 0.
+    """
+
+    def __init__(
+        self,
+        kind: DecodeErrorKind,
+        message: str,
+        *,
+        line: int = 1,
+        column: int = 1,
+        offset: int = 0,
+    ) -> None:
+        if len(message) > _LONGEST:
+            message = message[: _LONGEST - 1] + "…"
+        if not message.isprintable():
+            message = "".join(character if character.isprintable() else "\ufffd" for character in message)
+        super().__init__(kind, message)
+        self.kind = kind
+        self.message = message
+        self.line = line
+        self.column = column
+        self.offset = offset
+
+    def __str__(self) -> str:
+        """`KIND at line L, column C: message`."""
+        return f"{self.kind} at line {self.line}, column {self.column}: {self.message}"

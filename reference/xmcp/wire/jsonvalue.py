@@ -1,0 +1,179 @@
+"""Which JSON a Python value is: the one mapping for `<display>` and `<meta>` (vectors 23 to 31).
+
+Beyond what JSON has itself: integers outside of +-(2^53-1) and decimals are strings, NaN and infinities null,
+bytes Base64 (RFC 4648 section 4), points in time ISO 8601 with `Z` for UTC and no offset where they have
+none, integer keys decimal strings. Everything else has no JSON form: nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import datetime
+import enum
+import re
+import uuid
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from xmcp.wire.lexical import MAX_SAFE_INTEGER
+from xmcp.wire.limits import DEFAULT_LIMITS
+from xmcp.wire.xmltext import Illegal
+
+JsonType = Literal["string", "number", "boolean", "null", "array", "object"]
+
+_TYPES: dict[type, JsonType] = {
+    str: "string",
+    int: "number",
+    float: "number",
+    bool: "boolean",
+    type(None): "null",
+    list: "array",
+    tuple: "array",
+    dict: "object",
+}
+_SUBCLASSED = (str, int, list, dict)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _base(value: Any) -> JsonType | None:
+    native_type = _TYPES.get(type(value))
+    if native_type or isinstance(value, enum.Enum):
+        return native_type
+    return next((_TYPES[base] for base in _SUBCLASSED if isinstance(value, base)), None)
+
+
+def native(value: Any) -> Any:
+    """The value itself where JSON has its type (or a base of it), else what it is written as.
+
+    Raises TypeError for a value that has no JSON form.
+    """
+    while not _base(value):
+        value = plain(value)
+    return value
+
+
+def json_type(value: Any) -> JsonType:
+    """The JSON type a value is written as. Raises TypeError for a value that has no JSON form.
+
+    An integer counts as a number whatever its size: as one that was read it is one.
+    """
+    found = _base(value)
+    while not found:
+        value = plain(value)
+        found = _base(value)
+    return found
+
+
+def _instant(value: datetime.datetime) -> str:
+    text = value.isoformat()
+    return text[:-6] + "Z" if text.endswith("+00:00") else text
+
+
+def _model(value: BaseModel) -> Any:
+    # A model that leaves out what is absent says so itself.
+    own = getattr(value, "to_dict", None)
+    return own() if own else value.model_dump(by_alias=True)
+
+
+_WRITERS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
+    (datetime.datetime, _instant),
+    ((datetime.date, datetime.time), lambda value: value.isoformat()),
+    (Decimal, str),
+    ((bytes, bytearray, memoryview), lambda value: base64.b64encode(value).decode()),
+    (uuid.UUID, str),
+    (enum.Enum, lambda value: value.value),
+    (BaseModel, _model),
+    (Mapping, dict),
+    (tuple, list),
+    (float, float),
+)
+
+
+def plain(value: Any) -> Any:
+    """A value that JSON does not have, one step nearer to JSON. Raises TypeError where there is no such step."""
+    for kind, write in _WRITERS:
+        if isinstance(value, kind):
+            return write(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    raise TypeError(f"{type(value).__qualname__} has no JSON form")
+
+
+def normalised(value: Any, where: str, illegal: Illegal = "replace") -> tuple[Any, bool]:
+    """A copy in nothing but JSON's own types, and whether a lone surrogate in it became U+FFFD.
+
+    Raises as `jsontext.dump` does, naming `where` and the JSON Pointer to the culprit.
+    """
+    copier = _Copier(where, illegal)
+    return copier.copy(value), copier.lossy
+
+
+class _Copier:
+    __slots__ = ("illegal", "lossy", "path", "where")
+
+    def __init__(self, where: str, illegal: Illegal) -> None:
+        self.where = where
+        self.illegal = illegal
+        self.lossy = False
+        self.path: list[str | int] = []
+
+    def copy(self, value: Any) -> Any:
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, float):
+            return float(value)
+        try:
+            value = native(value)
+        except TypeError as fault:
+            raise TypeError(f"{self.place()}: {fault}") from None
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, dict | list | tuple):
+            return self.container(value)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return int(value) if -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER else str(int(value))
+        return value
+
+    def container(self, value: dict[Any, Any] | list[Any] | tuple[Any, ...]) -> Any:
+        if len(self.path) >= DEFAULT_LIMITS.json_depth:
+            raise ValueError(f"{self.place()}: JSON may have {DEFAULT_LIMITS.json_depth} levels, not more")
+        if not isinstance(value, dict):
+            return [self.member(index, member) for index, member in enumerate(value)]
+        copied: dict[str, Any] = {}
+        for key, member in value.items():
+            name = self.name(key)
+            if name in copied:
+                raise TypeError(f"{self.place()}: two keys become {name!r} in JSON")
+            copied[name] = self.member(name, member)
+        return copied
+
+    def member(self, key: str | int, value: Any) -> Any:
+        self.path.append(key)
+        copied = self.copy(value)
+        self.path.pop()
+        return copied
+
+    def name(self, key: Any) -> str:
+        if isinstance(key, str):
+            return self.text(key)
+        if isinstance(key, int) and not isinstance(key, bool):
+            return str(int(key))
+        raise TypeError(f"{self.place()}: a key must be a string, not {type(key).__qualname__}")
+
+    def text(self, value: str) -> str:
+        text = str.__str__(value)
+        found = _SURROGATE.search(text)
+        if not found:
+            return text
+        if self.illegal == "error":
+            raise ValueError(f"{self.place()}: JSON cannot carry U+{ord(found[0]):04X} at index {found.start()}")
+        self.lossy = True
+        return _SURROGATE.sub("\ufffd", text)
+
+    def place(self) -> str:
+        """`where` and a JSON Pointer (RFC 6901)."""
+        return self.where + "".join("/" + str(key).replace("~", "~0").replace("/", "~1") for key in self.path)

@@ -1,0 +1,210 @@
+"""Which payload each display type has: the if/then rules of schemas/display_envelope.schema.json, as a table.
+
+Only shapes; what a renderer makes of them is not known here. Payloads may hold any Python value that has a
+JSON form: what counts is the JSON it becomes (jsonvalue.py).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+from xmcp.wire.jsonvalue import JsonType, json_type, native
+
+Check = Callable[[Any], None]
+
+
+class ShapeError(ValueError):
+    """A payload that does not have the shape its type prescribes; says where and what it must be."""
+
+    def __init__(self, must: str, where: str = "") -> None:
+        super().__init__(f"{where or 'it'} {must}")
+        self.must = must
+        self.where = where
+
+
+def _inside(key: str | int, value: Any, check: Check) -> None:
+    try:
+        check(value)
+    except ShapeError as fault:
+        raise ShapeError(fault.must, f"{key}/{fault.where}" if fault.where else str(key)) from None
+
+
+def _type_of(value: Any) -> JsonType:
+    try:
+        return json_type(value)
+    except TypeError as fault:
+        raise ShapeError(f"must have a JSON form: {fault}") from None
+
+
+_ARTICLES = {"array": "an array", "object": "an object", "null": "null"}
+
+
+def _names(types: tuple[str, ...]) -> str:
+    return " or ".join(_ARTICLES.get(name, f"a {name}") for name in types)
+
+
+def _of(**by_type: Check | None) -> Check:
+    """A value of one of these JSON types, which must pass its check where there is one."""
+    must = f"must be {_names(tuple(by_type))}"
+
+    def check(value: Any) -> None:
+        found = _type_of(value)
+        if found not in by_type:
+            raise ShapeError(must)
+        further = by_type[found]
+        if further:
+            further(native(value))
+
+    return check
+
+
+def _array(item: Check, maximum: int | None = None) -> Check:
+    def check(value: Any) -> None:
+        if maximum is not None and len(value) > maximum:
+            raise ShapeError(f"must have at most {maximum} members")
+        for index, member in enumerate(value):
+            _inside(index, member, item)
+
+    return check
+
+
+def _array_of(*types: JsonType) -> Check:
+    """An array of values of these JSON types, which are not looked into: also for a hundred thousand rows."""
+    usual = {python for python, name in {list: "array", dict: "object"}.items() if name in types}
+    one = _of(**dict.fromkeys(types))
+
+    def check(value: Any) -> None:
+        if not usual.issuperset(map(type, value)):
+            for index, member in enumerate(value):
+                _inside(index, member, one)
+
+    return check
+
+
+def _object(required: str, **members: Check | None) -> Check:
+    """An object with at least the members named in `required`; those that have a check must pass it."""
+    needed = required.split()
+    checks = {name: check for name, check in members.items() if check}
+
+    def check(value: Any) -> None:
+        for name in needed:
+            if name not in value:
+                raise ShapeError(f"must have {name!r}")
+        for name, member in checks.items():
+            if name in value:
+                _inside(name, value[name], member)
+
+    return check
+
+
+def _each_value(member: Check) -> Check:
+    def check(value: Any) -> None:
+        for key, held in value.items():
+            _inside(key, held, member)
+
+    return check
+
+
+def _any_of(*allowed: str) -> Check:
+    def check(value: Any) -> None:
+        if value not in allowed:
+            raise ShapeError(f"must be one of {', '.join(allowed)}")
+
+    return check
+
+
+def _matching(expression: str, must: str) -> Check:
+    match = re.compile(expression).fullmatch
+
+    def check(value: Any) -> None:
+        if not match(value):
+            raise ShapeError(must)
+
+    return check
+
+
+def _finite(value: Any) -> None:
+    # An integer always is, and may be too large for math.isfinite.
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ShapeError("must be a finite number")
+
+
+def _positive(value: Any) -> None:
+    _finite(value)
+    if value <= 0:
+        raise ShapeError("must be greater than 0")
+
+
+def _count(value: Any) -> None:
+    _finite(value)
+    if value < 0 or value != int(value):
+        raise ShapeError("must be a whole number, 0 or more")
+
+
+def _not_empty(value: Any) -> None:
+    if not value:
+        raise ShapeError("must not be empty")
+
+
+_text = _of(string=None)
+_scalar = _of(string=None, number=None, boolean=None, null=None)
+_number_or_text = _of(number=_finite, string=None)
+
+# White space as ECMA-262 has it, for that is what a JSON Schema's pattern means.
+_SPACE = "\t-\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+_uri = _matching(
+    rf"https://[^{_SPACE}\\]+|data:image/(?:png|jpeg|gif|webp|avif)[;,][^\n\r\u2028\u2029]*",
+    "must be an https: URI, or a data: URI of a PNG, JPEG, GIF, WebP or AVIF picture",
+)
+_image = _object(
+    "src",
+    src=_of(string=_uri),
+    alt=_text,
+    mime=_text,
+    width=_of(number=_positive),
+    height=_of(number=_positive),
+)
+_column = _object("key", key=_text, title=_text, type=_text, align=_any_of("left", "right", "center"))
+_table = _object(
+    "columns rows",
+    columns=_of(array=_array(_of(string=None, object=_column))),
+    rows=_of(array=_array_of("array", "object")),
+    caption=_text,
+    row_header=_text,
+    total_rows=_of(number=_count),
+    truncated=_of(boolean=None),
+)
+_metric = _object("label value", label=_text, value=_number_or_text, unit=_text, delta=_number_or_text)
+
+_SHAPES: dict[str, Check] = {
+    "text": _text,
+    "markdown": _text,
+    "html": _text,
+    "table": _of(object=_table, array=_array_of("object")),
+    "chart": _of(object=None),
+    "image": _of(string=_uri, object=_image),
+    "notification": _of(
+        string=None, object=_object("message", message=_text, level=_any_of("info", "success", "warning", "error"))
+    ),
+    "code": _of(string=None, object=_object("code", code=_text, language=_text, filename=_text)),
+    "facts": _of(
+        object=_each_value(_scalar), array=_array(_of(object=_object("label value", label=_text, value=_scalar)))
+    ),
+    "metric": _of(object=_metric, array=_array(_of(object=_metric))),
+    "file": _of(object=_object("uri", uri=_of(string=_not_empty), name=_text, mime=_text, size=_of(number=_count))),
+    "group": _of(array=_array(_of(object=None), maximum=32)),
+}
+_ANY = _of(object=None, array=None, string=None)
+
+
+def check_payload(display_type: str, payload: Any) -> None:
+    """Raise ShapeError where the payload has not the shape of its display type.
+
+    A type that is not in the table may have any object, array or string. The members of a `group` are
+    checked to be objects only: envelope.py knows envelopes.
+    """
+    check = _SHAPES.get(display_type, _ANY)
+    _inside("payload", payload, check)

@@ -1,0 +1,50 @@
+"""Strings as character data and attribute values of XML 1.0, so that every parser reads them back exactly.
+
+Wire rule 2: what XML 1.0 cannot carry becomes U+FFFD and is reported; references for what a parser would
+change (CR in text, TAB and LF in attributes). No comments, no CDATA, no pretty-printing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+Illegal = Literal["replace", "error"]
+"""What to do with a character that the channel cannot carry: write U+FFFD instead, or raise ValueError."""
+
+_CONTROLS = bytes([*range(0x09), 0x0B, 0x0C, *range(0x0E, 0x20)])
+_ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def legal(text: str, where: str, illegal: Illegal) -> tuple[str, bool]:
+    """The text with U+FFFD for every character that XML 1.0 cannot carry, and whether there was one.
+
+    Raises ValueError, naming `where` and the first such character, with `illegal="error"`.
+    """
+    if _is_legal(text):
+        return text, False
+    if illegal == "error" and (found := _ILLEGAL.search(text)):
+        raise ValueError(f"{where}: XML 1.0 cannot carry U+{ord(found[0]):04X} at index {found.start()}")
+    return _ILLEGAL.sub("\ufffd", text), True
+
+
+def _is_legal(text: str) -> bool:
+    # Passes in C take a seventh of the time of one search with _ILLEGAL.
+    try:
+        encoded = text.encode()
+    except UnicodeEncodeError:
+        return False
+    if len(encoded.translate(None, _CONTROLS)) != len(encoded):
+        return False
+    return text.isascii() or ("\ufffe" not in text and "\uffff" not in text)
+
+
+def escape(text: str) -> str:
+    """Legal text as character data."""
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return text.replace("\r", "&#13;") if "\r" in text else text
+
+
+def escape_attribute(text: str) -> str:
+    """Legal text as an attribute value between double quotes."""
+    return escape(text).replace('"', "&quot;").replace("\t", "&#9;").replace("\n", "&#10;")

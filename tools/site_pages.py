@@ -1,0 +1,113 @@
+"""Pages of the site that are made from the repository: the chapters, the requirements, the schemas.
+
+A hook of mkdocs. The chapters are taken over as they are, apart from the ids, which become links.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+from xmcp_conformance.mutants import all_mutants
+from xmcp_conformance.requirements import Requirement, registry
+
+ROOT = Path(__file__).resolve().parent.parent
+_ID = re.compile(r" \[(XMCP-[A-Z]{3}-\d{3})\]$", re.MULTILINE)
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages."""
+    pages = {f"spec/{path.name}": chapter(path.read_text(encoding="utf-8")) for path in _chapters()}
+    pages["spec/requirements.md"] = requirements()
+    pages["spec/schemas.md"] = schemas()
+    for path, text in pages.items():
+        files.append(File.generated(config, path, content=text))
+    return files
+
+
+def _chapters() -> list[Path]:
+    return sorted((ROOT / "spec").glob("*.md"))
+
+
+def chapter(text: str) -> str:
+    """A chapter with its ids as links to the registry, and as anchors."""
+    return _ID.sub(lambda match: f" [{match[1]}](requirements.md#{match[1]}-row){{ #{match[1]} .requirement }}", text)
+
+
+def _home() -> dict[str, str]:
+    """Requirement id to the chapter file where it stands."""
+    return {id_: path.name for path in _chapters() for id_ in _ID.findall(path.read_text(encoding="utf-8"))}
+
+
+def requirements() -> str:
+    """The registry as a page: each sentence, who is bound by it, and what turns it red."""
+    known, home = registry(), _home()
+    counts = {means: len(known.verified_by(means)) for means in ("server", "vectors")}
+    excluded = sum(1 for requirement in known.requirements.values() if requirement.excluded)
+    lines = [
+        "# Requirements",
+        "",
+        f"Version {known.version}: {len(known.requirements)} sentences. {counts['server']} are verified by checks of "
+        f"`xmcp check server`, each with a mutant that breaks it; {counts['vectors']} by vectors; {excluded} are not "
+        "verified yet, with the reason. What is not verified is never counted as tested.",
+        "",
+        "| id | level | binds | sentence | what turns it red |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [_row(requirement, home[requirement.id]) for requirement in known.requirements.values()]
+    return "\n".join(lines) + "\n"
+
+
+def _row(requirement: Requirement, file: str) -> str:
+    means = []
+    if "server" in requirement.verified_by:
+        mutant = all_mutants()[requirement.id]
+        means.append(f"server check; mutant `{mutant.__name__}`: {' '.join((mutant.__doc__ or '').split())}")
+    if "vectors" in requirement.verified_by:
+        means.append("vectors")
+    if requirement.excluded:
+        means.append(f"*not verified yet:* {requirement.excluded}")
+    cells = (
+        f'<span id="{requirement.id}-row"></span>[{requirement.id}]({file}#{requirement.id})',
+        requirement.level,
+        requirement.role,
+        requirement.quote,
+        "; ".join(means),
+    )
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _json(path: str) -> Any:
+    return json.loads((ROOT / "schemas" / path).read_text(encoding="utf-8"))
+
+
+def schemas() -> str:
+    """The registries as tables, and the schema files as they are."""
+    return "\n".join(_schema_lines()) + "\n"
+
+
+def _schema_lines() -> Iterator[str]:
+    yield from ("# Schemas and registries", "", "## Error codes", "")
+    yield from ("| code | category | retryable | helps | HTTP | meaning |", "|---|---|---|---|---|---|")
+    for row in _json("registry/error_codes.json")["codes"]:
+        names = " ".join(f"`{name}`" for name in (row["code"], *row.get("aliases", ())))
+        cells = (
+            names,
+            f"`{row['category']}`",
+            "yes" if row["retryable"] else "no",
+            row["recovery"],
+            row["http_status"],
+        )
+        yield f"| {' | '.join(map(str, cells))} | {row['description']} |"
+    yield from ("", "## Display types", "", "| type | status | media type | meaning |", "|---|---|---|---|")
+    for row in _json("registry/display_types.json")["types"]:
+        yield f"| `{row['type']}` | {row['status']} | {row['media_type'] or ''} | {row['description']} |"
+    for name in ("tool_response.xsd", *sorted(path.name for path in (ROOT / "schemas").glob("*.schema.json"))):
+        language = "xml" if name.endswith(".xsd") else "json"
+        yield from ("", f"## `{name}`", "", f"```{language}", f'--8<-- "schemas/{name}"', "```")

@@ -1,0 +1,152 @@
+"""The linter of the specification, on fake chapters: each rule turns red when it is broken."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+_spec = importlib.util.spec_from_file_location("spec_lint", ROOT / "tools" / "spec_lint.py")
+lint = importlib.util.module_from_spec(_spec)
+sys.modules["spec_lint"] = lint
+_spec.loader.exec_module(lint)
+
+GOOD = """# 1. Title
+
+## 1.1 Rules
+
+- A thing MUST be round. [XMCP-ABC-001]
+- A thing SHOULD be red. [XMCP-ABC-002]
+
+It can be of any size.
+"""
+ENTRIES = [
+    {
+        "id": "XMCP-ABC-001",
+        "level": "MUST",
+        "role": "emitter",
+        "section": "1.1",
+        "quote": "A thing MUST be round.",
+        "verified_by": ["server"],
+    },
+    {
+        "id": "XMCP-ABC-002",
+        "level": "SHOULD",
+        "role": "emitter",
+        "section": "1.1",
+        "quote": "A thing SHOULD be red.",
+        "excluded": "colour cannot be seen",
+    },
+]
+EVIDENCE = lint.Evidence(checks={"XMCP-ABC-001"}, mutants={"XMCP-ABC-001"})
+
+
+def text_faults(text: str) -> list[str]:
+    return list(lint.lint_text({"c.md": text}, ROOT, "dev.xmcp/"))
+
+
+def test_the_good_chapter_has_no_fault():
+    assert text_faults(GOOD) == []
+    assert list(lint.lint_registry({"c.md": GOOD}, ENTRIES)) == []
+    assert list(lint.lint_evidence(ENTRIES, EVIDENCE)) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "fault"),
+    [
+        (" [XMCP-ABC-001]", "", "MUST outside a requirement"),
+        ("It can be", "It MAY be", "MAY outside a requirement"),
+        ("It can be", "It may be", "in lower case"),
+        ("XMCP-ABC-002", "XMCP-ABC-001", "an id is never used twice"),
+        ("MUST be round", "MUST be round and MUST be flat", "has the key words"),
+        ("MUST be round", "is round", "has the key words []"),
+        ("MUST be round", "SHALL be round", "has the key words"),
+        ("It can be", "See `dev.other/tool`. It can be", "is not the one of schemas/names.json"),
+        ("It can be of any size.", '```xml\n--8<-- "schemas/none.xml"\n```', "does not exist"),
+    ],
+)
+def test_a_fault_of_the_text_is_named(before, after, fault):
+    assert before in GOOD
+    faults = text_faults(GOOD.replace(before, after))
+    assert len(faults) == 1
+    assert fault in faults[0]
+    assert faults[0].startswith("c.md:")
+
+
+def test_code_and_exempt_sections_are_free():
+    assert text_faults(GOOD + "\n```\nit may MUST\n```\n\nThe word `must` is code.\n") == []
+    assert (
+        text_faults(GOOD + "\n## 1.2 Words\n\n<!-- key words are explained here, not used -->\n\nMUST and may.\n") == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"quote": "A thing MUST be square."}, "quote is stale"),
+        ({"level": "SHOULD"}, "level is stale"),
+        ({"section": "1.2"}, "section is stale"),
+        ({"id": "XMCP-ABC-009"}, "stands in no chapter"),
+    ],
+)
+def test_a_stale_registry_is_named(change, fault):
+    faults = list(lint.lint_registry({"c.md": GOOD}, [{**ENTRIES[0], **change}, ENTRIES[1]]))
+    assert any(fault in line for line in faults), faults
+
+
+def test_a_sentence_that_the_registry_does_not_know_is_named():
+    assert list(lint.lint_registry({"c.md": GOOD}, ENTRIES[:1])) == [
+        "XMCP-ABC-002: stands in c.md and not in the registry"
+    ]
+
+
+def test_the_order_of_the_registry_is_that_of_the_text():
+    assert list(lint.lint_registry({"c.md": GOOD}, ENTRIES[::-1])) == ["the registry is not in the order of the text"]
+
+
+@pytest.mark.parametrize(
+    ("evidence", "fault"),
+    [
+        (lint.Evidence(mutants={"XMCP-ABC-001"}), "claims `server`, and no check names it"),
+        (lint.Evidence(checks={"XMCP-ABC-001"}), "claims `server`, and no mutant names it"),
+        (lint.Evidence({"XMCP-ABC-001", "XMCP-ABC-002"}, {"XMCP-ABC-001"}), "XMCP-ABC-002: a check names it"),
+        (lint.Evidence({"XMCP-ABC-001"}, {"XMCP-ABC-001"}, {"XMCP-ABC-001"}), "a vector names it"),
+        (
+            lint.Evidence({"XMCP-ABC-001", "XMCP-ZZZ-001"}, {"XMCP-ABC-001"}),
+            "XMCP-ZZZ-001: a check names it and the registry",
+        ),
+    ],
+)
+def test_a_requirement_without_its_evidence_is_named(evidence, fault):
+    faults = list(lint.lint_evidence(ENTRIES, evidence))
+    assert len(faults) == 1
+    assert fault in faults[0]
+
+
+@pytest.mark.parametrize(
+    "entry", [{"excluded": "why", "verified_by": ["server"]}, {"excluded": ""}, {"verified_by": ["hope"]}]
+)
+def test_a_requirement_is_verified_or_excluded_with_a_reason(entry):
+    bare = {key: value for key, value in ENTRIES[0].items() if key not in ("verified_by", "excluded")}
+    assert list(lint.lint_evidence([{**bare, **entry}], EVIDENCE)) != []
+
+
+def test_accept_takes_the_text_over_and_keeps_the_rest():
+    registry = "# head\nversion: x\nrequirements:\n" + "".join(
+        f"- {{id: {id_}, level: MAY, role: emitter, section: '9', quote: old, excluded: because}}\n"
+        for id_ in ("XMCP-ABC-002", "XMCP-ABC-001")
+    )
+    fresh = lint.accept(registry, {"c.md": GOOD})
+    assert fresh.startswith("# head\nversion: x\n")
+    entries = lint.yaml.safe_load(fresh)["requirements"]
+    assert list(lint.lint_registry({"c.md": GOOD}, entries)) == []
+    assert {entry["excluded"] for entry in entries} == {"because"}
+
+
+def test_this_repository_has_no_fault(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["spec_lint.py"])
+    lint.main()
+    assert "verified by server checks" in capsys.readouterr().out
