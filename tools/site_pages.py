@@ -56,31 +56,37 @@ def requirements() -> str:
         f"Version {known.version}: {len(known.requirements)} sentences. {counts['server']} are verified by checks of "
         f"`xmcp check server`, each with a mutant that breaks it; {counts['vectors']} by vectors; {excluded} are not "
         "verified yet, with the reason. What is not verified is never counted as tested.",
-        "",
-        "| id | level | binds | sentence | what turns it red |",
-        "|---|---|---|---|---|",
     ]
-    lines += [_row(requirement, home[requirement.id]) for requirement in known.requirements.values()]
+    chapter_now = ""
+    for requirement in known.requirements.values():
+        file = home[requirement.id]
+        if file != chapter_now:
+            chapter_now = file
+            title = (ROOT / "spec" / file).read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
+            lines += ["", f"## {title}"]
+        lines += ["", *_entry(requirement, file)]
     return "\n".join(lines) + "\n"
 
 
-def _row(requirement: Requirement, file: str) -> str:
-    means = []
+def _entry(requirement: Requirement, file: str) -> list[str]:
+    verified = []
     if "server" in requirement.verified_by:
         mutant = all_mutants()[requirement.id]
-        means.append(f"server check; mutant `{mutant.__name__}`: {' '.join((mutant.__doc__ or '').split())}")
+        verified.append(
+            f"server check, against the mutant `{mutant.__name__}`: {' '.join((mutant.__doc__ or '').split())}"
+        )
     if "vectors" in requirement.verified_by:
-        means.append("vectors")
+        verified.append("vectors.")
     if requirement.excluded:
-        means.append(f"*not verified yet:* {requirement.excluded}")
-    cells = (
-        f'<span id="{requirement.id}-row"></span>[{requirement.id}]({file}#{requirement.id})',
-        requirement.level,
-        requirement.role,
-        requirement.quote,
-        "; ".join(means),
-    )
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+        verified.append(f"*nothing yet*: {requirement.excluded}.")
+    link = f"[{requirement.id}]({file}#{requirement.id})"
+    return [
+        f'- <span id="{requirement.id}-row"></span>**{link}** · {requirement.level} · {requirement.role}',
+        "",
+        f"    {requirement.quote}",
+        "",
+        f"    Verified by {' and '.join(verified)}",
+    ]
 
 
 def _json(path: str) -> Any:

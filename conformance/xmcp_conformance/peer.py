@@ -105,7 +105,7 @@ class Session:
         capabilities = self._client.server_capabilities
         return Catalogue(
             protocol_version=self._client.protocol_version,
-            # The handshake era has no `extensions`; section 1.3 puts the announcement under `experimental` there.
+            # Section 1.3: the handshake era has no `extensions` of its own, there `experimental` counts too.
             extensions={**(capabilities.experimental or {}), **(capabilities.extensions or {})},
             tools=tuple(_tool(tool) for tool in tools),
         )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from xml.sax.saxutils import quoteattr
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
@@ -86,94 +88,154 @@ def test_no_json_in_a_channel_raises_anything_but_decode_error(text: str, channe
 
 # ------------------------------------------------------------------------------------------ the schema
 
-ENVELOPE = '{"type":"text","payload":"b"}'
-ATTRIBUTES = {
+# Element to attribute to values, of which those before None are allowed.
+ATTRIBUTES: dict[str, dict[str, list[str | None]]] = {
     "tool_response": {
-        "tool_name": ["t", "", "n" * 128, "n" * 129, " "],
-        "version": ["1.0", "1.7", "1.10", "1", "01.0", " 1.0", "1.00000", "1.9999"],
-        "call_id": ["c", "", "c" * 256, "c" * 257],
-        "lossy": ["true", "0", "yes"],
+        "tool_name": ["t", " ", "é" * 128, None, "", "n" * 129],
+        "version": ["1.0", "1.7", "1.10", "1.9999", None, "1", "01.0", " 1.0", "1.00000"],
+        "call_id": ["c", "c" * 256, None, "", "c" * 257],
+        "lossy": ["true", "0", None, "yes"],
     },
     "llm_output": {
         "format": [
             "text/plain",
-            "a/b",
+            "A1/x+y.z-1",
+            f"a/{'b' * 125}",
+            "a&b/c",
+            None,
             "plain",
             "a/b ",
-            "A1/x+y.z-1",
             "/b",
-            f"a/{'b' * 125}",
             f"a/{'b' * 126}",
             "é/b",
-            "a&amp;b/c",
         ],
-        "truncated": ["1", " false\t", "TRUE", ""],
-        "lossy": ["true"],
+        "truncated": ["1", " false\t", None, "TRUE", ""],
+        "lossy": ["true", None, "2"],
     },
-    "display": {"lossy": ["true", "2"]},
+    "display": {"lossy": ["true", None, "2"]},
     "error": {
-        "code": ["X", "DB_TIMEOUT", "x", "X-Y", "X" * 63, "X" * 64, "_X", ""],
-        "retryable": ["true", "false", "1", "0", " 1 ", "&#10;true", "yes", "True", ""],
+        "code": ["X", "DB_TIMEOUT", "X" * 63, None, "x", "X-Y", "X" * 64, "_X", ""],
+        "retryable": ["true", "false", "1", "0", " 1 ", "\ntrue", None, "yes", "True", ""],
         "retry_after_ms": [
             "0",
             "+1",
             "-0",
             "007",
             " 5 ",
-            "9007199254740991",
-            "9007199254740992",
+            str(2**53 - 1),
+            None,
+            str(2**53),
             "-1",
             "1.0",
             "",
-            "١",
+            "\u0661",
             "1_0",
         ],
-        "category": ["timeout", "x_1", "Timeout", "1x", ""],
-        "lossy": ["true"],
+        "category": ["timeout", "x_1", None, "Timeout", "1x", ""],
+        "lossy": ["true", None, "no"],
     },
-    "meta": {"lossy": ["false", "no"]},
+    "meta": {"lossy": ["false", None, "no"]},
 }
 REQUIRED = {"tool_response": "tool_name", "error": "code"}
+TEXTS = {"llm_output": "a<!-- c -->b", "display": '{"type":"text","payload":"b"}', "meta": "{}", "error": " m "}
+
+
+@dataclass
+class Element:
+    name: str
+    attributes: dict[str, str | None]
+    content: list[Element | str]
+
+    def __str__(self) -> str:
+        tag = "".join(f" {name}={quoteattr(value or '')}" for name, value in self.attributes.items())
+        return f"<{self.name}{tag}>{''.join(map(str, self.content))}</{self.name}>"
+
+    def elements(self) -> list[Element]:
+        return [self, *(found for part in self.content if isinstance(part, Element) for found in part.elements())]
+
+
+# Where the reader is not the XSD, and why is written in its own tests: text after <meta>, which XSD cannot forbid;
+# a channel after a namespaced element, which the consume profile passes over wherever it stands.
+TEXT_AFTER_META = re.compile("</meta>[^<]*[^<\\s]")
+LATE_CHANNEL = re.compile("</x:e>.*<(llm_output|display|error)", re.DOTALL)
 
 
 @st.composite
-def tags(draw: st.DrawFn, name: str, content: str) -> str:
-    written = ""
-    for attribute, choices in ATTRIBUTES[name].items():
-        often = attribute == REQUIRED.get(name)
-        if draw(st.integers(0, 9)) < (9 if often else 3):
-            # The first choice is valid: without that, hardly any document would be.
-            value = draw(st.sampled_from(choices)) if draw(st.booleans()) else choices[0]
-            written += f' {attribute}="{value}"'
-    return f"<{name}{written}>{content}</{name}>"
+def elements(draw: st.DrawFn, name: str, children: list[Element]) -> Element:
+    """An element as the schema wants it, but for the children that are given."""
+    attributes = {}
+    for attribute, values in ATTRIBUTES[name].items():
+        if attribute == REQUIRED.get(name) or draw(st.integers(0, 3)) == 0:
+            attributes[attribute] = draw(st.sampled_from(values[: values.index(None)]))
+    gaps = st.sampled_from(["", " \n\t", "<!-- c -->"])
+    content: list[Element | str] = [TEXTS[name]] if name in TEXTS else [draw(gaps)]
+    for child in children:
+        content += [child, draw(gaps)]
+    return Element(name, attributes, content)
 
 
 @st.composite
-def documents(draw: st.DrawFn) -> str:
-    """A document of known words, in an order and with values that the schema may or may not allow."""
-    gap = st.sampled_from(["", "", " \n", "<!-- c -->", "\n\t ", "x"])
+def documents(draw: st.DrawFn) -> Element:
+    channels = draw(st.sampled_from(["llm_output", "display", "error", "llm_output display", "error display"])).split()
     children = []
-    for name in draw(st.lists(st.sampled_from(["llm_output", "display", "error", "meta", "later"]), max_size=3)):
-        if name == "later":
-            child = "<later/>"
-        elif name == "error":
-            meta = draw(st.sampled_from(["", draw(tags("meta", "{}")), "<meta>{}</meta><meta>{}</meta>", "<b/>"]))
-            child = draw(tags("error", draw(st.sampled_from(["m", "", " m\n"])) + meta))
-        else:
-            body = {"llm_output": "a<!-- c -->b", "display": ENVELOPE, "meta": "{}"}[name]
-            child = draw(tags(name, body + draw(st.sampled_from(["", "", "", "<b/>"]))))
-        children.append(draw(gap) + child)
+    for name in channels:
+        inner = [draw(elements("meta", []))] if name == "error" and draw(st.booleans()) else []
+        children.append(draw(elements(name, inner)))
     if draw(st.booleans()):
-        children.append('<x:e xmlns:x="urn:x" a="1"><b/>t</x:e>')
-    return draw(tags("tool_response", "".join(children) + draw(gap)))
+        children.append(Element("x:e", {"xmlns:x": "urn:x", "a": "1"}, [Element("b", {}, []), "t"]))
+    return draw(elements("tool_response", children))
 
 
-@settings(max_examples=800)
-@given(documents())
-def test_reader_and_xsd_agree_on_what_a_tool_response_is(document: str) -> None:
-    found = outcome(document)
-    assert isinstance(found, ToolResponse) or found.kind is DecodeErrorKind.SCHEMA
-    assert XSD.validate(etree.fromstring(document.encode())) == isinstance(found, ToolResponse), found
+@st.composite
+def damaged(draw: st.DrawFn) -> Element:
+    """A document with one thing changed, which may have made it invalid or not."""
+    root = draw(documents())
+    element = draw(st.sampled_from([found for found in root.elements() if found.name in ATTRIBUTES]))
+    children = [part for part in element.content if isinstance(part, Element)]
+    change = draw(st.sampled_from(["value", "value", "no attribute", "text", "element", "no child", "twice", "order"]))
+    if change == "value":
+        attribute = draw(st.sampled_from(sorted(ATTRIBUTES[element.name])))
+        element.attributes[attribute] = draw(st.sampled_from(ATTRIBUTES[element.name][attribute]))
+    elif change == "no attribute" and element.attributes:
+        del element.attributes[draw(st.sampled_from(sorted(element.attributes)))]
+    elif change == "text" and element.name == "tool_response":
+        element.content.insert(draw(st.integers(0, len(element.content))), draw(st.sampled_from([" ", "x", "\u00a0"])))
+    elif change == "element":
+        name = draw(st.sampled_from(["llm_output", "display", "meta", "later"]))
+        element.content.insert(draw(st.integers(0, len(element.content))), Element(name, {}, [TEXTS.get(name, "")]))
+    elif children:
+        child = draw(st.sampled_from(children))
+        element.content.remove(child)
+        for _ in range({"no child": 0, "twice": 2}.get(change, 1)):
+            element.content.insert(draw(st.integers(0, len(element.content))), child)
+    return root
+
+
+def test_reader_and_xsd_agree_on_what_a_tool_response_is() -> None:
+    verdicts = {True: 0, False: 0}
+
+    @settings(max_examples=1000)
+    @given(documents() | damaged() | damaged())
+    def check(root: Element) -> None:
+        document = str(root)
+        assume(not TEXT_AFTER_META.search(document) and not LATE_CHANNEL.search(document))
+        found = outcome(document)
+        allowed = XSD.validate(etree.fromstring(document.encode()))
+        verdicts[allowed] += 1
+        assert isinstance(found, ToolResponse) or found.kind is DecodeErrorKind.SCHEMA
+        assert isinstance(found, ToolResponse) == allowed, found
+
+    check()
+    # A judge that always says the same would prove nothing.
+    assert min(verdicts.values()) >= 100, verdicts
+
+
+def test_a_channel_may_follow_what_the_consume_profile_passes_over() -> None:
+    document = (
+        '<tool_response tool_name="t" later="1"><x:e xmlns:x="urn:x"/><llm_output y="">a</llm_output></tool_response>'
+    )
+    assert not XSD.validate(etree.fromstring(document))
+    assert decode(document) == ToolResponse("t", "a")
 
 
 # ------------------------------------------------------------------------------------------- the place

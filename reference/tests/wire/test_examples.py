@@ -73,6 +73,7 @@ def judge(document: bytes) -> None:
     """A second opinion that shares nothing with the reader: raises where the document is not valid."""
     tree = etree.fromstring(document, etree.XMLParser(resolve_entities=False))
     assert tree.getroottree().docinfo.doctype == ""
+    assert tree.getroottree().docinfo.xml_version == "1.0"
     XSD.assertValid(tree)
     assert tree.get("version", "1.0").startswith("1.")
     assert len(list(tree.iter())) <= 64

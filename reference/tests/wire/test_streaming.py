@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,8 +13,10 @@ from xmcp.wire import DecodeError, Decoder, ToolResponse, decode
 DOCUMENTS = [
     '\ufeff<?xml version="1.0" encoding="UTF-8"?>\r\n<!-- é --><tool_response tool_name="t" call_id="a&#10;b">\n'
     '<llm_output format="text/plain">x &amp; y &#x1F600; é🙂 <![CDATA[<]]>]]&gt;\r\n</llm_output>\n'
-    '<display>{"type":"text","payload":"\\u003cé"}</display><x:e xmlns:x="urn:x"><x:f a="1">t</x:f></x:e>\n</tool_response>\n',
-    '<tool_response tool_name="t"><error code="X" retryable="1">\n <![CDATA[m]]><meta>{"a/b":1}</meta>\n</error></tool_response>',
+    '<display>{"type":"text","payload":"\\u003cé"}</display><x:e xmlns:x="urn:x"><x:f a="1">t</x:f></x:e>\n'
+    "</tool_response>\n",
+    '<tool_response tool_name="t"><error code="X" retryable="1">\n <![CDATA[m]]><meta>{"a/b":1}</meta>\n</error>'
+    "</tool_response>",
     '<tool_response tool_name="t">\n\n é <llm_output/></tool_response>',
     '<tool_response tool_name="t"><llm_output>a]]>b</llm_output></tool_response>',
     '<tool_response tool_name="t"><llm_output>&nbsp;</llm_output></tool_response>',
@@ -50,7 +54,7 @@ def in_pieces(document: str | bytes, places: list[int]) -> object:
     decoder = Decoder()
     cuts = [0, *sorted(places), len(document)]
     try:
-        for start, end in zip(cuts, cuts[1:], strict=False):
+        for start, end in itertools.pairwise(cuts):
             decoder.feed(document[start:end])
         return decoder.close()
     except DecodeError as fault:
@@ -80,9 +84,10 @@ def test_a_fault_is_raised_by_the_piece_that_has_it() -> None:
 def test_a_piece_over_the_size_limit_is_refused_before_the_end() -> None:
     decoder = Decoder()
     decoder.feed('<tool_response tool_name="t"><llm_output>')
+    for _ in range(7):
+        decoder.feed("a" * 1024 * 1024)
     with pytest.raises(DecodeError, match="longer than 8388608 bytes"):
-        for _ in range(9):
-            decoder.feed("a" * 1024 * 1024)
+        decoder.feed("a" * 1024 * 1024)
 
 
 def test_text_and_bytes_can_be_mixed() -> None:

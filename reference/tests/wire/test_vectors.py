@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import datetime
 import decimal
+import itertools
 import json
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -167,7 +168,7 @@ def pieces(document: str | bytes, chunks: dict[str, Any]) -> list[Any]:
         document = document.encode()
     if "cuts" in chunks:
         places = [0, *chunks["cuts"], len(document)]
-        return [document[start:end] for start, end in zip(places, places[1:], strict=False)]
+        return [document[start:end] for start, end in itertools.pairwise(places)]
     (size,) = chunks.values()
     return [document[start : start + size] for start in range(0, len(document), size)]
 
