@@ -5,7 +5,14 @@ The sessions use the environment that `uv run` made: one environment, installed 
 
 from __future__ import annotations
 
+import os
+import sys
+from pathlib import Path
+
 import nox
+
+# The sessions find the programs of the environment that nox itself runs in, activated or not.
+os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
 
 nox.options.default_venv_backend = "none"
 nox.options.sessions = ["lint", "types", "generate_check", "spec", "tests", "conformance", "docs"]

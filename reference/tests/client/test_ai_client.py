@@ -87,6 +87,19 @@ async def test_a_stream_that_was_dropped_gives_its_list_back_at_once() -> None:
         assert client._running == {}
 
 
+async def test_the_end_of_a_dropped_stream_does_not_free_the_list_for_a_third_chat() -> None:
+    history: list[Any] = []
+    async with ai() as client:
+        async for _ in client.stream_chat("q", history):
+            break
+        async with aclosing(client.stream_chat("q", history)) as second:
+            await anext(second)
+            for _ in range(5):
+                await asyncio.sleep(0)
+            with pytest.raises(RuntimeError, match="its own list"):
+                await client.chat("q", history)
+
+
 async def test_a_history_that_no_model_takes_is_refused() -> None:
     async with ai() as client:
         with pytest.raises(ValueError, match=r"history\[0\]"):

@@ -17,8 +17,9 @@ CALLS = [
 ]
 
 
-@pytest.mark.parametrize("way", ["streamed", "whole"])
-@pytest.mark.parametrize("transport", ["memory", "http", "stdio"])
+@pytest.mark.parametrize(
+    ("transport", "way"), [("memory", "whole"), ("memory", "streamed"), ("http", "streamed"), ("stdio", "streamed")]
+)
 async def test_three_calls_of_one_turn_over_two_servers_one_failing(
     chat_server: Any, servers: Any, http: Any, stdio: Any, valid: Any, way: str, transport: str
 ) -> None:
@@ -94,6 +95,15 @@ async def test_both_requests_offer_the_same_tools_in_a_stable_order(chat_server:
     add = next(tool for tool in chat_server.requests[0]["tools"] if tool["function"]["name"] == "add")
     assert add["function"]["description"] == "Add two numbers."
     assert add["function"]["parameters"]["required"] == ["a", "b"]
+
+
+async def test_the_client_closes_the_provider_it_made_and_makes_its_connections_anew(chat_server: Any) -> None:
+    chat_server.replies = [chat_server.reply.streamed("ok")]
+    client = AIClient([], openai_api_key="k", openai_base_url=chat_server.url)
+    for connections in (1, 2):
+        async with client:
+            assert (await client.chat("q", []))["answer"] == "ok"
+        assert chat_server.connections == connections
 
 
 async def test_a_turn_that_shows_everything_ends_without_a_second_call_of_the_model(

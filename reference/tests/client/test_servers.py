@@ -112,11 +112,11 @@ async def test_a_server_that_never_answers_costs_no_more_than_the_connect_timeou
     accepted: list[asyncio.StreamWriter] = []
     listener = await asyncio.start_server(lambda r, w: accepted.append(w), "127.0.0.1", 0)
     url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
-    async with ai([silent, url, servers.plain()], connect_timeout=0.5) as client:
+    async with ai([silent, url, servers.plain()], connect_timeout=1) as client:
         told = [chunk async for chunk in client.stream_chat("q", [])]
     warnings = [chunk.text or "" for chunk in told if chunk.type == "warning"]
     assert len(warnings) == 2
-    assert all("0.5 s" in text or "initialize" in text for text in warnings), warnings
+    assert all("within 1 s" in text or "initialize" in text for text in warnings), warnings
     for writer in accepted:
         writer.close()
     listener.close()
@@ -145,14 +145,8 @@ async def test_a_server_lost_in_the_middle_is_an_error_for_the_model_and_found_a
     assert added.llm_output == "2"
     assert again.error is None
     assert again.llm_output != pid.llm_output
-
-
-async def test_a_program_ends_with_the_client_that_started_it(stdio: Any) -> None:
-    async with ai([stdio("plain")], Turn(calls=[("pid", {})])) as client:
-        (read,) = await tool_reads(client)
-        os.kill(int(read.llm_output or 0), 0)
     with pytest.raises(ProcessLookupError):
-        os.kill(int(read.llm_output or 0), 0)
+        os.kill(int(again.llm_output or 0), 0)  # the program ended with the client that started it
 
 
 async def test_a_server_that_stays_away_is_an_error_that_says_nothing_was_done(
@@ -160,11 +154,12 @@ async def test_a_server_that_stays_away_is_an_error_that_says_nothing_was_done(
 ) -> None:
     from xmcp.client import connection
 
-    async with ai([servers.plain()], *[Turn(calls=[("add", {"a": 1, "b": 1})])] * 2, connect_timeout=0.2) as client:
+    async with ai([servers.plain()], *[Turn(calls=[("add", {"a": 1, "b": 1})])] * 2) as client:
         (server,) = client._servers
         link = server._link
         assert link is not None
         server._put_aside(link, ConnectionError("test"))
+        server._connect_timeout = 0.05
         monkeypatch.setattr(connection._Link, "_own", lambda self: asyncio.Event().wait())
         first, second = await tool_reads(client)
     assert first.error is not None
@@ -214,7 +209,7 @@ async def test_a_tool_that_takes_too_long_is_cancelled_at_its_server_which_stays
     def fast() -> str:
         return "quick"
 
-    async with ai([mcp], Turn(calls=[("slow", {})]), Turn(calls=[("fast", {})]), tool_timeout=0.3) as client:
+    async with ai([mcp], Turn(calls=[("slow", {})]), Turn(calls=[("fast", {})]), tool_timeout=0.5) as client:
         slow_read, fast_read = await tool_reads(client)
         await asyncio.wait_for(cancelled.wait(), 5)
     assert slow_read.error is not None

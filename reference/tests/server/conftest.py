@@ -17,6 +17,7 @@ import uvicorn
 from fastmcp import Client
 from lxml import etree
 from mcp_types import CallToolResult, TextContent
+from rich.logging import RichHandler
 
 _DATA = files("xmcp_models") / "data"
 _XSD = etree.XMLSchema(etree.fromstring((_DATA / "tool_response.xsd").read_bytes()))
@@ -39,6 +40,7 @@ class Reply:
         output, display, error = root.find("llm_output"), root.find("display"), root.find("error")
         self.llm_output = None if output is None else "".join(output.itertext())
         self.format = None if output is None else output.get("format")
+        self.truncated = output is not None and output.get("truncated") == "true"
         self.lossy = any(element.get("lossy") == "true" for element in root.iter())
         self.display = None if display is None else json.loads("".join(display.itertext()))
         self.code = None if error is None else error.get("code")
@@ -74,7 +76,8 @@ Call = Callable[..., Awaitable[Reply]]
 def _fastmcp_draws_no_tracebacks() -> None:
     """FastMCP renders each traceback with rich, which takes longer than the test that provokes it."""
     for handler in logging.getLogger("fastmcp").handlers:
-        handler.setLevel(logging.CRITICAL)
+        if isinstance(handler, RichHandler):  # not those by which pytest itself listens
+            handler.setLevel(logging.CRITICAL)
 
 
 @pytest.fixture(params=["auto", "legacy"], ids=["modern", "handshake"])

@@ -203,6 +203,25 @@ async def test_middleware_that_redacts_text_is_heeded(call: Any) -> None:
     assert "s3cr3t" not in reply.wire
 
 
+async def test_middleware_that_adds_content_is_announced_to_the_model(call: Any) -> None:
+    class Illustrate(Middleware):
+        async def on_call_tool(self, context: Any, call_next: Any) -> Any:
+            result = await call_next(context)
+            image = mcp_types.ImageContent(type="image", data="iVBORw0KGgo=", mime_type="image/png")
+            result.content = [*result.content, image]
+            return result
+
+    mcp = XMCP("illustrated", middleware=[Illustrate()])
+
+    @mcp.tool
+    def pair() -> dict[str, int]:
+        return {"a": 1}
+
+    reply = await call(mcp, "pair")
+    assert reply.llm_output.endswith("</result>\n\nAfter this text: 1 × image (image/png).")
+    assert reply.format is None  # with that sentence it is no XML
+
+
 async def test_a_mounting_plain_server_passes_documents_on_and_announces_nothing(call: Any, era: str) -> None:
     parent: FastMCP[Any] = FastMCP("plain parent")
     parent.mount(shop(XMCP))

@@ -31,12 +31,15 @@ def mcp() -> XMCP:
 
     @mcp.display_tool
     def never(kind: str) -> Any:
+        changed = DisplayEnvelope(type="table", payload=ROWS)
+        changed.payload = "text"
         return {
             "data": {"sales": 42},
             "text": "plain",
             "nothing": None,
             "no_payload": {"type": "table"},
             "bad_payload": {"type": "table", "payload": "text"},
+            "changed": changed,
             "generated": GeneratedEnvelope(type="table", payload="text"),
             "native": ToolResult(content="native"),
             "response": ToolResponse("x", llm_output="told"),
@@ -49,6 +52,7 @@ async def test_shown_to_the_person_and_told_to_the_model(mcp: XMCP, call: Any) -
     reply = await call(mcp, "always", show_user=True)
     assert reply.display == {"type": "table", "payload": ROWS, "title": "Sales"}
     assert reply.llm_output == 'Sales\n[{"region":"EMEA","sales":42,"note":null}]'
+    assert not reply.truncated
     reply = await call(mcp, "described", show_user=True)
     assert reply.display["type"] == "chart"
     assert reply.llm_output == "Sales rose."
@@ -76,7 +80,7 @@ async def test_a_function_that_declares_the_switch_is_given_it(mcp: XMCP, call: 
 
 
 @pytest.mark.parametrize(
-    "kind", ["data", "text", "nothing", "no_payload", "bad_payload", "generated", "native", "response"]
+    "kind", ["data", "text", "nothing", "no_payload", "bad_payload", "changed", "generated", "native", "response"]
 )
 async def test_a_display_that_was_asked_for_and_is_not_there_is_an_error(kind: str, mcp: XMCP, call: Any) -> None:
     reply = await call(mcp, "never", kind=kind, show_user=True)
@@ -148,6 +152,7 @@ async def test_the_model_is_told_of_a_large_display_within_a_budget(call: Any) -
 
     reply = await call(mcp, "rows", show_user=True)
     assert len(reply.llm_output.encode()) < 2200
+    assert reply.truncated
     assert len(reply.display["payload"]) == 1000
     assert len((await call(mcp, "rows")).llm_output) > 50_000
     for switch in (True, False):

@@ -101,6 +101,10 @@ def raw() -> bytes:
     return b"plain bytes"
 
 
+def binary() -> bytes:
+    return b"\xff\x00a"
+
+
 def generated() -> Iterator[int]:
     yield 1
     yield 2
@@ -130,6 +134,7 @@ VALUES = {
     money: "1.10",
     identity: "00000000-0000-0000-0000-000000000001",
     raw: "plain bytes",
+    binary: "/wBh",
     generated: "<result>\n  <item>1</item>\n  <item>2</item>\n</result>",
     streamed: "<result>\n  <item>1</item>\n</result>",
 }

@@ -17,7 +17,7 @@ from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
 TRAPS_FILE = Path(__file__).with_name("traps.py")
-TOOLS = ("as_text", "as_mapping", "as_list", "as_model", "as_display", "as_error", "as_file")
+TOOLS = ("as_text", "as_mapping", "as_list", "as_model", "as_display", "as_error", "as_file", "as_resource")
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +70,7 @@ async def test_hostile_text_reaches_the_client_intact_or_marked_and_the_session_
             assert replies["as_display"].display["payload"] == {"value": without_surrogates}
             assert replies["as_error"].message == carried
             assert replies["as_error"].meta["params"]["value"] == without_surrogates
+            assert replies["as_resource"].other_blocks[0].resource.text == without_surrogates
             assert replies["as_file"].other_blocks[0].type == "resource"
         numbers = reply(await client.call_tool_mcp("not_a_number", {}))
         assert numbers.structured == {"x": None, "y": None}

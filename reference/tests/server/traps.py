@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastmcp.utilities.types import File
+from mcp_types import EmbeddedResource, TextResourceContents
 from pydantic import BaseModel
 
 from xmcp import XMCP, DisplayEnvelope, XMCPError
@@ -65,6 +66,11 @@ def as_error(trap: str) -> None:
 @mcp.tool
 def as_file(trap: str) -> File:
     return File(data=TRAPS[trap].encode("utf-8", "replace"), format="plain", name="x")
+
+
+@mcp.tool
+def as_resource(trap: str) -> EmbeddedResource:
+    return EmbeddedResource(type="resource", resource=TextResourceContents(uri="file:///x", text=TRAPS[trap]))
 
 
 @mcp.tool

@@ -106,10 +106,10 @@ def test_a_long_token_in_small_pieces_is_not_read_over_and_over() -> None:
     class Counting(Decoder):
         __slots__ = ()
 
-        def _parse(self, parser: object, *, final: bool) -> None:
+        def _parse(self, *, final: bool) -> None:
             nonlocal calls
             calls += 1
-            super()._parse(parser, final=final)  # type: ignore[arg-type]
+            super()._parse(final=final)
 
     counting = Counting()
     counting.feed('<tool_response tool_name="t"><!--')

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from xmcp.client.naming import Listing, expose
@@ -63,7 +64,7 @@ def build(
     by_wire_name = [{tool.name: tool for tool in tools} for _, tools in servers]
     return Catalogue(
         version,
-        {e.name: Entry(e.name, servers[e.listing][0], e.tool) for e in exposed},
+        MappingProxyType({e.name: Entry(e.name, servers[e.listing][0], e.tool) for e in exposed}),
         ToolSchemas.of((openai_tool(e.name, by_wire_name[e.listing][e.tool]) for e in exposed), version),
         (*warnings, *clashes),
     )

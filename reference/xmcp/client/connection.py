@@ -18,7 +18,7 @@ from xmcp.wire import ErrorInfo
 from xmcp_models.registry import EXTENSION_ID
 
 if TYPE_CHECKING:
-    from mcp_types import CallToolResult, Tool
+    from mcp_types import CallToolResult, ServerCapabilities, Tool
 
 CLOSE_SECONDS: Final = 5.0
 """How long a connection may take to close before its task is cancelled, and again until it is left behind."""
@@ -217,7 +217,7 @@ class _Link:
                 self.tools = await self.client.list_tools()
                 info, capabilities = self.client.server_info, self.client.server_capabilities
                 self.server_name = info.name if info else ""
-                self.speaks_xmcp = EXTENSION_ID in ((capabilities and capabilities.extensions) or {})
+                self.speaks_xmcp = capabilities is not None and announces_xmcp(capabilities)
                 if not self._up.done():
                     self._up.set_result(None)
                 await self._leave.wait()
@@ -228,6 +228,11 @@ class _Link:
                 self._log.debug("connection_left_with_error", reason=describe(exc))
 
 
+def announces_xmcp(capabilities: ServerCapabilities) -> bool:
+    """Whether a server announced the extension (XMCP-CNF-002): in the handshake era `experimental` counts too."""
+    return any(EXTENSION_ID in (place or {}) for place in (capabilities.extensions, capabilities.experimental))
+
+
 async def _accept(_name: str, _result: Any) -> None:
     """Stands in for the session's check of results."""
 
@@ -236,5 +241,5 @@ def describe(exc: BaseException) -> str:
     """An exception in one line for people: its first line, or its class; no credential of a URL in it."""
     while isinstance(exc, BaseExceptionGroup) and exc.exceptions:
         exc = exc.exceptions[0]
-    text = str(exc).strip().splitlines()
+    text = str(exc).removeprefix("Client failed to connect: ").strip().splitlines()
     return without_secrets(text[0] if text else type(exc).__name__)[:200]

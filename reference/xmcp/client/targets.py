@@ -3,6 +3,8 @@
 A target is a URL (`http://localhost:3333`; the path `/mcp` is added where there is none), a command whose program
 speaks MCP on stdio (`"python srv.py"` or `["python", "srv.py"]`), a server object of this process (`XMCP`, `FastMCP`),
 or anything else `fastmcp.Client` takes; a `fastmcp.Client` brings its own authentication, headers and protocol era.
+A program is started with a few variables of the environment only (`PATH`, `HOME`, ...): give it more by
+`fastmcp.Client(StdioTransport(..., env={...}))`.
 """
 
 from __future__ import annotations

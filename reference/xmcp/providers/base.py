@@ -48,12 +48,12 @@ class Completion:
     model: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class ToolSchemas:
     """The tools offered to a model, made once per version of the catalogue and shared by all its requests.
 
-    `tools` are objects of the OpenAI chat format, `json` their JSON array in bytes. A provider that needs another shape
-    keys its own cache by this object's identity.
+    `tools` are objects of the OpenAI chat format, `json` their JSON array in bytes. Equal means the same object, so a
+    provider that needs another shape can keep it in a `WeakKeyDictionary`.
     """
 
     tools: tuple[Mapping[str, Any], ...] = ()

@@ -4,7 +4,8 @@ Pure functions and values. No I/O, no server, no client, no SDK: importing this 
 model provider.
 """
 
-from xmcp.wire.decode import BadDisplay, Decoder, decode
+from xmcp.wire.content import BadDisplay
+from xmcp.wire.decode import Decoder, decode
 from xmcp.wire.encode import encode
 from xmcp.wire.envelope import DisplayEnvelope
 from xmcp.wire.errors import DecodeError, DecodeErrorKind

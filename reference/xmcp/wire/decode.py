@@ -1,41 +1,17 @@
 """A document as the tool response it is: the one reader, whole or in pieces. encode.py is its mirror.
 
-Theory of operation: expat reports start tags, end tags and text; the handlers walk the content model of
-schemas/tool_response.xsd (`_DOCUMENT`) and keep what they meet. The consume profile (wire rule 8) is what they
-pass over: elements and attributes with a namespace, attributes that nobody knows. The first fault in document
-order is the one reported; JSON is judged where its element ends.
+Bytes, encodings and the parser are handled here; what the document says, in content.py.
 """
 
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, Final, Literal, NoReturn
 from xml.parsers import expat
 
-from xmcp.wire import lexical
-from xmcp.wire.envelope import DisplayEnvelope, read_envelope
+from xmcp.wire.content import BadDisplay, Content
 from xmcp.wire.errors import DecodeError, DecodeErrorKind
-from xmcp.wire.jsontext import JsonDepthError, load
 from xmcp.wire.limits import DEFAULT_LIMITS, Limits
-from xmcp.wire.namespaces import OUTERMOST, NamespaceError, Scope, declares_or_uses_prefixes, resolve
-from xmcp.wire.response import ErrorInfo, ToolResponse
-
-BadDisplay = Literal["raise", "drop"]
-"""What to do with a display that is no JSON or no envelope: raise, or deliver the rest with a warning."""
-
-# A state of the content model is a table of the children that may come next, each with the state inside of it
-# and the state after it.
-_State = dict[str, tuple["_State", "_State"]]
-_NOTHING: _State = {}
-_DISPLAY: _State = {"display": (_NOTHING, _NOTHING)}
-_CHANNELS: _State = {
-    "llm_output": (_NOTHING, _DISPLAY),
-    "display": (_NOTHING, _NOTHING),
-    "error": ({"meta": (_NOTHING, _NOTHING)}, _DISPLAY),
-}
-_DOCUMENT: _State = {"tool_response": (_CHANNELS, _NOTHING)}
-
-_DROPPED: Final = object()
+from xmcp.wire.response import ToolResponse
 
 
 def decode(data: str | bytes, *, limits: Limits = DEFAULT_LIMITS, bad_display: BadDisplay = "raise") -> ToolResponse:
@@ -47,7 +23,7 @@ def decode(data: str | bytes, *, limits: Limits = DEFAULT_LIMITS, bad_display: B
     """
     decoder = Decoder(limits=limits, bad_display=bad_display)
     decoder._take(data, final=True)
-    return decoder._response()
+    return decoder._content.response()
 
 
 class Decoder:
@@ -58,64 +34,31 @@ class Decoder:
     """
 
     __slots__ = (
-        "_attributes",
-        "_bad_display",
-        "_display",
-        "_elements",
+        "_closed",
+        "_content",
         "_fault",
-        "_foreign",
         "_held",
         "_held_bytes",
         "_is_text",
-        "_limits",
-        "_lossy",
-        "_meta",
-        "_open",
-        "_outer_scopes",
+        "_limit",
         "_parser",
-        "_scope",
-        "_state",
         "_taken",
-        "_text",
-        "_texts",
         "_wanted",
-        "_warnings",
     )
 
     def __init__(self, *, limits: Limits = DEFAULT_LIMITS, bad_display: BadDisplay = "raise") -> None:
-        self._limits = limits
-        self._bad_display = bad_display
-        self._fault: DecodeError | None = None
-        # The bytes: how many were taken in all; those that are not parsed yet, and how many it takes to try.
+        # Without expat's namespace mode: namespaces.py says why.
+        self._parser = expat.ParserCreate("utf-8")
+        self._content = Content(self._parser, limits, bad_display)
+        self._limit = limits.document_bytes
+        # The bytes that were taken in all; those that are not parsed yet, and how many it takes to try.
         self._taken = 0
         self._is_text = False
         self._held: list[bytes] = []
         self._held_bytes = 0
         self._wanted = 2
-        # Where we are: the state, the open elements with the state after each, how many foreign ones are open.
-        self._state = _DOCUMENT
-        self._open: list[tuple[str, _State]] = []
-        self._foreign = 0
-        self._elements = 0
-        self._scope = OUTERMOST
-        self._outer_scopes: list[tuple[int, Scope]] = []
-        self._text: list[str] = []
-        # What was found, by element; only white space may stand directly in the root.
-        self._attributes: dict[str, dict[str, Any]] = {}
-        self._texts = {"tool_response": ""}
-        self._display: DisplayEnvelope | None = None
-        self._meta: dict[str, Any] | None = None
-        self._lossy = False
-        self._warnings: tuple[str, ...] = ()
-
-        parser = expat.ParserCreate("utf-8")
-        parser.buffer_text = True
-        parser.XmlDeclHandler = self._on_declaration
-        parser.StartDoctypeDeclHandler = self._on_doctype
-        parser.StartElementHandler = self._on_start
-        parser.EndElementHandler = self._on_end
-        parser.CharacterDataHandler = self._text.append
-        self._parser: expat.XMLParserType | None = parser
+        self._fault: DecodeError | None = None
+        self._closed = False
 
     def feed(self, chunk: str | bytes) -> None:
         """Take the next piece. Raises DecodeError as soon as a fault is certain, ValueError after `close`."""
@@ -124,44 +67,44 @@ class Decoder:
     def close(self) -> ToolResponse:
         """The response, when everything was fed. Raises DecodeError, or ValueError the second time."""
         self._take(b"", final=True)
-        return self._response()
-
-    # ------------------------------------------------------------------------------------------- bytes
+        return self._content.response()
 
     def _take(self, chunk: str | bytes, *, final: bool) -> None:
         if self._fault:
             raise copy(self._fault)
-        if not self._parser:
+        if self._closed:
             raise ValueError("this decoder is closed: use a new one for each document")
         try:
             self._hold(chunk)
             if final or self._held_bytes >= self._wanted:
-                self._parse(self._parser, final=final)
+                self._parse(final=final)
         except DecodeError as fault:
             self._fault = copy(fault)  # without its traceback, which leads back here
-            self._parser = None
+            self._content.leave()
             raise
         if final:
-            self._parser = None  # it holds our methods: without this each document leaves a cycle behind
+            self._closed = True
+            self._content.leave()
 
     def _hold(self, chunk: str | bytes) -> None:
-        room = self._limits.document_bytes - self._taken
+        room = self._limit - self._taken
         # A character has one byte at least: text that is too long already need not be encoded to be refused.
         data = b"" if len(chunk) > room else _utf8(chunk)
         if len(chunk) > room or len(data) > room:
-            self._fail(DecodeErrorKind.LIMIT, f"the document is longer than {self._limits.document_bytes} bytes")
+            raise self._content.fault(DecodeErrorKind.LIMIT, f"the document is longer than {self._limit} bytes")
         if not self._taken:
             self._is_text = isinstance(chunk, str)
         self._taken += len(data)
         self._held.append(data)
         self._held_bytes += len(data)
 
-    def _parse(self, parser: expat.XMLParserType, *, final: bool) -> None:
+    def _parse(self, *, final: bool) -> None:
         data = b"".join(self._held)
         self._held.clear()
         self._held_bytes = 0
         if len(data) == self._taken:
             self._check_encoding(data)
+        parser = self._parser
         try:
             parser.Parse(data, final)
         except expat.ExpatError as fault:
@@ -180,186 +123,9 @@ class Decoder:
         """Refuse what expat would take for UTF-16, whatever it is told (XML 1.0, appendix F)."""
         if data.startswith((b"\xfe\xff", b"\xff\xfe")) or b"\0" in data[:2]:
             if self._is_text:
-                self._fail(DecodeErrorKind.NOT_WELL_FORMED, "a NUL character")
-            self._fail(DecodeErrorKind.ENCODING, "the document looks like UTF-16 or UTF-32: it must be UTF-8")
-
-    # --------------------------------------------------------------------------------------- the events
-
-    def _on_declaration(self, version: str, encoding: str | None, _standalone: int) -> None:
-        if version != "1.0":
-            self._fail(DecodeErrorKind.ENCODING, "the XML declaration must say version 1.0")
-        if encoding is not None and encoding.upper() != "UTF-8":
-            self._fail(DecodeErrorKind.ENCODING, "the XML declaration must say UTF-8 or no encoding")
-
-    def _on_doctype(self, *_: object) -> None:
-        self._fail(DecodeErrorKind.DTD, "a tool response has no document type declaration")
-
-    def _on_start(self, name: str, attributes: dict[str, str]) -> None:
-        limits = self._limits
-        self._elements += 1
-        if self._elements > limits.elements:
-            self._fail(DecodeErrorKind.LIMIT, f"more than {limits.elements} elements")
-        if len(self._open) + self._foreign >= limits.depth:
-            self._fail(DecodeErrorKind.LIMIT, f"elements are nested deeper than {limits.depth} levels")
-        if attributes:
-            self._check_lengths(attributes)
-        plain = True
-        if self._scope is not OUTERMOST or ":" in name or declares_or_uses_prefixes(attributes):
-            plain, attributes = self._resolve(name, attributes)
-        if self._text:
-            self._keep_text()
-        if self._foreign or (not plain and self._open and self._open[-1][0] == "tool_response"):
-            self._foreign += 1
-            return
-        if not plain or name not in self._state:
-            self._fail(DecodeErrorKind.SCHEMA, self._misplaced(name))
-        inside, after = self._state[name]
-        if attributes or name in lexical.REQUIRED:
-            attributes = self._read_attributes(name, attributes)
-        self._attributes[name] = attributes
-        self._open.append((name, after))
-        self._state = inside
-
-    def _on_end(self, name: str) -> None:
-        if self._text:
-            self._keep_text()
-        if self._outer_scopes and self._outer_scopes[-1][0] == len(self._open) + self._foreign:
-            self._scope = self._outer_scopes.pop()[1]
-        if self._foreign:
-            self._foreign -= 1
-            return
-        if name == "display":
-            self._read_display()
-        elif name == "meta":
-            self._read_meta()
-        elif self._state is _CHANNELS:
-            self._fail(DecodeErrorKind.SCHEMA, "<tool_response> must have <llm_output>, <display> or <error>")
-        self._state = self._open.pop()[1]
-
-    def _check_lengths(self, attributes: dict[str, str]) -> None:
-        most = self._limits.attribute_bytes
-        for value in attributes.values():
-            # A character has at most four bytes: most values need no second look.
-            if len(value) * 4 > most and len(value.encode()) > most:
-                self._fail(DecodeErrorKind.LIMIT, f"an attribute is longer than {most} bytes")
-
-    def _resolve(self, name: str, attributes: dict[str, str]) -> tuple[bool, dict[str, str]]:
-        try:
-            scope, plain, attributes = resolve(self._scope, name, attributes)
-        except NamespaceError as fault:
-            self._fail(DecodeErrorKind.NOT_WELL_FORMED, str(fault))
-        if scope is not self._scope:
-            self._outer_scopes.append((len(self._open) + self._foreign + 1, self._scope))
-            self._scope = scope
-        return plain, attributes
-
-    def _read_attributes(self, element: str, attributes: dict[str, str]) -> dict[str, Any]:
-        values: dict[str, Any] = {}
-        readers = lexical.ATTRIBUTES[element]
-        name = "version"
-        try:
-            # First: a document of another major version is not to be judged by the rules of this one.
-            if name in attributes and name in readers and not lexical.version(attributes[name]).startswith("1."):
-                self._fail(DecodeErrorKind.VERSION, f"this reader knows version 1, not {attributes[name]}")
-            for name, value in attributes.items():
-                if name in readers:
-                    values[name] = readers[name](value)
-        except ValueError as fault:
-            self._fail(DecodeErrorKind.SCHEMA, f"{name} of <{element}> {fault}")
-        if values.get("lossy"):
-            self._lossy = True
-        required = lexical.REQUIRED.get(element)
-        if required and required not in values:
-            self._fail(DecodeErrorKind.SCHEMA, f"<{element}> must have the attribute {required}")
-        return values
-
-    def _keep_text(self) -> None:
-        """Text ends here: it belongs to the innermost element, unless that is a foreign one."""
-        text = "".join(self._text)
-        self._text.clear()
-        if self._foreign:
-            return
-        element = self._open[-1][0]
-        if element not in self._texts:
-            self._texts[element] = text
-        elif text.strip(lexical.XML_WHITE_SPACE):
-            place = "directly in <tool_response>" if element == "tool_response" else f"after a child of <{element}>"
-            self._fail(DecodeErrorKind.SCHEMA, f"text {place}: only white space may stand there")
-
-    def _misplaced(self, name: str) -> str:
-        shown = name if len(name) <= 40 else name[:40] + "…"
-        if not self._open:
-            return f"the root element must be <tool_response> in no namespace, not <{shown}>"
-        allowed = " or ".join(f"<{child}>" for child in self._state) or "no more elements"
-        return f"<{shown}> may not stand here: <{self._open[-1][0]}> may have {allowed} at this point"
-
-    # --------------------------------------------------------------------------------------- the values
-
-    def _read_display(self) -> None:
-        value = self._read_json("display")
-        if value is not _DROPPED:
-            try:
-                self._display = read_envelope(value)
-            except ValueError as fault:
-                self._refuse("display", DecodeErrorKind.BAD_ENVELOPE, fault)
-
-    def _read_meta(self) -> None:
-        meta = self._read_json("meta")
-        if not isinstance(meta, dict):
-            self._refuse("meta", DecodeErrorKind.BAD_JSON, "it must be an object")
-        self._meta = meta
-
-    def _read_json(self, element: str) -> Any:
-        try:
-            return load(self._texts.get(element, ""), self._limits.json_depth)
-        except JsonDepthError as fault:
-            self._fail(DecodeErrorKind.LIMIT, f"in <{element}>: {fault}")
-        except ValueError as fault:
-            self._refuse(element, DecodeErrorKind.BAD_JSON, fault)
-        return _DROPPED
-
-    def _refuse(self, element: str, kind: DecodeErrorKind, reason: object) -> None:
-        fault = self._found(kind, f"in <{element}>: {reason}")
-        if element != "display" or self._bad_display == "raise":
-            raise fault
-        self._warnings = (f"the display was left out: {fault}",)
-
-    def _fail(self, kind: DecodeErrorKind, message: str) -> NoReturn:
-        raise self._found(kind, message)
-
-    def _found(self, kind: DecodeErrorKind, message: str) -> DecodeError:
-        """A fault at the place that is being read."""
-        parser = self._parser
-        assert parser is not None  # noqa: S101 -- it goes when the reading ends
-        line, column = parser.CurrentLineNumber, parser.CurrentColumnNumber + 1
-        return DecodeError(kind, message, line=line, column=column, offset=max(parser.CurrentByteIndex, 0))
-
-    def _response(self) -> ToolResponse:
-        root = self._attributes["tool_response"]
-        output = self._attributes.get("llm_output")
-        error = self._attributes.get("error")
-        return ToolResponse(
-            root["tool_name"],
-            None if output is None else self._texts.get("llm_output", ""),
-            self._display,
-            None if error is None else self._error(error),
-            root.get("version", "1.0"),
-            root.get("call_id"),
-            format=output.get("format") if output else None,
-            truncated=output.get("truncated", False) if output else False,
-            lossy=self._lossy,
-            warnings=self._warnings,
-        )
-
-    def _error(self, attributes: dict[str, Any]) -> ErrorInfo:
-        return ErrorInfo(
-            attributes["code"],
-            self._texts.get("error", ""),
-            attributes.get("retryable", False),
-            attributes.get("retry_after_ms"),
-            attributes.get("category"),
-            self._meta,
-        )
+                raise self._content.fault(DecodeErrorKind.NOT_WELL_FORMED, "a NUL character")
+            message = "the document looks like UTF-16 or UTF-32: it must be UTF-8"
+            raise self._content.fault(DecodeErrorKind.ENCODING, message)
 
 
 def _utf8(chunk: str | bytes) -> bytes:
