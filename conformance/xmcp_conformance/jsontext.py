@@ -57,7 +57,7 @@ def parse(text: str) -> tuple[Any, set[str]]:
         raise JsonFault(
             "XMCP-RSP-040", f"`{text[:200]}` ({error})", "one JSON value, as RFC 8259 defines it"
         ) from error
-    for string in _strings(value):
+    for string in strings(value):
         if not string.isascii():
             met.add("XMCP-RSP-044")
             if _SURROGATE.search(string):
@@ -65,7 +65,7 @@ def parse(text: str) -> tuple[Any, set[str]]:
     return value, met
 
 
-def _strings(value: Any) -> list[str]:
+def strings(value: Any) -> list[str]:
     """Every string in a JSON value, member names included."""
     found: list[str] = []
     stack = [value]

@@ -13,6 +13,7 @@ from typing import Any
 from xmcp_models.registry import EXTENSION_ID, TOOL_META_KEY, VERSION_META_KEY
 
 from .exchange import Call, Catalogue, Exchange, Intent, Tool
+from .jsontext import strings
 from .observation import Observation, broken, either, obeyed, quoted
 from .reader import Document, looks_like_a_document, read
 from .schemas import pointer, validator
@@ -75,6 +76,7 @@ def of_exchange(exchange: Exchange) -> Iterator[Observation]:
     if document is not None:
         yield from _of_result(exchange, document)
         yield from _of_call(exchange.call, document)
+        yield from _of_replacement(exchange, document)
 
 
 def _first_block(exchange: Exchange) -> str:
@@ -123,7 +125,6 @@ def _of_call(call: Call, document: Document) -> Iterator[Observation]:
             "XMCP-RSP-007", document.tool_name == call.name, f"`{quoted(document.tool_name)}`", f"`{quoted(call.name)}`"
         )
     yield from _of_display(call, document)
-    yield from _of_replacement(call.trap, document)
     if document.error is not None:
         yield from _of_failure(call, document)
     elif call.intent is Intent.INVALID:
@@ -151,21 +152,20 @@ def _of_display(call: Call, document: Document) -> Iterator[Observation]:
         yield either("XMCP-DSP-022", both, f"{' and '.join(has) or 'neither'}", "`llm_output` and `display`")
 
 
-def _of_replacement(trap: str, document: Document) -> Iterator[Observation]:
-    """Code points that XML cannot carry: in a text that the tool gave back, or in one of its own."""
+def _of_replacement(exchange: Exchange, document: Document) -> Iterator[Observation]:
+    """Code points that XML cannot carry: in a text that the suite sent, or in the data beside the document."""
     text = document.llm_output
     if text is None:
         return
-    replaced = _ILLEGAL.sub("\ufffd", trap)
-    if replaced != trap and replaced in text:
-        marked = "llm_output" in document.lossy
-        yield either("XMCP-RSP-026", marked, f"`{quoted(replaced)}` without a mark", 'lossy="true" on `llm_output`')
-    elif replaced != trap and _ILLEGAL.sub("", trap) in text:
-        yield broken(
-            "XMCP-RSP-026", f"`{quoted(_ILLEGAL.sub('', trap))}`: code points left out", f"`{quoted(replaced)}`"
-        )
-    elif "llm_output" in document.lossy and "\ufffd" in text:
-        yield obeyed("XMCP-RSP-026")
+    trap = exchange.call.trap
+    for source in (trap, *strings((exchange.result or {}).get("structuredContent"))):
+        replaced = _ILLEGAL.sub("\ufffd", source)
+        if replaced != source and replaced in text:
+            marked = "llm_output" in document.lossy
+            yield either("XMCP-RSP-026", marked, f"`{quoted(replaced)}` without a mark", 'lossy="true" on `llm_output`')
+    left_out = _ILLEGAL.sub("", trap)
+    if left_out != trap and left_out in text:
+        yield broken("XMCP-RSP-026", f"`{quoted(left_out)}`: code points left out", "U+FFFD in their place")
 
 
 def _of_failure(call: Call, document: Document) -> Iterator[Observation]:
