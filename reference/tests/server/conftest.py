@@ -107,7 +107,10 @@ def over_http() -> Callable[[Any], Any]:
 
     @asynccontextmanager
     async def over_http(app: Any) -> AsyncIterator[str]:
-        listener = socket.create_server(("127.0.0.1", 0))
+        # Said to be TCP: else asyncio leaves Nagle's algorithm on and each request takes 40 ms more.
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
         config = uvicorn.Config(app, log_level="critical", ws="none", timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
         task = asyncio.create_task(server.serve(sockets=[listener]))

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
+import decimal
+import enum
+import ipaddress
 import logging
 import re
 import sys
 import time
+import uuid
 from typing import Annotated, Any, Literal
 
 import httpx2
@@ -17,9 +22,10 @@ from fastmcp.exceptions import AuthorizationError, ToolError, ValidationError
 from fastmcp.server.middleware import Middleware
 from fastmcp.server.middleware.error_handling import ErrorHandlingMiddleware
 from fastmcp.server.middleware.rate_limiting import RateLimitingMiddleware
+from fastmcp.tools import ToolResult
 from mcp import MCPError
 from mcp_types import MISSING_REQUIRED_CLIENT_CAPABILITY
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, AnyUrl, BaseModel, Field, Json
 
 from xmcp import XMCP, DisplayEnvelope, XMCPError
 from xmcp.server.errors import ServeError
@@ -307,8 +313,82 @@ async def test_missing_arguments_are_named_in_the_message(failing: XMCP, call: A
 async def test_a_flood_of_bad_arguments_gets_a_short_answer(failing: XMCP, call: Any) -> None:
     reply = await call(failing, "order", lines=[], **{f"~{i}" + "~/" * 5000: i for i in range(100)})
     assert len(reply.meta["fields"]) == 32
-    assert "and 68 more" in reply.message
+    assert len(reply.message) == 2000
     assert len(reply.text) < 40_000
+    reply = await call(failing, "order", lines=[], **{f"a{i}": i for i in range(40)})
+    assert reply.message.endswith("; and 8 more")
+
+
+async def test_an_endless_message_is_cut(call: Any) -> None:
+    mcp = XMCP("wordy")
+
+    @mcp.tool
+    def raised() -> None:
+        raise ToolError("x" * 5000)
+
+    @mcp.tool
+    def returned() -> ToolResult:
+        return ToolResult(content="x" * 5000, is_error=True)
+
+    for name in ("raised", "returned"):
+        assert (await call(mcp, name)).message == "x" * 1999 + "…"
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"]
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"]
+
+
+class Size(enum.Enum):
+    SMALL = "small"
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [
+        int,
+        float,
+        bool,
+        list[int],
+        dict[str, int],
+        dict[int, int],
+        tuple[int, int],
+        set[int],
+        bytes,
+        Line,
+        Size,
+        Literal["a", "b"],
+        decimal.Decimal,
+        uuid.UUID,
+        dt.date,
+        dt.datetime,
+        dt.time,
+        dt.timedelta,
+        AnyUrl,
+        Json[Any],
+        ipaddress.IPv4Address,
+        Annotated[str, Field(pattern="^[0-9]$")],
+        Annotated[str, Field(max_length=3)],
+        Annotated[Cat | Dog, Field(discriminator="kind")],
+    ],
+    ids=str,
+)
+async def test_no_type_repeats_what_was_sent(annotation: Any, call: Any) -> None:
+    def typed(value):  # type: ignore[no-untyped-def]
+        return "ok"
+
+    typed.__annotations__ = {"value": annotation, "return": str}
+    mcp = XMCP("typed")
+    mcp.tool(typed)
+    for value in (SECRET, {"kind": SECRET}, [SECRET], {"a": {"b": SECRET}}):
+        reply = await call(mcp, "typed", value=value)
+        assert SECRET not in reply.wire
+        if reply.code is not None:
+            assert reply.code == "VALIDATION_FAIL"
+            assert all(field["pointer"].startswith("/value") for field in reply.meta["fields"])
 
 
 # ---- unknown tools ----

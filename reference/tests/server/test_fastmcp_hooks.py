@@ -9,6 +9,7 @@ import pytest
 from fastmcp import Client, FastMCP
 from fastmcp.exceptions import ToolError
 from fastmcp.server.middleware import Middleware
+from fastmcp.server.transforms import Transform
 from mcp import MCPError
 from pydantic import Field
 
@@ -52,11 +53,15 @@ async def test_a_modern_call_over_http_lists_no_tools(over_http: Any) -> None:
     assert await listings_per_call(server(listings), listings, over_http) == 0
 
 
-async def test_the_sdk_still_lists_before_each_call_when_it_may_have_to(over_http: Any) -> None:
+@pytest.mark.parametrize("composed", ["mount", "transform"])
+async def test_the_sdk_still_lists_before_each_call_when_it_may_have_to(composed: str, over_http: Any) -> None:
     """When this fails, `skip_listing_before_calls` is no longer needed."""
     listings = Listings()
     mcp = server(listings)
-    mcp.mount(FastMCP("child"))
+    if composed == "mount":
+        mcp.mount(FastMCP("child"))
+    else:
+        mcp.add_transform(Transform())
     assert await listings_per_call(mcp, listings, over_http) == 1
 
 

@@ -6,7 +6,8 @@ import functools
 from typing import Any
 
 import pytest
-from fastmcp import Client, Context
+from fastmcp import Client, Context, FastMCP
+from fastmcp.apps import AppConfig
 from fastmcp.dependencies import Depends
 from fastmcp.tools import tool as standalone_tool
 
@@ -104,6 +105,26 @@ async def test_all_options_of_fastmcp_reach_the_catalogue() -> None:
     assert (tool.title, tool.description, tool.annotations.read_only_hint) == ("T", "D", True)
     assert tool.meta["a/b"] == 1
     assert tool.meta["fastmcp"]["tags"] == ["t"]
+
+
+async def test_apps_and_tasks_are_configured_as_in_fastmcp() -> None:
+    seen = []
+    for kind in (XMCP, FastMCP):
+        server = kind("same", tasks=True)
+
+        @server.tool(app=AppConfig(resource_uri="ui://orders"), meta={"a/b": 1})
+        async def with_app() -> str:
+            return ""
+
+        @server.tool(task=False)
+        async def not_a_task() -> str:
+            return ""
+
+        tools = sorted(await server.list_tools(), key=lambda tool: tool.name)
+        seen.append([(tool.name, tool.get_meta(), tool.task_config.mode) for tool in tools])
+    assert seen[0] == seen[1]
+    assert [mode for _, _, mode in seen[0]] == ["forbidden", "optional"]
+    assert seen[0][1][1]["ui"]["resourceUri"] == "ui://orders"
 
 
 async def test_only_display_tools_carry_tool_metadata_and_the_switch(era: str) -> None:

@@ -18,6 +18,7 @@ from fastmcp import Client
 
 from xmcp import XMCP
 from xmcp.server.errors import ServeError
+from xmcp.server.serving import _listen
 
 SERVER = """
 import sys
@@ -114,6 +115,12 @@ def test_a_port_in_use_is_said_in_one_sentence() -> None:
     assert err == f"Port {port} on 127.0.0.1 is in use. Stop the program that uses it, or choose another port.\n"
 
 
+def test_the_listening_socket_says_that_it_is_tcp() -> None:
+    """Else asyncio leaves Nagle's algorithm on, and every request waits for a delayed acknowledgement."""
+    with _listen("127.0.0.1", 0) as listener:
+        assert listener.proto == socket.IPPROTO_TCP
+
+
 @pytest.mark.parametrize(("host", "port"), [("no.such.host.invalid", 0), ("127.0.0.1", 70_000), ("192.0.2.1", 0)])
 def test_an_address_that_cannot_be_had_is_said_in_one_sentence(host: str, port: int) -> None:
     with pytest.raises(ServeError, match=f"^Cannot listen on {host}:{port}: .*\\.$"):
@@ -132,9 +139,10 @@ def test_a_lifespan_that_fails_is_said() -> None:
         XMCP("broken", lifespan=lifespan).serve(port=0, uvicorn_config={"log_level": "critical"})
 
 
-def test_an_unknown_option_is_refused() -> None:
+@pytest.mark.parametrize("transport", ["http", "stdio"])
+def test_an_unknown_option_is_refused(transport: Any) -> None:
     with pytest.raises(TypeError, match="colour"):
-        XMCP("x").serve(port=0, colour="red")
+        XMCP("x").serve(transport, port=0, colour="red")
 
 
 def test_run_is_as_safe_as_serve(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from xmcp.wire import DecodeError, DecodeErrorKind, Decoder, DisplayEnvelope, ErrorInfo, Limits, ToolResponse, decode
+from xmcp.wire.content import Content
 
 XSD = etree.XMLSchema(etree.parse(Path(__file__).resolve().parents[3] / "schemas" / "tool_response.xsd"))
 
@@ -423,7 +424,7 @@ def test_reading_leaves_no_cycles_behind() -> None:
     try:
         for document in (VALID[0], "<a>", "<!DOCTYPE a>"):
             outcome(document)
-        assert not [thing for thing in gc.get_objects() if isinstance(thing, Decoder)]
+        assert not [thing for thing in gc.get_objects() if isinstance(thing, Decoder | Content)]
     finally:
         gc.enable()
 

@@ -25,6 +25,7 @@ DISPLAY_KEY: Final = f"{PREFIX}display"
 ERROR_KEY: Final = f"{PREFIX}error"
 ATTRIBUTES_KEY: Final = f"{PREFIX}attributes"
 _OWN_KEYS: Final = frozenset({DISPLAY_KEY, ERROR_KEY, ATTRIBUTES_KEY, VERSION_META_KEY})
+MAX_MESSAGE: Final = 2000  # characters of an error's message (wire rule 7)
 _ATTRIBUTES: Final = ("format", "truncated", "lossy", "call_id")
 
 _SURROGATES: Final = dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
@@ -83,7 +84,7 @@ def answer(tool_name: str, result: ToolResult) -> ToolResult:
 
 def answer_error(tool_name: str, error: ErrorInfo) -> ToolResult:
     """Return what the client is sent for a call that failed with `error`."""
-    response = ToolResponse(tool_name, error=error)
+    response = ToolResponse(tool_name, error=_within_limit(error))
     return _sent(encode(response), response, ToolResult(content=[]))
 
 
@@ -106,10 +107,16 @@ def _from_lanes(tool_name: str, result: ToolResult) -> ToolResponse:
     if result.is_error:
         lane = meta.get(ERROR_KEY)
         said = "\n".join(texts) or "The tool reports a failure without saying more."
-        return replace(response, error=ErrorInfo(**lane) if lane else ErrorInfo("TOOL_ERROR", said))
+        return replace(response, error=_within_limit(ErrorInfo(**lane) if lane else ErrorInfo("TOOL_ERROR", said)))
     if response.display is not None and not texts:
         return response
     return replace(response, llm_output="\n".join(texts))
+
+
+def _within_limit(error: ErrorInfo) -> ErrorInfo:
+    if len(error.message) <= MAX_MESSAGE:
+        return error
+    return replace(error, message=f"{error.message[: MAX_MESSAGE - 1]}…")
 
 
 def _sent(document: str, response: ToolResponse, result: ToolResult) -> ToolResult:

@@ -15,6 +15,7 @@ import fastmcp
 import uvicorn
 from fastmcp import FastMCP
 from fastmcp.server.http import HostOriginProtection, StarletteWithLifespan
+from mcp.server.streamable_http import EventStore
 from starlette.middleware import Middleware as ASGIMiddleware
 
 from xmcp.server.errors import ServeError
@@ -35,27 +36,27 @@ class Serving(FastMCP[Any]):
         transport: Literal["stdio"] | HTTPTransport = "http",
         host: str = "127.0.0.1",
         port: int = 3333,
-        *,
-        uvicorn_config: dict[str, Any] | None = None,
         **options: Any,
     ) -> None:
         """Run until interrupted: over HTTP on `host` and `port`, or over stdio, where those mean nothing.
 
-        `options` are those of `http_app`, for stdio those of `run_stdio_async`. Prints one line with
-        the URL to stderr once it accepts connections (port 0 takes a free port); stdout is left
-        alone. Ctrl-C ends it quietly.
+        `options` are those of `http_app` and `uvicorn_config`, a mapping of uvicorn's own; for stdio
+        those of `run_stdio_async`. Prints one line with the URL to stderr once it accepts connections
+        (port 0 takes a free port); stdout is left alone. Ctrl-C ends it quietly.
 
         Raises:
             ServeError: the address cannot be listened on, or the server's lifespan failed.
+            TypeError: an unknown option.
         """
         try:
             if transport == "stdio":
                 with interruptible_stdin():
                     self.run("stdio", show_banner=False, **{"log_level": "WARNING", **options})
             else:
+                uvicorn_config = options.pop("uvicorn_config", {})
                 with _listen(host, port) as listener:
                     app = self.http_app(transport=transport, **options)
-                    _run(app, listener, host, self.name, uvicorn_config or {})
+                    _run(app, listener, host, self.name, uvicorn_config)
         except KeyboardInterrupt:
             return
 
@@ -66,7 +67,7 @@ class Serving(FastMCP[Any]):
         json_response: bool | None = None,
         stateless_http: bool | None = None,
         transport: HTTPTransport = "http",
-        event_store: Any = None,
+        event_store: EventStore | None = None,
         retry_interval: int | None = None,
         host_origin_protection: HostOriginProtection | None = None,
         allowed_hosts: list[str] | None = None,
@@ -143,6 +144,7 @@ def _listen(host: str, port: int) -> socket.socket:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
+        # With the protocol named: asyncio sends at once only on sockets that say they are TCP (40 ms a request).
         listener = socket.socket(family, kind, protocol)
     except OSError as error:
         raise ServeError(f"Cannot listen on {host}:{port}: {error}.") from None

@@ -254,6 +254,7 @@ class Content:
         if not isinstance(meta, dict):
             self._refuse("meta", DecodeErrorKind.BAD_JSON, "it must be an object")
         self._meta = meta
+        self._texts.setdefault("error", "")  # what follows is no message, also where none came before
 
     def _read_json(self, element: str) -> Any:
         try:

@@ -25,7 +25,7 @@ from xmcp.wire.xmltext import Illegal
 
 JsonType = Literal["string", "number", "boolean", "null", "array", "object"]
 
-_TYPES: dict[type, JsonType] = {
+NATIVE_TYPES: dict[type, JsonType] = {
     str: "string",
     int: "number",
     float: "number",
@@ -35,15 +35,16 @@ _TYPES: dict[type, JsonType] = {
     tuple: "array",
     dict: "object",
 }
+"""Python types that JSON has, by what it calls them."""
 _SUBCLASSED = (str, int, list, dict)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _base(value: Any) -> JsonType | None:
-    native_type = _TYPES.get(type(value))
+    native_type = NATIVE_TYPES.get(type(value))
     if native_type or isinstance(value, enum.Enum):
         return native_type
-    return next((_TYPES[base] for base in _SUBCLASSED if isinstance(value, base)), None)
+    return next((NATIVE_TYPES[base] for base in _SUBCLASSED if isinstance(value, base)), None)
 
 
 def native(value: Any) -> Any:

@@ -8,6 +8,7 @@ first handler can object. Here a namespace name is kept once.
 from __future__ import annotations
 
 import re
+from collections import ChainMap
 from collections.abc import Mapping
 
 _XML = "http://www.w3.org/XML/1998/namespace"
@@ -15,10 +16,10 @@ _XMLNS = "http://www.w3.org/2000/xmlns/"
 # NameChar that is no NameStartChar (XML 1.0, productions 4 and 4a): expat has checked the rest of the name.
 _NOT_A_START = re.compile("[-.0-9\u00b7\u0300-\u036f\u203f\u2040]")
 
-Scope = Mapping[str, str]
-"""Prefix to namespace name; the default namespace stands under the empty prefix."""
+Scope = ChainMap[str, str]
+"""Prefix to namespace name, innermost element first; the default namespace stands under the empty prefix."""
 
-OUTERMOST: Scope = {"": "", "xml": _XML}
+OUTERMOST: Scope = ChainMap({"": "", "xml": _XML})
 
 
 class NamespaceError(ValueError):
@@ -38,7 +39,7 @@ def resolve(scope: Scope, name: str, attributes: Mapping[str, str]) -> tuple[Sco
     """
     declared = _declarations(attributes)
     if declared:
-        scope = {**scope, **declared}
+        scope = scope.new_child(declared)
     plain: dict[str, str] = {}
     seen: set[tuple[str, str]] = set()
     for attribute, value in attributes.items():

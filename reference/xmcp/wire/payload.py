@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from xmcp.wire.jsonvalue import JsonType, json_type, native
+from xmcp.wire.jsonvalue import NATIVE_TYPES, JsonType, json_type, native
 
 Check = Callable[[Any], None]
 
@@ -46,40 +46,35 @@ def _names(types: tuple[str, ...]) -> str:
     return " or ".join(_ARTICLES.get(name, f"a {name}") for name in types)
 
 
-def _of(**by_type: Check | None) -> Check:
+class _Of:
     """A value of one of these JSON types, which must pass its check where there is one."""
-    must = f"must be {_names(tuple(by_type))}"
 
-    def check(value: Any) -> None:
+    __slots__ = ("by_type", "free", "must")
+
+    def __init__(self, **by_type: Check | None) -> None:
+        self.by_type = by_type
+        self.must = f"must be {_names(tuple(by_type))}"
+        # Python types of which every value is right: a hundred thousand rows need one look, at their types.
+        self.free = {python for python, name in NATIVE_TYPES.items() if name in by_type and by_type[name] is None}
+
+    def __call__(self, value: Any) -> None:
+        if type(value) in self.free:
+            return
         found = _type_of(value)
-        if found not in by_type:
-            raise ShapeError(must)
-        further = by_type[found]
+        if found not in self.by_type:
+            raise ShapeError(self.must)
+        further = self.by_type[found]
         if further:
             further(native(value))
 
-    return check
 
-
-def _array(item: Check, maximum: int | None = None) -> Check:
+def _array(item: _Of, maximum: int | None = None) -> Check:
     def check(value: Any) -> None:
         if maximum is not None and len(value) > maximum:
             raise ShapeError(f"must have at most {maximum} members")
-        for index, member in enumerate(value):
-            _inside(index, member, item)
-
-    return check
-
-
-def _array_of(*types: JsonType) -> Check:
-    """An array of values of these JSON types, which are not looked into: also for a hundred thousand rows."""
-    usual = {python for python, name in {list: "array", dict: "object"}.items() if name in types}
-    one = _of(**dict.fromkeys(types))
-
-    def check(value: Any) -> None:
-        if not usual.issuperset(map(type, value)):
+        if not item.free.issuperset(map(type, value)):
             for index, member in enumerate(value):
-                _inside(index, member, one)
+                _inside(index, member, item)
 
     return check
 
@@ -100,10 +95,11 @@ def _object(required: str, **members: Check | None) -> Check:
     return check
 
 
-def _each_value(member: Check) -> Check:
+def _each_value(member: _Of) -> Check:
     def check(value: Any) -> None:
-        for key, held in value.items():
-            _inside(key, held, member)
+        if not member.free.issuperset(map(type, value.values())):
+            for key, held in value.items():
+                _inside(key, held, member)
 
     return check
 
@@ -149,9 +145,9 @@ def _not_empty(value: Any) -> None:
         raise ShapeError("must not be empty")
 
 
-_text = _of(string=None)
-_scalar = _of(string=None, number=None, boolean=None, null=None)
-_number_or_text = _of(number=_finite, string=None)
+_text = _Of(string=None)
+_scalar = _Of(string=None, number=None, boolean=None, null=None)
+_number_or_text = _Of(number=_finite, string=None)
 
 # White space as ECMA-262 has it, for that is what a JSON Schema's pattern means.
 _SPACE = "\t-\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
@@ -161,21 +157,21 @@ _uri = _matching(
 )
 _image = _object(
     "src",
-    src=_of(string=_uri),
+    src=_Of(string=_uri),
     alt=_text,
     mime=_text,
-    width=_of(number=_positive),
-    height=_of(number=_positive),
+    width=_Of(number=_positive),
+    height=_Of(number=_positive),
 )
 _column = _object("key", key=_text, title=_text, type=_text, align=_any_of("left", "right", "center"))
 _table = _object(
     "columns rows",
-    columns=_of(array=_array(_of(string=None, object=_column))),
-    rows=_of(array=_array_of("array", "object")),
+    columns=_Of(array=_array(_Of(string=None, object=_column))),
+    rows=_Of(array=_array(_Of(array=None, object=None))),
     caption=_text,
     row_header=_text,
-    total_rows=_of(number=_count),
-    truncated=_of(boolean=None),
+    total_rows=_Of(number=_count),
+    truncated=_Of(boolean=None),
 )
 _metric = _object("label value", label=_text, value=_number_or_text, unit=_text, delta=_number_or_text)
 
@@ -183,21 +179,21 @@ _SHAPES: dict[str, Check] = {
     "text": _text,
     "markdown": _text,
     "html": _text,
-    "table": _of(object=_table, array=_array_of("object")),
-    "chart": _of(object=None),
-    "image": _of(string=_uri, object=_image),
-    "notification": _of(
+    "table": _Of(object=_table, array=_array(_Of(object=None))),
+    "chart": _Of(object=None),
+    "image": _Of(string=_uri, object=_image),
+    "notification": _Of(
         string=None, object=_object("message", message=_text, level=_any_of("info", "success", "warning", "error"))
     ),
-    "code": _of(string=None, object=_object("code", code=_text, language=_text, filename=_text)),
-    "facts": _of(
-        object=_each_value(_scalar), array=_array(_of(object=_object("label value", label=_text, value=_scalar)))
+    "code": _Of(string=None, object=_object("code", code=_text, language=_text, filename=_text)),
+    "facts": _Of(
+        object=_each_value(_scalar), array=_array(_Of(object=_object("label value", label=_text, value=_scalar)))
     ),
-    "metric": _of(object=_metric, array=_array(_of(object=_metric))),
-    "file": _of(object=_object("uri", uri=_of(string=_not_empty), name=_text, mime=_text, size=_of(number=_count))),
-    "group": _of(array=_array(_of(object=None), maximum=32)),
+    "metric": _Of(object=_metric, array=_array(_Of(object=_metric))),
+    "file": _Of(object=_object("uri", uri=_Of(string=_not_empty), name=_text, mime=_text, size=_Of(number=_count))),
+    "group": _Of(array=_array(_Of(object=None), maximum=32)),
 }
-_ANY = _of(object=None, array=None, string=None)
+_ANY = _Of(object=None, array=None, string=None)
 
 
 def check_payload(display_type: str, payload: Any) -> None:
