@@ -26,7 +26,7 @@ class StandIn:
         self.left_in: Any = None
         self.session = SimpleNamespace()
         self.server_info = SimpleNamespace(name="stand_in")
-        self.server_capabilities = SimpleNamespace(extensions={"dev.xmcp/tool-response": {}})
+        self.server_capabilities = SimpleNamespace(extensions={"dev.xmcp/tool-response": {}}, experimental=None)
 
     async def __aenter__(self) -> StandIn:
         self.entered_in = asyncio.current_task()
