@@ -65,7 +65,7 @@ class ImageUri(RootModel[str]):
     root: Annotated[
         str,
         Field(
-            pattern="^(?:https://[^\\s\\\\]+|data:image/(?:png|jpeg|gif|webp|avif)[;,].*)$"
+            pattern="^(?:https://[^\\s\\\\]+|data:image/(?:png|jpeg|gif|webp|avif)[;,]\\S*)$"
         ),
     ]
 

@@ -152,7 +152,7 @@ _number_or_text = _Of(number=_finite, string=None)
 # White space as ECMA-262 has it, for that is what a JSON Schema's pattern means.
 _SPACE = "\t-\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 _uri = _matching(
-    rf"https://[^{_SPACE}\\]+|data:image/(?:png|jpeg|gif|webp|avif)[;,][^\n\r\u2028\u2029]*",
+    rf"https://[^{_SPACE}\\]+|data:image/(?:png|jpeg|gif|webp|avif)[;,][^{_SPACE}]*",
     "must be an https: URI, or a data: URI of a PNG, JPEG, GIF, WebP or AVIF picture",
 )
 _image = _object(
