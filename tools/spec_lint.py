@@ -28,6 +28,7 @@ _ID = re.compile(r"XMCP-[A-Z]{3}-\d{3}")
 _KEY_WORD = re.compile(r"\b(MUST NOT|MUST|SHALL NOT|SHALL|SHOULD NOT|SHOULD|REQUIRED|RECOMMENDED|MAY|OPTIONAL)\b")
 _LEVELS = ("MUST", "MUST NOT", "SHOULD", "SHOULD NOT", "MAY")
 _LOWER_CASE = re.compile(r"\b(must|shall|should|may|required|recommended|optional)\b", re.IGNORECASE)
+_FIELDS = ("id", "level", "role", "section", "quote", "verified_by", "excluded")
 _EXEMPT = "<!-- key words are explained here, not used -->"
 _INCLUDE = re.compile(r'^--8<-- "(?P<path>[^"]+)"$')
 
@@ -184,10 +185,13 @@ def accept(text: str, current: Mapping[str, str]) -> str:
     head = "".join(line for line in text.splitlines(keepends=True) if line.startswith("#"))
     registry = yaml.safe_load(text)
     stated = {sentence.id: sentence for sentence in sentences(current)}
+    order = list(stated)
     for entry in registry["requirements"]:
         if sentence := stated.get(entry["id"]):
             entry.update(quote=sentence.quote, level=sentence.levels[0], section=sentence.section)
-    order = list(stated)
+    registry["requirements"] = [
+        {name: entry[name] for name in _FIELDS if name in entry} for entry in registry["requirements"]
+    ]
     registry["requirements"].sort(key=lambda entry: order.index(entry["id"]) if entry["id"] in order else len(order))
     return head + yaml.safe_dump(registry, sort_keys=False, allow_unicode=True, width=1000)
 

@@ -271,6 +271,9 @@ def _structure(root: etree._Element, document: Document) -> Iterator[Observation
     for child in children:
         if child.tag == "error":
             yield from errors.attributes(_attributes(child))
+            for meta in _own(child):
+                after = (meta.tail or "").strip(" \t\r\n")
+                yield either("XMCP-ERR-008", not after, f"`{quoted(after)}` after `meta`", "the message before it")
 
 
 @cache

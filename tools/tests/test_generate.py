@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 import sys
-from pathlib import Path
 
+import generate
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
-_spec = importlib.util.spec_from_file_location("generate", ROOT / "tools" / "generate.py")
-generate = importlib.util.module_from_spec(_spec)
-sys.modules["generate"] = generate
-_spec.loader.exec_module(generate)
 
 
 @pytest.fixture(scope="module")

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from pathlib import Path
 
 import pytest
+import spec_lint as lint
 
 ROOT = Path(__file__).resolve().parents[2]
-_spec = importlib.util.spec_from_file_location("spec_lint", ROOT / "tools" / "spec_lint.py")
-lint = importlib.util.module_from_spec(_spec)
-sys.modules["spec_lint"] = lint
-_spec.loader.exec_module(lint)
 
 GOOD = """# 1. Title
 

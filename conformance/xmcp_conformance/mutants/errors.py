@@ -83,6 +83,14 @@ class InventsASideEffect(_Busy):
         return Failure("RATE_LIMIT", "Too many calls.", self.busy(), {"side_effects": "some"})
 
 
+@breaks("XMCP-ERR-008")
+class PutsTheMessageLast(Miniature):
+    """Goes on with the message after `meta`."""
+
+    def error(self, failure: Failure) -> str:
+        return super().error(failure).replace("</meta>", "</meta> Sorry.")
+
+
 @breaks("XMCP-ERR-010")
 class MixesUpCategories(Miniature):
     """Gives a registered code another category."""
