@@ -15,7 +15,7 @@ import nox
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
 
 nox.options.default_venv_backend = "none"
-nox.options.sessions = ["lint", "types", "generate_check", "spec", "tests", "conformance", "docs"]
+nox.options.sessions = ["lint", "types", "generate_check", "spec", "docs", "conformance", "tests"]
 
 
 @nox.session

@@ -89,3 +89,28 @@ def test_a_schema_that_is_none_gives_no_arguments():
         valid({"type": "object", "properties": {"a": {"type": "string", "pattern": "("}}, "required": ["a"]}, 3, 1)
         == []
     )
+
+
+def test_integers_may_be_large():
+    schema = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 2**40}}, "required": ["n"]}
+    assert valid(schema, 2, 1)
+
+
+@pytest.mark.parametrize("parts", [["a"], ["a", "b"]])
+def test_a_schema_that_needs_arguments_without_end_gives_none(parts):
+    levels = {
+        f"L{n}": {
+            "type": "object",
+            "properties": {part: {"$ref": f"#/$defs/L{n + 1}"} for part in parts},
+            "required": parts,
+        }
+        for n in range(60)
+    }
+    properties = {"q": {"$ref": "#/$defs/L0"}}
+    schema = {"type": "object", "properties": properties, "required": ["q"], "$defs": {**levels, "L60": {}}}
+    assert valid(schema, 2, 1) == []
+
+
+def test_a_bound_that_no_number_has_gives_no_arguments():
+    schema = {"type": "object", "properties": {"n": {"type": "number", "minimum": 10**400}}, "required": ["n"]}
+    assert valid(schema, 2, 1) == []

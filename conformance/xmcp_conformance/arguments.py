@@ -35,7 +35,8 @@ TRAPS = {
     "unicode": "é \U0001f600 \u202e \u2028 \ufeff",
 }
 _LONGEST = 40
-_DEEPEST = 4
+_DEEPEST = 4  # where optional parts end
+_TOO_DEEP = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ def valid(schema: Schema, count: int, seed_: int) -> list[Arguments]:
 
     try:
         _draw(_strategy(schema, schema, 0), collect, count * 3, seed_)
-    except (HypothesisException, ValueError, TypeError, re.error, RecursionError):
+    except (HypothesisException, ValueError, TypeError, LookupError, ArithmeticError, re.error, RecursionError):
         return []
     return sorted(drawn.values(), key=lambda value: len(json.dumps(value)))[:count]
 
@@ -177,6 +178,8 @@ def _strategy(schema: Any, root: Schema, depth: int) -> st.SearchStrategy[Any]:
     """Values that fit a schema, mostly."""
     if schema is False:
         return st.nothing()
+    if depth > _TOO_DEEP:
+        raise ValueError("a schema that needs arguments so deep that drawing them takes for ever")
     schema = _resolve(schema, root)
     if "const" in schema:
         return st.just(schema["const"])
@@ -231,7 +234,8 @@ def _string(schema: Schema, _root: Schema, _depth: int) -> st.SearchStrategy[Any
 
 def _integer(schema: Schema, _root: Schema, _depth: int) -> st.SearchStrategy[Any]:
     low = max(math.ceil(schema.get("minimum", -(2**31))), math.floor(schema.get("exclusiveMinimum", -(2**31) - 1)) + 1)
-    high = min(math.floor(schema.get("maximum", 2**31)), math.ceil(schema.get("exclusiveMaximum", 2**31 + 1)) - 1)
+    far = max(low, 2**31)
+    high = min(math.floor(schema.get("maximum", far)), math.ceil(schema.get("exclusiveMaximum", far + 1)) - 1)
     step = schema.get("multipleOf")
     if isinstance(step, int) and step > 1:
         return st.integers(-(-low // step), high // step).map(lambda factor: factor * step)

@@ -12,12 +12,15 @@ from dataclasses import dataclass, field
 
 from .arguments import invalid, trapped, valid
 from .exchange import Call, Catalogue, Exchange, Intent, Tool
+from .observation import quoted
 from .peer import Peer, PeerUnavailable, Session, connect
 from .requirements import registry
 from .server_checks import of_catalogue, of_exchange
 from .verdict import Evidence, ExitCode, Judgement, conforms, judge
 
 ERAS = ("auto", "legacy")
+LONGEST = 8 * 2**20
+"""Characters of a document that the suite reads; it keeps all of its pieces in memory."""
 _NOWHERE = "xmcp_conformance_no_such_tool"
 
 
@@ -123,10 +126,17 @@ async def _exchanges(
     session: Session, catalogue: Catalogue, options: Options, run: Run
 ) -> AsyncGenerator[Exchange, None]:
     """Make the planned calls, one after the other; stop when the connection is gone."""
+    silent: set[str] = set()
     for call in plan(catalogue, options, run.notes):
+        if call.name in silent:  # or a server that never answers takes all calls times the time-out
+            continue
         exchange = await session.call(call)
         if exchange.lost and exchange.lost.startswith("no answer"):
-            run.notes.append(f"{call}: {exchange.lost}; not judged.")
+            silent.add(call.name)
+            run.notes.append(f"{call}: {exchange.lost}; not judged, and `{quoted(call.name)}` was not called again.")
+            continue
+        if len(exchange.text or "") > LONGEST:
+            run.notes.append(f"{call}: a text of more than {LONGEST} characters; not judged.")
             continue
         yield exchange
         if exchange.lost:
@@ -140,7 +150,7 @@ def plan(catalogue: Catalogue, options: Options, notes: list[str]) -> Iterator[C
         if tool.read_only or options.allow_writes:
             yield from _of_tool(tool, options, notes)
         else:
-            notes.append(f"`{tool.name}` was not called: it is not marked read-only (--allow-writes calls it).")
+            notes.append(f"`{quoted(tool.name)}` was not called: it is not marked read-only (--allow-writes calls it).")
     yield Call(None, _NOWHERE, {}, Intent.UNKNOWN_TOOL)
 
 
@@ -151,7 +161,7 @@ def _of_tool(tool: Tool, options: Options, notes: list[str]) -> Iterator[Call]:
     needed = [name for name in schema.get("required", ()) if name != "show_user"]
     drawn = valid({**schema, "properties": properties, "required": needed}, options.examples, options.seed)
     if not drawn:
-        notes.append(f"`{tool.name}` was not called: no arguments could be made from its input schema.")
+        notes.append(f"`{quoted(tool.name)}` was not called: no arguments could be made from its input schema.")
         return
     switches: tuple[dict[str, bool], ...] = ({}, {"show_user": True}) if tool.takes_show_user else ({},)
     for switch in switches:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,9 +9,11 @@ from typing import Any
 
 from xmcp_models.registry import ERROR_CODES
 
+from .jsontext import strings
 from .observation import Observation, broken, either, obeyed, quoted
 from .schemas import pointer, validator
 
+_SPOKEN = 20_000
 _CODE = re.compile(r"[A-Z][A-Z0-9_]{0,62}")
 _WHOLE = re.compile(r"\+?[0-9]+|-0+")
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
@@ -20,20 +21,21 @@ _CATEGORY_OF = {name: row["category"] for code, row in ERROR_CODES.items() for n
 
 # One line each that only a trace has, by language.
 _STACK_TRACES = {
-    "Python": re.compile(r"Traceback \(most recent call last\)|^\s*File \"[^\"]+\", line \d+", re.MULTILINE),
+    "Python": re.compile(r"Traceback \(most recent call last\)|^\s*File \"[^\"\n]+\", line \d+, in ", re.MULTILINE),
     "Java or Kotlin": re.compile(r"^\s*at [\w$.<>]+\([\w$]+\.(?:java|kt|scala):\d+\)", re.MULTILINE),
     "JavaScript": re.compile(r"^\s*at (?:[^\n(]+ \()?(?:file://|/|[A-Za-z]:\\|node:)[^\n()]+:\d+:\d+\)?", re.MULTILINE),
     "C#": re.compile(r"^\s*at [^\n]+ in [^\n]+:line \d+", re.MULTILINE),
     "Go": re.compile(r"^goroutine \d+ \[\w+", re.MULTILINE),
-    "Rust": re.compile(r"thread '[^']*' panicked at|stack backtrace:"),
+    "Rust": re.compile(r"thread '[^']*'(?: \(\d+\))? panicked at|stack backtrace:"),
+    "PHP": re.compile(r"^#\d+ [^\s(]+\(\d+\): ", re.MULTILINE),
     "Ruby": re.compile(r"^\s*(?:from )?/?[^\s:]+\.rb:\d+:in ", re.MULTILINE),
 }
 _PATHS = re.compile(
-    r"/(?:home|root|usr|var|opt|srv|etc|Users|private)/[\w.\-/]+"
+    r"(?:(?<![\w./-])|(?<=file://))/(?:home|root|usr|var|opt|srv|etc|Users|private)/[\w.\-/]+"
     r"|[A-Za-z]:\\(?:Users|Windows|Program Files)\\[^\s\"']+"
 )
 _CREDENTIALS = re.compile(
-    r"(?i)\b(?:sk-[a-z0-9_-]{16,}|ghp_[a-z0-9]{20,}|AKIA[A-Z0-9]{16}|bearer\s+[a-z0-9._~+/-]{16,}|(?:password|passwd|secret|api[_-]?key)\s*[=:]\s*[^\s,;]{4,})|://[^\s/:@]+:[^\s/@]+@"
+    r"(?i)\b(?:sk-[a-z0-9_-]{16,}|ghp_[a-z0-9]{20,}|AKIA[A-Z0-9]{16}|bearer\s+[a-z0-9._~+/-]{16,}|(?:password|passwd|secret|api[_-]?key)=[^\s,;]{4,})|://[^\s/:@]+:[^\s/@]+@"
 )
 
 
@@ -55,11 +57,10 @@ class ErrorElement:
         cls, attributes: Mapping[str, str], message: str, meta: Any, *, has_meta: bool, meta_reads: bool
     ) -> ErrorElement:
         """From the attributes as they stand in the document."""
-        wait = attributes.get("retry_after_ms", "").strip()
         return cls(
             code=attributes.get("code", ""),
             retryable=_BOOLEANS.get(attributes.get("retryable", "false").strip()),
-            retry_after_ms=int(wait) if _WHOLE.fullmatch(wait) else None,
+            retry_after_ms=_milliseconds(attributes.get("retry_after_ms", "")),
             category=attributes.get("category"),
             message=message.strip(" \t\r\n"),
             meta=meta,
@@ -69,19 +70,24 @@ class ErrorElement:
 
     @property
     def spoken(self) -> str:
-        """Everything a model could read of it."""
-        return self.message + "\n" + (_prose(self.meta) if self.has_meta else "")
+        """What a model could read of it; its beginning, for the patterns above take the square of a long line."""
+        return "\n".join([self.message, *strings(_without_pointers(self.meta))])[:_SPOKEN]
 
 
-def _prose(value: Any) -> str:
-    """The strings of a JSON value, a line each, so that a trace keeps its lines."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, dict):
-        return "\n".join(_prose(item) for item in value.values())
-    if isinstance(value, list):
-        return "\n".join(_prose(item) for item in value)
-    return json.dumps(value)
+def _milliseconds(attribute: str) -> int | None:
+    """`retry_after_ms` as a number, `None` where section 4.1 does not allow it."""
+    digits = attribute.strip(" \t\r\n")
+    number = int(digits.lstrip("+-0")[:17] or "0") if _WHOLE.fullmatch(digits) else -1
+    return number if 0 <= number <= 2**53 - 1 else None
+
+
+def _without_pointers(meta: Any) -> Any:
+    """The meta without the pointers of `fields`: they look like paths, and are names of arguments."""
+    fields = meta.get("fields") if isinstance(meta, dict) else None
+    if not isinstance(fields, list):
+        return meta
+    bare = [{**item, "pointer": ""} if isinstance(item, dict) else item for item in fields]
+    return {**meta, "fields": bare}
 
 
 def attributes(values: Mapping[str, str]) -> Iterator[Observation]:
@@ -92,8 +98,8 @@ def attributes(values: Mapping[str, str]) -> Iterator[Observation]:
         retryable = values["retryable"].strip(" \t\r\n")
         yield either("XMCP-ERR-003", retryable in _BOOLEANS, f"retryable=`{quoted(retryable)}`", "`true` or `false`")
     if "retry_after_ms" in values:
-        wait = values["retry_after_ms"].strip(" \t\r\n")
-        fits = bool(_WHOLE.fullmatch(wait)) and int(wait[:20]) <= 2**53 - 1
+        wait = values["retry_after_ms"]
+        fits = _milliseconds(wait) is not None
         yield either("XMCP-ERR-004", fits, f"retry_after_ms=`{quoted(wait)}`", "whole milliseconds, 0 to 2^53-1")
 
 

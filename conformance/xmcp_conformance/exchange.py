@@ -9,6 +9,7 @@ from typing import Any
 
 from xmcp_models.registry import TOOL_META_KEY
 
+from .observation import quoted
 from .reader import Reading
 
 
@@ -77,15 +78,16 @@ class Call:
 
     def __str__(self) -> str:
         text = json.dumps(self.arguments, ensure_ascii=True)
-        return f"{self.name}({text if len(text) <= 200 else text[:200] + '…'})"
+        return f"{quoted(self.name)}({text if len(text) <= 200 else text[:200] + '…'})"
 
 
 @dataclass(slots=True)
 class Exchange:
-    """A call and how it ended: with a result, with a JSON-RPC error, or with the end of the connection."""
+    """A call and how it ended: with a result, with one that is not MCP's, with a JSON-RPC error, or with silence."""
 
     call: Call
     result: dict[str, Any] | None = None
+    malformed: str | None = None
     rpc_error: str | None = None
     lost: str | None = None
     reading: Reading = field(default_factory=Reading)

@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+FOREIGN = ":"
+_DEFAULT_NAMESPACE = re.compile(r"""\sxmlns\s*=\s*["'][^"']""")
+
 
 class Kind(StrEnum):
     """What a piece of a document is."""
@@ -24,12 +27,15 @@ class Kind(StrEnum):
     END = "end"
     EMPTY = "empty"
     TEXT = "text"
-    STRAY = "stray"  # a `<` that begins nothing
+    STRAY = "stray"  # a `<` that begins nothing, with all that follows where it begins what never ends
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of the document. `name` is set for tags, `inside` is the element around it."""
+    """A piece of the document. `name` is set for tags, `inside` is the element around it.
+
+    Inside an element in a namespace `inside` is `FOREIGN`: what the elements there are called means nothing to us.
+    """
 
     kind: Kind
     text: str
@@ -48,7 +54,7 @@ _TOKEN = re.compile(
     | (?P<end></(?P<end_name>[^\s<>/="']+)\s*>)
     | (?P<start><(?P<start_name>[^\s<>/="'!?]+)(?:\s(?:[^<>"']|"[^"]*"|'[^']*')*)?/?>)
     | (?P<text>[^<]+)
-    | (?P<stray><)
+    | (?P<stray><(?:!--|!\[CDATA\[|\?).*|<)
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -65,7 +71,8 @@ def tokens(document: str) -> Iterator[Token]:
             empty = text.endswith("/>")
             yield Token(Kind.EMPTY if empty else Kind.START, text, offset, name.rstrip("/"), inside)
             if not empty:
-                open_elements.append(name)
+                foreign = inside == FOREIGN or ":" in name or _DEFAULT_NAMESPACE.search(text)
+                open_elements.append(FOREIGN if foreign else name)
         elif name := match.group("end_name"):
             yield Token(Kind.END, text, offset, name, inside)
             if open_elements:

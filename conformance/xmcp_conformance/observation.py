@@ -24,7 +24,7 @@ def obeyed(requirement: str) -> Observation:
 
 def broken(requirement: str, seen: str, expected: str) -> Observation:
     """The sentence applied to what was seen, and was broken."""
-    return Observation(requirement, False, seen, expected)
+    return Observation(requirement, False, printable(seen), printable(expected))
 
 
 def either(requirement: str, ok: bool, seen: str, expected: str) -> Observation:
@@ -39,8 +39,12 @@ def quoted(text: str, around: int | None = None) -> str:
     """
     if around is not None and around > SHOWN // 2:
         text = "…" + text[around - SHOWN // 2 :]
-    cut = text if len(text) <= SHOWN else text[:SHOWN] + "…"
+    return printable(text if len(text) <= SHOWN else text[:SHOWN] + "…")
+
+
+def printable(text: str) -> str:
+    """Text in which nothing can act on a terminal; what is printable stays as it is."""
     return "".join(
-        char if char.isprintable() or char == " " else char.encode("unicode_escape", "backslashreplace").decode("ascii")
-        for char in cut
+        char if char.isprintable() else char.encode("unicode_escape", "backslashreplace").decode("ascii")
+        for char in text
     )

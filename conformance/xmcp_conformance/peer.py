@@ -101,7 +101,7 @@ class Session:
                 if cursor is None:
                     break
         except (MCPError, ValidationError) as error:
-            raise PeerUnavailable(f"The server does not list its tools: {quoted(str(error))}.") from error
+            raise PeerUnavailable(f"The server does not list its tools ({_first_line(error)}).") from error
         capabilities = self._client.server_capabilities
         return Catalogue(
             protocol_version=self._client.protocol_version,
@@ -126,7 +126,7 @@ class Session:
                 return Exchange(call, lost=f"no answer within {self._call_timeout:g} s")
             return Exchange(call, rpc_error=f"{error.code}: {quoted(error.message)}")
         except ValidationError as error:
-            return Exchange(call, rpc_error=f"a result that MCP does not allow: {quoted(str(error))}")
+            return Exchange(call, malformed=f"a result that MCP does not allow: {_first_fault(error)}")
         except (httpx2.HTTPError, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError) as error:
             return Exchange(call, lost=f"the end of the connection ({type(error).__name__})")
         return Exchange(call, result=result.root)
@@ -135,7 +135,8 @@ class Session:
 def _tool(tool: mcp_types.Tool) -> Tool:
     return Tool(
         name=tool.name,
-        input_schema=dict(tool.input_schema),
+        # `null` for a keyword that takes an object or a list: the SDK lets it pass, and it says nothing.
+        input_schema={word: value for word, value in tool.input_schema.items() if value is not None},
         meta=dict(tool.meta or {}),
         read_only=bool(tool.annotations and tool.annotations.read_only_hint),
     )
@@ -217,6 +218,12 @@ def _first_input(error: Exception) -> str:
     return str(error)[:200]
 
 
+def _first_fault(error: ValidationError) -> str:
+    """Where and how a message is not what MCP says, from pydantic's report of it."""
+    fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    return quoted(f"`{'.'.join(map(str, fault['loc']))}`: {fault['msg']}")
+
+
 def _tail(stderr: TextIO) -> str:
     """The last line that a process said on standard error."""
     stderr.seek(0, os.SEEK_END)
@@ -257,4 +264,6 @@ def _why(peer: Peer, error: BaseException, garbage: list[str], last_words: str, 
 
 def _first_line(error: Exception) -> str:
     """What an error says, in a line; its type where it says nothing."""
+    if isinstance(error, ValidationError):
+        return _first_fault(error)
     return quoted((str(error).strip().splitlines() or [type(error).__name__])[0])

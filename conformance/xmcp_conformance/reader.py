@@ -24,7 +24,7 @@ from .observation import Observation, broken, either, obeyed, quoted
 
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _REFERENCE = re.compile(r"&(?:#(?P<decimal>[0-9]+)|#x(?P<hex>[0-9a-fA-F]+)|(?P<name>lt|gt|amp|quot|apos));|&")
-_PROTOCOL_TAG = re.compile(r"</?(?:tool_response|llm_output|display|error|meta)\b", re.IGNORECASE)
+_PROTOCOL_TAG = re.compile(r"</?(?:tool_response|llm_output|display|error|meta)(?![\w.:-])", re.IGNORECASE)
 _VERSION = re.compile(r"(?:0|[1-9][0-9]{0,3})\.(?:0|[1-9][0-9]{0,3})")
 _TEXT_ELEMENTS = ("llm_output", "error")
 _JSON_ELEMENTS = ("display", "meta")
@@ -54,7 +54,10 @@ class Document:
 
 @dataclass(slots=True)
 class Reading:
-    """A text that was read: the document where that was possible, and what was observed on the way."""
+    """A text that was read: the document where that was possible, and what was observed on the way.
+
+    A document is one occasion for a sentence, however often it gives it: that also bounds what is kept of it.
+    """
 
     document: Document | None = None
     observations: list[Observation] = field(default_factory=list)
@@ -63,6 +66,13 @@ class Reading:
     def faultless(self) -> bool:
         """True when nothing that was observed was broken."""
         return all(observation.ok for observation in self.observations)
+
+
+_Seen = dict[tuple[str, bool], Observation]
+
+
+def _note(seen: _Seen, observation: Observation) -> None:
+    seen.setdefault((observation.requirement, observation.ok), observation)
 
 
 class _Stop(Exception):
@@ -83,23 +93,25 @@ def read(text: str) -> Reading:
     Returns:
         The reading; `document` is `None` where a fault made the content unreliable.
     """
-    reading = Reading()
+    seen: _Seen = {}
+    document = None
     with suppress(_Stop):
-        reading.document = _read(text, reading.observations)
-    return reading
+        document = _read(text, seen)
+    return Reading(document, list(seen.values()))
 
 
-def _read(text: str, seen: list[Observation]) -> Document:
+def _read(text: str, seen: _Seen) -> Document:
     pieces = list(tokens(text))
-    for step in (_prologue(text, pieces), _characters(text), _content(text, pieces)):
+    for step in (_prologue(text, pieces), _characters(text, pieces), _content(text, pieces)):
         for observation in step:
-            seen.append(observation)
+            _note(seen, observation)
             if not observation.ok and observation.requirement not in _SURVIVABLE:
                 raise _Stop
     root = _parse(text, seen)
     document = Document()
-    for step in (_structure(root, document), _validity(root, seen), _values(root, pieces, document)):
-        seen.extend(step)
+    for step in (_structure(root, document), _validity(root, seen), _values(root, document)):
+        for observation in step:
+            _note(seen, observation)
     return document
 
 
@@ -130,7 +142,7 @@ def _prologue(text: str, pieces: list[Token]) -> Iterator[Observation]:
     )
 
 
-def _characters(text: str) -> Iterator[Observation]:
+def _characters(text: str, pieces: list[Token]) -> Iterator[Observation]:
     """Code points that XML 1.0 does not allow, raw or as references."""
     if match := _ILLEGAL.search(text):
         yield broken(
@@ -138,11 +150,25 @@ def _characters(text: str) -> Iterator[Observation]:
             f"U+{ord(match.group()):04X} raw, in `{quoted(text, match.start())}`",
             'U+FFFD in its place and lossy="true"',
         )
-    for match in _REFERENCE.finditer(text):
-        number = int(match["decimal"]) if match["decimal"] else int(match["hex"], 16) if match["hex"] else 0x20
-        if number > 0x10FFFF or _ILLEGAL.match(chr(number)):
-            yield broken("XMCP-RSP-025", f"the reference `{match.group()}`", 'U+FFFD in its place and lossy="true"')
+    for piece in pieces:
+        if piece.kind in (Kind.TEXT, Kind.START, Kind.EMPTY):
+            for match in _REFERENCE.finditer(piece.text):
+                if not _is_legal(match):
+                    yield broken(
+                        "XMCP-RSP-025",
+                        f"the reference `{quoted(match.group())}`",
+                        'U+FFFD in its place and lossy="true"',
+                    )
     yield obeyed("XMCP-RSP-025")
+
+
+def _is_legal(reference: re.Match[str]) -> bool:
+    """True unless it is a character reference to a code point that XML does not allow."""
+    digits = reference["decimal"] or reference["hex"]
+    if not digits:
+        return True
+    number = int(digits.lstrip("0")[:8] or "0", 16 if reference["hex"] else 10)
+    return number <= 0x10FFFF and not _ILLEGAL.match(chr(number))
 
 
 def _content(text: str, pieces: list[Token]) -> Iterator[Observation]:
@@ -174,6 +200,8 @@ def _raw_json(piece: Token) -> Iterator[Observation]:
 
 
 def _text(piece: Token) -> Iterator[Observation]:
+    # White space at the ends of an error's message is none of its text (section 4.1).
+    body = piece.text.strip(" \t\r\n") if piece.inside == "error" else piece.text
     if (at := piece.text.find("]]>")) >= 0:
         yield broken("XMCP-RSP-023", f"`]]>` raw in `{quoted(piece.text, at)}`", "`]]&gt;`")
     for match in _REFERENCE.finditer(piece.text):
@@ -189,10 +217,8 @@ def _text(piece: Token) -> Iterator[Observation]:
             yield obeyed("XMCP-RSP-024")
     if "]]&gt;" in piece.text:
         yield obeyed("XMCP-RSP-023")
-    if "\r" in piece.text:
-        yield broken(
-            "XMCP-RSP-024", f"a raw carriage return in `{quoted(piece.text, piece.text.index(chr(13)))}`", "`&#13;`"
-        )
+    if (at := body.find("\r")) >= 0:
+        yield broken("XMCP-RSP-024", f"a raw carriage return in `{quoted(body, at)}`", "`&#13;`")
 
 
 def _cdata(piece: Token) -> Iterator[Observation]:
@@ -208,24 +234,26 @@ def _cdata(piece: Token) -> Iterator[Observation]:
         yield obeyed("XMCP-RSP-027")
 
 
-def _parse(text: str, seen: list[Observation]) -> etree._Element:
+def _parse(text: str, seen: _Seen) -> etree._Element:
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True)
     body = re.sub(r"^\ufeff?\s*<\?xml[^>]*\?>", "", text.removeprefix("\ufeff"))
     try:
         root = etree.fromstring(body.encode("utf-8", "surrogatepass"), parser)
     except etree.XMLSyntaxError as error:
         line, column = error.position
-        seen.append(
-            broken("XMCP-RSP-001", f"line {line}, column {column}: {quoted(error.msg or '')}", "well-formed XML 1.0")
-        )
+        where = f"line {line}, column {column}: {quoted(error.msg or '')}"
+        _note(seen, broken("XMCP-RSP-001", where, "well-formed XML 1.0"))
         raise _Stop from error
-    seen.append(obeyed("XMCP-RSP-001"))
-    if root.tag != "tool_response":
-        seen.append(
-            broken("XMCP-RSP-005", f"the root element `{quoted(str(root.tag))}`", "`tool_response`, in no namespace")
-        )
+    _note(seen, obeyed("XMCP-RSP-001"))
+    named = root.tag == "tool_response"
+    _note(
+        seen,
+        either(
+            "XMCP-RSP-005", named, f"the root element `{quoted(str(root.tag))}`", "`tool_response`, in no namespace"
+        ),
+    )
+    if not named:
         raise _Stop
-    seen.append(obeyed("XMCP-RSP-005"))
     return root
 
 
@@ -281,9 +309,9 @@ def _schema() -> etree.XMLSchema:
     return etree.XMLSchema(etree.parse(str(DATA / "tool_response.xsd")))
 
 
-def _validity(root: etree._Element, seen: list[Observation]) -> Iterator[Observation]:
+def _validity(root: etree._Element, seen: _Seen) -> Iterator[Observation]:
     """The schema, for the faults that no more particular sentence covers."""
-    if not all(observation.ok for observation in seen if observation.requirement not in _SURVIVABLE):
+    if not all(ok for requirement, ok in seen if requirement not in _SURVIVABLE):
         return
     try:
         _schema().assertValid(root)
@@ -293,24 +321,19 @@ def _validity(root: etree._Element, seen: list[Observation]) -> Iterator[Observa
         yield obeyed("XMCP-RSP-006")
 
 
-def _raw(pieces: list[Token], element: str) -> str:
-    """The text of an element as it was written."""
-    return "".join(piece.text for piece in pieces if piece.inside == element and piece.kind in (Kind.TEXT, Kind.CDATA))
-
-
 def _text_of(element: etree._Element) -> str:
     """The character data of an element itself, whatever comments split it."""
     return "".join([element.text or "", *[child.tail or "" for child in element if not isinstance(child.tag, str)]])
 
 
-def _values(root: etree._Element, pieces: list[Token], document: Document) -> Iterator[Observation]:
+def _values(root: etree._Element, document: Document) -> Iterator[Observation]:
     """What the leaves hold, and the JSON in them."""
     for child in _own(root):
         if child.tag == "llm_output" and document.llm_output is None:
             document.llm_output = _text_of(child)
         elif child.tag == "display" and not document.has_display:
             document.has_display = True
-            document.display, observations = _json(child, pieces)
+            document.display, observations = _json(child)
             yield from observations
             if _all_read(observations):
                 yield from envelope.observations(document.display)
@@ -319,7 +342,7 @@ def _values(root: etree._Element, pieces: list[Token], document: Document) -> It
             value: Any = None
             observations = []
             if meta is not None:
-                value, observations = _json(meta, pieces)
+                value, observations = _json(meta)
                 yield from observations
             document.error = errors.ErrorElement.of(
                 _attributes(child),
@@ -337,17 +360,16 @@ def _all_read(observations: list[Observation]) -> bool:
     return all(observation.ok or observation.requirement == "XMCP-RSP-042" for observation in observations)
 
 
-def _json(element: etree._Element, pieces: list[Token]) -> tuple[Any, list[Observation]]:
+def _json(element: etree._Element) -> tuple[Any, list[Observation]]:
     """The JSON value of `display` or `meta`, with what its writing shows."""
-    name = str(element.tag)
+    name, text = str(element.tag), _text_of(element)
     try:
-        value, facts = parse(_text_of(element))
+        value, facts = parse(text)
     except JsonFault as fault:
         return None, [broken(fault.requirement, f"in `{name}`: {quoted(fault.seen)}", fault.expected)]
     observations = [obeyed("XMCP-RSP-040"), *[obeyed(requirement) for requirement in facts]]
-    raw = _raw(pieces, name)
-    if re.search(r"[<>&]", raw):
-        observations.append(broken("XMCP-RSP-042", f"in `{name}`: `{quoted(raw)}`", _INERT))
-    elif re.search(r"\\u00(?:3[cCeE]|26)", raw):
+    if bare := re.search(r"[<>&]", text):
+        observations.append(broken("XMCP-RSP-042", f"in `{name}`: `{quoted(text, bare.start())}`", _INERT))
+    elif re.search(r"\\u00(?:3[cCeE]|26)", text):
         observations.append(obeyed("XMCP-RSP-042"))
     return value, observations

@@ -62,6 +62,9 @@ def _of_tool(tool: Tool) -> Iterator[Observation]:
 
 def of_exchange(exchange: Exchange) -> Iterator[Observation]:
     """Everything one call shows. Fills in `exchange.reading`."""
+    if exchange.malformed:
+        yield broken("XMCP-MCP-001", exchange.malformed, "a text block that holds one tool response document")
+        return
     if exchange.result is None:
         yield from _without_result(exchange)
         return
@@ -134,10 +137,10 @@ def _of_call(call: Call, document: Document) -> Iterator[Observation]:
 
 
 def _of_display(call: Call, document: Document) -> Iterator[Observation]:
+    if not call.shows and (document.has_display or (call.tool and call.tool.takes_show_user)):
+        yield either("XMCP-DSP-021", not document.has_display, "a display that nobody asked for", "no `display`")
     if call.tool is None or call.intent is not Intent.VALID:
         return
-    if not call.shows and (document.has_display or call.tool.takes_show_user):
-        yield either("XMCP-DSP-021", not document.has_display, "a display that nobody asked for", "no `display`")
     if document.has_display:
         yield either(
             "XMCP-TOL-002", call.tool.displays, f"tool `{call.name}` displays and does not say so", '{"display": true}'

@@ -220,3 +220,17 @@ def test_a_server_that_dies_in_a_call_is_judged_by_it(tmp_path):
     report = report_of(done)
     assert red(report) == {"XMCP-ERR-001"}
     assert "The connection ended during die({})" in str(report["runs"])
+
+
+def test_a_terminated_check_leaves_no_sample_server_behind():
+    script = (
+        "import os, signal, xmcp.cli.check as c\n"
+        "with c._bundled() as peers:\n"
+        "    print(peers[1].url.split(':')[2].split('/')[0], flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    signal.pause()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 128 + 15, done.stderr
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", int(done.stdout)), timeout=5)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -132,7 +133,8 @@ def _is_address(url: str) -> bool:
 
 @contextmanager
 def _bundled() -> Iterator[list[Peer]]:
-    """The sample server over both transports; its HTTP process ends with the block."""
+    """The sample server over both transports; its HTTP process ends with the block, also on SIGTERM."""
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     command = (sys.executable, "-m", "xmcp", "serve", _SAMPLE)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
