@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mcp_types
 import pytest
 
 from xmcp_conformance.blackbox import Options, Report, check
@@ -76,3 +77,40 @@ async def test_tools_that_may_write_are_called_when_that_is_allowed():
     report = await judged(_Writes(), Options(examples=2, allow_writes=True))
     assert report.exit_code is ExitCode.CONFORMS
     assert report.runs[0].calls > 40
+
+
+class _NamesOnlyTheFirst(Miniature):
+    """Names one of the arguments that it refuses."""
+
+    def refused(self, fields):
+        return super().refused(fields[:1])
+
+
+class _AnnouncesAnotherVersion(Miniature):
+    """Announces a version that it does not emit."""
+
+    def extensions(self):
+        return {name: {"versions": ["9.9"]} for name in super().extensions()}
+
+
+@pytest.mark.parametrize(
+    ("miniature", "requirement"), [(_NamesOnlyTheFirst, "XMCP-ERR-021"), (_AnnouncesAnotherVersion, "XMCP-CNF-003")]
+)
+async def test_half_a_truth_breaks_the_sentence_too(miniature, requirement):
+    report = await judged(miniature())
+    assert {j.requirement.id for j in report.judgements if j.first is not None} == {requirement}
+
+
+class _Asks(Miniature):
+    """Asks the client for input before it answers."""
+
+    def answer(self, name, arguments):
+        if name == "echo":
+            return mcp_types.InputRequiredResult(input_requests={}, request_state="later")
+        return super().answer(name, arguments)
+
+
+async def test_a_question_to_the_client_is_not_taken_for_an_answer():
+    report = await judged(_Asks(), Options(examples=2, eras=("newest",)))
+    assert not any(j.broken for j in report.judgements)
+    assert any("asks the client for input" in note for note in report.runs[0].notes)

@@ -41,10 +41,10 @@ _TOO_DEEP = 12
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Arguments that the schema does not allow: `pointer` names the argument that is at fault, `fault` says how."""
+    """Arguments that the schema does not allow: `pointers` name those that are at fault, `fault` says how."""
 
     arguments: Arguments
-    pointer: str
+    pointers: tuple[str, ...]
     fault: str
 
 
@@ -85,24 +85,31 @@ def _marked(text: str) -> str:
 
 
 def invalid(schema: Schema, base: Arguments) -> Iterator[Refusal]:
-    """`base` with one fault at a time: a missing argument, one of the wrong kind, one too many."""
+    """`base` with one fault: an argument missing, of the wrong kind, one too many; last with all missing at once."""
     fits = _fits(schema)
     properties: Schema = schema.get("properties", {})
-    for name in schema.get("required", ()):
-        yield from _refused(fits, {key: value for key, value in base.items() if key != name}, name, "missing")
+    needed: list[str] = list(schema.get("required", ()))
+    for name in needed:
+        yield from _refused(fits, _without(base, [name]), [name], "missing")
     for name, subschema in properties.items():
         # An object for a scalar and a text for the rest: what no lenient server converts without loss.
         kinds = _types(_resolve(subschema, schema))
         wrong: Any = "not-an-object" if kinds & {"object", "array"} else {"not": "a scalar"}
-        yield from _refused(fits, {**base, name: wrong}, name, "of the wrong type")
+        yield from _refused(fits, {**base, name: wrong}, [name], "of the wrong type")
     if schema.get("additionalProperties") is False:
-        yield from _refused(fits, {**base, "xmcp_no_such_argument": 1}, "xmcp_no_such_argument", "unknown")
+        yield from _refused(fits, {**base, "xmcp_no_such_argument": 1}, ["xmcp_no_such_argument"], "unknown")
+    if len(needed) > 1:
+        yield from _refused(fits, _without(base, needed), needed, "missing")
 
 
-def _refused(fits: Callable[[Any], bool], arguments: Arguments, name: str, fault: str) -> Iterator[Refusal]:
+def _without(base: Arguments, names: list[str]) -> Arguments:
+    return {key: value for key, value in base.items() if key not in names}
+
+
+def _refused(fits: Callable[[Any], bool], arguments: Arguments, names: list[str], fault: str) -> Iterator[Refusal]:
     if not fits(arguments):
-        pointer = "/" + name.replace("~", "~0").replace("/", "~1")
-        yield Refusal(arguments, pointer, f"`{name}` {fault}")
+        pointers = tuple("/" + name.replace("~", "~0").replace("/", "~1") for name in names)
+        yield Refusal(arguments, pointers, f"{', '.join(f'`{name}`' for name in names)} {fault}")
 
 
 def _fits(schema: Schema) -> Callable[[Any], bool]:

@@ -15,10 +15,10 @@ from .exchange import Call, Catalogue, Exchange, Intent, Tool
 from .observation import quoted
 from .peer import Peer, PeerUnavailable, Session, connect
 from .requirements import registry
-from .server_checks import of_catalogue, of_exchange
+from .server_checks import announced_versions, of_catalogue, of_exchange
 from .verdict import Evidence, ExitCode, Judgement, conforms, judge
 
-ERAS = ("auto", "legacy")
+ERAS = ("newest", "handshake")
 LONGEST = 8 * 2**20
 """Characters of a document that the suite reads; it keeps all of its pieces in memory."""
 _NOWHERE = "xmcp_conformance_no_such_tool"
@@ -105,6 +105,7 @@ async def _judge_in_era(peer: Peer, era: str, report: Report, spoken: set[str], 
             if catalogue.protocol_version in spoken:
                 return
             spoken.add(catalogue.protocol_version)
+            announced = announced_versions(catalogue)
             run.era, run.tools = catalogue.protocol_version, len(catalogue.tools)
             report.runs.append(run)
             report.evidence += [Evidence(observation, str(run)) for observation in of_catalogue(catalogue)]
@@ -112,7 +113,8 @@ async def _judge_in_era(peer: Peer, era: str, report: Report, spoken: set[str], 
                 async for exchange in exchanges:
                     run.calls += 1
                     report.evidence += [
-                        Evidence(observation, str(run), str(exchange.call)) for observation in of_exchange(exchange)
+                        Evidence(observation, str(run), str(exchange.call))
+                        for observation in of_exchange(exchange, announced)
                     ]
                     progress(run)
     except PeerUnavailable as error:
@@ -134,6 +136,9 @@ async def _exchanges(
         if exchange.lost and exchange.lost.startswith("no answer"):
             silent.add(call.name)
             run.notes.append(f"{call}: {exchange.lost}; not judged, and `{quoted(call.name)}` was not called again.")
+            continue
+        if (exchange.result or {}).get("resultType") == "input_required":
+            run.notes.append(f"{call}: the server asks the client for input; not judged.")
             continue
         if len(exchange.text or "") > LONGEST:
             run.notes.append(f"{call}: a text of more than {LONGEST} characters; not judged.")
@@ -172,4 +177,4 @@ def _of_tool(tool: Tool, options: Options, notes: list[str]) -> Iterator[Call]:
     if tool.takes_show_user:
         yield Call(tool, tool.name, {**drawn[0], "show_user": False})
     for refusal in invalid(schema, drawn[0]):
-        yield Call(tool, tool.name, refusal.arguments, Intent.INVALID, refusal.pointer, refusal.fault)
+        yield Call(tool, tool.name, refusal.arguments, Intent.INVALID, refusal.pointers, refusal.fault)

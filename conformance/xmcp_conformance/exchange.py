@@ -59,7 +59,7 @@ class Catalogue:
 class Call:
     """One `tools/call` that the suite makes.
 
-    `refused` and `fault` belong to `Intent.INVALID`: the pointer of the argument at fault, and how it is.
+    `refused` and `fault` belong to `Intent.INVALID`: the pointers of the arguments at fault, and how they are.
     `trap` is the marked text that one of the arguments carries, if any.
     """
 
@@ -67,7 +67,7 @@ class Call:
     name: str
     arguments: dict[str, Any]
     intent: Intent = Intent.VALID
-    refused: str = ""
+    refused: tuple[str, ...] = ()
     fault: str = ""
     trap: str = ""
 

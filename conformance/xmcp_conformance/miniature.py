@@ -56,6 +56,7 @@ class Miniature:
         text, show = {"type": "string"}, {"type": "boolean", "default": False}
         return {
             "echo": _schema(["text"], text=text),
+            "pair": _schema(["left", "right"], left=text, right=text),
             "listing": _schema(),
             "card": _schema(["text"], text=text, show_user=show),
             "picture": _schema(show_user=show),
@@ -76,6 +77,8 @@ class Miniature:
         """Text for the model, and the envelope if it was asked for. Raises Failure."""
         if name == "echo":
             return arguments["text"], None
+        if name == "pair":
+            return f"{arguments['left']}, {arguments['right']}", None
         if name == "listing":
             return "<table><tr>&nbsp;</tr></table>", None
         if name == "busy":

@@ -32,6 +32,7 @@ from .exchange import Call, Catalogue, Exchange, Tool
 from .observation import quoted
 
 _PAGES = 100
+_MODES = {"newest": "auto", "handshake": "legacy"}  # the words of the SDK
 
 
 class _RawResult(RootModel[dict[str, Any]]):
@@ -148,7 +149,7 @@ async def connect(peer: Peer, era: str, *, connect_timeout: float, call_timeout:
 
     Args:
         peer: the server.
-        era: `auto` for the newest that the peer speaks, `legacy` for the handshake.
+        era: `newest` for the newest that the peer speaks, `handshake` for MCP up to 2025-11-25.
         connect_timeout: seconds until the peer has to have answered.
         call_timeout: seconds for each call.
 
@@ -164,7 +165,7 @@ async def connect(peer: Peer, era: str, *, connect_timeout: float, call_timeout:
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
         client = Client(
             _transport(peer, stderr),
-            mode=era,
+            mode=_MODES[era],
             cache=None,
             message_handler=on_message,
             extensions=[advertise(EXTENSION_ID, {"versions": [VERSION]})],

@@ -31,8 +31,7 @@ def of_catalogue(catalogue: Catalogue) -> Iterator[Observation]:
         f"an entry `{EXTENSION_ID}`",
     )
     if EXTENSION_ID in catalogue.extensions:
-        versions = announced.get("versions") if isinstance(announced, dict) else None
-        listed = isinstance(versions, list) and bool(versions) and all(isinstance(item, str) for item in versions)
+        listed = announced_versions(catalogue) is not None
         yield either("XMCP-CNF-003", listed, f"`{quoted(str(announced))}`", 'such as {"versions": ["1.0"]}')
     for tool in catalogue.tools:
         yield from _of_tool(tool)
@@ -60,8 +59,17 @@ def _of_tool(tool: Tool) -> Iterator[Observation]:
         )
 
 
-def of_exchange(exchange: Exchange) -> Iterator[Observation]:
-    """Everything one call shows. Fills in `exchange.reading`."""
+def announced_versions(catalogue: Catalogue) -> list[str] | None:
+    """The versions that a server says it emits; `None` where it says so in no form that CNF-003 knows."""
+    entry = catalogue.extensions.get(EXTENSION_ID)
+    versions = entry.get("versions") if isinstance(entry, dict) else None
+    if isinstance(versions, list) and versions and all(isinstance(item, str) for item in versions):
+        return versions
+    return None
+
+
+def of_exchange(exchange: Exchange, announced: list[str] | None = None) -> Iterator[Observation]:
+    """Everything one call shows, to a server that announced those versions. Fills in `exchange.reading`."""
     if exchange.malformed:
         yield broken("XMCP-MCP-001", exchange.malformed, "a text block that holds one tool response document")
         return
@@ -77,6 +85,9 @@ def of_exchange(exchange: Exchange) -> Iterator[Observation]:
     yield from exchange.reading.observations
     document = exchange.reading.document
     if document is not None:
+        if announced is not None and document.version is not None:
+            seen, expected = f"a document of version {document.version}", f"one of {quoted(', '.join(announced))}"
+            yield either("XMCP-CNF-003", document.version in announced, seen, expected)
         yield from _of_result(exchange, document)
         yield from _of_call(exchange.call, document)
         yield from _of_replacement(exchange, document)
@@ -187,15 +198,13 @@ def _of_failure(call: Call, document: Document) -> Iterator[Observation]:
     if call.intent is Intent.INVALID:
         refused = error.code == "VALIDATION_FAIL"
         yield either("XMCP-ERR-020", refused, f"the code `{quoted(error.code)}`, for {call.fault}", "`VALIDATION_FAIL`")
-        if refused and error.meta_reads:
-            fields = meta.get("fields")
-            named = (
-                [item.get("pointer") for item in fields if isinstance(item, dict)] if isinstance(fields, list) else []
-            )
-            hit = any(isinstance(where, str) and (where + "/").startswith(call.refused + "/") for where in named)
+        if refused and error.meta_reads and validator("error_meta").is_valid(error.meta):
+            fields = meta.get("fields", [])
+            named = [field["pointer"] for field in fields]
+            missed = [at for at in call.refused if not any((name + "/").startswith(at + "/") for name in named)]
             yield either(
                 "XMCP-ERR-021",
-                hit,
-                f"the pointers {quoted(', '.join(map(str, named)) or '(none)')}",
-                f"`{call.refused}` ({call.fault})",
+                not missed,
+                f"the pointers {quoted(', '.join(named) or '(none)')}",
+                f"`{', '.join(missed)}` too ({call.fault})",
             )

@@ -18,6 +18,13 @@ class JsonText:
             "type": "Attribute",
         },
     )
+    other_attributes: dict[str, str] = field(
+        default_factory=dict,
+        metadata={
+            "type": "Attributes",
+            "namespace": "##other",
+        },
+    )
 
 
 @dataclass(kw_only=True)
@@ -45,6 +52,13 @@ class ModelText:
         default=False,
         metadata={
             "type": "Attribute",
+        },
+    )
+    other_attributes: dict[str, str] = field(
+        default_factory=dict,
+        metadata={
+            "type": "Attributes",
+            "namespace": "##other",
         },
     )
 
@@ -85,6 +99,13 @@ class Error:
         default=False,
         metadata={
             "type": "Attribute",
+        },
+    )
+    other_attributes: dict[str, str] = field(
+        default_factory=dict,
+        metadata={
+            "type": "Attributes",
+            "namespace": "##other",
         },
     )
     content: list[object] = field(
