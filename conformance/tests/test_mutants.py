@@ -67,8 +67,10 @@ class _Writes(Miniature):
 
 async def test_tools_that_may_write_are_not_called_and_what_was_not_seen_is_not_green():
     report = await judged(_Writes())
-    # Only the call of a tool that does not exist was made.
-    assert [run.calls for run in report.runs] == [1, 1]
+    # Only the call of a tool that does not exist was made, and it was answered as it has to be.
+    assert [(run.calls, run.answers) for run in report.runs] == [(1, 0), (1, 0)]
+    assert not any(j.broken for j in report.judgements)
+    assert report.exit_code is ExitCode.DOES_NOT_CONFORM
     assert any("not marked read-only" in note for note in report.runs[0].notes)
     assert Status.NOT_OBSERVED in {j.status for j in report.judgements}
 

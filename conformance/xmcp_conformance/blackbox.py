@@ -39,12 +39,13 @@ class Options:
 
 @dataclass(slots=True)
 class Run:
-    """One peer in one era: what was done and seen."""
+    """One peer in one era: what was done and seen. `answers` are the documents that its own tools gave."""
 
     peer: str
     transport: str
     era: str
     calls: int = 0
+    answers: int = 0
     tools: int = 0
     notes: list[str] = field(default_factory=list)
 
@@ -68,7 +69,13 @@ class Report:
     @property
     def exit_code(self) -> ExitCode:
         """Whether the peers conform."""
-        return ExitCode.CONFORMS if conforms(self.judgements) else ExitCode.DOES_NOT_CONFORM
+        conforming = conforms(self.judgements, self.answers)
+        return ExitCode.CONFORMS if conforming else ExitCode.DOES_NOT_CONFORM
+
+    @property
+    def answers(self) -> int:
+        """Documents that the peers' own tools gave, over all runs."""
+        return sum(run.answers for run in self.runs)
 
 
 Progress = Callable[[Run], None]
@@ -116,6 +123,7 @@ async def _judge_in_era(peer: Peer, era: str, report: Report, spoken: set[str], 
                         Evidence(observation, str(run), str(exchange.call))
                         for observation in of_exchange(exchange, announced)
                     ]
+                    run.answers += exchange.call.intent is Intent.VALID and exchange.reading.document is not None
                     progress(run)
     except PeerUnavailable as error:
         if not spoken:

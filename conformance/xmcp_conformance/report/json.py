@@ -35,6 +35,7 @@ def to_dict(report: Report) -> dict[str, Any]:
                 "protocol_version": run.era,
                 "tools": run.tools,
                 "calls": run.calls,
+                "answers": run.answers,
                 "notes": run.notes,
             }
             for run in report.runs

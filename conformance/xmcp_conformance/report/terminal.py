@@ -11,7 +11,7 @@ from rich.text import Text
 
 from xmcp_conformance.blackbox import Report
 from xmcp_conformance.requirements import registry
-from xmcp_conformance.verdict import ESSENTIAL, ExitCode, Judgement, Status
+from xmcp_conformance.verdict import ExitCode, Judgement, Status
 
 _CHAPTERS = {
     "1": "Conformance",
@@ -108,10 +108,9 @@ def _show_verdict(report: Report, judgements: list[Judgement], console: Console)
         words.append(f", {counts[Status.WARN]} warned of", style="yellow")
     console.print()
     console.print(words)
-    essential = next(judgement for judgement in judgements if judgement.requirement.id == ESSENTIAL)
     if report.exit_code is ExitCode.CONFORMS:
         console.print(Text("CONFORMS", style="bold green"))
-    elif essential.status is Status.NOT_OBSERVED:
-        console.print(Text("NOT SHOWN TO CONFORM: no call could be made, so nothing was seen", style="bold red"))
+    elif not counts[Status.FAIL]:
+        console.print(Text("NOT SHOWN TO CONFORM: no tool of the server was seen to answer", style="bold red"))
     else:
         console.print(Text("DOES NOT CONFORM", style="bold red"))
