@@ -103,6 +103,19 @@ async def test_half_a_truth_breaks_the_sentence_too(miniature, requirement):
     assert {j.requirement.id for j in report.judgements if j.first is not None} == {requirement}
 
 
+class _EscapesNothing(Miniature):
+    """Writes text as it is, as a template does."""
+
+    def escaped(self, text):
+        return text
+
+
+async def test_a_server_that_escapes_nothing_is_told_just_that():
+    report = await judged(_EscapesNothing())
+    red = {j.requirement.id for j in report.judgements if j.first is not None}
+    assert red == {"XMCP-RSP-022", "XMCP-RSP-023", "XMCP-RSP-024"}
+
+
 class _Asks(Miniature):
     """Asks the client for input before it answers."""
 

@@ -18,6 +18,7 @@ from .observation import Observation, broken, either, obeyed, quoted
 from .reader import Document, looks_like_a_document, read
 from .schemas import pointer, validator
 
+_MARKUP = re.compile("[<&]")
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -81,6 +82,10 @@ def of_exchange(exchange: Exchange, announced: list[str] | None = None) -> Itera
     yield either("XMCP-MCP-001", attempt, _first_block(exchange), "a text block that holds one tool response document")
     if text is None or not attempt:
         return
+    if _stands_raw(exchange.call.trap, text):
+        # What a parser makes of it now is chance: structure where there was none, or a fault of another name.
+        yield broken("XMCP-RSP-022", f"the text `{quoted(exchange.call.trap)}` as it is", "`&lt;` and `&amp;`")
+        return
     exchange.reading = read(text)
     yield from exchange.reading.observations
     document = exchange.reading.document
@@ -91,6 +96,14 @@ def of_exchange(exchange: Exchange, announced: list[str] | None = None) -> Itera
         yield from _of_result(exchange, document)
         yield from _of_call(exchange.call, document)
         yield from _of_replacement(exchange, document)
+
+
+def _stands_raw(trap: str, text: str) -> bool:
+    """Whether markup that the suite sent stands unescaped in `llm_output`."""
+    if not _MARKUP.search(trap):
+        return False
+    before, found, _ = text.partition(trap)
+    return bool(found) and before.rfind("<llm_output") > max(before.rfind("<display"), before.rfind("<![CDATA["))
 
 
 def _first_block(exchange: Exchange) -> str:
