@@ -223,26 +223,26 @@ async def test_a_response_the_author_built_is_sent_under_the_tools_own_name(call
     mcp = XMCP("built")
     envelope = DisplayEnvelope(type="text", payload="seen")
 
-    @mcp.tool
+    @mcp.display_tool
     def both() -> ToolResponse:
         return ToolResponse("other", llm_output="told", display=envelope, call_id="c1")
 
-    @mcp.tool
+    @mcp.display_tool
     def display_only() -> ToolResponse:
         return ToolResponse("other", display=envelope)
 
-    @mcp.tool
+    @mcp.display_tool
     def error() -> ToolResponse:
         info = ErrorInfo(code="CONFLICT", message="changed meanwhile", meta={"side_effects": "none"})
         return ToolResponse("other", error=info, display=envelope)
 
-    reply = await call(mcp, "both")
+    reply = await call(mcp, "both", show_user=True)
     assert (reply.tool_name, reply.llm_output, reply.display) == ("both", "told", {"type": "text", "payload": "seen"})
     assert 'call_id="c1"' in reply.text
     assert reply.structured is None
-    reply = await call(mcp, "display_only")
-    assert (reply.llm_output, reply.display["payload"]) == (None, "seen")
-    reply = await call(mcp, "error")
+    reply = await call(mcp, "display_only", show_user=True)
+    assert reply.display["payload"] == "seen"
+    reply = await call(mcp, "error", show_user=True)
     assert (reply.tool_name, reply.code, reply.message) == ("error", "CONFLICT", "changed meanwhile")
     assert (reply.meta, reply.display["payload"], reply.retryable) == ({"side_effects": "none"}, "seen", False)
 

@@ -43,7 +43,7 @@ class XMCPError(ToolError):
         super().__init__(f"{code}: {detail}" if detail else code, log_level=logging.WARNING)
         self.info = ErrorInfo(
             code=code,
-            message=detail or code,
+            message=detail.strip() or code,
             retryable=retryable,
             retry_after_ms=retry_after_ms,
             category=category,

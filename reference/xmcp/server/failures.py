@@ -103,7 +103,7 @@ def _refused_arguments(failure: BaseException, call: Call) -> ErrorInfo:
 
 
 def _unusable_argument(failure: BaseException, _call: Call) -> ErrorInfo:
-    return ErrorInfo(code="INVALID_ARGUMENT", message=str(failure) or "The tool cannot use these arguments.")
+    return ErrorInfo(code="INVALID_ARGUMENT", message=str(failure).strip() or "The tool cannot use these arguments.")
 
 
 def _unknown_tool(call: Call) -> ErrorInfo:
@@ -140,7 +140,9 @@ def _forbidden(_failure: BaseException, _call: Call) -> ErrorInfo:
 
 
 def _authors_words(failure: BaseException, _call: Call) -> ErrorInfo:
-    return ErrorInfo(code="TOOL_ERROR", message=str(failure) or "The tool reports a failure without saying more.")
+    return ErrorInfo(
+        code="TOOL_ERROR", message=str(failure).strip() or "The tool reports a failure without saying more."
+    )
 
 
 def _is_masked(failure: BaseException) -> bool:

@@ -17,6 +17,7 @@ from fastmcp.tools.base import ToolResult
 from mcp_types import AudioContent, ContentBlock, EmbeddedResource, ImageContent, TextContent
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
+from xmcp.server.emission import check_error
 from xmcp.server.errors import XMCPError
 from xmcp.wire import DecodeError, ErrorInfo, ToolResponse, decode, encode
 from xmcp_models.registry import PREFIX, VERSION, VERSION_META_KEY
@@ -69,6 +70,7 @@ def answer(tool_name: str, result: ToolResult) -> ToolResult:
 
     Raises:
         XMCPError: as `response_in`.
+        ValueError: an error that the author built and the spec does not let a server send (`emission`).
     """
     if VERSION_META_KEY in (result.meta or {}):
         document = _document(result)
@@ -84,7 +86,7 @@ def answer(tool_name: str, result: ToolResult) -> ToolResult:
 
 def answer_error(tool_name: str, error: ErrorInfo) -> ToolResult:
     """Return what the client is sent for a call that failed with `error`."""
-    response = ToolResponse(tool_name, error=_within_limit(error))
+    response = ToolResponse(tool_name, error=_sendable(error))
     return _sent(encode(response), response, ToolResult(content=[]))
 
 
@@ -106,14 +108,15 @@ def _from_lanes(tool_name: str, result: ToolResult) -> ToolResponse:
     response = ToolResponse(tool_name, display=meta.get(DISPLAY_KEY), **meta.get(ATTRIBUTES_KEY, {}))
     if result.is_error:
         lane = meta.get(ERROR_KEY)
-        said = "\n".join(texts) or "The tool reports a failure without saying more."
-        return replace(response, error=_within_limit(ErrorInfo(**lane) if lane else ErrorInfo("TOOL_ERROR", said)))
+        said = "\n".join(texts).strip() or "The tool reports a failure without saying more."
+        return replace(response, error=_sendable(ErrorInfo(**lane) if lane else ErrorInfo("TOOL_ERROR", said)))
     if response.display is not None and not texts:
         return response
     return replace(response, llm_output="\n".join(texts))
 
 
-def _within_limit(error: ErrorInfo) -> ErrorInfo:
+def _sendable(error: ErrorInfo) -> ErrorInfo:
+    check_error(error)
     if len(error.message) <= MAX_MESSAGE:
         return error
     return replace(error, message=f"{error.message[: MAX_MESSAGE - 1]}…")

@@ -14,6 +14,7 @@ from typing import Any, Final
 from pydantic import ValidationError as PydanticValidationError
 from pydantic_core import to_jsonable_python
 
+from xmcp.server.emission import display_faults
 from xmcp.server.failures import field_errors
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
 from xmcp.xml_formatters import default_formatter
@@ -33,7 +34,7 @@ def response_to(tool_name: str, value: Any, data: Any, *, display_tool: bool, sh
     """
     if isinstance(value, ToolResponse):
         value = replace(value, tool_name=tool_name)
-        return under_the_switch(value, show_user=show_user) if display_tool else value
+        return under_the_switch(value, show_user=show_user)  # of a plain tool it is never set
     if not display_tool:
         return _for_the_model(tool_name, value, data)
     envelope = envelope_of(value)
@@ -55,9 +56,11 @@ def envelope_of(value: Any) -> DisplayEnvelope | list[dict[str, str]]:
     if not isinstance(value, Mapping):
         return [{"pointer": "", "reason": "wrong_type", "message": "It is no object with `type` and `payload`"}]
     try:
-        return DisplayEnvelope.model_validate(dict(value))
+        envelope = DisplayEnvelope.model_validate(dict(value))
     except PydanticValidationError as error:
         return field_errors(error, value)
+    faults = [{"pointer": "", "reason": "not_allowed", "message": told} for told in display_faults(envelope.to_dict())]
+    return faults or envelope
 
 
 def model_text(data: Any) -> tuple[str, str | None]:
@@ -85,8 +88,9 @@ def under_the_switch(response: ToolResponse, *, show_user: bool) -> ToolResponse
     if show_user:
         if response.error is not None:
             return response
-        if shown is None:
-            return ToolResponse(response.tool_name, error=_no_envelope([]))
+        envelope = envelope_of(shown) if shown is not None else []
+        if not isinstance(envelope, DisplayEnvelope):
+            return ToolResponse(response.tool_name, error=_no_envelope(envelope))
         return response if response.llm_output is not None else _with_summary(response)
     if shown is None:
         return response
