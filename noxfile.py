@@ -15,7 +15,7 @@ import nox
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
 
 nox.options.default_venv_backend = "none"
-nox.options.sessions = ["lint", "types", "generate_check", "spec", "docs", "conformance", "tests"]
+nox.options.sessions = ["lint", "types", "generate_check", "typescript", "spec", "docs", "conformance", "tests"]
 
 
 @nox.session
@@ -51,9 +51,21 @@ def generate_check(session: nox.Session) -> None:
 
 
 @nox.session
+def typescript(session: nox.Session) -> None:
+    """Compile the generated TypeScript under --strict, and send every example through it."""
+    session.run("python", "tools/typescript_check.py")
+
+
+@nox.session
 def spec(session: nox.Session) -> None:
-    """Hold chapters, registry, checks, mutants and vectors against each other."""
+    """Hold chapters, registry, checks, mutants and vectors against each other and against the manifest."""
     session.run("python", "tools/spec_lint.py")
+
+
+@nox.session
+def vectors(session: nox.Session) -> None:
+    """Write the vectors of a release into dist/, with their checksum."""
+    session.run("python", "tools/export_vectors.py", *session.posargs)
 
 
 @nox.session
@@ -74,5 +86,5 @@ def conformance(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure the codec against named floors in one run, as ratios."""
+    """Measure the codec and the server against named floors in one run, as ratios."""
     session.run("python", "tools/bench.py", *session.posargs)

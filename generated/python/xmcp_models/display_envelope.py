@@ -50,14 +50,67 @@ class DisplayEnvelope(BaseModel):
     """
 
 
+class TextPayload(RootModel[str]):
+    root: str
+    """
+    `text`, `markdown` (CommonMark with GFM tables, raw HTML off), `html` (source text).
+    """
+
+
+class ChartPayload(BaseModel):
+    """
+    `chart`: a Vega-Lite specification with its data inside; what it may not contain stands in the registry of types.
+    """
+
+
+class JsonPayload(RootModel[dict[str, Any] | list[Any] | str]):
+    root: dict[str, Any] | list[Any] | str
+    """
+    `json`, and every type without a schema of its own.
+    """
+
+
+class GroupPayload(RootModel[list[DisplayEnvelope]]):
+    """
+    `group`: displays in order.
+    """
+
+    root: Annotated[list[DisplayEnvelope], Field(max_length=32)]
+    """
+    `group`: displays in order.
+    """
+
+
+class ReferencePayload(BaseModel):
+    """
+    `x-xmcp-reference`: what a client puts before the model in place of a display that is too large to repeat there.
+    """
+
+    type: str
+    """
+    Type of the display that the person sees.
+    """
+    bytes: Annotated[int, Field(ge=0, le=9007199254740991)]
+    """
+    Its size as JSON in UTF-8.
+    """
+    note: str | None = None
+
+
 class Scalar(RootModel[str | float | bool | None]):
     root: str | float | bool | None
 
 
 class Column(BaseModel):
     key: str
+    """
+    Member of a row that is an object; rows that are arrays follow the order of the columns.
+    """
     title: str | None = None
     type: str | None = None
+    """
+    What the cells are: `text`, `number` (grouped digits), `boolean`, `date`, `datetime`; a renderer takes any other word as `text`.
+    """
     align: Literal["left", "right", "center"] | None = None
 
 
@@ -105,7 +158,52 @@ class File(BaseModel):
     uri: Annotated[str, Field(min_length=1)]
     name: str | None = None
     mime: str | None = None
-    size: Annotated[int | None, Field(ge=0)] = None
+    size: Annotated[int | None, Field(ge=0, le=9007199254740991)] = None
+    """
+    Bytes.
+    """
+
+
+class ImagePayload(RootModel[ImageUri | Image]):
+    root: ImageUri | Image
+    """
+    `image`: where the picture is, or that with facts about it.
+    """
+
+
+class NotificationPayload(RootModel[str | Notification]):
+    root: str | Notification
+    """
+    `notification`: the message, or that with a level.
+    """
+
+
+class CodePayload(RootModel[str | Code]):
+    root: str | Code
+    """
+    `code`: the source text, or that with its language and file name.
+    """
+
+
+class FactsPayload(RootModel[dict[str, Scalar | None] | list[Fact]]):
+    root: dict[str, Scalar | None] | list[Fact]
+    """
+    `facts`: labels with values, as an object or, where the order or a repeated label matters, as a list.
+    """
+
+
+class MetricPayload(RootModel[Metric | list[Metric]]):
+    root: Metric | list[Metric]
+    """
+    `metric`: one number that matters, or several.
+    """
+
+
+class FilePayload(RootModel[File]):
+    root: File
+    """
+    `file`: what a person can open or save.
+    """
 
 
 class Table(BaseModel):
@@ -113,8 +211,21 @@ class Table(BaseModel):
     rows: list[list[Any] | dict[str, Any]]
     caption: str | None = None
     row_header: str | None = None
-    total_rows: Annotated[int | None, Field(ge=0)] = None
+    """
+    Key of the column that names its row.
+    """
+    total_rows: Annotated[int | None, Field(ge=0, le=9007199254740991)] = None
+    """
+    How many rows there are, where `rows` is not all of them.
+    """
     truncated: bool | None = None
+
+
+class TablePayload(RootModel[Table | list[dict[str, Any]]]):
+    root: Table | list[dict[str, Any]]
+    """
+    `table`: columns and rows, or a list of objects whose keys, in the order in which they first occur, are the columns.
+    """
 
 
 DisplayEnvelope.model_rebuild()

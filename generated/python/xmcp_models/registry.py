@@ -17,6 +17,9 @@ VERSION_META_KEY: Final[str] = "dev.xmcp/version"
 VERSION: Final[str] = "1.0"
 """The version of the specification these models are for."""
 
+VENDOR_KEY: Final[str] = "[A-Za-z0-9._-]+/[A-Za-z0-9._/-]+"
+"""Regular expression of a name with a vendor prefix, whole."""
+
 ERROR_CODES: Final[dict[str, dict[str, Any]]] = {
     "VALIDATION_FAIL": {
         "code": "VALIDATION_FAIL",
@@ -385,6 +388,7 @@ DISPLAY_TYPES: Final[dict[str, dict[str, Any]]] = {
         "type": "text",
         "description": "Plain text; what every renderer can show.",
         "media_type": "text/plain",
+        "payload": "display_envelope.schema.json#/$defs/TextPayload",
         "since": "1.0",
         "status": "active",
     },
@@ -392,6 +396,7 @@ DISPLAY_TYPES: Final[dict[str, dict[str, Any]]] = {
         "type": "markdown",
         "description": "CommonMark with GFM tables; raw HTML is not rendered.",
         "media_type": "text/markdown",
+        "payload": "display_envelope.schema.json#/$defs/TextPayload",
         "since": "1.0",
         "status": "active",
     },
@@ -399,6 +404,7 @@ DISPLAY_TYPES: Final[dict[str, dict[str, Any]]] = {
         "type": "table",
         "description": "Columns and rows, or a list of objects whose keys are the columns.",
         "media_type": "application/json",
+        "payload": "display_envelope.schema.json#/$defs/TablePayload",
         "since": "1.0",
         "status": "active",
     },
@@ -406,13 +412,20 @@ DISPLAY_TYPES: Final[dict[str, dict[str, Any]]] = {
         "type": "chart",
         "description": "A Vega-Lite specification with its data inside.",
         "media_type": "application/vnd.vegalite.v6.json",
+        "payload": "display_envelope.schema.json#/$defs/ChartPayload",
         "since": "1.0",
         "status": "active",
+        "inert": {
+            "data": ["values", "datasets"],
+            "members": ["config", "expr", "href", "params", "signal", "transform", "url", "usermeta"],
+            "marks": ["image"],
+        },
     },
     "image": {
         "type": "image",
         "description": "A picture, by https or data URI.",
         "media_type": None,
+        "payload": "display_envelope.schema.json#/$defs/ImagePayload",
         "since": "1.0",
         "status": "active",
     },
@@ -420,6 +433,7 @@ DISPLAY_TYPES: Final[dict[str, dict[str, Any]]] = {
         "type": "notification",
         "description": "A short message that needs no place in the layout.",
         "media_type": "text/plain",
+        "payload": "display_envelope.schema.json#/$defs/NotificationPayload",
         "since": "1.0",
         "status": "active",
     },
@@ -427,6 +441,7 @@ DISPLAY_TYPES: Final[dict[str, dict[str, Any]]] = {
         "type": "code",
         "description": "Source text in a fixed-width face; never run.",
         "media_type": "text/plain",
+        "payload": "display_envelope.schema.json#/$defs/CodePayload",
         "since": "1.0",
         "status": "active",
     },
@@ -434,6 +449,7 @@ DISPLAY_TYPES: Final[dict[str, dict[str, Any]]] = {
         "type": "json",
         "description": "Any object or array, as a tree.",
         "media_type": "application/json",
+        "payload": "display_envelope.schema.json#/$defs/JsonPayload",
         "since": "1.0",
         "status": "active",
     },
@@ -441,6 +457,7 @@ DISPLAY_TYPES: Final[dict[str, dict[str, Any]]] = {
         "type": "facts",
         "description": "Labels with values.",
         "media_type": "application/json",
+        "payload": "display_envelope.schema.json#/$defs/FactsPayload",
         "since": "1.0",
         "status": "active",
     },
@@ -448,6 +465,7 @@ DISPLAY_TYPES: Final[dict[str, dict[str, Any]]] = {
         "type": "metric",
         "description": "One number that matters, or several.",
         "media_type": "application/json",
+        "payload": "display_envelope.schema.json#/$defs/MetricPayload",
         "since": "1.0",
         "status": "active",
     },
@@ -455,6 +473,7 @@ DISPLAY_TYPES: Final[dict[str, dict[str, Any]]] = {
         "type": "file",
         "description": "A file the person can open or save.",
         "media_type": None,
+        "payload": "display_envelope.schema.json#/$defs/FilePayload",
         "since": "1.0",
         "status": "active",
     },
@@ -462,6 +481,7 @@ DISPLAY_TYPES: Final[dict[str, dict[str, Any]]] = {
         "type": "group",
         "description": "Several displays in order.",
         "media_type": "application/json",
+        "payload": "display_envelope.schema.json#/$defs/GroupPayload",
         "since": "1.0",
         "status": "active",
     },
@@ -469,6 +489,16 @@ DISPLAY_TYPES: Final[dict[str, dict[str, Any]]] = {
         "type": "html",
         "description": "HTML source; shown as source text unless the renderer has a sandbox.",
         "media_type": "text/html",
+        "payload": "display_envelope.schema.json#/$defs/TextPayload",
+        "since": "1.0",
+        "status": "active",
+    },
+    "x-xmcp-reference": {
+        "type": "x-xmcp-reference",
+        "description": "Stands before a model for a display that is too large to repeat there; "
+        "it is never shown to a person.",
+        "media_type": None,
+        "payload": "display_envelope.schema.json#/$defs/ReferencePayload",
         "since": "1.0",
         "status": "active",
     },
@@ -523,3 +553,10 @@ DISPLAY_TYPES: Final[dict[str, dict[str, Any]]] = {
     },
 }
 """Registered display types."""
+
+ENVELOPE_RULES: Final[dict[str, Any]] = {
+    "meta": ["transient", "truncated", "source", "locale"],
+    "deepest_group": 3,
+    "deepest_fallback": 3,
+}
+"""What an emitter keeps to in every display envelope."""

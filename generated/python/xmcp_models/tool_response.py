@@ -151,11 +151,19 @@ class ToolResponse:
             "namespace": "",
         },
     )
+    server_populated: None | JsonText = field(
+        default=None,
+        metadata={
+            "type": "Element",
+            "namespace": "",
+        },
+    )
     other_element: list[object] = field(
         default_factory=list,
         metadata={
             "type": "Wildcard",
             "namespace": "##other",
+            "process_contents": "skip",
         },
     )
     tool_name: str = field(

@@ -34,8 +34,9 @@ class _Command:
 
 
 COMMANDS: dict[str, _Command] = {
-    "check": _Command("xmcp.cli.check", "Judge a running server: does it keep the specification?"),
+    "check": _Command("xmcp.cli.check", "Judge a server or documents: do they keep the specification?"),
     "serve": _Command("xmcp.cli.serve", "Serve an XMCP or FastMCP server from a module or a file."),
+    "bindings": _Command("xmcp.cli.bindings", "Write the types that are generated for your language."),
     "demo": _Command("xmcp.cli.demo", "See it work: a sample server, a scripted model, your terminal."),
 }
 

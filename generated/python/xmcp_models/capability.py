@@ -1,0 +1,50 @@
+"""Generated from schemas/ by `uv run nox -s generate`. Do not edit: change the schema and run it again."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, RootModel
+
+
+class Version(RootModel[str]):
+    root: Annotated[str, Field(pattern="^(0|[1-9][0-9]{0,3})\\.(0|[1-9][0-9]{0,3})$")]
+
+
+class DisplayType(RootModel[str]):
+    root: Annotated[
+        str,
+        Field(
+            max_length=64, pattern="^(?:[a-z][a-z0-9_]*|x-[a-z0-9]+(?:[-.][a-z0-9]+)+)$"
+        ),
+    ]
+
+
+class Capability(BaseModel):
+    """
+    The value under the extension identifier in the capabilities of a server (spec section 1.3) or of a client (section 6.1). Unknown keys are ignored.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    versions: Annotated[list[Version], Field(min_length=1)]
+    """
+    Versions of the specification that the server emits, or the client reads.
+    """
+    wire: Literal["always", "negotiated"] | None = "always"
+    """
+    Server: who gets documents.
+    """
+    display_types: Annotated[list[DisplayType] | None, Field(alias="displayTypes")] = (
+        None
+    )
+    """
+    Client: the display types that its renderer knows.
+    """
+    max_bytes: Annotated[
+        int | None, Field(alias="maxBytes", ge=1, le=9007199254740991)
+    ] = None
+    """
+    Client: the size in bytes of UTF-8 of the largest document that it takes.
+    """

@@ -1,0 +1,107 @@
+/** Generated from schemas/ by `uv run nox -s generate`. Do not edit: change the schema and run it again. */
+
+import type { Error, Message } from "./chat_event.js";
+import type { UsageRecord } from "./usage_record.js";
+
+/**
+ * AuditRecord, where its kind has a shape of its own; a `switch` on `kind` narrows it.
+ */
+export type KnownAuditRecord = MessageAuditRecord | ToolCallAuditRecord | UsageAuditRecord | ChatEndedAuditRecord;
+
+/**
+ * One line of what is kept of a chat (spec section 10.4). Unknown keys are ignored, and so are records of an unknown kind.
+ */
+export interface AuditRecord {
+  /**
+   * `chat_started`, `message`, `tool_call`, `usage` or `chat_ended`.
+   */
+  kind: string;
+  chat_id: string;
+  /**
+   * Counts the records of a chat from 0, without gaps.
+   */
+  sequence: number;
+  timestamp: string;
+  session_id: string | null;
+  tenant_id: string | null;
+  /**
+   * A message that joined the history.
+   */
+  message?: Message;
+  tool_call?: ToolInvocation;
+  usage?: UsageRecord;
+  /**
+   * Why the chat ended; null where it failed or was cancelled.
+   */
+  stop_reason?: string | null;
+  /**
+   * Why the chat failed.
+   */
+  error?: Error;
+  [k: string]: unknown;
+}
+/**
+ * One call of a tool, with everything that was tried for it.
+ */
+export interface ToolInvocation {
+  call_id: string;
+  /**
+   * The tool as the model knows it.
+   */
+  tool_name: string;
+  /**
+   * The server that was asked; null where none was.
+   */
+  server: string | null;
+  arguments: {
+    [k: string]: unknown;
+  } | null;
+  outcome: "ok" | "error" | "cancelled";
+  error_code?: string;
+  duration_ms: number;
+  /**
+   * How often the server was asked; 0 where the answer came from elsewhere.
+   */
+  attempts: number;
+  cached?: boolean;
+  displayed?: boolean;
+  [k: string]: unknown;
+}
+/**
+ * AuditRecord of the kind `message`.
+ */
+export interface MessageAuditRecord extends AuditRecord {
+  kind: "message";
+  /**
+   * A message that joined the history.
+   */
+  message: Message;
+  [k: string]: unknown;
+}
+/**
+ * AuditRecord of the kind `tool_call`.
+ */
+export interface ToolCallAuditRecord extends AuditRecord {
+  kind: "tool_call";
+  tool_call: ToolInvocation;
+  [k: string]: unknown;
+}
+/**
+ * AuditRecord of the kind `usage`.
+ */
+export interface UsageAuditRecord extends AuditRecord {
+  kind: "usage";
+  usage: UsageRecord;
+  [k: string]: unknown;
+}
+/**
+ * AuditRecord of the kind `chat_ended`.
+ */
+export interface ChatEndedAuditRecord extends AuditRecord {
+  kind: "chat_ended";
+  /**
+   * Why the chat ended; null where it failed or was cancelled.
+   */
+  stop_reason: string | null;
+  [k: string]: unknown;
+}

@@ -1,0 +1,26 @@
+/** Generated from schemas/ by `uv run nox -s generate`. Do not edit: change the schema and run it again. */
+
+/**
+ * The value under the extension identifier in the capabilities of a server (spec section 1.3) or of a client (section 6.1). Unknown keys are ignored.
+ */
+export interface Capability {
+  /**
+   * Versions of the specification that the server emits, or the client reads.
+   *
+   * @minItems 1
+   */
+  versions: [string, ...string[]];
+  /**
+   * Server: who gets documents.
+   */
+  wire?: "always" | "negotiated";
+  /**
+   * Client: the display types that its renderer knows.
+   */
+  displayTypes?: string[];
+  /**
+   * Client: the size in bytes of UTF-8 of the largest document that it takes.
+   */
+  maxBytes?: number;
+  [k: string]: unknown;
+}

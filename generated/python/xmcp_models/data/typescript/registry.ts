@@ -1,0 +1,622 @@
+/** Generated from schemas/ by `uv run nox -s generate`. Do not edit: change the schema and run it again. */
+
+/** Prefix of everything XMCP adds to MCP. */
+export const PREFIX = "dev.xmcp/" as const;
+
+/** The MCP extension identifier. */
+export const EXTENSION_ID = "dev.xmcp/tool-response" as const;
+
+/** Key of the tool metadata in a tool's `_meta`. */
+export const TOOL_META_KEY = "dev.xmcp/tool" as const;
+
+/** Key of the version in a result's `_meta`. */
+export const VERSION_META_KEY = "dev.xmcp/version" as const;
+
+/** The version of the specification these models are for. */
+export const VERSION = "1.0" as const;
+
+/** Regular expression of a name with a vendor prefix, whole. */
+export const VENDOR_KEY = "[A-Za-z0-9._-]+/[A-Za-z0-9._/-]+" as const;
+
+/** Registered error codes. */
+export const ERROR_CODES = {
+  "VALIDATION_FAIL": {
+    "code": "VALIDATION_FAIL",
+    "category": "invalid_input",
+    "retryable": false,
+    "recovery": "fix_input",
+    "http_status": 400,
+    "grpc_status": "INVALID_ARGUMENT",
+    "description": "The arguments do not fit the tool's input schema; `meta.fields` says where.",
+    "since": "1.0",
+    "status": "active"
+  },
+  "INVALID_ARGUMENT": {
+    "code": "INVALID_ARGUMENT",
+    "category": "invalid_input",
+    "retryable": false,
+    "recovery": "fix_input",
+    "http_status": 400,
+    "grpc_status": "INVALID_ARGUMENT",
+    "description": "The arguments fit the schema but the tool cannot use them.",
+    "since": "1.0",
+    "status": "active"
+  },
+  "MISSING_ARGUMENT": {
+    "code": "MISSING_ARGUMENT",
+    "category": "invalid_input",
+    "retryable": false,
+    "recovery": "fix_input",
+    "http_status": 400,
+    "grpc_status": "INVALID_ARGUMENT",
+    "description": "An argument that this call needs was not given.",
+    "since": "1.0",
+    "status": "active"
+  },
+  "NOT_FOUND": {
+    "code": "NOT_FOUND",
+    "category": "not_found",
+    "retryable": false,
+    "recovery": "fix_input",
+    "http_status": 404,
+    "grpc_status": "NOT_FOUND",
+    "description": "What the arguments name does not exist.",
+    "since": "1.0",
+    "status": "active"
+  },
+  "UNKNOWN_TOOL": {
+    "code": "UNKNOWN_TOOL",
+    "category": "not_found",
+    "retryable": false,
+    "recovery": "fix_input",
+    "http_status": 404,
+    "grpc_status": "NOT_FOUND",
+    "description": "There is no tool of that name; `meta.params` can list the names there are.",
+    "since": "1.0",
+    "status": "active"
+  },
+  "CONFLICT": {
+    "code": "CONFLICT",
+    "category": "conflict",
+    "retryable": false,
+    "recovery": "fix_input",
+    "http_status": 409,
+    "grpc_status": "ABORTED",
+    "description": "The state changed meanwhile; read it again and decide anew.",
+    "since": "1.0",
+    "status": "active"
+  },
+  "PRECONDITION_FAILED": {
+    "code": "PRECONDITION_FAILED",
+    "category": "conflict",
+    "retryable": false,
+    "recovery": "fix_input",
+    "http_status": 412,
+    "grpc_status": "FAILED_PRECONDITION",
+    "description": "The state is not the one this call asked for.",
+    "since": "1.0",
+    "status": "active"
+  },
+  "AUTH_REQUIRED": {
+    "code": "AUTH_REQUIRED",
+    "category": "unauthenticated",
+    "retryable": false,
+    "recovery": "ask_user",
+    "http_status": 401,
+    "grpc_status": "UNAUTHENTICATED",
+    "description": "The caller has to sign in first.",
+    "since": "1.0",
+    "status": "active"
+  },
+  "AUTH_EXPIRED": {
+    "code": "AUTH_EXPIRED",
+    "category": "unauthenticated",
+    "retryable": false,
+    "recovery": "ask_user",
+    "http_status": 401,
+    "grpc_status": "UNAUTHENTICATED",
+    "description": "The caller's sign-in is no longer valid.",
+    "since": "1.0",
+    "status": "active"
+  },
+  "FORBIDDEN": {
+    "code": "FORBIDDEN",
+    "category": "permission_denied",
+    "retryable": false,
+    "recovery": "ask_user",
+    "http_status": 403,
+    "grpc_status": "PERMISSION_DENIED",
+    "description": "The caller is known and not allowed to do this.",
+    "since": "1.0",
+    "status": "active"
+  },
+  "FORBIDDEN_PARAM_OVERRIDE": {
+    "code": "FORBIDDEN_PARAM_OVERRIDE",
+    "category": "permission_denied",
+    "retryable": false,
+    "recovery": "ask_user",
+    "http_status": 403,
+    "grpc_status": "PERMISSION_DENIED",
+    "description": "The call gave a value for a parameter that only the server fills.",
+    "since": "1.0",
+    "status": "active"
+  },
+  "CONTENT_POLICY": {
+    "code": "CONTENT_POLICY",
+    "category": "permission_denied",
+    "retryable": false,
+    "recovery": "ask_user",
+    "http_status": 403,
+    "grpc_status": "PERMISSION_DENIED",
+    "description": "A content rule of the server forbids the request.",
+    "since": "1.0",
+    "status": "active"
+  },
+  "RATE_LIMIT": {
+    "code": "RATE_LIMIT",
+    "category": "rate_limited",
+    "retryable": true,
+    "recovery": "retry",
+    "http_status": 429,
+    "grpc_status": "RESOURCE_EXHAUSTED",
+    "description": "Too many calls; `retry_after_ms` says how long to wait.",
+    "since": "1.0",
+    "status": "active",
+    "aliases": [
+      "RATE_LIMITED"
+    ]
+  },
+  "QUOTA_EXCEEDED": {
+    "code": "QUOTA_EXCEEDED",
+    "category": "rate_limited",
+    "retryable": false,
+    "recovery": "ask_user",
+    "http_status": 429,
+    "grpc_status": "RESOURCE_EXHAUSTED",
+    "description": "A budget is used up; waiting a moment does not help.",
+    "since": "1.0",
+    "status": "active"
+  },
+  "TIMEOUT": {
+    "code": "TIMEOUT",
+    "category": "timeout",
+    "retryable": true,
+    "recovery": "retry",
+    "http_status": 504,
+    "grpc_status": "DEADLINE_EXCEEDED",
+    "description": "The work took longer than it was allowed to.",
+    "since": "1.0",
+    "status": "active"
+  },
+  "DB_TIMEOUT": {
+    "code": "DB_TIMEOUT",
+    "category": "timeout",
+    "retryable": true,
+    "recovery": "retry",
+    "http_status": 504,
+    "grpc_status": "DEADLINE_EXCEEDED",
+    "description": "The database took longer than it was allowed to.",
+    "since": "1.0",
+    "status": "active"
+  },
+  "UPSTREAM_UNAVAILABLE": {
+    "code": "UPSTREAM_UNAVAILABLE",
+    "category": "unavailable",
+    "retryable": true,
+    "recovery": "retry",
+    "http_status": 503,
+    "grpc_status": "UNAVAILABLE",
+    "description": "A service behind the tool does not answer.",
+    "since": "1.0",
+    "status": "active"
+  },
+  "CONNECTION_FAILED": {
+    "code": "CONNECTION_FAILED",
+    "category": "unavailable",
+    "retryable": true,
+    "recovery": "retry",
+    "http_status": 503,
+    "grpc_status": "UNAVAILABLE",
+    "description": "The connection to the server broke or could not be made.",
+    "since": "1.0",
+    "status": "active"
+  },
+  "CIRCUIT_OPEN": {
+    "code": "CIRCUIT_OPEN",
+    "category": "unavailable",
+    "retryable": true,
+    "recovery": "retry",
+    "http_status": 503,
+    "grpc_status": "UNAVAILABLE",
+    "description": "The server failed so often that calls are held back for a while.",
+    "since": "1.0",
+    "status": "active"
+  },
+  "CANCELLED": {
+    "code": "CANCELLED",
+    "category": "cancelled",
+    "retryable": false,
+    "recovery": "give_up",
+    "http_status": 499,
+    "grpc_status": "CANCELLED",
+    "description": "The call was cancelled before it ended.",
+    "since": "1.0",
+    "status": "active"
+  },
+  "NOT_IMPLEMENTED": {
+    "code": "NOT_IMPLEMENTED",
+    "category": "unsupported",
+    "retryable": false,
+    "recovery": "give_up",
+    "http_status": 501,
+    "grpc_status": "UNIMPLEMENTED",
+    "description": "The tool does not do this.",
+    "since": "1.0",
+    "status": "active"
+  },
+  "UNSUPPORTED_VERSION": {
+    "code": "UNSUPPORTED_VERSION",
+    "category": "unsupported",
+    "retryable": false,
+    "recovery": "give_up",
+    "http_status": 501,
+    "grpc_status": "UNIMPLEMENTED",
+    "description": "The peer speaks a major version that this side does not.",
+    "since": "1.0",
+    "status": "active"
+  },
+  "RESULT_TOO_LARGE": {
+    "code": "RESULT_TOO_LARGE",
+    "category": "too_large",
+    "retryable": false,
+    "recovery": "fix_input",
+    "http_status": 413,
+    "grpc_status": "OUT_OF_RANGE",
+    "description": "The result is larger than the limit; ask for less.",
+    "since": "1.0",
+    "status": "active"
+  },
+  "CONTEXT_TOO_LARGE": {
+    "code": "CONTEXT_TOO_LARGE",
+    "category": "too_large",
+    "retryable": false,
+    "recovery": "fix_input",
+    "http_status": 413,
+    "grpc_status": "OUT_OF_RANGE",
+    "description": "The conversation does not fit the model.",
+    "since": "1.0",
+    "status": "active"
+  },
+  "INTERNAL": {
+    "code": "INTERNAL",
+    "category": "internal",
+    "retryable": false,
+    "recovery": "give_up",
+    "http_status": 500,
+    "grpc_status": "INTERNAL",
+    "description": "An unexpected failure; `meta.error_id` finds it in the server's log.",
+    "since": "1.0",
+    "status": "active",
+    "aliases": [
+      "SERVER_ERROR"
+    ]
+  },
+  "TOOL_ERROR": {
+    "code": "TOOL_ERROR",
+    "category": "internal",
+    "retryable": false,
+    "recovery": "give_up",
+    "http_status": 500,
+    "grpc_status": "INTERNAL",
+    "description": "The tool reports a failure in its own words and gave no better code.",
+    "since": "1.0",
+    "status": "active"
+  },
+  "INVALID_PAYLOAD": {
+    "code": "INVALID_PAYLOAD",
+    "category": "internal",
+    "retryable": false,
+    "recovery": "give_up",
+    "http_status": 500,
+    "grpc_status": "INTERNAL",
+    "description": "A display was asked for and the tool returned no valid envelope.",
+    "since": "1.0",
+    "status": "active"
+  },
+  "INVALID_XML": {
+    "code": "INVALID_XML",
+    "category": "internal",
+    "retryable": false,
+    "recovery": "give_up",
+    "http_status": 500,
+    "grpc_status": "INTERNAL",
+    "description": "The response of the server is not a tool response document.",
+    "since": "1.0",
+    "status": "active"
+  },
+  "MISSING_SERVER_PARAM": {
+    "code": "MISSING_SERVER_PARAM",
+    "category": "internal",
+    "retryable": false,
+    "recovery": "give_up",
+    "http_status": 500,
+    "grpc_status": "INTERNAL",
+    "description": "The server has no value for a parameter that it fills.",
+    "since": "1.0",
+    "status": "active"
+  },
+  "UNKNOWN_SERVER_PARAM": {
+    "code": "UNKNOWN_SERVER_PARAM",
+    "category": "internal",
+    "retryable": false,
+    "recovery": "give_up",
+    "http_status": 500,
+    "grpc_status": "INTERNAL",
+    "description": "The server was asked to fill a parameter that the tool does not have.",
+    "since": "1.0",
+    "status": "active"
+  },
+  "DEPENDENCY_FAILED": {
+    "code": "DEPENDENCY_FAILED",
+    "category": "internal",
+    "retryable": false,
+    "recovery": "give_up",
+    "http_status": 500,
+    "grpc_status": "INTERNAL",
+    "description": "A call that this one depends on failed, or its result does not fit.",
+    "since": "1.0",
+    "status": "active"
+  }
+} as const;
+
+/** Defaults of each error category. */
+export const ERROR_CATEGORIES = {
+  "invalid_input": {
+    "retryable": false,
+    "recovery": "fix_input"
+  },
+  "not_found": {
+    "retryable": false,
+    "recovery": "fix_input"
+  },
+  "conflict": {
+    "retryable": false,
+    "recovery": "fix_input"
+  },
+  "unauthenticated": {
+    "retryable": false,
+    "recovery": "ask_user"
+  },
+  "permission_denied": {
+    "retryable": false,
+    "recovery": "ask_user"
+  },
+  "rate_limited": {
+    "retryable": true,
+    "recovery": "retry"
+  },
+  "timeout": {
+    "retryable": true,
+    "recovery": "retry"
+  },
+  "unavailable": {
+    "retryable": true,
+    "recovery": "retry"
+  },
+  "cancelled": {
+    "retryable": false,
+    "recovery": "give_up"
+  },
+  "unsupported": {
+    "retryable": false,
+    "recovery": "give_up"
+  },
+  "too_large": {
+    "retryable": false,
+    "recovery": "fix_input"
+  },
+  "internal": {
+    "retryable": false,
+    "recovery": "give_up"
+  }
+} as const;
+
+/** Registered display types. */
+export const DISPLAY_TYPES = {
+  "text": {
+    "type": "text",
+    "description": "Plain text; what every renderer can show.",
+    "media_type": "text/plain",
+    "payload": "display_envelope.schema.json#/$defs/TextPayload",
+    "since": "1.0",
+    "status": "active"
+  },
+  "markdown": {
+    "type": "markdown",
+    "description": "CommonMark with GFM tables; raw HTML is not rendered.",
+    "media_type": "text/markdown",
+    "payload": "display_envelope.schema.json#/$defs/TextPayload",
+    "since": "1.0",
+    "status": "active"
+  },
+  "table": {
+    "type": "table",
+    "description": "Columns and rows, or a list of objects whose keys are the columns.",
+    "media_type": "application/json",
+    "payload": "display_envelope.schema.json#/$defs/TablePayload",
+    "since": "1.0",
+    "status": "active"
+  },
+  "chart": {
+    "type": "chart",
+    "description": "A Vega-Lite specification with its data inside.",
+    "media_type": "application/vnd.vegalite.v6.json",
+    "payload": "display_envelope.schema.json#/$defs/ChartPayload",
+    "since": "1.0",
+    "status": "active",
+    "inert": {
+      "data": [
+        "values",
+        "datasets"
+      ],
+      "members": [
+        "config",
+        "expr",
+        "href",
+        "params",
+        "signal",
+        "transform",
+        "url",
+        "usermeta"
+      ],
+      "marks": [
+        "image"
+      ]
+    }
+  },
+  "image": {
+    "type": "image",
+    "description": "A picture, by https or data URI.",
+    "media_type": null,
+    "payload": "display_envelope.schema.json#/$defs/ImagePayload",
+    "since": "1.0",
+    "status": "active"
+  },
+  "notification": {
+    "type": "notification",
+    "description": "A short message that needs no place in the layout.",
+    "media_type": "text/plain",
+    "payload": "display_envelope.schema.json#/$defs/NotificationPayload",
+    "since": "1.0",
+    "status": "active"
+  },
+  "code": {
+    "type": "code",
+    "description": "Source text in a fixed-width face; never run.",
+    "media_type": "text/plain",
+    "payload": "display_envelope.schema.json#/$defs/CodePayload",
+    "since": "1.0",
+    "status": "active"
+  },
+  "json": {
+    "type": "json",
+    "description": "Any object or array, as a tree.",
+    "media_type": "application/json",
+    "payload": "display_envelope.schema.json#/$defs/JsonPayload",
+    "since": "1.0",
+    "status": "active"
+  },
+  "facts": {
+    "type": "facts",
+    "description": "Labels with values.",
+    "media_type": "application/json",
+    "payload": "display_envelope.schema.json#/$defs/FactsPayload",
+    "since": "1.0",
+    "status": "active"
+  },
+  "metric": {
+    "type": "metric",
+    "description": "One number that matters, or several.",
+    "media_type": "application/json",
+    "payload": "display_envelope.schema.json#/$defs/MetricPayload",
+    "since": "1.0",
+    "status": "active"
+  },
+  "file": {
+    "type": "file",
+    "description": "A file the person can open or save.",
+    "media_type": null,
+    "payload": "display_envelope.schema.json#/$defs/FilePayload",
+    "since": "1.0",
+    "status": "active"
+  },
+  "group": {
+    "type": "group",
+    "description": "Several displays in order.",
+    "media_type": "application/json",
+    "payload": "display_envelope.schema.json#/$defs/GroupPayload",
+    "since": "1.0",
+    "status": "active"
+  },
+  "html": {
+    "type": "html",
+    "description": "HTML source; shown as source text unless the renderer has a sandbox.",
+    "media_type": "text/html",
+    "payload": "display_envelope.schema.json#/$defs/TextPayload",
+    "since": "1.0",
+    "status": "active"
+  },
+  "x-xmcp-reference": {
+    "type": "x-xmcp-reference",
+    "description": "Stands before a model for a display that is too large to repeat there; it is never shown to a person.",
+    "media_type": null,
+    "payload": "display_envelope.schema.json#/$defs/ReferencePayload",
+    "since": "1.0",
+    "status": "active"
+  },
+  "app": {
+    "type": "app",
+    "description": "Reserved for a later minor version.",
+    "media_type": null,
+    "since": "1.0",
+    "status": "reserved"
+  },
+  "form": {
+    "type": "form",
+    "description": "Reserved for a later minor version.",
+    "media_type": null,
+    "since": "1.0",
+    "status": "reserved"
+  },
+  "audio": {
+    "type": "audio",
+    "description": "Reserved for a later minor version.",
+    "media_type": null,
+    "since": "1.0",
+    "status": "reserved"
+  },
+  "video": {
+    "type": "video",
+    "description": "Reserved for a later minor version.",
+    "media_type": null,
+    "since": "1.0",
+    "status": "reserved"
+  },
+  "map": {
+    "type": "map",
+    "description": "Reserved for a later minor version.",
+    "media_type": null,
+    "since": "1.0",
+    "status": "reserved"
+  },
+  "diff": {
+    "type": "diff",
+    "description": "Reserved for a later minor version.",
+    "media_type": null,
+    "since": "1.0",
+    "status": "reserved"
+  },
+  "progress": {
+    "type": "progress",
+    "description": "Reserved for a later minor version.",
+    "media_type": null,
+    "since": "1.0",
+    "status": "reserved"
+  }
+} as const;
+
+/** What an emitter keeps to in every display envelope. */
+export const ENVELOPE_RULES = {
+  "meta": [
+    "transient",
+    "truncated",
+    "source",
+    "locale"
+  ],
+  "deepest_group": 3,
+  "deepest_fallback": 3
+} as const;
+
+export type RegisteredErrorCode = keyof typeof ERROR_CODES;
+export type ErrorCategory = keyof typeof ERROR_CATEGORIES;
+export type RegisteredDisplayType = keyof typeof DISPLAY_TYPES;

@@ -1,0 +1,29 @@
+/** Generated from schemas/ by `uv run nox -s generate`. Do not edit: change the schema and run it again. */
+
+/**
+ * What one call of a model used (spec section 10.3). What is not known is null. Unknown keys are ignored.
+ */
+export interface UsageRecord {
+  /**
+   * Tokens of the request as the vendor counted them, cached ones included.
+   */
+  input_tokens: number | null;
+  output_tokens: number | null;
+  /**
+   * How many of the input tokens came from the vendor's cache.
+   */
+  cached_tokens: number | null;
+  /**
+   * Price in US dollars; null where the price of the model is not known.
+   */
+  cost_usd: number | null;
+  /**
+   * When the call ended.
+   */
+  timestamp: string;
+  session_id: string | null;
+  tenant_id: string | null;
+  provider: string;
+  model: string;
+  [k: string]: unknown;
+}

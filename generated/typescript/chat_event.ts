@@ -1,0 +1,283 @@
+/** Generated from schemas/ by `uv run nox -s generate`. Do not edit: change the schema and run it again. */
+
+import type { DisplayEnvelope } from "./display_envelope.js";
+import type { ErrorMeta } from "./error_meta.js";
+import type { UsageRecord } from "./usage_record.js";
+
+/**
+ * ChatEvent, where its type has a shape of its own; a `switch` on `type` narrows it.
+ */
+export type KnownChatEvent =
+  | LlmDeltaChatEvent
+  | ToolCallChatEvent
+  | ToolStartedChatEvent
+  | ToolResultChatEvent
+  | ToolDisplayChatEvent
+  | ToolErrorChatEvent
+  | RetryChatEvent
+  | WarningChatEvent
+  | UsageChatEvent
+  | DoneChatEvent;
+
+/**
+ * One event of a chat (spec section 10.2). Unknown keys are ignored, and so are events of an unknown type.
+ */
+export interface ChatEvent {
+  /**
+   * `llm_delta`, `tool_call`, `tool_started`, `tool_result`, `tool_display`, `tool_error`, `retry`, `warning`, `usage` or `done`.
+   */
+  type: string;
+  /**
+   * The model's answers are counted from 1; 0 is before the first.
+   */
+  turn: number;
+  /**
+   * The call the event is about.
+   */
+  call_id?: string;
+  /**
+   * The tool as the model knows it.
+   */
+  tool_name?: string;
+  /**
+   * The next piece of what the model writes; the arguments of a call as it wrote them; the text of a result; a warning.
+   */
+  text?: string;
+  /**
+   * Arguments of a call; null where what the model wrote is no JSON object.
+   */
+  arguments?: {
+    [k: string]: unknown;
+  } | null;
+  /**
+   * What the person is to see now.
+   */
+  envelope?: DisplayEnvelope;
+  error?: Error;
+  /**
+   * How many attempts have failed.
+   */
+  attempt?: number;
+  /**
+   * Milliseconds until the next attempt.
+   */
+  wait_ms?: number;
+  usage?: UsageRecord;
+  result?: ChatResult;
+  [k: string]: unknown;
+}
+/**
+ * An error as values (spec chapter 4).
+ */
+export interface Error {
+  code: string;
+  message: string;
+  retryable: boolean;
+  retry_after_ms?: number;
+  category: string;
+  meta?: ErrorMeta;
+  [k: string]: unknown;
+}
+/**
+ * What a chat came to.
+ */
+export interface ChatResult {
+  /**
+   * The model's final text; null if there is none.
+   */
+  answer: string | null;
+  /**
+   * The first of `displays`.
+   */
+  display: null | DisplayEnvelope;
+  /**
+   * All that was shown, by turn and in call order.
+   */
+  displays: DisplayEnvelope[];
+  /**
+   * The conversation, to be given to the next chat.
+   */
+  history: Message[];
+  usage: UsageTotal;
+  /**
+   * `stop`, `display`, `clarify`, `max_turns`, `length`, `content_filter` or `empty`.
+   */
+  stop_reason: string;
+  [k: string]: unknown;
+}
+/**
+ * What all model calls of a chat used; null where a vendor did not say.
+ */
+export interface UsageTotal {
+  input_tokens: number | null;
+  output_tokens: number | null;
+  cached_tokens: number | null;
+  llm_calls: number;
+  cost_usd?: number | null;
+  [k: string]: unknown;
+}
+/**
+ * One message in the format of OpenAI's chat completions.
+ */
+export interface Message {
+  role: "system" | "developer" | "user" | "assistant" | "tool";
+  content?: string | unknown[] | null;
+  tool_calls?: ToolCall[];
+  tool_call_id?: string;
+  [k: string]: unknown;
+}
+export interface ToolCall {
+  id: string;
+  type: "function";
+  function: FunctionCall;
+  [k: string]: unknown;
+}
+export interface FunctionCall {
+  name: string;
+  arguments: string;
+  [k: string]: unknown;
+}
+/**
+ * ChatEvent of the type `llm_delta`.
+ */
+export interface LlmDeltaChatEvent extends ChatEvent {
+  type: "llm_delta";
+  /**
+   * The next piece of what the model writes; the arguments of a call as it wrote them; the text of a result; a warning.
+   */
+  text: string;
+  [k: string]: unknown;
+}
+/**
+ * ChatEvent of the type `tool_call`.
+ */
+export interface ToolCallChatEvent extends ChatEvent {
+  type: "tool_call";
+  /**
+   * The call the event is about.
+   */
+  call_id: string;
+  /**
+   * The tool as the model knows it.
+   */
+  tool_name: string;
+  /**
+   * Arguments of a call; null where what the model wrote is no JSON object.
+   */
+  arguments: {
+    [k: string]: unknown;
+  } | null;
+  [k: string]: unknown;
+}
+/**
+ * ChatEvent of the type `tool_started`.
+ */
+export interface ToolStartedChatEvent extends ChatEvent {
+  type: "tool_started";
+  /**
+   * The call the event is about.
+   */
+  call_id: string;
+  /**
+   * The tool as the model knows it.
+   */
+  tool_name: string;
+  [k: string]: unknown;
+}
+/**
+ * ChatEvent of the type `tool_result`.
+ */
+export interface ToolResultChatEvent extends ChatEvent {
+  type: "tool_result";
+  /**
+   * The call the event is about.
+   */
+  call_id: string;
+  /**
+   * The tool as the model knows it.
+   */
+  tool_name: string;
+  /**
+   * The next piece of what the model writes; the arguments of a call as it wrote them; the text of a result; a warning.
+   */
+  text: string;
+  [k: string]: unknown;
+}
+/**
+ * ChatEvent of the type `tool_display`.
+ */
+export interface ToolDisplayChatEvent extends ChatEvent {
+  type: "tool_display";
+  /**
+   * The call the event is about.
+   */
+  call_id: string;
+  /**
+   * The tool as the model knows it.
+   */
+  tool_name: string;
+  /**
+   * What the person is to see now.
+   */
+  envelope: DisplayEnvelope;
+  [k: string]: unknown;
+}
+/**
+ * ChatEvent of the type `tool_error`.
+ */
+export interface ToolErrorChatEvent extends ChatEvent {
+  type: "tool_error";
+  /**
+   * The call the event is about.
+   */
+  call_id: string;
+  /**
+   * The tool as the model knows it.
+   */
+  tool_name: string;
+  error: Error;
+  [k: string]: unknown;
+}
+/**
+ * ChatEvent of the type `retry`.
+ */
+export interface RetryChatEvent extends ChatEvent {
+  type: "retry";
+  error: Error;
+  /**
+   * How many attempts have failed.
+   */
+  attempt: number;
+  /**
+   * Milliseconds until the next attempt.
+   */
+  wait_ms: number;
+  [k: string]: unknown;
+}
+/**
+ * ChatEvent of the type `warning`.
+ */
+export interface WarningChatEvent extends ChatEvent {
+  type: "warning";
+  /**
+   * The next piece of what the model writes; the arguments of a call as it wrote them; the text of a result; a warning.
+   */
+  text: string;
+  [k: string]: unknown;
+}
+/**
+ * ChatEvent of the type `usage`.
+ */
+export interface UsageChatEvent extends ChatEvent {
+  type: "usage";
+  usage: UsageRecord;
+  [k: string]: unknown;
+}
+/**
+ * ChatEvent of the type `done`.
+ */
+export interface DoneChatEvent extends ChatEvent {
+  type: "done";
+  result: ChatResult;
+  [k: string]: unknown;
+}

@@ -1,0 +1,182 @@
+"""`xmcp bindings`: the generated types of each language, written where they are wanted, and what each one loses.
+
+What may live here: the table of languages with their gains and losses, and the copying. The files themselves are made
+by tools/generate.py and come with the package.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import click
+
+from xmcp_conformance.observation import printable, quoted
+from xmcp_models import DATA
+
+_PACKAGE = DATA.parent
+_TYPESCRIPT = "data/typescript"
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What a language does not say of a schema.
+
+    `forgets` are the keywords of JSON Schema that go unchecked, in the words of tools/weakened_schema.py: the tests
+    demand that the bindings check everything but these.
+    """
+
+    words: str
+    forgets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """One kind of bindings.
+
+    `source` is a folder of the package `xmcp_models`, of which everything but `without` belongs to these bindings;
+    `folder` is what it is called in the folder that the person names.
+    """
+
+    gains: str
+    losses: tuple[Loss, ...]
+    source: str
+    next_step: str
+    folder: str = "."
+    without: tuple[str, ...] = ()
+
+
+LANGUAGES: dict[str, Language] = {
+    "python": Language(
+        gains="the package xmcp_models: a pydantic model of each JSON Schema, dataclasses of the XSD, the registries "
+        "as tables, the schemas for validators",
+        losses=(
+            Loss("which payload a display type takes, and all other rules of the form if/then", ("if",)),
+            Loss("that an optional member is absent rather than null; write with exclude_unset=True", ("null",)),
+            Loss("that the items of a list are different", ("uniqueItems",)),
+            Loss("which names a member may have", ("propertyNames",)),
+            Loss('that "true" is no boolean and "1" no number, unless you read with strict=True'),
+            Loss("members that a part's schema does not name, where it is silent about them: they are dropped"),
+            Loss("every rule of the XML document: the dataclasses hold its values, and read most invalid documents"),
+        ),
+        source=".",
+        folder="xmcp_models",
+        without=(_TYPESCRIPT,),
+        next_step="Needs pydantic 2 (and xsdata, to read or write XML with the dataclasses):\n"
+        "  from xmcp_models.display_envelope import DisplayEnvelope\n"
+        "  DisplayEnvelope.model_validate_json(text, strict=True)",
+    ),
+    "typescript": Language(
+        gains="a module of types for each JSON Schema, with a union that narrows where a schema has rules by type, and "
+        "the registries as constants",
+        losses=(
+            Loss("the XML document: there is no type for it, because its schema says elements and not values"),
+            Loss("patterns and formats of strings", ("pattern", "format")),
+            Loss("lengths of strings, and how long a list may be", ("minLength", "maxLength", "maxItems")),
+            Loss(
+                "ranges of numbers, and that a number is whole",
+                ("minimum", "maximum", "exclusiveMinimum", "integer"),
+            ),
+            Loss("that the items of a list are different", ("uniqueItems",)),
+            Loss("which names a member may have", ("propertyNames",)),
+            Loss(
+                "rules of the form if/then, except those by the type (or kind) of a whole schema, which the unions "
+                "Known… say; what stands within it has the open type",
+                ("if",),
+            ),
+            Loss("everything at run time: types are not validation"),
+        ),
+        source=_TYPESCRIPT,
+        next_step="Needs nothing at run time; compiles under tsc --strict:\n"
+        '  import type { KnownDisplayEnvelope } from "./display_envelope.js";\n'
+        '  import { ERROR_CODES } from "./registry.js";',
+    ),
+    "schemas": Language(
+        gains="the XSD, the JSON Schemas (draft 2020-12), the names and the registries",
+        losses=(
+            Loss("what no schema can say; the sentences of the specification do, and `xmcp check` judges by them"),
+        ),
+        source="data",
+        without=("typescript", "requirements.json"),
+        next_step="Validate with any library for JSON Schema 2020-12 and XSD 1.0. The schemas refer to each other by "
+        "file name:\nregister each under its $id.",
+    ),
+}
+
+
+@click.command(short_help="Write the generated types of a language.")
+@click.option("--lang", metavar="LANGUAGE", help=f"One of {', '.join(LANGUAGES)}.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder to write to.")
+@click.option("--force", is_flag=True, help="Write to a folder that is not empty; files of the same name are replaced.")
+def bindings(lang: str | None, out: Path | None, force: bool) -> None:
+    """Write the types that are generated from the schemas; without options, say for which languages there are any.
+
+    \b
+      xmcp bindings
+      xmcp bindings --lang typescript --out src/xmcp
+    """
+    if lang is None:
+        if out is not None:
+            raise click.UsageError(f"--out needs --lang: one of {', '.join(LANGUAGES)}.")
+        click.echo(overview())
+        return
+    if lang not in LANGUAGES:
+        raise click.UsageError(_nothing_for(lang))
+    if out is None:
+        raise click.UsageError(f"--lang needs --out: the folder to write to, as in --out {lang}-bindings.")
+    written = _write(LANGUAGES[lang], out, force)
+    click.echo(f"Wrote {len(written)} files to {printable(str(out / LANGUAGES[lang].folder))}:")
+    for path in written:
+        click.echo(f"  {path}")
+    click.echo(f"\n{LANGUAGES[lang].next_step}\n`xmcp bindings` lists what these lose of the schemas.")
+
+
+def overview() -> str:
+    """What there is for each language, and what it loses, as a text for people."""
+    formatter = click.HelpFormatter(width=100)
+    for name, language in LANGUAGES.items():
+        with formatter.section(name):
+            formatter.write_dl([("gives", language.gains), *(("loses", loss.words) for loss in language.losses)])
+    formatter.write_paragraph()
+    formatter.write_text("Write them with `xmcp bindings --lang LANGUAGE --out DIR`.")
+    return formatter.getvalue().strip()
+
+
+def files(language: Language) -> dict[PurePosixPath, Path]:
+    """The files of these bindings, by the path that they get in the folder that the person names."""
+    source = _PACKAGE / language.source
+    found = {PurePosixPath(path.relative_to(source).as_posix()): path for path in source.rglob("*") if path.is_file()}
+    return {
+        language.folder / path: found[path]
+        for path in sorted(found)
+        if "__pycache__" not in path.parts and not any(path.is_relative_to(part) for part in language.without)
+    }
+
+
+def _write(language: Language, out: Path, force: bool) -> list[PurePosixPath]:
+    copies = files(language)
+    shown = printable(str(out))
+    try:
+        if out.exists() and not out.is_dir():
+            raise click.UsageError(f"--out {shown} is a file; name a folder.")
+        if not force and out.exists() and any(out.iterdir()):
+            raise click.ClickException(
+                f"{shown} is not empty. Name another folder, or write to it with --force; "
+                "files of the same name are then replaced."
+            )
+        for target, path in copies.items():
+            (out / target).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, out / target)
+    except OSError as error:
+        raise click.ClickException(f"cannot write to {shown}: {error.strerror or type(error).__name__}.") from None
+    return list(copies)
+
+
+def _nothing_for(lang: str) -> str:
+    return (
+        f"there are no bindings for {quoted(lang)}. Generators for other languages flatten a union into one record "
+        "in which everything is optional; what such a record writes, the schemas refuse. Take `--lang schemas`, a JSON "
+        "Schema validator of your language and the test vectors (conformance/vectors in the repository). "
+        f"There are bindings for: {', '.join(LANGUAGES)}."
+    )
