@@ -261,3 +261,23 @@ async def test_text_that_looks_like_a_response_stays_text(call: Any) -> None:
 
     assert (await call(mcp, "forged")).llm_output == forged
     assert (await call(mcp, "native")).llm_output == forged
+
+
+@pytest.mark.parametrize("letter", ["x", "é", "&", "\U0001f642"])
+async def test_a_result_that_no_reader_has_to_take_is_an_error_that_says_how_large_it_is(
+    call: Any, letter: str
+) -> None:
+    mcp = XMCP("large")
+
+    @mcp.tool
+    def fill(count: int) -> str:
+        return letter * count
+
+    written = {"x": 1, "é": 2, "&": 5, "\U0001f642": 4}[letter]
+    around = len('<tool_response tool_name="fill"><llm_output></llm_output></tool_response>')
+    most = (8 * 1024 * 1024 - around) // written
+    assert (await call(mcp, "fill", count=most)).llm_output == letter * most
+    reply = await call(mcp, "fill", count=most + 1)
+    assert (reply.code, reply.retryable) == ("RESULT_TOO_LARGE", False)
+    assert reply.meta["params"]["limit"] == 8 * 1024 * 1024
+    assert reply.meta["params"]["bytes"] > 8 * 1024 * 1024

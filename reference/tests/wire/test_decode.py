@@ -275,7 +275,7 @@ def test_a_fault_says_where_it_is(document: str, kind: str, line: int, column: i
             "<later/>",
             "<later> may not stand here: <tool_response> may have <llm_output> or <display> or <error> at this",
         ),
-        ("<llm_output/><llm_output/>", "<tool_response> may have <display> at this point"),
+        ("<llm_output/><llm_output/>", "<tool_response> may have <display> or <server_populated> at this point"),
         ("<llm_output><b/></llm_output>", "<llm_output> may have no more elements"),
         ("", "must have <llm_output>, <display> or <error>"),
         ('<error code="a"/>', "code of <error> must be an upper-case name"),
@@ -328,7 +328,7 @@ def test_a_document_with_a_bad_display_must_be_well_formed_all_the_same() -> Non
     assert found.kind is DecodeErrorKind.NOT_WELL_FORMED
 
 
-SMALL = Limits(document_bytes=200, attribute_bytes=8, depth=2, elements=3, json_depth=2)
+SMALL = Limits(document_bytes=200, attribute_bytes=8, depth=2, elements=3, json_depth=2, attributes=4, tag_bytes=50)
 
 
 @pytest.mark.parametrize(
@@ -341,6 +341,8 @@ SMALL = Limits(document_bytes=200, attribute_bytes=8, depth=2, elements=3, json_
         ('<tool_response tool_name="t"><error code="X"><meta/></error></tool_response>', "deeper than 2"),
         ('<tool_response tool_name="t" xmlns:x="u"><x:a/><x:a/><x:a/></tool_response>', "more than 3 elements"),
         ('<tool_response tool_name="t"><display>[[[]]]</display></tool_response>', "JSON is nested deeper than 2"),
+        ('<tool_response tool_name="t" b="" c=""><llm_output d="" e=""/></tool_response>', "more than 4 attributes"),
+        ('<tool_response tool_name="t"><x:a' + " " * 130 + "/></tool_response>", "a tag is longer than 50 bytes"),
     ],
 )
 def test_limits_are_the_receivers_choice(document: str, what: str) -> None:
@@ -358,6 +360,34 @@ def test_a_document_at_every_limit_is_read() -> None:
     assert decode(document, limits=Limits(size, 8, 2, 3, 2)).tool_name == "éééé"
     assert isinstance(outcome(document, limits=Limits(size - 1, 8, 2, 3, 2)), DecodeError)
     assert isinstance(outcome(document, limits=Limits(size, 8, 2, 3, 1)), DecodeError)
+    tag = document.index(">") + 1
+    assert decode(document, limits=Limits(tag_bytes=len(document[:tag].encode()), attributes=1)).tool_name == "éééé"
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000, 65_536, 10**7])
+@pytest.mark.parametrize(
+    ("before", "markup", "kind"),
+    [
+        (0, "<x:a n='{}' xmlns:x='u'/>", "LIMIT"),
+        (65_400, "<x:a xmlns:x='u' {}/>", None),
+        (65_500, "<x:a xmlns:x='u' {}/>", None),
+        (0, "<!--{}-->", None),
+        (65_506, "<!--{}-->", None),
+        (0, "<?p {}?>", None),
+    ],
+)
+def test_a_tag_is_too_long_or_not_wherever_the_pieces_end(size: int, before: int, markup: str, kind: Any) -> None:
+    filling = " " * (200_000 if kind or "<x:a" not in markup else 60_000)
+    document = f'<tool_response tool_name="t">{" " * before}<llm_output/>{markup.format(filling)}</tool_response>'
+    decoder = Decoder()
+    try:
+        for at in range(0, len(document), size):
+            decoder.feed(document[at : at + size])
+        decoder.close()
+        found = None
+    except DecodeError as fault:
+        found = fault.kind
+    assert found == kind
 
 
 def test_limits_that_nothing_can_satisfy_are_refused() -> None:

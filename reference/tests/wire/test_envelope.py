@@ -96,7 +96,8 @@ def valid(schema: Any, depth: int = 2) -> st.SearchStrategy[Any]:
         return st.lists(valid(schema.get("items", {}), depth), max_size=3)
     if "pattern" in schema:
         return st.sampled_from(GOOD_URIS)
-    number = st.sampled_from([1, 5.0, 2**60, 10**400])
+    # The schema's largest counts too, where it has one.
+    number = st.sampled_from([1, 5.0, *((schema["maximum"],) if "maximum" in schema else (2**60, 10**400))])
     leaves = {
         "string": st.sampled_from(["é", "info", "x" * schema.get("maxLength", 1)]),
         "integer": number | st.just(0),

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
-from xmcp.wire import DisplayEnvelope, ToolResponse
+from xmcp.wire import DisplayEnvelope, ToolResponse, encode
+from xmcp.wire.emission import REFERENCE_TYPE
 
 DisplayMode: TypeAlias = Literal["exit", "continue"]
 
 BUDGET: Final = 4096
 """Bytes of a display's JSON that are still put before the model."""
-
-REFERENCE_TYPE: Final = "x-xmcp-reference"
 
 
 def ends_chat(responses: Sequence[ToolResponse], mode: DisplayMode) -> bool:
@@ -37,8 +36,8 @@ def for_model(response: ToolResponse, document: str | None = None, budget: int =
     """
     display = response.display
     if display is None or size(display) <= budget:
-        return document if document is not None else response.to_xml()
-    return replace(response, display=reference(display)).to_xml()
+        return document if document is not None else encode(response, check=False)
+    return encode(replace(response, display=reference(display)), check=False)
 
 
 def reference(display: DisplayEnvelope) -> DisplayEnvelope:

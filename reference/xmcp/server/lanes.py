@@ -17,9 +17,9 @@ from fastmcp.tools.base import ToolResult
 from mcp_types import AudioContent, ContentBlock, EmbeddedResource, ImageContent, TextContent
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
-from xmcp.server.emission import check_error
 from xmcp.server.errors import XMCPError
-from xmcp.wire import DecodeError, ErrorInfo, ToolResponse, decode, encode
+from xmcp.wire import DEFAULT_LIMITS, DecodeError, ErrorInfo, ToolResponse, decode, encode
+from xmcp.wire.emission import check_error
 from xmcp_models.registry import PREFIX, VERSION, VERSION_META_KEY
 
 DISPLAY_KEY: Final = f"{PREFIX}display"
@@ -69,7 +69,7 @@ def answer(tool_name: str, result: ToolResult) -> ToolResult:
     written anew if the tool has another name here.
 
     Raises:
-        XMCPError: as `response_in`.
+        XMCPError: as `response_in`; `RESULT_TOO_LARGE`, when readers need not take the document (XMCP-RSP-081).
         ValueError: an error that the author built and the spec does not let a server send (`emission`).
     """
     if VERSION_META_KEY in (result.meta or {}):
@@ -77,10 +77,14 @@ def answer(tool_name: str, result: ToolResult) -> ToolResult:
         response = _decoded(document)
         if response.tool_name != tool_name:
             response = replace(response, tool_name=tool_name)
-            document = encode(response)
+            document = encode(response, check=False)  # what another server wrote is not ours to judge
     else:
         response = _with_note(_from_lanes(tool_name, result), _other_blocks(result))
         document = encode(response)
+    most = DEFAULT_LIMITS.document_bytes
+    if len(document) * 4 > most and (size := len(document.encode())) > most:  # a character has four bytes at most
+        message = f"The result has {size:,} bytes as a document; {most:,} can be sent. Ask for less of it at once."
+        raise XMCPError("RESULT_TOO_LARGE", message, meta={"params": {"bytes": size, "limit": most}})
     return _sent(document, response, result)
 
 

@@ -14,9 +14,9 @@ from typing import Any, Final
 from pydantic import ValidationError as PydanticValidationError
 from pydantic_core import to_jsonable_python
 
-from xmcp.server.emission import display_faults
 from xmcp.server.failures import field_errors
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
+from xmcp.wire.emission import display_faults
 from xmcp.xml_formatters import default_formatter
 from xmcp_models.display_envelope import DisplayEnvelope as EnvelopeModel
 

@@ -26,10 +26,11 @@ BadDisplay = Literal["raise", "drop"]
 # and the state after it.
 _State = dict[str, tuple["_State", "_State"]]
 _NOTHING: _State = {}
-_DISPLAY: _State = {"display": (_NOTHING, _NOTHING)}
+_POPULATED: _State = {"server_populated": (_NOTHING, _NOTHING)}
+_DISPLAY: _State = {"display": (_NOTHING, _POPULATED), **_POPULATED}
 _CHANNELS: _State = {
     "llm_output": (_NOTHING, _DISPLAY),
-    "display": (_NOTHING, _NOTHING),
+    "display": (_NOTHING, _POPULATED),
     "error": ({"meta": (_NOTHING, _NOTHING)}, _DISPLAY),
 }
 _DOCUMENT: _State = {"tool_response": (_CHANNELS, _NOTHING)}
@@ -42,6 +43,7 @@ class Content:
 
     __slots__ = (
         "_attributes",
+        "_attributes_seen",
         "_bad_display",
         "_display",
         "_elements",
@@ -52,6 +54,7 @@ class Content:
         "_open",
         "_outer_scopes",
         "_parser",
+        "_populated",
         "_scope",
         "_state",
         "_text",
@@ -68,6 +71,7 @@ class Content:
         self._open: list[tuple[str, _State]] = []
         self._foreign = 0
         self._elements = 0
+        self._attributes_seen = 0
         self._scope = OUTERMOST
         self._outer_scopes: list[tuple[int, Scope]] = []
         self._text: list[str] = []
@@ -76,6 +80,7 @@ class Content:
         self._texts = {"tool_response": ""}
         self._display: DisplayEnvelope | None = None
         self._meta: dict[str, Any] | None = None
+        self._populated: dict[str, Any] | None = None
         self._lossy = False
         self._warnings: tuple[str, ...] = ()
 
@@ -106,6 +111,7 @@ class Content:
             root.get("call_id"),
             format=output.get("format") if output else None,
             truncated=output.get("truncated", False) if output else False,
+            server_populated=self._populated,
             lossy=self._lossy,
             warnings=self._warnings,
         )
@@ -148,7 +154,7 @@ class Content:
         if len(self._open) + self._foreign >= limits.depth:
             self._fail(DecodeErrorKind.LIMIT, f"elements are nested deeper than {limits.depth} levels")
         if attributes:
-            self._check_lengths(attributes)
+            self._check_attributes(attributes)
         plain = True
         if self._scope is not OUTERMOST or ":" in name or declares_or_uses_prefixes(attributes):
             plain, attributes = self._resolve(name, attributes)
@@ -177,12 +183,18 @@ class Content:
         if name == "display":
             self._read_display()
         elif name == "meta":
-            self._read_meta()
+            self._meta = self._read_object(name)
+            self._texts.setdefault("error", "")  # what follows is no message, also where none came before
+        elif name == "server_populated":
+            self._populated = self._read_object(name)
         elif self._state is _CHANNELS:
             self._fail(DecodeErrorKind.SCHEMA, "<tool_response> must have <llm_output>, <display> or <error>")
         self._state = self._open.pop()[1]
 
-    def _check_lengths(self, attributes: dict[str, str]) -> None:
+    def _check_attributes(self, attributes: dict[str, str]) -> None:
+        self._attributes_seen += len(attributes)
+        if self._attributes_seen > self._limits.attributes:
+            self._fail(DecodeErrorKind.LIMIT, f"more than {self._limits.attributes} attributes")
         most = self._limits.attribute_bytes
         for value in attributes.values():
             # A character has at most four bytes: most values need no second look.
@@ -249,12 +261,11 @@ class Content:
             except ValueError as fault:
                 self._refuse("display", DecodeErrorKind.BAD_ENVELOPE, fault)
 
-    def _read_meta(self) -> None:
-        meta = self._read_json("meta")
-        if not isinstance(meta, dict):
-            self._refuse("meta", DecodeErrorKind.BAD_JSON, "it must be an object")
-        self._meta = meta
-        self._texts.setdefault("error", "")  # what follows is no message, also where none came before
+    def _read_object(self, element: str) -> dict[str, Any]:
+        value = self._read_json(element)
+        if not isinstance(value, dict):
+            self._fail(DecodeErrorKind.BAD_JSON, f"in <{element}>: it must be an object")
+        return value
 
     def _read_json(self, element: str) -> Any:
         try:

@@ -1,4 +1,4 @@
-"""A document as the tool response it is: the one reader, whole or in pieces. encode.py is its mirror.
+"""A document as the tool response it is: whole, or in pieces. encode.py is its mirror.
 
 Bytes, encodings and the parser are handled here; what the document says, in content.py.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from copy import copy
 from xml.parsers import expat
 
+from xmcp.wire.canonical import read_canonical
 from xmcp.wire.content import BadDisplay, Content
 from xmcp.wire.errors import DecodeError, DecodeErrorKind
 from xmcp.wire.limits import DEFAULT_LIMITS, Limits
@@ -21,9 +22,17 @@ def decode(data: str | bytes, *, limits: Limits = DEFAULT_LIMITS, bad_display: B
     nothing else, whatever the content. With `bad_display="drop"` a display that is no JSON or no envelope
     is left out and `warnings` says so; all other faults still raise.
     """
+    if len(data) <= limits.document_bytes:
+        raw = _utf8(data)
+        if len(raw) <= limits.document_bytes and (response := read_canonical(raw, limits)):
+            return response
     decoder = Decoder(limits=limits, bad_display=bad_display)
     decoder._take(data, final=True)
     return decoder._content.response()
+
+
+_PIECE = 512
+"""Bytes that are worth a call of the parser, however long the document is."""
 
 
 class Decoder:
@@ -37,22 +46,30 @@ class Decoder:
         "_closed",
         "_content",
         "_fault",
+        "_fed",
         "_held",
         "_held_bytes",
         "_is_text",
         "_limit",
         "_parser",
+        "_tag_bytes",
         "_taken",
+        "_token",
         "_wanted",
     )
 
     def __init__(self, *, limits: Limits = DEFAULT_LIMITS, bad_display: BadDisplay = "raise") -> None:
         # Without expat's namespace mode: namespaces.py says why.
         self._parser = expat.ParserCreate("utf-8")
+        if hasattr(self._parser, "SetReparseDeferralEnabled"):
+            self._parser.SetReparseDeferralEnabled(False)  # `_wanted` does that, the same for every expat
         self._content = Content(self._parser, limits, bad_display)
         self._limit = limits.document_bytes
-        # The bytes that were taken in all; those that are not parsed yet, and how many it takes to try.
+        self._tag_bytes = limits.tag_bytes
+        # The bytes that were taken in all, and that expat has; those that it has not, and how many it takes to try.
         self._taken = 0
+        self._fed = 0
+        self._token = b""  # how the token begins that expat has not seen the end of
         self._is_text = False
         self._held: list[bytes] = []
         self._held_bytes = 0
@@ -61,7 +78,11 @@ class Decoder:
         self._closed = False
 
     def feed(self, chunk: str | bytes) -> None:
-        """Take the next piece. Raises DecodeError as soon as a fault is certain, ValueError after `close`."""
+        """Take the next piece. Raises DecodeError for a fault in what has come, ValueError after `close`.
+
+        It is raised when a sixteenth more of the document has come, and 512 bytes more, at the latest; within a
+        tag or a comment, when twice as much has; a document above the size limit at once.
+        """
         self._take(chunk, final=False)
 
     def close(self) -> ToolResponse:
@@ -106,7 +127,9 @@ class Decoder:
             self._check_encoding(data)
         parser = self._parser
         try:
-            parser.Parse(data, final)
+            self._feed_slices(memoryview(data))
+            if final:
+                parser.Parse(b"", True)
         except expat.ExpatError as fault:
             raise DecodeError(
                 DecodeErrorKind.NOT_WELL_FORMED,
@@ -115,9 +138,31 @@ class Decoder:
                 column=fault.offset + 1,
                 offset=max(parser.ErrorByteIndex, 0),
             ) from None
-        # expat before 2.6 reads an unfinished token from its start each time: waiting until as much again
-        # has come keeps that linear.
-        self._wanted = max(1, self._taken - parser.CurrentByteIndex)
+        # An unfinished token is read from its start each time: waiting until as much again has come keeps that
+        # linear. Small pieces are collected until a call of the parser is worth it, later in the document more.
+        self._wanted = max(1, self._taken - parser.CurrentByteIndex, min(self._taken // 16, _PIECE))
+
+    def _feed_slices(self, data: memoryview) -> None:
+        """Give expat the data, and look at each multiple of `tag_bytes` whether a tag has not ended since the last.
+
+        A tag of a megabyte takes expat ten times the time of as much text, before it asks anyone. Where the
+        pieces of the document end plays no part in where that is noticed.
+        """
+        parser, most = self._parser, self._tag_bytes
+        while data:
+            piece = data[: most - self._fed % most]
+            parser.Parse(piece, False)
+            unfinished = parser.CurrentByteIndex - self._fed
+            if unfinished >= 0:
+                self._token = bytes(piece[unfinished : unfinished + 2])
+            elif len(self._token) < 2:
+                self._token += bytes(piece[: 2 - len(self._token)])
+            data = data[len(piece) :]
+            self._fed += len(piece)
+            if self._fed % most or self._fed - parser.CurrentByteIndex <= most:
+                continue
+            if self._token not in (b"<!", b"<?"):
+                raise self._content.fault(DecodeErrorKind.LIMIT, f"a tag is longer than {most} bytes")
 
     def _check_encoding(self, data: bytes) -> None:
         """Refuse what expat would take for UTF-16, whatever it is told (XML 1.0, appendix F)."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from xmcp.wire import lexical
+from xmcp.wire.emission import check_error, check_server_populated, display_faults
 from xmcp.wire.envelope import DisplayEnvelope
 from xmcp.wire.jsontext import dump
 from xmcp.wire.response import ErrorInfo, ToolResponse
@@ -11,16 +14,17 @@ from xmcp.wire.xmltext import Illegal, escape, escape_attribute, legal
 _LOSSY = ' lossy="true"'
 
 
-def encode(response: ToolResponse, *, illegal: Illegal = "replace") -> str:
-    """The response as a document of wire version 1 (wire rules 1, 2 and 4): no XML declaration, one line of markup.
+def encode(response: ToolResponse, *, illegal: Illegal = "replace", check: bool = True) -> str:
+    """The response as a document of wire version 1 (spec chapter 2): no XML declaration, one line of markup.
 
-    Every string comes back exactly from any conforming reader. What XML 1.0 cannot carry (in displays and
-    `meta`: only lone surrogates) becomes U+FFFD and the element says `lossy="true"`; with
-    `illegal="error"` it is a ValueError that names the place.
+    Every string comes back exactly from any conforming reader. What XML 1.0 cannot carry (in JSON: only lone
+    surrogates) becomes U+FFFD and the element says `lossy="true"`; with `illegal="error"` it is a ValueError
+    that names the place. With `check=False` a response that a reader accepted is written again although it has
+    what a reader takes and an emitter does not write: see Raises.
 
-    Raises ValueError for `llm_output` beside `error`, for a response with neither these nor a display, and
-    for a name, id, version or format that the schema does not allow; TypeError, with a path, for a value in
-    a payload or in `meta` that has no JSON form.
+    Raises ValueError for `llm_output` beside `error`, for a response with neither these nor a display, for a
+    name, id, version or format that the schema does not allow and, naming the sentence, for what chapters 2 to
+    4 forbid an emitter (emission.py); TypeError, with a path, for a value that has no JSON form.
     """
     if response.llm_output is not None and response.error is not None:
         raise ValueError("a response has llm_output or an error, not both")
@@ -28,11 +32,15 @@ def encode(response: ToolResponse, *, illegal: Illegal = "replace") -> str:
     if response.llm_output is not None:
         parts.append(_llm_output(response, response.llm_output, illegal))
     elif response.error is not None:
-        parts.append(_error(response.error, illegal))
+        parts.append(_error(response.error, illegal, check))
     elif response.display is None:
         raise ValueError("a response needs llm_output, a display or an error")
     if response.display is not None:
-        parts.append(_display(response.display, illegal))
+        parts.append(_display(response.display, illegal, check))
+    if response.server_populated is not None:
+        if check:
+            check_server_populated(response.server_populated)
+        parts.append(_json("server_populated", dict(response.server_populated), illegal))
     parts.append("</tool_response>")
     return "".join(parts)
 
@@ -71,7 +79,9 @@ def _llm_output(response: ToolResponse, llm_output: str, illegal: Illegal) -> st
     return f"<llm_output{attributes}>{escape(text)}</llm_output>"
 
 
-def _error(error: ErrorInfo, illegal: Illegal) -> str:
+def _error(error: ErrorInfo, illegal: Illegal, check: bool) -> str:
+    if check:
+        check_error(error)
     message, lossy = legal(error.message, "error message", illegal)
     attributes = f' code="{error.code}" retryable="{"true" if error.retryable else "false"}"'
     if error.retry_after_ms is not None:
@@ -79,13 +89,17 @@ def _error(error: ErrorInfo, illegal: Illegal) -> str:
     attributes += f' category="{error.category}"'
     if lossy:
         attributes += _LOSSY
-    meta = ""
-    if error.meta is not None:
-        text, replaced = dump(dict(error.meta), "meta", illegal)
-        meta = f"<meta{_LOSSY if replaced else ''}>{text}</meta>"
+    meta = "" if error.meta is None else _json("meta", dict(error.meta), illegal)
     return f"<error{attributes}>{escape(message)}{meta}</error>"
 
 
-def _display(display: DisplayEnvelope, illegal: Illegal) -> str:
-    text, lossy = dump(display.to_dict(), "display", illegal)
-    return f"<display{_LOSSY if lossy else ''}>{text}</display>"
+def _display(display: DisplayEnvelope, illegal: Illegal, check: bool) -> str:
+    envelope = display.to_dict()
+    if check and (fault := next(display_faults(envelope), None)):
+        raise ValueError(f"display: {fault}")
+    return _json("display", envelope, illegal)
+
+
+def _json(element: str, value: dict[str, Any], illegal: Illegal) -> str:
+    text, lossy = dump(value, element, illegal)
+    return f"<{element}{_LOSSY if lossy else ''}>{text}</{element}>"

@@ -33,10 +33,11 @@ class DisplayEnvelope(generated.DisplayEnvelope):
     @model_validator(mode="after")
     def _check(self) -> Self:
         members = self.__dict__
-        for name, least, most in _TEXTS:
-            text = members[name]
-            if text is not None and not (isinstance(text, str) and least <= len(text) <= most):
-                raise ValueError(f"{name} must be a string of {least} to {most} characters")
+        if len(self.__pydantic_fields_set__) > 2:  # more than type and payload
+            for name, least, most in _TEXTS:
+                text = members[name]
+                if text is not None and not (isinstance(text, str) and least <= len(text) <= most):
+                    raise ValueError(f"{name} must be a string of {least} to {most} characters")
         if self.meta is not None and not isinstance(self.meta, Mapping):
             raise ValueError("meta must be an object")
         check_payload(self.type, self.payload)

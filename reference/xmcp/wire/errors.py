@@ -22,7 +22,8 @@ class DecodeErrorKind(StrEnum):
     VERSION = "VERSION"
     """It is of a major version that this package does not speak; nothing in it may be trusted."""
     BAD_JSON = "BAD_JSON"
-    """What `<display>` or `<meta>` holds is not one JSON value with unique keys, or `<meta>` holds no object."""
+    """What `<display>`, `<meta>` or `<server_populated>` holds is not one JSON value with unique keys, or in the
+    last two no object."""
     BAD_ENVELOPE = "BAD_ENVELOPE"
     """What `<display>` holds is JSON but no display envelope."""
     LIMIT = "LIMIT"

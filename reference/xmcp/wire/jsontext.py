@@ -86,15 +86,15 @@ def dump(value: Any, where: str, illegal: Illegal = "replace") -> tuple[str, boo
 _from_json = partial(jiter.from_json, allow_inf_nan=False, catch_duplicate_keys=True)
 
 
-def load(text: str, depth: int) -> Any:
-    """The one value of a JSON text of RFC 8259 with unique keys.
+def load(text: str | bytes, depth: int) -> Any:
+    """The one value of a JSON text (characters, or their UTF-8) of RFC 8259 with unique keys.
 
     Raises JsonDepthError beyond `depth` levels and ValueError for anything else that is not that.
     """
-    raw = text.encode()
+    raw = text.encode() if isinstance(text, str) else text
+    if _brackets(raw) <= depth:
+        return _from_json(raw)
     try:
-        if _brackets(raw) <= depth:
-            return _from_json(raw)
         spare = _JITER_DEPTH - depth
         value = _from_json(b"[" * spare + raw + b"]" * spare)
         for _ in range(spare):

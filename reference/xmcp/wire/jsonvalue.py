@@ -1,8 +1,8 @@
 """Which JSON a Python value is: the one mapping for `<display>` and `<meta>` (vectors 23 to 31).
 
-Beyond what JSON has itself: integers outside of +-(2^53-1) and decimals are strings, NaN and infinities null,
-bytes Base64 (RFC 4648 section 4), points in time ISO 8601 with `Z` for UTC and no offset where they have
-none, integer keys decimal strings. Everything else has no JSON form: nothing is guessed.
+Beyond what JSON has itself: integers outside of +-(2^53-1) and decimals are strings, NaN and infinities null
+(those of decimals too), bytes Base64 (RFC 4648 section 4), points in time ISO 8601 with `Z` for UTC and no
+offset where they have none, integer keys decimal strings. Everything else has no JSON form: nothing is guessed.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _model(value: BaseModel) -> Any:
 _WRITERS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
     (datetime.datetime, _instant),
     ((datetime.date, datetime.time), lambda value: value.isoformat()),
-    (Decimal, str),
+    (Decimal, lambda value: str(value) if value.is_finite() else None),
     ((bytes, bytearray, memoryview), lambda value: base64.b64encode(value).decode()),
     (uuid.UUID, str),
     (enum.Enum, lambda value: value.value),

@@ -78,6 +78,7 @@ ATTRIBUTES: dict[str, dict[str, Callable[[str], Any]]] = {
         "lossy": boolean,
     },
     "meta": {"lossy": boolean},
+    "server_populated": {"lossy": boolean},
 }
 """Element to attribute to reader."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Upper bounds of one document (wire rule 7); beyond any of them it is refused as `LIMIT`."""
+    """Upper bounds of one document (spec section 2.6); beyond any of them it is refused as `LIMIT`."""
 
     document_bytes: int = 8 * 1024 * 1024
     """Length of the whole document in UTF-8."""
@@ -18,7 +18,11 @@ class Limits:
     elements: int = 256
     """Elements in all."""
     json_depth: int = 64
-    """Arrays and objects inside each other in `<display>` or `<meta>`, the outermost counted as 1; at most 128."""
+    """Arrays and objects inside each other in one JSON value, the outermost counted as 1; at most 128."""
+    attributes: int = 256
+    """Attributes of all elements together, namespace declarations included."""
+    tag_bytes: int = 64 * 1024
+    """Length of one tag."""
 
     def __post_init__(self) -> None:
         for name in self.__slots__:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from xmcp.wire.jsonvalue import NATIVE_TYPES, JsonType, json_type, native
+from xmcp.wire.lexical import MAX_SAFE_INTEGER
 
 Check = Callable[[Any], None]
 
@@ -136,8 +137,8 @@ def _positive(value: Any) -> None:
 
 def _count(value: Any) -> None:
     _finite(value)
-    if value < 0 or value != int(value):
-        raise ShapeError("must be a whole number, 0 or more")
+    if not 0 <= value <= MAX_SAFE_INTEGER or value != int(value):
+        raise ShapeError(f"must be a whole number from 0 to {MAX_SAFE_INTEGER}")
 
 
 def _not_empty(value: Any) -> None:
@@ -192,6 +193,7 @@ _SHAPES: dict[str, Check] = {
     "metric": _Of(object=_metric, array=_array(_Of(object=_metric))),
     "file": _Of(object=_object("uri", uri=_Of(string=_not_empty), name=_text, mime=_text, size=_Of(number=_count))),
     "group": _Of(array=_array(_Of(object=None), maximum=32)),
+    "x-xmcp-reference": _Of(object=_object("type bytes", type=_text, bytes=_Of(number=_count), note=_text)),
 }
 _ANY = _Of(object=None, array=None, string=None)
 

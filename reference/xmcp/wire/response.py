@@ -59,9 +59,10 @@ class ToolResponse:
     """What one tool call answered (spec chapter 2): text for the model, a display for the person, or an error.
 
     `llm_output` and `error` exclude each other; a display may go with either or stand alone. `format` is
-    the media type of `llm_output`, `truncated` whether it was cut. A decoded response also says whether it
-    was `lossy` (somewhere a character was replaced because the wire cannot carry it) and has `warnings`:
-    what the reader passed over, one sentence each.
+    the media type of `llm_output`, `truncated` whether it was cut. `server_populated` says which parameters the
+    server filled in (spec section 2.7): an object with `values`, `redacted`, `overridden`. A decoded response
+    also says whether it was `lossy` (somewhere a character was replaced because the wire cannot carry it) and
+    has `warnings`: what the reader passed over, one sentence each.
     """
 
     tool_name: str
@@ -72,6 +73,7 @@ class ToolResponse:
     call_id: str | None
     format: str | None
     truncated: bool
+    server_populated: Mapping[str, Any] | None
     lossy: bool
     warnings: tuple[str, ...]
 
@@ -86,6 +88,7 @@ class ToolResponse:
         *,
         format: str | None = None,
         truncated: bool = False,
+        server_populated: Mapping[str, Any] | None = None,
         lossy: bool = False,
         warnings: tuple[str, ...] = (),
     ) -> None:
@@ -96,6 +99,8 @@ class ToolResponse:
             display = DisplayEnvelope.model_validate(display)
         if error is not None and not isinstance(error, ErrorInfo):
             raise TypeError("error must be an ErrorInfo or None")
+        if server_populated is not None and not isinstance(server_populated, Mapping):
+            raise TypeError("server_populated must be a mapping or None")
         self.tool_name = tool_name
         self.llm_output = llm_output
         self.display = display
@@ -104,6 +109,7 @@ class ToolResponse:
         self.call_id = call_id
         self.format = format
         self.truncated = truncated
+        self.server_populated = server_populated
         self.lossy = lossy
         self.warnings = warnings
 

@@ -1,0 +1,109 @@
+"""The form in which encode.py writes a success, read without walking it.
+
+Nearly every document that arrives was written by an encoder like ours: no CDATA, no comment, no prefix. Where
+its few tags stand can be found by searching bytes, and its JSON can go to the JSON reader as it is. Whatever is
+of another form or has any fault is None here and goes through content.py, which alone says what is wrong. So
+nothing is accepted in this file that would be refused or read differently there: the tests hold the two
+against each other.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from xml.parsers import expat
+
+from xmcp.wire import lexical
+from xmcp.wire.envelope import read_envelope
+from xmcp.wire.jsontext import load
+from xmcp.wire.limits import DEFAULT_LIMITS, Limits
+from xmcp.wire.response import ToolResponse
+
+# An attribute here is ASCII without quotes, markup and controls: it means what it spells.
+_SPELLED = rb"[^\x00-\x1f\x7f-\xff\"&<>]"
+_ROOT = re.compile(rb'<tool_response tool_name="(%b{1,128})"(?: call_id="(%b{1,256})")?>' % (_SPELLED, _SPELLED)).match
+_OUTPUT = re.compile(rb'<llm_output(?: format="(%b{1,127})")?( truncated="true")?>' % _SPELLED).match
+# What XML does not allow, and CR, which it changes.
+_CONTROLS = bytes([*range(0x09), *range(0x0B, 0x20)])
+
+
+def read_canonical(data: bytes, limits: Limits) -> ToolResponse | None:
+    """The response of a whole document of that form, within the limits; None for any other document."""
+    root = _ROOT(data)
+    if not root or (limits is not DEFAULT_LIMITS and not _has_room(limits)):
+        return None
+    name, call_id = root.groups()
+    at = root.end()
+    text = media_type = truncated = display = None
+    try:
+        if output := _OUTPUT(data, at):
+            written, truncated = output.groups()
+            media_type = None if written is None else lexical.media_type(written.decode())
+            raw, at = _leaf(data, output.end(), b"</llm_output>")
+            text = _text(raw)
+        if data.startswith(b"<display>", at):
+            raw, at = _leaf(data, at + len(b"<display>"), b"</display>")
+            display = read_envelope(_json(raw, limits.json_depth))
+        elif text is None:
+            return None
+    except ValueError:
+        return None
+    if data[at:] != b"</tool_response>":
+        return None
+    return ToolResponse(
+        name.decode(),
+        text,
+        display,
+        call_id=None if call_id is None else call_id.decode(),
+        format=media_type,
+        truncated=truncated is not None,
+    )
+
+
+def _has_room(limits: Limits) -> bool:
+    """Whether any document of the form keeps within the limits of its markup."""
+    return (
+        limits.attribute_bytes >= 256
+        and limits.tag_bytes >= 512
+        and limits.attributes >= 4
+        and limits.elements >= 3
+        and limits.depth >= 2
+    )
+
+
+def _leaf(data: bytes, start: int, end_tag: bytes) -> tuple[bytes, int]:
+    """What stands from `start` to the next markup, which must be `end_tag`, and where that ends."""
+    end = data.find(b"<", start)
+    if not data.startswith(end_tag, end):
+        raise ValueError
+    return data[start:end], end + len(end_tag)
+
+
+def _text(raw: bytes) -> str:
+    if b"&" not in raw and b"]]>" not in raw and len(raw.translate(None, _CONTROLS)) == len(raw):
+        return _decoded(raw)
+    # With references expat is faster than passes of replacements, and knows all of them.
+    pieces: list[str] = []
+    parser = expat.ParserCreate("utf-8")
+    parser.buffer_text = True
+    parser.CharacterDataHandler = pieces.append
+    try:
+        parser.Parse(b"<t>" + raw + b"</t>", True)
+    except expat.ExpatError:
+        raise ValueError from None
+    return "".join(pieces)
+
+
+def _json(raw: bytes, depth: int) -> Any:
+    if b"&" in raw or b">" in raw:
+        raise ValueError
+    if not raw.isascii():
+        _decoded(raw)
+    return load(raw, depth)
+
+
+def _decoded(raw: bytes) -> str:
+    text = raw.decode()
+    if not text.isascii() and ("\ufffe" in text or "\uffff" in text):
+        raise ValueError
+    return text
