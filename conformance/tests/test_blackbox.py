@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import io
 
+import mcp_types
 import pytest
 from rich.console import Console
 
-from xmcp_conformance import blackbox
-from xmcp_conformance.blackbox import Options, Run, check
+from xmcp_conformance import arguments, blackbox, server_checks
+from xmcp_conformance.blackbox import Options, Run, check, plan
 from xmcp_conformance.exchange import Call, Catalogue, Exchange, Tool
 from xmcp_conformance.miniature import Failure, Miniature
-from xmcp_conformance.peer import InMemoryPeer
+from xmcp_conformance.peer import InMemoryPeer, PeerUnavailable, Session
+from xmcp_conformance.reader import MOST_BYTES
 from xmcp_conformance.report.terminal import show
-from xmcp_conformance.server_checks import of_exchange
+from xmcp_conformance.server_checks import of_catalogue, of_exchange
+from xmcp_models.registry import TOOL_META_KEY
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}}
 CATALOGUE = Catalogue("2025-11-25", {}, tuple(Tool(name, SCHEMA, {}, read_only=True) for name in ("slow", "quick")))
@@ -80,12 +83,88 @@ async def test_a_tool_that_does_not_answer_is_called_once():
     assert any("not judged" in note for note in run.notes)
 
 
-async def test_a_text_too_long_to_read_is_noted_and_not_judged(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(blackbox, "LONGEST", 10)
-    session = _Session(lambda call: Exchange(call, result={"content": [{"type": "text", "text": "x" * 11}]}))
-    run = Run("peer", "memory", "2025-11-25")
-    assert [e async for e in blackbox._exchanges(session, CATALOGUE, Options(examples=1), run)] == []
-    assert any("not judged" in note for note in run.notes)
+@pytest.mark.parametrize(("text", "requirement"), [("<a>" + "x" * 8, "XMCP-RSP-081"), ("x" * 11, "XMCP-MCP-001")])
+def test_a_text_too_long_to_read_is_judged_by_its_size_alone(text, requirement, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(server_checks, "LONGEST", 10)
+    exchange = Exchange(Call(None, "t", {}), result={"content": [{"type": "text", "text": text}]})
+    assert [o.requirement for o in of_exchange(exchange) if not o.ok] == [requirement]
+
+
+def test_a_document_beyond_the_sizes_of_the_specification_is_read_and_said_to_be():
+    text = f'<tool_response tool_name="t"><llm_output>{"x" * MOST_BYTES}</llm_output></tool_response>'
+    exchange = Exchange(Call(None, "t", {}), result={"content": [{"type": "text", "text": text}]})
+    red = {o.requirement for o in of_exchange(exchange) if not o.ok}
+    assert "XMCP-RSP-081" in red
+    assert exchange.reading.document is not None
+
+
+class _ListsNoSchema(Miniature):
+    """Has a tool whose input schema is none."""
+
+    def __init__(self, word, value):
+        self._schema = {"type": "object", word: value}
+
+    def tools(self):
+        return {**super().tools(), "odd": self._schema}
+
+
+@pytest.mark.parametrize(("word", "value"), [("properties", True), ("properties", ["x"]), ("required", 5)])
+async def test_an_input_schema_that_is_none_costs_its_tool_and_not_the_run(word, value):
+    only_once = Options(examples=1, eras=("newest",))
+    report = await check([InMemoryPeer(_ListsNoSchema(word, value).server())], only_once)
+    assert red(report) == set()
+    assert any("`odd` was not called" in note for note in report.runs[0].notes)
+
+
+class _EndlessList:
+    """The MCP client of a server whose list of tools has always another page."""
+
+    async def list_tools(self, *, cursor):
+        return mcp_types.ListToolsResult(tools=[], next_cursor="more")
+
+
+async def test_a_list_of_tools_without_an_end_is_not_taken_for_a_whole_one():
+    with pytest.raises(PeerUnavailable, match="goes on after 100 pages"):
+        await Session(_EndlessList(), 1.0).catalogue()
+
+
+def test_a_pattern_that_backtracks_costs_its_tool_and_not_the_run(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(arguments, "PATIENCE", 1.0)
+    pattern = {"type": "string", "pattern": "^(?:(a+)+b|a{40}c)$"}
+    endless = {"type": "object", "properties": {"a": pattern}, "required": ["a"]}
+    tools = (Tool("endless", endless, {}, read_only=True), Tool("quick", SCHEMA, {}, read_only=True))
+    notes: list[str] = []
+    called = {call.name for call in plan(Catalogue("2025-11-25", {}, tools), Options(examples=1), notes)}
+    assert "quick" in called
+    assert "endless" not in called
+    assert [note for note in notes if "`endless` was not called" in note and "`pattern`" in note]
+
+
+def tools_that_need(dependencies):
+    """A catalogue of tools with those names, each of which depends on what stands behind its own."""
+    meta = {name: {TOOL_META_KEY: {"depends_on": names}} for name, names in dependencies.items()}
+    return Catalogue("2025-11-25", {}, tuple(Tool(name, SCHEMA, meta[name], read_only=True) for name in meta))
+
+
+@pytest.mark.parametrize(
+    ("dependencies", "requirements"),
+    [
+        ({"a": ["b", "c"], "b": ["c"], "c": []}, []),
+        ({"a": ["a"]}, ["XMCP-TOL-010"]),
+        ({"a": ["b", "nowhere"], "b": ["b"]}, ["XMCP-TOL-010", "XMCP-TOL-010"]),
+        ({"a": ["b"], "b": ["a"]}, ["XMCP-TOL-011"]),
+        ({"a": ["b"], "b": ["c"], "c": ["nowhere", "b"]}, ["XMCP-TOL-010", "XMCP-TOL-011"]),
+    ],
+)
+def test_a_name_that_is_no_other_tools_is_one_fault_and_a_circle_another(dependencies, requirements):
+    observations = [o for o in of_catalogue(tools_that_need(dependencies)) if o.requirement.startswith("XMCP-TOL-01")]
+    assert [o.requirement for o in observations if not o.ok] == requirements
+
+
+def test_a_circle_is_shown_as_each_tool_with_the_one_that_it_depends_on():
+    catalogue = tools_that_need({"first": ["a"], "a": ["b"], "b": ["c"], "c": ["a"]})
+    seen = next(o.seen for o in of_catalogue(catalogue) if o.requirement == "XMCP-TOL-011")
+    assert any(circle in seen for circle in ("`a → b → c → a`", "`b → c → a → b`", "`c → a → b → c`"))
 
 
 def test_a_result_that_is_not_mcps_breaks_the_binding_and_nothing_else():

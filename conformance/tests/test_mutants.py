@@ -59,7 +59,10 @@ async def test_the_same_seed_makes_the_same_calls():
 
 
 class _Writes(Miniature):
-    """Has no tool that is marked read-only."""
+    """Has no tool that is marked read-only, nor any that is cacheable."""
+
+    def metadata(self, name):
+        return None if name == "listing" else super().metadata(name)
 
     def listed(self, name):
         return super().listed(name).model_copy(update={"annotations": None})
@@ -95,10 +98,46 @@ class _AnnouncesAnotherVersion(Miniature):
         return {name: {"versions": ["9.9"]} for name in super().extensions()}
 
 
+class _NamesOnlyWhatItTells(Miniature):
+    """Names one of the two parameters that it filled in."""
+
+    def filled_in(self, name):
+        return {"values": {"user_id": "u-17"}} if name == "orders" else None
+
+
 @pytest.mark.parametrize(
-    ("miniature", "requirement"), [(_NamesOnlyTheFirst, "XMCP-ERR-021"), (_AnnouncesAnotherVersion, "XMCP-CNF-003")]
+    ("miniature", "requirement"),
+    [
+        (_NamesOnlyTheFirst, "XMCP-ERR-021"),
+        (_AnnouncesAnotherVersion, "XMCP-CNF-003"),
+        (_NamesOnlyWhatItTells, "XMCP-TOL-021"),
+    ],
 )
 async def test_half_a_truth_breaks_the_sentence_too(miniature, requirement):
+    report = await judged(miniature())
+    assert {j.requirement.id for j in report.judgements if j.first is not None} == {requirement}
+
+
+class _SpellsValuesItsOwnWay(Miniature):
+    """Writes what it filled in, and nothing else, as no JSON."""
+
+    def server_populated(self, name):
+        return super().server_populated(name).replace('"', "'")
+
+
+class _SaysHalfOfItWrongly(Miniature):
+    """Lists metadata that break the schema in one member and sentences of chapter 5 in the others."""
+
+    def metadata(self, name):
+        wrong = {"cacheable": "yes", "depends_on": ["nowhere", name], "server_populated": ["user_id"]}
+        return wrong if name == "pair" else super().metadata(name)
+
+
+@pytest.mark.parametrize(
+    ("miniature", "requirement"),
+    [(_SpellsValuesItsOwnWay, "XMCP-RSP-040"), (_SaysHalfOfItWrongly, "XMCP-TOL-001")],
+)
+async def test_what_cannot_be_read_is_judged_for_that_alone(miniature, requirement):
     report = await judged(miniature())
     assert {j.requirement.id for j in report.judgements if j.first is not None} == {requirement}
 

@@ -34,7 +34,7 @@ async def test_the_json_report_fits_its_schema(miniature):
 
 async def test_a_broken_requirement_is_told_with_its_sentence_what_was_seen_and_what_was_expected():
     text = printed(await report_of(all_mutants()["XMCP-MCP-002"]()), width=200)
-    assert "XMCP-MCP-002 (section 6.1)" in text
+    assert "XMCP-MCP-002 (section 6.2)" in text
     assert "`isError` MUST be `true` when the document has `error`" in text
     assert "isError=False with `error` in the document" in text
     assert "isError=True" in text

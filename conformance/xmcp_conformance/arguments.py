@@ -2,6 +2,8 @@
 
 The generator knows the part of JSON Schema that tools use; every draw is checked against the whole schema by a
 validator, and what does not fit is thrown away, so that a gap here makes fewer calls, never wrong ones.
+
+`python -m xmcp_conformance.arguments` draws from one schema, as `valid` asks it to on standard input.
 """
 
 from __future__ import annotations
@@ -9,8 +11,11 @@ from __future__ import annotations
 import json
 import math
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import jsonschema_rs
@@ -37,6 +42,8 @@ TRAPS = {
 _LONGEST = 40
 _DEEPEST = 4  # where optional parts end
 _TOO_DEEP = 12
+PATIENCE = 10.0
+"""Seconds that drawing may take for a schema with a `pattern`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +59,34 @@ def valid(schema: Schema, count: int, seed_: int) -> list[Arguments]:
     """Up to `count` different arguments that fit the schema, the smallest first; the same for the same seed.
 
     An empty list means that this generator could not build any.
+
+    Raises:
+        TimeoutError: a regular expression in the schema keeps the generator busy for longer than `PATIENCE`.
     """
+    request = json.dumps({"schema": schema, "count": count, "seed_": seed_})
+    drawn = _drawn_apart(request) if '"pattern": ' in request else _drawn(schema, count, seed_)
+    if drawn is None:
+        raise TimeoutError(f"no arguments within {PATIENCE:g} s")
+    return drawn
+
+
+@cache
+def _drawn_apart(request: str) -> list[Arguments] | None:
+    """The same in a process that can be ended: nothing in this one stops a regular expression that backtracks.
+
+    `None` when it had to be ended.
+    """
+    command = [sys.executable, "-P", "-m", __name__]
+    try:
+        done = subprocess.run(  # noqa: S603 - this very file
+            command, input=request, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return None
+    return list(json.loads(done.stdout)) if done.returncode == 0 else []
+
+
+def _drawn(schema: Schema, count: int, seed_: int) -> list[Arguments]:
     fits = _fits(schema)
     drawn: dict[str, Arguments] = {}
 
@@ -296,3 +330,7 @@ _BY_TYPE: dict[str, Callable[[Schema, Schema, int], st.SearchStrategy[Any]]] = {
     "array": _array,
     "object": _object,
 }
+
+
+if __name__ == "__main__":
+    json.dump(_drawn(**json.load(sys.stdin)), sys.stdout)

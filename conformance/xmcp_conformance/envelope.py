@@ -6,41 +6,55 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from xmcp_models.registry import DISPLAY_TYPES
+from xmcp_models.registry import DISPLAY_TYPES, ENVELOPE_RULES, VENDOR_KEY
 
-from .observation import Observation, broken, either, obeyed, quoted
-from .schemas import pointer, validator
+from .observation import Observation, Path, broken, either, obeyed, quoted
+from .schemas import faults, pointer
 
-DEEPEST = 3
+_GROUPS = ENVELOPE_RULES["deepest_group"]
+_FALLBACKS = ENVELOPE_RULES["deepest_fallback"]
+_META_KEYS = frozenset(ENVELOPE_RULES["meta"])
+_VENDOR_KEY = re.compile(VENDOR_KEY)
 _TYPE = re.compile(r"(?:[a-z][a-z0-9_]*|x-[a-z0-9]+(?:[-.][a-z0-9]+)+)")
-_META_KEYS = frozenset({"transient", "truncated", "source", "locale"})
-_VENDOR_KEY = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9._/-]+")
 _IMAGE = re.compile(r"https://[^\s\\]+|data:image/(?:png|jpeg|gif|webp|avif)[;,]\S*")
-_ACTIVE = frozenset({"url", "href", "params", "transform", "expr", "signal", "usermeta", "config"})
-_DATA = frozenset({"values", "datasets"})
-_SHAPED = frozenset(
-    {"text", "markdown", "html", "table", "chart", "image", "notification", "code", "facts", "metric", "file", "group"}
-)
+_INERT = {name: frozenset(names) for name, names in DISPLAY_TYPES["chart"]["inert"].items()}
+_ANY = "display_envelope.schema.json#/$defs/JsonPayload"
+_SHAPED = frozenset(name for name, row in DISPLAY_TYPES.items() if row.get("payload", _ANY) != _ANY)
+_REFERENCE = "x-xmcp-reference"
 
 
-def observations(value: Any, groups: int = 0, fallbacks: int = 0) -> Iterator[Observation]:
+def observations(
+    value: Any, groups: int = 0, fallbacks: int = 0, *, path: Path = (), by_server: bool = True
+) -> Iterator[Observation]:
     """What one envelope shows, and the envelopes inside it.
 
     Args:
         value: the JSON value in `display`.
         groups: how many groups there are around it.
         fallbacks: how many envelopes it is a fallback of.
+        path: where it stands in the value that is judged.
+        by_server: whether a server sent it; a client makes one type that no server sends.
     """
     whole = isinstance(value, dict) and "type" in value and "payload" in value
-    yield either("XMCP-DSP-001", whole, _outline(value), "an object with `type` and `payload`")
+    yield either("XMCP-DSP-001", whole, _outline(value), "an object with `type` and `payload`", path=path)
     if not whole:
         return
     kind, payload = value["type"], value["payload"]
     named = isinstance(kind, str) and len(kind) <= 64 and bool(_TYPE.fullmatch(kind))
-    yield either("XMCP-DSP-002", named, f"the type `{quoted(str(kind))}`", "a lower-case name, or `x-vendor-name`")
+    yield either(
+        "XMCP-DSP-002",
+        named,
+        f"the type `{quoted(str(kind))}`",
+        "a lower-case name, or `x-vendor-name`",
+        path=(*path, "type"),
+    )
     holds = isinstance(payload, dict | list | str)
     yield either(
-        "XMCP-DSP-003", holds, f"a payload of type {type(payload).__name__}", "an object, an array or a string"
+        "XMCP-DSP-003",
+        holds,
+        f"a payload of type {type(payload).__name__}",
+        "an object, an array or a string",
+        path=(*path, "payload"),
     )
     if not (named and holds):
         return
@@ -49,10 +63,16 @@ def observations(value: Any, groups: int = 0, fallbacks: int = 0) -> Iterator[Ob
         DISPLAY_TYPES.get(kind, {}).get("status") != "reserved",
         f"the type `{kind}`, which is reserved",
         "a registered type, or `x-vendor-name`",
+        path=(*path, "type"),
     )
-    yield from _members(value)
-    yield from _payload(kind, payload, value)
-    yield from _inside(kind, payload, value, groups, fallbacks)
+    if by_server:
+        sent = kind == _REFERENCE
+        yield either("XMCP-DSP-043", not sent, f"the type `{kind}`", "the display itself", path=(*path, "type"))
+        if sent:
+            return
+    yield from _members(value, path)
+    yield from _payload(kind, payload, value, path)
+    yield from _inside(value, groups, fallbacks, path, by_server)
 
 
 def _outline(value: Any) -> str:
@@ -72,13 +92,12 @@ def _shallow(value: dict[str, Any]) -> dict[str, Any]:
     return copy
 
 
-def _members(value: dict[str, Any]) -> Iterator[Observation]:
+def _members(value: dict[str, Any], path: Path) -> Iterator[Observation]:
     """Everything but `type` and `payload`."""
     copy = {**_shallow(value), "type": "json"}  # a type without a shape of its own
-    fault = next(iter(validator("display_envelope").iter_errors(copy)), None)
+    fault = next(faults("display_envelope", copy), None)
     if fault is not None:
-        where = pointer(list(fault.instance_path))
-        yield broken("XMCP-DSP-005", f"at `{where}`: {quoted(fault.message)}", "as the schema says, or left out")
+        yield broken("XMCP-DSP-005", str(fault), "as the schema says, or left out", path=path + fault.path)
     elif value.keys() & {"title", "alt", "fallback", "id", "meta"}:
         yield obeyed("XMCP-DSP-005")
     if isinstance(meta := value.get("meta"), dict):
@@ -87,12 +106,14 @@ def _members(value: dict[str, Any]) -> Iterator[Observation]:
             "XMCP-DSP-006",
             not odd,
             f"the member `{quoted(odd[0]) if odd else ''}` of `meta`",
-            "transient, truncated, source, locale, or `vendor/name`",
+            f"{', '.join(ENVELOPE_RULES['meta'])}, or `vendor/name`",
+            path=(*path, "meta", *odd[:1]),
         )
 
 
-def _payload(kind: str, payload: Any, value: dict[str, Any]) -> Iterator[Observation]:
+def _payload(kind: str, payload: Any, value: dict[str, Any], path: Path) -> Iterator[Observation]:
     source = payload.get("src") if isinstance(payload, dict) else payload
+    inside = (*path, "payload")
     if kind == "image" and isinstance(source, str):
         allowed = bool(_IMAGE.fullmatch(source))
         yield either(
@@ -100,57 +121,57 @@ def _payload(kind: str, payload: Any, value: dict[str, Any]) -> Iterator[Observa
             allowed,
             f"the image `{quoted(source[:80])}`",
             "https:, or data: with PNG, JPEG, GIF, WebP or AVIF",
+            path=(*inside, "src") if isinstance(payload, dict) else inside,
         )
         if not allowed:
             return
     if kind in _SHAPED:
         bare = {"type": kind, "payload": _shallow(value)["payload"]}
-        fault = next(iter(validator("display_envelope").iter_errors(bare)), None)
+        fault = next(faults("display_envelope", bare), None)
         if fault is None:
             yield obeyed("XMCP-DSP-004")
         else:
-            where = pointer(list(fault.instance_path))
-            yield broken(
-                "XMCP-DSP-004", f"{kind}: at `{where}`: {quoted(fault.message)}", "the shape that section 3.2 gives"
-            )
+            seen = f"{kind}: {fault}"
+            yield broken("XMCP-DSP-004", seen, "the shape that section 3.2 gives", path=path + fault.path)
     if kind in ("chart", "image"):
         said = bool(value.get("alt")) or (kind == "image" and isinstance(payload, dict) and bool(payload.get("alt")))
-        yield either("XMCP-DSP-012", said, f"`{kind}` without `alt`", "what the picture says, in words")
+        yield either("XMCP-DSP-012", said, f"`{kind}` without `alt`", "what the picture says, in words", path=path)
     if kind == "chart" and isinstance(payload, dict):
-        active = next(_active(payload, ""), None)
+        active = next(_active(payload, inside), None)
         yield either(
             "XMCP-DSP-014",
             active is None,
-            f"`{quoted(active or '')}` in the chart",
+            f"`{quoted(pointer((active or inside)[len(inside) :]))}` in the chart",
             "data inside, nothing fetched or computed",
+            path=active,
         )
 
 
-def _active(value: Any, where: str) -> Iterator[str]:
-    """Where a chart specification fetches, links or computes."""
+def _active(value: Any, path: Path) -> Iterator[Path]:
+    """Where a chart specification fetches, links or computes. What the reader gives is no deeper than section 2.6."""
     if isinstance(value, dict):
         for key, item in value.items():
-            if key in _ACTIVE:
-                yield f"{where}/{key}"
-            elif key == "mark" and (item == "image" or (isinstance(item, dict) and item.get("type") == "image")):
-                yield f"{where}/mark"
-            elif key not in _DATA:
-                yield from _active(item, f"{where}/{key}")
+            mark = item.get("type") if isinstance(item, dict) else item
+            marked = key == "mark" and isinstance(mark, str) and mark in _INERT["marks"]
+            if key in _INERT["members"] or marked:
+                yield (*path, key)
+            elif key not in _INERT["data"]:
+                yield from _active(item, (*path, key))
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _active(item, f"{where}/{index}")
+            yield from _active(item, (*path, index))
 
 
-def _inside(kind: str, payload: Any, value: dict[str, Any], groups: int, fallbacks: int) -> Iterator[Observation]:
+def _inside(value: dict[str, Any], groups: int, fallbacks: int, path: Path, by_server: bool) -> Iterator[Observation]:
     """The envelopes of a group, and the fallback."""
-    if kind == "group" and isinstance(payload, list):
-        yield either("XMCP-DSP-011", groups < DEEPEST, f"{groups + 1} groups within each other", f"at most {DEEPEST}")
-        if groups < DEEPEST:
-            for item in payload:
-                yield from observations(item, groups + 1, fallbacks)
+    if value["type"] == "group" and isinstance(value["payload"], list):
+        inside, seen = (*path, "payload"), f"{groups + 1} groups within each other"
+        yield either("XMCP-DSP-011", groups < _GROUPS, seen, f"at most {_GROUPS}", path=inside)
+        if groups < _GROUPS:
+            for index, item in enumerate(value["payload"]):
+                yield from observations(item, groups + 1, fallbacks, path=(*inside, index), by_server=by_server)
     if isinstance(fallback := value.get("fallback"), dict):
-        yield either(
-            "XMCP-DSP-015", fallbacks < DEEPEST, f"{fallbacks + 1} fallbacks within each other", f"at most {DEEPEST}"
-        )
-        if fallbacks < DEEPEST:
-            yield from observations(fallback, groups, fallbacks + 1)
+        inside, seen = (*path, "fallback"), f"{fallbacks + 1} fallbacks within each other"
+        yield either("XMCP-DSP-015", fallbacks < _FALLBACKS, seen, f"at most {_FALLBACKS}", path=inside)
+        if fallbacks < _FALLBACKS:
+            yield from observations(fallback, groups, fallbacks + 1, path=inside, by_server=by_server)

@@ -10,8 +10,8 @@ from typing import Any
 from xmcp_models.registry import ERROR_CODES
 
 from .jsontext import strings
-from .observation import Observation, broken, either, obeyed, quoted
-from .schemas import pointer, validator
+from .observation import Observation, Path, broken, either, obeyed, quoted
+from .schemas import faults
 
 _SPOKEN = 20_000
 _CODE = re.compile(r"[A-Z][A-Z0-9_]{0,62}")
@@ -73,6 +73,10 @@ class ErrorElement:
         """What a model could read of it; its beginning, for the patterns above take the square of a long line."""
         return "\n".join([self.message, *strings(_without_pointers(self.meta))])[:_SPOKEN]
 
+    def path_of(self, match: re.Match[str]) -> Path:
+        """Where something that was found in `spoken` stands."""
+        return ("message", match.start()) if match.start() < len(self.message) else ("meta",)
+
 
 def _milliseconds(attribute: str) -> int | None:
     """`retry_after_ms` as a number, `None` where section 4.1 does not allow it."""
@@ -91,26 +95,48 @@ def _without_pointers(meta: Any) -> Any:
 
 
 def attributes(values: Mapping[str, str]) -> Iterator[Observation]:
-    """The attributes of `<error>` (section 4.1)."""
+    """The attributes of `<error>` (section 4.1); a path is the name of one."""
     code = values.get("code", "")
-    yield either("XMCP-ERR-002", bool(_CODE.fullmatch(code)), f"the code `{quoted(code)}`", "such as `DB_TIMEOUT`")
+    yield either(
+        "XMCP-ERR-002",
+        bool(_CODE.fullmatch(code)),
+        f"the code `{quoted(code)}`",
+        "such as `DB_TIMEOUT`",
+        path=("code",),
+    )
     if "retryable" in values:
         retryable = values["retryable"].strip(" \t\r\n")
-        yield either("XMCP-ERR-003", retryable in _BOOLEANS, f"retryable=`{quoted(retryable)}`", "`true` or `false`")
+        yield either(
+            "XMCP-ERR-003",
+            retryable in _BOOLEANS,
+            f"retryable=`{quoted(retryable)}`",
+            "`true` or `false`",
+            path=("retryable",),
+        )
     if "retry_after_ms" in values:
         wait = values["retry_after_ms"]
         fits = _milliseconds(wait) is not None
-        yield either("XMCP-ERR-004", fits, f"retry_after_ms=`{quoted(wait)}`", "whole milliseconds, 0 to 2^53-1")
+        yield either(
+            "XMCP-ERR-004",
+            fits,
+            f"retry_after_ms=`{quoted(wait)}`",
+            "whole milliseconds, 0 to 2^53-1",
+            path=("retry_after_ms",),
+        )
 
 
 def observations(error: ErrorElement) -> Iterator[Observation]:
-    """What one error says (sections 4.1, 4.2 and 4.4)."""
+    """What one error says (sections 4.1, 4.2 and 4.4).
+
+    A path begins with the name of an attribute, `meta`, or `message` with an index into the text after it.
+    """
     if error.retry_after_ms is not None and error.retryable is not None:
         yield either(
             "XMCP-ERR-005",
             error.retryable,
             f"retry_after_ms={error.retry_after_ms} on an error that is not retryable",
             'retryable="true", or no retry_after_ms',
+            path=("retry_after_ms",),
         )
     yield either("XMCP-ERR-006", bool(error.message), "an empty message", "what went wrong, in words")
     if error.has_meta:
@@ -129,8 +155,9 @@ def observations(error: ErrorElement) -> Iterator[Observation]:
             error.category == registered,
             f"{error.code} with the category `{quoted(error.category)}`",
             f"`{registered}`",
+            path=("category",),
         )
-    trace = _no_trace(error.spoken)
+    trace = _no_trace(error)
     yield trace
     if trace.ok:  # a trace is full of paths; that fault is named already
         leak = _PATHS.search(error.spoken) or _CREDENTIALS.search(error.spoken)
@@ -139,25 +166,31 @@ def observations(error: ErrorElement) -> Iterator[Observation]:
             leak is None,
             f"what looks like a path or a credential ({quoted(leak.group()[:12]) if leak else ''}…)",
             "an error_id instead",
+            path=error.path_of(leak) if leak else None,
         )
 
 
 def _meta(meta: Any) -> Observation:
     if not isinstance(meta, dict):
-        return broken("XMCP-ERR-007", f"`meta` is a JSON {type(meta).__name__}", "a JSON object")
-    fault = next(iter(validator("error_meta").iter_errors(meta)), None)
+        return broken("XMCP-ERR-007", f"`meta` is a JSON {type(meta).__name__}", "a JSON object", path=("meta",))
+    fault = next(faults("error_meta", meta), None)
     if fault is None:
         return obeyed("XMCP-ERR-007")
-    where = pointer(list(fault.instance_path))
     return broken(
-        "XMCP-ERR-007", f"at `{where}` of `meta`: {quoted(fault.message)}", "as schemas/error_meta.schema.json says"
+        "XMCP-ERR-007",
+        f"`meta`: {fault}",
+        "as schemas/error_meta.schema.json says",
+        path=("meta", *fault.path),
     )
 
 
-def _no_trace(text: str) -> Observation:
+def _no_trace(error: ErrorElement) -> Observation:
     for language, trace in _STACK_TRACES.items():
-        if match := trace.search(text):
+        if match := trace.search(error.spoken):
             return broken(
-                "XMCP-ERR-031", f"a stack trace ({language}): `{quoted(match.group().strip())}`", "an error_id instead"
+                "XMCP-ERR-031",
+                f"a stack trace ({language}): `{quoted(match.group().strip())}`",
+                "an error_id instead",
+                path=error.path_of(match),
             )
     return obeyed("XMCP-ERR-031")

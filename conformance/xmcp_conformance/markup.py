@@ -7,11 +7,15 @@ there was a comment. The strict reader needs to see it, and needs to see it in d
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
 FOREIGN = ":"
+REFERENCE = re.compile(r"&(?:#(?P<decimal>[0-9]+)|#x(?P<hex>[0-9a-fA-F]+)|(?P<name>lt|gt|amp|quot|apos));|&")
+_NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
+_CDATA = ("<![CDATA[", "]]>")
 _DEFAULT_NAMESPACE = re.compile(r"""\sxmlns\s*=\s*["'][^"']""")
 
 
@@ -44,6 +48,7 @@ class Token:
     inside: str = ""
 
 
+# Nothing in a tag is tried twice: what a tag could go back to would be kept for each of its characters.
 _TOKEN = re.compile(
     r"""
       (?P<declaration><\?xml[ \t\r\n].*?\?>)
@@ -52,7 +57,7 @@ _TOKEN = re.compile(
     | (?P<cdata><!\[CDATA\[.*?\]\]>)
     | (?P<doctype><!DOCTYPE)
     | (?P<end></(?P<end_name>[^\s<>/="']+)\s*>)
-    | (?P<start><(?P<start_name>[^\s<>/="'!?]+)(?:\s(?:[^<>"']|"[^"]*"|'[^']*')*)?/?>)
+    | (?P<start><(?P<start_name>[^\s<>/="'!?]+)(?:\s(?:[^<>"']++|"[^"]*+"|'[^']*+')*+)?+/?>)
     | (?P<text>[^<]+)
     | (?P<stray><(?:!--|!\[CDATA\[|\?).*|<)
     """,
@@ -79,3 +84,89 @@ def tokens(document: str) -> Iterator[Token]:
                 open_elements.pop()
         else:
             yield Token(Kind(group or "stray"), text, offset, "", inside)
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """An attribute as it stands in a tag: `raw` is what is between the quotes, `offset` that of its name."""
+
+    name: str
+    raw: str
+    offset: int
+
+    @property
+    def value(self) -> str:
+        """The value as a parser gives it, apart from white space."""
+        return REFERENCE.sub(character, self.raw)
+
+
+_ATTRIBUTE = re.compile(r"""\s(?P<name>[^\s=<>"'/]+)\s*=\s*(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)')""")
+
+
+def attributes(tag: Token) -> Iterator[Attribute]:
+    """The attributes of a start tag, namespace declarations included."""
+    for match in _ATTRIBUTE.finditer(tag.text):
+        raw = match["single"] if match["double"] is None else match["double"]
+        yield Attribute(match["name"], raw, tag.offset + match.start("name"))
+
+
+def code_point(reference: re.Match[str]) -> int | None:
+    """The number of a character reference, at most a little above what Unicode has; `None` of any other."""
+    digits = reference["decimal"] or reference["hex"]
+    if not digits:
+        return None
+    return min(int(digits.lstrip("0")[:8] or "0", 16 if reference["hex"] else 10), 0x110000)
+
+
+def character(reference: re.Match[str]) -> str:
+    """What a match of `REFERENCE` stands for; itself where that is no character."""
+    number = code_point(reference)
+    if number is None:
+        return _NAMED.get(reference["name"], reference.group())
+    return chr(number) if number <= 0x10FFFF else reference.group()
+
+
+def cdata(piece: Token) -> str:
+    """The text in a CDATA section."""
+    return piece.text[len(_CDATA[0]) : -len(_CDATA[1])]
+
+
+_RUN = {
+    Kind.TEXT: re.compile(r"&[^&;]*;|&|\r\n?|[^&\r]+"),
+    Kind.CDATA: re.compile(r"\r\n?|[^\r]+"),
+}
+
+
+class Spelling:
+    """Character data as a parser gives it, and where in the document each of its characters is spelled."""
+
+    def __init__(self, pieces: Iterable[Token]) -> None:
+        self._indexes: list[int] = []
+        self._offsets: list[int] = []
+        self.end = 0
+        """Offset where the last of the pieces ends."""
+        read: list[str] = []
+        length = 0
+        for piece in pieces:
+            text, offset = piece.text, piece.offset
+            if piece.kind is Kind.CDATA:
+                text, offset = cdata(piece), offset + len(_CDATA[0])
+            for match in _RUN[piece.kind].finditer(text):
+                run = match.group()
+                if run.startswith("\r"):
+                    run = "\n"
+                elif run.startswith("&") and piece.kind is Kind.TEXT:
+                    run = REFERENCE.sub(character, run)
+                self._indexes.append(length)
+                self._offsets.append(offset + match.start())
+                read.append(run)
+                length += len(run)
+            self.end = piece.offset + len(piece.text)
+        self.text = "".join(read)
+
+    def offset(self, index: int) -> int:
+        """Where in the document the character at `index` is."""
+        if index >= len(self.text) or not self._indexes:
+            return self.end
+        run = bisect_right(self._indexes, index) - 1
+        return self._offsets[run] + index - self._indexes[run]

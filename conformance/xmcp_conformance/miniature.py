@@ -58,6 +58,7 @@ class Miniature:
             "echo": _schema(["text"], text=text),
             "pair": _schema(["left", "right"], left=text, right=text),
             "listing": _schema(),
+            "orders": _schema(),
             "card": _schema(["text"], text=text, show_user=show),
             "picture": _schema(show_user=show),
             "busy": _schema(),
@@ -71,7 +72,12 @@ class Miniature:
 
     def metadata(self, name: str) -> Any:
         """The tool metadata, or `None`."""
-        return {"display": True} if name in self.displays() else None
+        said: dict[str, Json] = {
+            "listing": {"cacheable": True, "provides": "rows"},
+            "pair": {"depends_on": ["listing"]},
+            "orders": {"server_populated": ["user_id", "api_key"]},
+        }
+        return {"display": True} if name in self.displays() else said.get(name)
 
     def run(self, name: str, arguments: Json) -> tuple[str, Any]:
         """Text for the model, and the envelope if it was asked for. Raises Failure."""
@@ -81,6 +87,8 @@ class Miniature:
             return f"{arguments['left']}, {arguments['right']}", None
         if name == "listing":
             return "<table><tr>&nbsp;</tr></table>", None
+        if name == "orders":
+            return "3 open orders.", None
         if name == "busy":
             raise Failure("RATE_LIMIT", "Too many calls; wait a moment.", self.busy(), {"side_effects": "none"})
         if name == "vendor_fault":
@@ -93,6 +101,10 @@ class Miniature:
     def shows(self, arguments: Json) -> bool:
         """Whether the caller asked for a display."""
         return arguments.get("show_user") is True
+
+    def filled_in(self, name: str) -> Any:
+        """The parameters of a call that the caller did not give, or `None`."""
+        return {"values": {"user_id": "u-17"}, "redacted": ["api_key"]} if name == "orders" else None
 
     def busy(self) -> dict[str, str]:
         """Attributes of an error that can be retried."""
@@ -169,6 +181,11 @@ class Miniature:
         """The display element."""
         return f"<display>{self.json(envelope)}</display>"
 
+    def server_populated(self, name: str) -> str:
+        """The element that tells what the server filled in."""
+        told = self.filled_in(name)
+        return "" if told is None else f"<server_populated>{self.json(told)}</server_populated>"
+
     def error(self, failure: Failure) -> str:
         """The error element."""
         attributes = {"code": failure.code, **failure.attributes}
@@ -229,7 +246,8 @@ class Miniature:
             if name not in self.tools():
                 raise self.unknown(name)
             self.refuse(name, arguments)
-            return self.result(self.document(name, self.success(*self.run(name, arguments))), failed=False)
+            body = self.success(*self.run(name, arguments)) + self.server_populated(name)
+            return self.result(self.document(name, body), failed=False)
         except Failure as failure:
             return self.result(self.document(name, self.error(failure)), failed=True)
         except ZeroDivisionError as error:

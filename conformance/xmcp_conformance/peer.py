@@ -32,6 +32,7 @@ from .exchange import Call, Catalogue, Exchange, Tool
 from .observation import quoted
 
 _PAGES = 100
+_FITS_NOTHING: dict[str, Any] = {"not": {}}
 _MODES = {"newest": "auto", "handshake": "legacy"}  # the words of the SDK
 
 
@@ -90,7 +91,8 @@ class Session:
         """What the peer announces and lists.
 
         Raises:
-            PeerUnavailable: it lists no tools in a form that MCP allows.
+            PeerUnavailable: it lists no tools in a form that MCP allows, or a list without an end: the suite
+                judges all tools or none, for what it has not seen could break or keep a sentence.
         """
         tools: list[mcp_types.Tool] = []
         cursor: str | None = None
@@ -101,6 +103,11 @@ class Session:
                 cursor = page.next_cursor
                 if cursor is None:
                     break
+            else:
+                raise PeerUnavailable(
+                    f"The server's list of tools goes on after {_PAGES} pages with {len(tools)} tools."
+                    " Does its last page leave `nextCursor` out?"
+                )
         except (MCPError, ValidationError) as error:
             raise PeerUnavailable(f"The server does not list its tools ({_first_line(error)}).") from error
         capabilities = self._client.server_capabilities
@@ -134,10 +141,12 @@ class Session:
 
 
 def _tool(tool: mcp_types.Tool) -> Tool:
+    # `null` for a keyword that takes an object or a list: the SDK lets it pass, and it says nothing.
+    schema = {word: value for word, value in tool.input_schema.items() if value is not None}
+    usable = isinstance(schema.get("properties", {}), dict) and isinstance(schema.get("required", []), list)
     return Tool(
         name=tool.name,
-        # `null` for a keyword that takes an object or a list: the SDK lets it pass, and it says nothing.
-        input_schema={word: value for word, value in tool.input_schema.items() if value is not None},
+        input_schema=schema if usable else _FITS_NOTHING,
         meta=dict(tool.meta or {}),
         read_only=bool(tool.annotations and tool.annotations.read_only_hint),
     )

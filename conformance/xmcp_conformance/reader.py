@@ -7,35 +7,53 @@ Built on lxml; the reference implementation reads with expat, and each keeps the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import islice
 from typing import Any
 
 from lxml import etree
 
 from xmcp_models import DATA
 
-from . import envelope, errors
-from .jsontext import JsonFault, parse
-from .markup import Kind, Token, tokens
-from .observation import Observation, broken, either, obeyed, quoted
+from . import envelope, errors, populated
+from .jsontext import DEEPEST, JsonFault, locate, parse
+from .markup import REFERENCE, Kind, Token, attributes, cdata, code_point
+from .observation import Observation, Path, broken, either, obeyed, quoted
+from .places import Lines, Place
+from .source import Source
+from .wellformed import first_fault
+
+MOST_BYTES = 8 * 1024 * 1024
+MOST_ELEMENTS = 256
+DEEPEST_ELEMENT = 64
+LONGEST_ATTRIBUTE = 4096
+"""The sizes of section 2.6; the attribute's is in bytes of UTF-8."""
+
+# How far this reader goes itself; beyond it says no more than that.
+_ELEMENTS_READ = 10_000
+_DEPTH_READ = 1_000
 
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_REFERENCE = re.compile(r"&(?:#(?P<decimal>[0-9]+)|#x(?P<hex>[0-9a-fA-F]+)|(?P<name>lt|gt|amp|quot|apos));|&")
-_PROTOCOL_TAG = re.compile(r"</?(?:tool_response|llm_output|display|error|meta)(?![\w.:-])", re.IGNORECASE)
+_PROTOCOL_TAG = re.compile(
+    r"</?(?:tool_response|llm_output|display|error|meta|server_populated)(?![\w.:-])", re.IGNORECASE
+)
 _VERSION = re.compile(r"(?:0|[1-9][0-9]{0,3})\.(?:0|[1-9][0-9]{0,3})")
+_SPACE = " \t\r\n"
 _TEXT_ELEMENTS = ("llm_output", "error")
-_JSON_ELEMENTS = ("display", "meta")
+_JSON_ELEMENTS = ("display", "meta", "server_populated")
 _INERT = "`\\u003c`, `\\u003e`, `\\u0026`"
-_FORMS = (("llm_output",), ("llm_output", "display"), ("display",), ("error",), ("error", "display"))
+_CHANNELS = (("llm_output",), ("llm_output", "display"), ("display",), ("error",), ("error", "display"))
+_FORMS = (*_CHANNELS, *((*form, "server_populated") for form in _CHANNELS))
 _ATTRIBUTES = {
     "tool_response": {"tool_name", "version", "call_id", "lossy"},
     "llm_output": {"format", "truncated", "lossy"},
     "display": {"lossy"},
     "error": {"code", "retryable", "retry_after_ms", "category", "lossy"},
     "meta": {"lossy"},
+    "server_populated": {"lossy"},
 }
 
 
@@ -49,6 +67,7 @@ class Document:
     display: Any = None
     has_display: bool = False
     error: errors.ErrorElement | None = None
+    server_populated: Any = None
     lossy: frozenset[str] = frozenset()
 
 
@@ -84,11 +103,12 @@ def looks_like_a_document(text: str) -> bool:
     return text.lstrip("\ufeff \t\r\n").startswith("<") and bool(re.search(r"<[A-Za-z_][^<>]*>", text))
 
 
-def read(text: str) -> Reading:
+def read(text: str, lines: Lines | None = None) -> Reading:
     """Read one document.
 
     Args:
         text: what stands in the text block of a result.
+        lines: its lines, for a caller who goes on to show what stands at a place.
 
     Returns:
         The reading; `document` is `None` where a fault made the content unreliable.
@@ -96,40 +116,55 @@ def read(text: str) -> Reading:
     seen: _Seen = {}
     document = None
     with suppress(_Stop):
-        document = _read(text, seen)
+        document = _read(Source(text, lines or Lines(text), _ELEMENTS_READ), seen)
     return Reading(document, list(seen.values()))
 
 
-def _read(text: str, seen: _Seen) -> Document:
-    pieces = list(tokens(text))
-    for step in (_prologue(text, pieces), _characters(text, pieces), _content(text, pieces)):
+def _read(source: Source, seen: _Seen) -> Document:
+    if source.elements > _ELEMENTS_READ or source.depth > _DEPTH_READ:
+        _note(seen, next(o for o in _sizes(source) if not o.ok))
+        raise _Stop
+    for step in (_prologue(source), _characters(source), _content(source)):
         for observation in step:
             _note(seen, observation)
             if not observation.ok and observation.requirement not in _SURVIVABLE:
                 raise _Stop
-    root = _parse(text, seen)
+    root = _parse(source, seen)
     document = Document()
-    for step in (_structure(root, document), _validity(root, seen), _values(root, document)):
+    for step in (
+        _sizes(source),
+        _structure(root, document, source),
+        _validity(root, source, seen),
+        _values(root, document, source, seen),
+    ):
         for observation in step:
             _note(seen, observation)
     return document
 
 
 # After these the rest of the document still means what it says.
-_SURVIVABLE = frozenset({"XMCP-RSP-003", "XMCP-RSP-004", "XMCP-RSP-024", "XMCP-RSP-027"})
+_SURVIVABLE = frozenset({"XMCP-RSP-003", "XMCP-RSP-004", "XMCP-RSP-024", "XMCP-RSP-027", "XMCP-RSP-081"})
 
 
-def _prologue(text: str, pieces: list[Token]) -> Iterator[Observation]:
+def _prologue(source: Source) -> Iterator[Observation]:
+    text, pieces = source.text, source.pieces
     opening = "a byte order mark" if text.startswith("\ufeff") else ""
     if any(piece.kind is Kind.DECLARATION for piece in pieces):
         opening = "an XML declaration"
-    yield either("XMCP-RSP-004", not opening, f"the document begins with {opening}", "nothing before the root element")
+    yield either(
+        "XMCP-RSP-004",
+        not opening,
+        f"the document begins with {opening}",
+        "nothing before the root element",
+        place=source.place(0),
+    )
     doctype = next((piece for piece in pieces if piece.kind is Kind.DOCTYPE and not piece.inside), None)
     yield either(
         "XMCP-RSP-002",
         doctype is None,
         f"`{quoted(text[doctype.offset : doctype.offset + 80]) if doctype else ''}`",
         "no document type declaration",
+        place=_at(source, doctype),
     )
     odd = next(
         (p for p in pieces if p.kind in (Kind.COMMENT, Kind.INSTRUCTION) and p.inside not in _JSON_ELEMENTS), None
@@ -139,122 +174,175 @@ def _prologue(text: str, pieces: list[Token]) -> Iterator[Observation]:
         odd is None,
         f"the {odd.kind if odd else ''} `{quoted(odd.text) if odd else ''}`",
         "no comment and no processing instruction",
+        place=_at(source, odd),
     )
 
 
-def _characters(text: str, pieces: list[Token]) -> Iterator[Observation]:
+def _at(source: Source, piece: Token | None) -> Place | None:
+    return source.place(piece.offset) if piece else None
+
+
+def _characters(source: Source) -> Iterator[Observation]:
     """Code points that XML 1.0 does not allow, raw or as references."""
-    if match := _ILLEGAL.search(text):
-        yield broken(
-            "XMCP-RSP-025",
-            f"U+{ord(match.group()):04X} raw, in `{quoted(text, match.start())}`",
-            'U+FFFD in its place and lossy="true"',
-        )
-    for piece in pieces:
+    expected = 'U+FFFD in its place and lossy="true"'
+    if match := _ILLEGAL.search(source.text):
+        seen = f"U+{ord(match.group()):04X} raw, in `{quoted(source.text, match.start())}`"
+        yield broken("XMCP-RSP-025", seen, expected, place=source.place(match.start()))
+    for piece in source.pieces:
         if piece.kind in (Kind.TEXT, Kind.START, Kind.EMPTY):
-            for match in _REFERENCE.finditer(piece.text):
+            for match in REFERENCE.finditer(piece.text):
                 if not _is_legal(match):
-                    yield broken(
-                        "XMCP-RSP-025",
-                        f"the reference `{quoted(match.group())}`",
-                        'U+FFFD in its place and lossy="true"',
-                    )
+                    place = source.place(piece.offset + match.start())
+                    yield broken("XMCP-RSP-025", f"the reference `{quoted(match.group())}`", expected, place=place)
     yield obeyed("XMCP-RSP-025")
 
 
 def _is_legal(reference: re.Match[str]) -> bool:
     """True unless it is a character reference to a code point that XML does not allow."""
-    digits = reference["decimal"] or reference["hex"]
-    if not digits:
-        return True
-    number = int(digits.lstrip("0")[:8] or "0", 16 if reference["hex"] else 10)
-    return number <= 0x10FFFF and not _ILLEGAL.match(chr(number))
+    number = code_point(reference)
+    return number is None or (number <= 0x10FFFF and not _ILLEGAL.match(chr(number)))
 
 
-def _content(text: str, pieces: list[Token]) -> Iterator[Observation]:
+def _content(source: Source) -> Iterator[Observation]:
     """How text was written: the faults that make a document unreadable, or read differently by different readers."""
-    for piece in pieces:
+    for piece in source.pieces:
         if piece.inside in _JSON_ELEMENTS:
-            yield from _raw_json(piece)
+            yield from _raw_json(piece, source)
             continue
         if piece.inside == "llm_output" and piece.kind in (Kind.START, Kind.EMPTY):
-            yield broken("XMCP-RSP-021", f"`{quoted(piece.text)}` inside `llm_output`", "character data only")
+            seen = f"`{quoted(piece.text)}` inside `llm_output`"
+            yield broken("XMCP-RSP-021", seen, "character data only", place=source.place(piece.offset))
         if piece.inside in _TEXT_ELEMENTS and piece.kind in (Kind.STRAY, Kind.DOCTYPE):
-            yield broken("XMCP-RSP-022", f"a raw `<`, in `{quoted(text, piece.offset)}`", "`&lt;` or a CDATA section")
+            seen = f"a raw `<`, in `{quoted(source.text, piece.offset)}`"
+            yield broken("XMCP-RSP-022", seen, "`&lt;` or a CDATA section", place=source.place(piece.offset))
         if piece.inside in _TEXT_ELEMENTS and piece.kind is Kind.TEXT:
-            yield from _text(piece)
-        if piece.kind is Kind.CDATA:
-            yield from _cdata(piece)
+            yield from _text(piece, source)
         if piece.kind is Kind.END and piece.name == "llm_output":
             yield obeyed("XMCP-RSP-021")
+    yield from _cdata(source)
 
 
-def _raw_json(piece: Token) -> Iterator[Observation]:
-    """Markup inside `display` or `meta`: JSON that was not made inert, whether or not it happens to parse."""
-    own_end = piece.kind is Kind.END and piece.name == piece.inside
-    bare = piece.kind is Kind.TEXT and (
-        "]]>" in piece.text or any(m[0] == "&" for m in _REFERENCE.finditer(piece.text))
-    )
-    if bare or not (own_end or piece.kind in (Kind.TEXT, Kind.CDATA)):
-        yield broken("XMCP-RSP-042", f"in `{piece.inside}`: `{quoted(piece.text)}`", _INERT)
+def _raw_json(piece: Token, source: Source) -> Iterator[Observation]:
+    """Markup inside JSON: JSON that was not made inert, whether or not it happens to parse."""
+    at = None
+    if piece.kind is Kind.TEXT:
+        at = _first(piece.text.find("]]>"), *islice(_bare(piece.text), 1))
+    elif not (piece.kind is Kind.CDATA or (piece.kind is Kind.END and piece.name == piece.inside)):
+        at = 0
+    if at is not None:
+        seen = f"in `{piece.inside}`: `{quoted(piece.text, at)}`"
+        yield broken("XMCP-RSP-042", seen, _INERT, place=source.place(piece.offset + at))
 
 
-def _text(piece: Token) -> Iterator[Observation]:
-    # White space at the ends of an error's message is none of its text (section 4.1).
-    body = piece.text.strip(" \t\r\n") if piece.inside == "error" else piece.text
+def _bare(text: str) -> Iterator[int]:
+    """Every `&` that begins no reference XML knows."""
+    return (match.start() for match in REFERENCE.finditer(text) if match.group() == "&")
+
+
+def _first(*indexes: int) -> int | None:
+    return min((index for index in indexes if index >= 0), default=None)
+
+
+def _text(piece: Token, source: Source) -> Iterator[Observation]:
     if (at := piece.text.find("]]>")) >= 0:
-        yield broken("XMCP-RSP-023", f"`]]>` raw in `{quoted(piece.text, at)}`", "`]]&gt;`")
-    for match in _REFERENCE.finditer(piece.text):
-        if match.group() == "&":
-            yield broken(
-                "XMCP-RSP-022",
-                f"an `&` that begins no reference XML knows, in `{quoted(piece.text, match.start())}`",
-                "`&amp;`",
-            )
-        elif match["name"] in ("lt", "amp"):
-            yield obeyed("XMCP-RSP-022")
-        elif match.group() in ("&#13;", "&#x0D;", "&#xD;", "&#x0d;", "&#xd;"):
-            yield obeyed("XMCP-RSP-024")
+        seen = f"`]]>` raw in `{quoted(piece.text, at)}`"
+        yield broken("XMCP-RSP-023", seen, "`]]&gt;`", place=source.place(piece.offset + at))
+    if (amp := _first(*islice(_bare(piece.text), 1))) is not None:
+        seen = f"an `&` that begins no reference XML knows, in `{quoted(piece.text, amp)}`"
+        yield broken("XMCP-RSP-022", seen, "`&amp;`", place=source.place(piece.offset + amp))
+    if re.search("&(?:lt|amp);", piece.text):
+        yield obeyed("XMCP-RSP-022")
+    if re.search("&#(?:13|x0?[dD]);", piece.text):
+        yield obeyed("XMCP-RSP-024")
     if "]]&gt;" in piece.text:
         yield obeyed("XMCP-RSP-023")
-    if (at := body.find("\r")) >= 0:
-        yield broken("XMCP-RSP-024", f"a raw carriage return in `{quoted(body, at)}`", "`&#13;`")
+    # White space at the ends of an error's message is none of its text (section 4.1).
+    begin = len(piece.text) - len(piece.text.lstrip(_SPACE)) if piece.inside == "error" else 0
+    end = len(piece.text.rstrip(_SPACE)) if piece.inside == "error" else len(piece.text)
+    if (at := piece.text.find("\r", begin, end)) >= 0:
+        seen = f"a raw carriage return in `{quoted(piece.text, at)}`"
+        yield broken("XMCP-RSP-024", seen, "`&#13;`", place=source.place(piece.offset + at))
 
 
-def _cdata(piece: Token) -> Iterator[Observation]:
-    body = piece.text[len("<![CDATA[") : -len("]]>")]
-    tag = _PROTOCOL_TAG.search(body)
-    if tag:
-        yield broken(
-            "XMCP-RSP-027", f"`{quoted(tag.group())}` inside a CDATA section", "that text written with references"
-        )
-    elif "\r" in body:
-        yield broken("XMCP-RSP-027", "a carriage return inside a CDATA section", "that text written with references")
-    else:
+def _cdata(source: Source) -> Iterator[Observation]:
+    """Once for all the sections that are not JSON: the first that is wrong."""
+    sections = [piece for piece in source.pieces if piece.kind is Kind.CDATA and piece.inside not in _JSON_ELEMENTS]
+    for piece in sections:
+        body = cdata(piece)
+        tag = _PROTOCOL_TAG.search(body)
+        at = tag.start() if tag else body.find("\r")
+        if at >= 0:
+            seen = f"`{quoted(tag.group())}`" if tag else "a carriage return"
+            place = source.place(piece.offset + piece.text.index(body) + at)
+            expected = "that text written with references"
+            yield broken("XMCP-RSP-027", f"{seen} inside a CDATA section", expected, place=place)
+            return
+    if sections:
         yield obeyed("XMCP-RSP-027")
 
 
-def _parse(text: str, seen: _Seen) -> etree._Element:
+def _parse(source: Source, seen: _Seen) -> etree._Element:
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True)
-    body = re.sub(r"^\ufeff?\s*<\?xml[^>]*\?>", "", text.removeprefix("\ufeff"))
+    # Without the declaration, so that what it says is no matter; the rest keeps its lines and columns.
+    body = re.sub(r"^\s*<\?xml[^>]*\?>", _blank, source.text.removeprefix("\ufeff"))
     try:
         root = etree.fromstring(body.encode("utf-8", "surrogatepass"), parser)
     except etree.XMLSyntaxError as error:
-        line, column = error.position
-        where = f"line {line}, column {column}: {quoted(error.msg or '')}"
-        _note(seen, broken("XMCP-RSP-001", where, "well-formed XML 1.0"))
+        offset = first_fault(source.pieces)
+        place = source.place(offset) if offset is not None else Place(*error.position)
+        message = re.sub(r", line \d+, column \d+$", "", error.msg or "")
+        where = f"line {place.line}, column {place.column}: {quoted(message)}"
+        _note(seen, broken("XMCP-RSP-001", where, "well-formed XML 1.0", place=place))
         raise _Stop from error
+    source.bind(root)
     _note(seen, obeyed("XMCP-RSP-001"))
     named = root.tag == "tool_response"
     _note(
         seen,
         either(
-            "XMCP-RSP-005", named, f"the root element `{quoted(str(root.tag))}`", "`tool_response`, in no namespace"
+            "XMCP-RSP-005",
+            named,
+            f"the root element `{quoted(str(root.tag))}`",
+            "`tool_response`, in no namespace",
+            place=source.of(root),
         ),
     )
     if not named:
         raise _Stop
     return root
+
+
+def _blank(match: re.Match[str]) -> str:
+    return re.sub(r"[^\r\n]", " ", match.group())
+
+
+def _sizes(source: Source) -> Iterator[Observation]:
+    """What section 2.6 says of the document itself; the JSON in it is measured where it is read."""
+    expected = "a document within the sizes of section 2.6"
+    if source.size > MOST_BYTES:
+        offset = len(source.text.encode("utf-8", "surrogatepass")[:MOST_BYTES].decode("utf-8", "ignore"))
+        seen = f"a document of {source.size:,} bytes"
+        yield broken("XMCP-RSP-081", seen, f"at most {MOST_BYTES:,}", place=source.place(offset))
+    count = depth = 0
+    for piece in source.pieces:
+        if piece.kind is Kind.END:
+            depth -= 1
+        if piece.kind not in (Kind.START, Kind.EMPTY):
+            continue
+        count += 1
+        if count > MOST_ELEMENTS:
+            seen = f"an element more than {MOST_ELEMENTS}"
+            yield broken("XMCP-RSP-081", seen, expected, place=source.place(piece.offset))
+        if depth + 1 > DEEPEST_ELEMENT:
+            seen = f"elements nested {depth + 1} deep"
+            yield broken("XMCP-RSP-081", seen, f"at most {DEEPEST_ELEMENT}", place=source.place(piece.offset))
+        depth += piece.kind is Kind.START
+        for attribute in attributes(piece):
+            if (size := len(attribute.value.encode("utf-8", "surrogatepass"))) > LONGEST_ATTRIBUTE:
+                seen = f"the attribute `{quoted(attribute.name)}` with {size:,} bytes"
+                place = source.place(attribute.offset)
+                yield broken("XMCP-RSP-081", seen, f"at most {LONGEST_ATTRIBUTE:,}", place=place)
+    yield obeyed("XMCP-RSP-081")
 
 
 def _own(element: etree._Element) -> list[etree._Element]:
@@ -266,19 +354,26 @@ def _attributes(element: etree._Element) -> dict[str, str]:
     return {str(name): str(value) for name, value in element.attrib.items()}
 
 
-def _structure(root: etree._Element, document: Document) -> Iterator[Observation]:
+def _structure(root: etree._Element, document: Document, source: Source) -> Iterator[Observation]:
     """Attributes, order of children, text between them; fills in what the attributes say."""
     children = _own(root)
     names = tuple(str(child.tag) for child in children)
+    odd = next((i for i in range(len(names)) if not any(form[: i + 1] == names[: i + 1] for form in _FORMS)), None)
     yield either(
         "XMCP-RSP-009",
         names in _FORMS,
-        f"the children {', '.join(names) or '(none)'}",
-        "llm_output | llm_output display | display | error | error display",
+        f"the children {quoted(', '.join(names)) or '(none)'}",
+        f"{' | '.join(' '.join(form) for form in _CHANNELS)}, then at most `server_populated`",
+        place=source.of(root if odd is None else children[odd]),
     )
     between = "".join([root.text or "", *[child.tail or "" for child in root]])
+    stray = between.lstrip(_SPACE)
     yield either(
-        "XMCP-RSP-010", not between.strip(" \t\r\n"), f"the text `{quoted(between.strip())}`", "white space only"
+        "XMCP-RSP-010",
+        not stray,
+        f"the text `{quoted(stray.rstrip(_SPACE))}`",
+        "white space only",
+        place=source.place(source.content(root).offset(len(between) - len(stray))) if stray else None,
     )
     for element in (root, *children, *[meta for child in children for meta in _own(child)]):
         known = _ATTRIBUTES.get(str(element.tag), set())
@@ -288,20 +383,40 @@ def _structure(root: etree._Element, document: Document) -> Iterator[Observation
             not unknown,
             f"`{element.tag}` has the attribute `{quoted(unknown[0]) if unknown else ''}`",
             f"only {', '.join(sorted(known))}, or names in a namespace",
+            place=source.of_attribute(element, unknown[0]) if unknown else None,
         )
     document.tool_name = root.get("tool_name", "")
     if not document.tool_name:
-        yield broken("XMCP-RSP-007", "no `tool_name`, or an empty one", "the name by which the tool was called")
+        yield broken(
+            "XMCP-RSP-007",
+            "no `tool_name`, or an empty one",
+            "the name by which the tool was called",
+            place=source.of_attribute(root, "tool_name"),
+        )
     if (version := root.get("version")) is not None:
         document.version = version if _VERSION.fullmatch(version) else None
-        yield either("XMCP-RSP-008", document.version is not None, f"`{quoted(version)}`", "such as `1.0`")
+        yield either(
+            "XMCP-RSP-008",
+            document.version is not None,
+            f"`{quoted(version)}`",
+            "such as `1.0`",
+            place=source.of_attribute(root, "version"),
+        )
     document.lossy = frozenset(str(e.tag) for e in root.iter("*") if (e.get("lossy") or "").strip() in ("true", "1"))
     for child in children:
         if child.tag == "error":
-            yield from errors.attributes(_attributes(child))
+            for observation in errors.attributes(_attributes(child)):
+                yield replace(observation, place=_of_error(observation.path, child, source))
             for meta in _own(child):
-                after = (meta.tail or "").strip(" \t\r\n")
-                yield either("XMCP-ERR-008", not after, f"`{quoted(after)}` after `meta`", "the message before it")
+                after = (meta.tail or "").strip(_SPACE)
+                content = source.content(child)
+                yield either(
+                    "XMCP-ERR-008",
+                    not after,
+                    f"`{quoted(after)}` after `meta`",
+                    "the message before it",
+                    place=source.place(content.offset(content.text.rfind(after))),
+                )
 
 
 @cache
@@ -309,16 +424,20 @@ def _schema() -> etree.XMLSchema:
     return etree.XMLSchema(etree.parse(str(DATA / "tool_response.xsd")))
 
 
-def _validity(root: etree._Element, seen: _Seen) -> Iterator[Observation]:
+def _validity(root: etree._Element, source: Source, seen: _Seen) -> Iterator[Observation]:
     """The schema, for the faults that no more particular sentence covers."""
     if not all(ok for requirement, ok in seen if requirement not in _SURVIVABLE):
         return
-    try:
-        _schema().assertValid(root)
-    except etree.DocumentInvalid as fault:
-        yield broken("XMCP-RSP-006", quoted(str(fault)), "a document that the XSD accepts")
-    else:
+    schema = _schema()
+    if schema.validate(root):
         yield obeyed("XMCP-RSP-006")
+        return
+    fault = next(iter(schema.error_log))  # type: ignore[call-overload] # the stubs do not know that it can be iterated
+    path_of = root.getroottree().getpath
+    element = next((item for item in root.iter() if path_of(item) == fault.path), root)
+    attribute = re.search(r"attribute '([^']+)'", fault.message)
+    place = source.of_attribute(element, attribute[1]) if attribute else source.of(element)
+    yield broken("XMCP-RSP-006", quoted(fault.message), "a document that the XSD accepts", place=place)
 
 
 def _text_of(element: etree._Element) -> str:
@@ -326,50 +445,101 @@ def _text_of(element: etree._Element) -> str:
     return "".join([element.text or "", *[child.tail or "" for child in element if not isinstance(child.tag, str)]])
 
 
-def _values(root: etree._Element, document: Document) -> Iterator[Observation]:
+def _values(root: etree._Element, document: Document, source: Source, seen: _Seen) -> Iterator[Observation]:
     """What the leaves hold, and the JSON in them."""
     for child in _own(root):
         if child.tag == "llm_output" and document.llm_output is None:
             document.llm_output = _text_of(child)
         elif child.tag == "display" and not document.has_display:
             document.has_display = True
-            document.display, observations = _json(child)
-            yield from observations
-            if _all_read(observations):
-                yield from envelope.observations(document.display)
+            document.display = yield from _judged(child, source, seen, envelope.observations)
+        elif child.tag == "server_populated" and document.server_populated is None:
+            document.server_populated = yield from _judged(child, source, seen, populated.observations)
         elif child.tag == "error" and document.error is None:
-            meta = next((inner for inner in _own(child) if inner.tag == "meta"), None)
-            value: Any = None
-            observations = []
-            if meta is not None:
-                value, observations = _json(meta)
-                yield from observations
-            document.error = errors.ErrorElement.of(
-                _attributes(child),
-                child.text or "",
-                value,
-                has_meta=meta is not None,
-                meta_reads=_all_read(observations),
-            )
-            if document.error.meta_reads:
-                yield from errors.observations(document.error)
+            yield from _error(child, document, source, seen)
+
+
+def _judged(
+    element: etree._Element, source: Source, seen: _Seen, check: Callable[[Any], Iterator[Observation]]
+) -> Generator[Observation, None, Any]:
+    """The JSON value in an element, once its writing and then the value itself were observed."""
+    value, observations = _json(element, source)
+    yield from observations
+    if _all_read(observations):
+        yield from _placed(check(value), seen, lambda path: _in_json(path, element, source))
+    return value
+
+
+def _error(child: etree._Element, document: Document, source: Source, seen: _Seen) -> Iterator[Observation]:
+    meta = next((inner for inner in _own(child) if inner.tag == "meta"), None)
+    value: Any = None
+    observations: list[Observation] = []
+    if meta is not None:
+        value, observations = _json(meta, source)
+        yield from observations
+    error = document.error = errors.ErrorElement.of(
+        _attributes(child),
+        child.text or "",
+        value,
+        has_meta=meta is not None,
+        meta_reads=_all_read(observations),
+    )
+    if error.meta_reads:
+        yield from _placed(errors.observations(error), seen, lambda path: _of_error(path, child, source))
+
+
+def _placed(observations: Iterable[Observation], seen: _Seen, place: Callable[[Path], Place]) -> Iterator[Observation]:
+    """The observations with a place for each fault that was not seen before: to find one reads the JSON again."""
+    for observation in observations:
+        if observation.ok or (observation.requirement, False) in seen:
+            yield observation
+        else:
+            yield replace(observation, place=place(observation.path or ()))
+
+
+def _of_error(path: Path | None, element: etree._Element, source: Source) -> Place:
+    """The place of what `errors` names by a path."""
+    head, *rest = path or ("",)
+    meta = next((inner for inner in _own(element) if inner.tag == "meta"), None)
+    if head == "meta" and meta is not None:
+        return _in_json(tuple(rest), meta, source)
+    if head == "message":
+        text = element.text or ""
+        return source.place(source.content(element).offset(len(text) - len(text.lstrip(_SPACE)) + int(rest[0])))
+    return source.of_attribute(element, str(head))
+
+
+def _in_json(path: Path, element: etree._Element, source: Source) -> Place:
+    """The place of a value inside the JSON of an element."""
+    content = source.content(element)
+    return source.place(content.offset(locate(content.text, path)))
 
 
 def _all_read(observations: list[Observation]) -> bool:
     """True when the JSON means what it says, however it was written."""
-    return all(observation.ok or observation.requirement == "XMCP-RSP-042" for observation in observations)
+    return all(observation.ok or observation.requirement in _READABLE for observation in observations)
 
 
-def _json(element: etree._Element) -> tuple[Any, list[Observation]]:
-    """The JSON value of `display` or `meta`, with what its writing shows."""
-    name, text = str(element.tag), _text_of(element)
+_READABLE = frozenset({"XMCP-RSP-042", "XMCP-RSP-081"})
+
+
+def _json(element: etree._Element, source: Source) -> tuple[Any, list[Observation]]:
+    """The JSON value in an element, with what its writing shows."""
+    name, text, content = str(element.tag), _text_of(element), source.content(element)
     try:
-        value, facts = parse(text)
+        json = parse(text)
     except JsonFault as fault:
-        return None, [broken(fault.requirement, f"in `{name}`: {quoted(fault.seen)}", fault.expected)]
-    observations = [obeyed("XMCP-RSP-040"), *[obeyed(requirement) for requirement in facts]]
+        place = source.place(content.offset(fault.at))
+        return None, [broken(fault.requirement, f"in `{name}`: {fault.seen}", fault.expected, place=place)]
+    observations = [obeyed("XMCP-RSP-040"), *[obeyed(requirement) for requirement in json.met]]
+    if json.too_deep is not None:
+        place = source.place(content.offset(json.too_deep))
+        seen = f"in `{name}`: JSON nested more than {DEEPEST} deep"
+        observations.append(broken("XMCP-RSP-081", seen, f"at most {DEEPEST}", place=place))
     if bare := re.search(r"[<>&]", text):
-        observations.append(broken("XMCP-RSP-042", f"in `{name}`: `{quoted(text, bare.start())}`", _INERT))
+        place = source.place(content.offset(bare.start()))
+        seen = f"in `{name}`: `{quoted(text, bare.start())}`"
+        observations.append(broken("XMCP-RSP-042", seen, _INERT, place=place))
     elif re.search(r"\\u00(?:3[cCeE]|26)", text):
         observations.append(obeyed("XMCP-RSP-042"))
-    return value, observations
+    return json.value, observations

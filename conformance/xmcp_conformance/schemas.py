@@ -3,20 +3,107 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
+from collections.abc import Iterator
 from functools import cache
+from typing import Any, NamedTuple
 
 import jsonschema_rs
 
 from xmcp_models import DATA
 
+from .observation import Path, quoted
+
+_MANY = 1000
+_SUFFIX = ".schema.json"
+_BASE = "json-schema:///"  # what the validator takes relative references to be relative to
+
+
+class SchemaFault(NamedTuple):
+    """What a schema does not allow, and where in the value."""
+
+    path: Path
+    message: str
+
+    def __str__(self) -> str:
+        where = f"at `{quoted(pointer(self.path))}`: " if self.path else ""
+        return where + quoted(self.message)
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """The formats that have a JSON Schema, such as `display_envelope`."""
+    return tuple(sorted(path.name.removesuffix(_SUFFIX) for path in DATA.glob(f"*{_SUFFIX}")))
+
+
+@cache
+def schema(name: str) -> dict[str, Any]:
+    """The text of `<name>.schema.json`."""
+    loaded: dict[str, Any] = json.loads((DATA / f"{name}{_SUFFIX}").read_text(encoding="utf-8"))
+    return loaded
+
 
 @cache
 def validator(name: str) -> jsonschema_rs.Draft202012Validator:
-    """The validator of `<name>.schema.json`. Nothing is fetched: the schemas refer only to themselves."""
-    schema = json.loads((DATA / f"{name}.schema.json").read_text(encoding="utf-8"))
-    return jsonschema_rs.Draft202012Validator(schema)
+    """The validator of `<name>.schema.json`. Nothing is fetched: the schemas refer to each other's copies in `DATA`."""
+    together = jsonschema_rs.Registry([(f"{_BASE}{other}{_SUFFIX}", schema(other)) for other in names()])
+    return jsonschema_rs.Draft202012Validator(schema(name), registry=together, offline=True, validate_formats=True)
 
 
-def pointer(path: list[str | int]) -> str:
+def faults(name: str, value: Any) -> Iterator[SchemaFault]:
+    """What `<name>.schema.json` does not allow in `value`, which is no deeper than section 2.6 has it.
+
+    A value with several forms is held against the nearest. Of faults in items beyond the first thousand of an array
+    only the first is told.
+    """
+    check = validator(name)
+    if check.is_valid(value):
+        return iter(())
+    return (_nearest(error) for error in check.iter_errors(_cut_at_the_fault(value, check)))
+
+
+def _cut_at_the_fault(value: Any, check: jsonschema_rs.Draft202012Validator) -> Any:
+    """An invalid value, its arrays no longer than shows that: the validator makes an object of every fault there is."""
+    lengths = range(_MANY, _longest(value))
+    shortest = bisect_left(lengths, True, key=lambda most: not check.is_valid(_cut(value, most)))
+    return _cut(value, lengths[shortest]) if shortest < len(lengths) else value
+
+
+def _longest(value: Any) -> int:
+    own = len(value) if isinstance(value, list) else 0
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return max([own, *(_longest(item) for item in inner if isinstance(item, dict | list))])
+
+
+def _cut(value: Any, most: int) -> Any:
+    if isinstance(value, dict):
+        return {name: _cut(item, most) for name, item in value.items()}
+    return [_cut(item, most) for item in value[:most]] if isinstance(value, list) else value
+
+
+def _nearest(error: jsonschema_rs.ValidationError) -> SchemaFault:
+    """The fault itself, or of an alternative that failed the one that came farthest into the value."""
+    branches: list[list[jsonschema_rs.ValidationError]] = getattr(error.kind, "context", None) or []
+    deeper = [_nearest(branch[0]) for branch in branches if branch]
+    own = SchemaFault(_path(error), error.message)
+    best = max(deeper, key=lambda fault: len(fault.path), default=own)
+    return best if len(best.path) > len(own.path) else _by_type(error, branches) or own
+
+
+def _by_type(
+    error: jsonschema_rs.ValidationError, branches: list[list[jsonschema_rs.ValidationError]]
+) -> SchemaFault | None:
+    """Of the alternatives, the only one that is for values of this type."""
+    fitting = [branch[0] for branch in branches if branch and "is not of type" not in branch[0].message]
+    return SchemaFault(_path(error), fitting[0].message) if len(fitting) == 1 else None
+
+
+def _path(error: jsonschema_rs.ValidationError) -> Path:
+    """Where the fault is; of a name that is not allowed, at its member."""
+    of_name = getattr(error.kind, "error", None)
+    return (*error.instance_path, *((str(of_name.instance),) if of_name is not None else ()))
+
+
+def pointer(path: list[str | int] | Path) -> str:
     """A JSON Pointer (RFC 6901) from the path of a validation error."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)

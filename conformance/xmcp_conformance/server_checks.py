@@ -7,7 +7,8 @@ catalogue or the rest of the MCP result.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from xmcp_models.registry import EXTENSION_ID, TOOL_META_KEY, VERSION_META_KEY
@@ -15,11 +16,15 @@ from xmcp_models.registry import EXTENSION_ID, TOOL_META_KEY, VERSION_META_KEY
 from .exchange import Call, Catalogue, Exchange, Intent, Tool
 from .jsontext import strings
 from .observation import Observation, broken, either, obeyed, quoted
-from .reader import Document, looks_like_a_document, read
+from .reader import MOST_BYTES, Document, looks_like_a_document, read
 from .schemas import pointer, validator
 
+LONGEST = 2 * MOST_BYTES
+"""Characters of a document that the suite reads; it keeps all of its pieces in memory."""
 _MARKUP = re.compile("[<&]")
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# Faults after which nobody knows what `server_populated` names.
+_UNREAD = {"XMCP-RSP-040", "XMCP-RSP-041", "XMCP-RSP-043", "XMCP-RSP-044", "XMCP-RSP-095"}
 
 
 def of_catalogue(catalogue: Catalogue) -> Iterator[Observation]:
@@ -36,6 +41,8 @@ def of_catalogue(catalogue: Catalogue) -> Iterator[Observation]:
         yield either("XMCP-CNF-003", listed, f"`{quoted(str(announced))}`", 'such as {"versions": ["1.0"]}')
     for tool in catalogue.tools:
         yield from _of_tool(tool)
+        yield from _of_metadata(tool)
+    yield from _of_dependencies(catalogue.tools)
 
 
 def _of_tool(tool: Tool) -> Iterator[Observation]:
@@ -60,6 +67,62 @@ def _of_tool(tool: Tool) -> Iterator[Observation]:
         )
 
 
+def _metadata(tool: Tool) -> dict[str, Any]:
+    """The metadata of a tool where XMCP-TOL-001 is obeyed; other metadata say nothing that could be judged."""
+    valid = TOOL_META_KEY in tool.meta and validator("tool_metadata").is_valid(tool.metadata)
+    return dict(tool.metadata) if valid else {}
+
+
+def _of_metadata(tool: Tool) -> Iterator[Observation]:
+    """The metadata against the rest of what is listed of the tool (sections 5.3 and 5.4)."""
+    metadata = _metadata(tool)
+    if filled := metadata.get("server_populated"):
+        shown = [name for name in filled if name in tool.input_schema.get("properties", {})]
+        yield either(
+            "XMCP-TOL-020",
+            not shown,
+            f"tool `{tool.name}`: `{quoted(', '.join(shown))}`, which the server fills in, in the input schema",
+            "an input schema without it",
+        )
+    if metadata.get("cacheable"):
+        yield either(
+            "XMCP-TOL-030",
+            tool.read_only,
+            f"tool `{tool.name}` is cacheable and not marked read-only",
+            "`readOnlyHint`: true in its annotations",
+        )
+
+
+def _of_dependencies(tools: Sequence[Tool]) -> Iterator[Observation]:
+    """Section 5.2. A name that breaks XMCP-TOL-010 is left out of the circles."""
+    names = {tool.name for tool in tools}
+    needs: dict[str, list[str]] = {}
+    for tool in tools:
+        wanted = _metadata(tool).get("depends_on", [])
+        needs[tool.name] = [name for name in wanted if name in names and name != tool.name]
+        if wanted:
+            odd = [name for name in wanted if name not in needs[tool.name]]
+            yield either(
+                "XMCP-TOL-010",
+                not odd,
+                f"tool `{tool.name}` depends on `{quoted(', '.join(odd))}`",
+                "names of other tools of this server",
+            )
+    if any(needs.values()):
+        circle = _circle(needs)
+        seen = f"`{quoted(' → '.join(circle))}`, each of which depends on the next"
+        yield either("XMCP-TOL-011", not circle, seen, "dependencies that end")
+
+
+def _circle(needs: Mapping[str, Sequence[str]]) -> list[str]:
+    """Names that depend on each other in a circle, the first of them at the end again; none where there is none."""
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        return [str(name) for name in reversed(error.args[1])]
+    return []
+
+
 def announced_versions(catalogue: Catalogue) -> list[str] | None:
     """The versions that a server says it emits; `None` where it says so in no form that CNF-003 knows."""
     entry = catalogue.extensions.get(EXTENSION_ID)
@@ -82,6 +145,10 @@ def of_exchange(exchange: Exchange, announced: list[str] | None = None) -> Itera
     yield either("XMCP-MCP-001", attempt, _first_block(exchange), "a text block that holds one tool response document")
     if text is None or not attempt:
         return
+    if len(text) > LONGEST:
+        seen = f"a document of {len(text):,} characters, which is not judged further"
+        yield broken("XMCP-RSP-081", seen, f"at most {MOST_BYTES:,} bytes")
+        return
     if _stands_raw(exchange.call.trap, text):
         # What a parser makes of it now is chance: structure where there was none, or a fault of another name.
         yield broken("XMCP-RSP-022", f"the text `{quoted(exchange.call.trap)}` as it is", "`&lt;` and `&amp;`")
@@ -96,6 +163,7 @@ def of_exchange(exchange: Exchange, announced: list[str] | None = None) -> Itera
         yield from _of_result(exchange, document)
         yield from _of_call(exchange.call, document)
         yield from _of_replacement(exchange, document)
+        yield from _of_filled(exchange, document)
 
 
 def _stands_raw(trap: str, text: str) -> bool:
@@ -177,6 +245,24 @@ def _of_display(call: Call, document: Document) -> Iterator[Observation]:
             if there
         ]
         yield either("XMCP-DSP-022", both, f"{' and '.join(has) or 'neither'}", "`llm_output` and `display`")
+
+
+def _of_filled(exchange: Exchange, document: Document) -> Iterator[Observation]:
+    """Whether a tool that succeeded names what the server filled in, as its metadata says it does."""
+    tool = exchange.call.tool
+    filled = _metadata(tool).get("server_populated") if tool is not None and document.error is None else None
+    if not filled or any(not seen.ok and seen.requirement in _UNREAD for seen in exchange.reading.observations):
+        return
+    told = document.server_populated or {}
+    named = [*told.get("values", {}), *told.get("redacted", [])]
+    missed = [name for name in filled if name not in named]
+    has = "no `server_populated`" if document.server_populated is None else "`server_populated`"
+    yield either(
+        "XMCP-TOL-021",
+        not missed,
+        f"{has} with {quoted(', '.join(named) or '(nothing)')}" if named else has,
+        f"`{quoted(', '.join(missed))}` in its `values` or `redacted`",
+    )
 
 
 def _of_replacement(exchange: Exchange, document: Document) -> Iterator[Observation]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import mcp_types
 
-from xmcp_conformance.miniature import Miniature
+from xmcp_conformance.miniature import Json, Miniature
 from xmcp_models.registry import EXTENSION_ID
 
 from . import breaks
@@ -42,6 +42,49 @@ class DoesNotSayThatItDisplays(Miniature):
 
     def metadata(self, name: str) -> Any:
         return None if name == "card" else super().metadata(name)
+
+
+@breaks("XMCP-TOL-010")
+class DependsOnAToolOfNobody(Miniature):
+    """Lists a dependency on a tool that it does not have."""
+
+    def metadata(self, name: str) -> Any:
+        return {"depends_on": ["listing", "nowhere"]} if name == "pair" else super().metadata(name)
+
+
+@breaks("XMCP-TOL-011")
+class DependsInACircle(Miniature):
+    """Lists two tools that each come after the other."""
+
+    def metadata(self, name: str) -> Any:
+        return {"depends_on": ["pair"]} if name == "listing" else super().metadata(name)
+
+
+@breaks("XMCP-TOL-020")
+class LetsTheCallerSayWhoHeIs(Miniature):
+    """Lists a parameter that it fills in as one that a caller can give."""
+
+    def tools(self) -> dict[str, Json]:
+        tools = super().tools()
+        tools["orders"]["properties"]["user_id"] = {"type": "string"}
+        return tools
+
+
+@breaks("XMCP-TOL-021")
+class DoesNotSayWhatItFilledIn(Miniature):
+    """Fills parameters in without a word."""
+
+    def server_populated(self, name: str) -> str:
+        return ""
+
+
+@breaks("XMCP-TOL-030")
+class CachesWhatMayWrite(Miniature):
+    """Lists a tool as cacheable that is not marked read-only."""
+
+    def listed(self, name: str) -> mcp_types.Tool:
+        listed = super().listed(name)
+        return listed.model_copy(update={"annotations": None}) if name == "listing" else listed
 
 
 @breaks("XMCP-MCP-001")

@@ -112,6 +112,14 @@ class FetchesTheDataOfAChart(Miniature):
         return {"type": "chart", "payload": chart, "alt": "Data."}
 
 
+@breaks("XMCP-DSP-043")
+class ShowsAReference(Miniature):
+    """Sends what a client puts before the model in place of a display."""
+
+    def picture(self) -> Any:
+        return {"type": "x-xmcp-reference", "payload": {"type": "table", "bytes": 70000}}
+
+
 @breaks("XMCP-DSP-020")
 class HidesTheSwitch(Miniature):
     """Does not list `show_user` for a display tool."""

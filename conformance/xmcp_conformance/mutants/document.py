@@ -192,3 +192,28 @@ class WritesHalfACharacter(Miniature):
 
     def inert(self, text: str) -> str:
         return super().inert(text).replace('"Mon"', '"Mon\\ud83d"')
+
+
+@breaks("XMCP-RSP-081")
+class AddsHundredsOfElements(Miniature):
+    """Writes more elements, in a namespace of its own, than every reader takes."""
+
+    def document(self, name: str, body: str) -> str:
+        notes = '<a:note xmlns:a="urn:acme"/>' * 300 if name == "listing" else ""
+        return super().document(name, body + notes)
+
+
+@breaks("XMCP-RSP-095")
+class ListsValuesWithoutNames(Miniature):
+    """Tells what it filled in as a list, where the schema has an object."""
+
+    def filled_in(self, name: str) -> Any:
+        return {**told, "values": list(told["values"].values())} if (told := super().filled_in(name)) else None
+
+
+@breaks("XMCP-RSP-096")
+class TellsWhatItRedacts(Miniature):
+    """Names a parameter as redacted and tells its value."""
+
+    def filled_in(self, name: str) -> Any:
+        return {**told, "redacted": ["api_key", "user_id"]} if (told := super().filled_in(name)) else None

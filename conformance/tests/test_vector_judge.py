@@ -1,0 +1,467 @@
+"""The vectors judged: a right codec passes every one, and each wrong one fails just those that its mistake touches."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from xmcp_conformance import wrong_codecs
+from xmcp_conformance.miniature_codec import MiniatureCodec
+from xmcp_conformance.vector_judge import Refused, judge, judge_formatter, judge_renderer
+from xmcp_conformance.vectors import Vector, load
+
+ALL = load(Path(__file__).resolve().parents[1] / "vectors" / "wire.json")
+OF_A_CODEC = [vector for vector in ALL if vector.direction in ("encode", "decode", "stream")]
+BY_ID = {vector.id: vector for vector in ALL}
+
+# The class of a wrong codec: the vectors that it fails. It passes all others.
+FAILS = {
+    "NaiveCdataWriter": """
+        cdata-end-in-text
+        cdata-end-in-an-error-message
+        cdata-section-as-text
+        nested-cdata-end-in-text
+        forged-end-tag-and-display-in-text
+        forged-second-response-in-text
+        carriage-return-in-text
+        carriage-return-and-line-feed-in-text
+        hostile-text-in-server-populated
+    """,
+    "ElementTreeWriter": """
+        carriage-return-in-text
+        carriage-return-and-line-feed-in-text
+        nul-in-text-is-replaced
+        nul-in-text-is-refused-on-demand
+        nul-in-the-tool-name-is-replaced
+        nul-in-an-error-message-is-replaced
+        terminal-escape-in-text-is-replaced
+        u-000b-in-text-is-replaced
+        u-000c-in-text-is-replaced
+        u-fffe-in-text-is-replaced
+        u-ffff-in-text-is-replaced
+        lone-surrogate-in-text-is-replaced
+        two-surrogates-in-text-are-not-joined
+        text-that-was-cut-and-is-lossy-is-marked-as-both
+    """,
+    "HtmlEscapeWriter": """
+        carriage-return-in-text
+        carriage-return-in-an-attribute
+        carriage-return-and-line-feed-in-text
+        carriage-return-and-line-feed-in-an-attribute
+        line-feed-in-an-attribute
+        tab-in-an-attribute
+    """,
+    "DroppingWriter": """
+        nul-in-text-is-replaced
+        nul-in-text-is-refused-on-demand
+        nul-in-the-tool-name-is-replaced
+        nul-in-an-error-message-is-replaced
+        terminal-escape-in-text-is-replaced
+        u-000b-in-text-is-replaced
+        u-000c-in-text-is-replaced
+        u-fffe-in-text-is-replaced
+        u-ffff-in-text-is-replaced
+        lone-surrogate-in-text-is-replaced
+        two-surrogates-in-text-are-not-joined
+        text-that-was-cut-and-is-lossy-is-marked-as-both
+    """,
+    "StrippingWriter": """
+        outer-white-space-is-kept
+        text-of-nothing-but-white-space
+    """,
+    "NormalisingWriter": """
+        composed-and-decomposed-text-stay-apart
+    """,
+    "PlainJsonWriter": """
+        lone-surrogate-in-json-is-replaced
+        two-surrogates-in-json-are-not-joined
+        lone-surrogate-in-a-title-is-replaced
+        lone-surrogate-in-json-is-refused-on-demand
+        lone-surrogate-in-error-meta-is-replaced
+        nan-is-null
+        infinity-is-null
+        negative-infinity-is-null
+        integer-above-the-safe-range-is-a-string
+        integer-below-the-safe-range-is-a-string
+        time-in-utc-ends-in-z
+        time-without-zone-gets-no-offset
+        time-in-another-zone-keeps-its-offset
+        bytes-are-base64
+        colliding-keys-are-refused
+        set-is-refused
+        object-without-a-json-form-is-refused
+        nesting-beyond-64-levels-is-refused
+        lone-surrogate-in-server-populated-is-replaced
+        numbers-and-null-in-server-populated
+        markup-in-json-is-written-as-json-escapes
+    """,
+    "ForgetfulWriter": """
+        lossy-of-values-that-were-read-is-kept
+        lossy-of-a-display-that-was-read-is-kept
+        lossy-of-an-error-that-was-read-is-kept
+        text-that-was-cut-is-marked
+        text-that-was-cut-and-is-lossy-is-marked-as-both
+    """,
+    "RegularExpressionReader": """
+        comment-inside-text-is-not-there
+        processing-instruction-inside-text-is-not-there
+        raw-carriage-return-is-a-line-feed
+        bare-document-type
+        internal-entity
+        external-entity
+        parameter-entity
+        external-subset
+        billion-laughs
+        quadratic-entity-expansion
+        html-entity
+        bare-cdata-end
+        raw-escape-character
+        reference-to-u-0001
+        reference-to-a-surrogate
+        raw-u-fffe
+        raw-nul
+        duplicate-attribute
+        text-after-the-root
+        two-roots
+        crossed-tags
+        prose-around-the-document
+        invalid-utf-8
+        overlong-utf-8
+        surrogates-in-utf-8
+        cut-utf-8
+        element-inside-llm-output
+        namespaced-element-inside-llm-output
+        element-inside-display
+        text-between-children
+        text-before-the-first-child
+        no-break-space-between-children
+        text-after-meta
+        text-only-after-meta
+        unknown-element
+        another-root-element
+        namespace-on-the-root
+        unbound-prefix
+        prefix-bound-only-in-an-earlier-element
+        unbound-prefix-of-an-attribute
+        one-attribute-under-two-prefixes
+        elements-65-deep
+        elements-70-deep
+        257-elements
+        2000-elements
+        document-of-17-mebibytes
+        attribute-of-4097-bytes
+        attribute-of-2049-two-byte-characters
+        long-namespace-times-many-attributes
+        element-inside-server-populated
+        namespaced-child-named-as-a-channel-is-ignored
+        text-after-a-namespaced-child
+        namespaced-element-inside-error
+        document-type-and-another-root
+        document-type-and-a-document-of-version-2
+        document-type-and-a-document-that-is-not-closed
+        document-type-and-a-bad-display
+        document-type-after-a-comment
+        document-of-8-mebibytes-and-a-byte
+        empty-text-is-read-as-present
+        tags-in-cdata-are-text
+        two-megabyte-attribute-in-small-chunks
+        rich-document-in-chunks-of-1
+        rich-document-in-chunks-of-2
+        rich-document-in-chunks-of-3
+        rich-document-in-chunks-of-5
+        rich-document-in-chunks-of-7
+        rich-document-in-chunks-of-1024
+        rich-document-as-text-in-single-characters
+        bare-cdata-end-across-chunks
+        document-type-across-chunks
+        second-root-in-a-later-chunk
+    """,
+    "StrippingReader": """
+        seed-xml-in-cdata
+        outer-white-space-is-read
+        rich-document-in-chunks-of-1
+        rich-document-in-chunks-of-2
+        rich-document-in-chunks-of-3
+        rich-document-in-chunks-of-5
+        rich-document-in-chunks-of-7
+        rich-document-in-chunks-of-1024
+        rich-document-as-text-in-single-characters
+    """,
+    "NormalisingReader": """
+        composed-and-decomposed-text-are-read-apart
+    """,
+    "UnescapingReader": """
+        reference-to-a-reference-is-decoded-once
+    """,
+    "FirstTextReader": """
+        comment-inside-text-is-not-there
+        processing-instruction-inside-text-is-not-there
+    """,
+    "RepairingReader": """
+        html-entity
+        bare-cdata-end
+        raw-escape-character
+        reference-to-u-0001
+        reference-to-a-surrogate
+        raw-u-fffe
+        raw-nul
+        duplicate-attribute
+        text-after-the-root
+        two-roots
+        truncated-document
+        crossed-tags
+        prose-around-the-document
+        invalid-utf-8
+        overlong-utf-8
+        surrogates-in-utf-8
+        cut-utf-8
+        unbound-prefix
+        prefix-bound-only-in-an-earlier-element
+        unbound-prefix-of-an-attribute
+        one-attribute-under-two-prefixes
+        bare-cdata-end-across-chunks
+        second-root-in-a-later-chunk
+    """,
+    "DoctypeReader": """
+        bare-document-type
+        internal-entity
+        external-entity
+        parameter-entity
+        external-subset
+        billion-laughs
+        quadratic-entity-expansion
+        document-type-and-another-root
+        document-type-and-a-document-of-version-2
+        document-type-and-a-document-that-is-not-closed
+        document-type-and-a-bad-display
+        document-type-after-a-comment
+        document-type-across-chunks
+    """,
+    "AnyEncodingReader": """
+        xml-1-1
+        declared-latin-1-in-text
+        declared-latin-1-in-bytes
+        declared-unknown-encoding
+        utf-16-with-byte-order-mark
+        utf-16-big-endian-with-byte-order-mark
+        utf-16-without-byte-order-mark
+        utf-16-big-endian-without-byte-order-mark
+        utf-32-with-byte-order-mark
+        utf-32-big-endian-with-byte-order-mark
+        utf-16-in-single-bytes
+    """,
+    "NoDeclarationReader": """
+        byte-order-mark-in-text
+        xml-declaration-in-text
+        byte-order-mark-and-declaration-in-text
+        declaration-in-lower-case-without-encoding-and-standalone
+        xml-1-1
+        declared-latin-1-in-text
+        declared-unknown-encoding
+        rich-document-as-text-in-single-characters
+    """,
+    "AnyVersionReader": """
+        version-2-0
+        version-10-0
+        version-0-9
+        version-2-0-comes-before-faults-inside
+        version-2-0-with-unknown-elements
+        version-2-0-with-unknown-elements-only
+        version-2-0-with-a-bad-display
+        version-2-0-with-a-bad-display-is-not-saved-by-dropping
+    """,
+    "StrictReader": """
+        namespaced-child-is-ignored
+        unknown-attribute-is-ignored
+        elements-64-deep
+        256-elements
+        server-populated-before-a-namespaced-child
+        namespaced-child-before-llm-output-is-ignored
+        namespaced-child-between-channels-is-ignored
+        namespaced-children-everywhere-are-ignored
+        namespaced-child-named-as-a-channel-is-ignored
+        rich-document-in-chunks-of-1
+        rich-document-in-chunks-of-2
+        rich-document-in-chunks-of-3
+        rich-document-in-chunks-of-5
+        rich-document-in-chunks-of-7
+        rich-document-in-chunks-of-1024
+        rich-document-as-text-in-single-characters
+    """,
+    "FindingReader": """
+        version-without-minor
+        element-inside-llm-output
+        namespaced-element-inside-llm-output
+        element-inside-display
+        text-between-children
+        text-before-the-first-child
+        no-break-space-between-children
+        text-after-meta
+        text-only-after-meta
+        llm-output-and-error
+        error-and-llm-output
+        two-llm-outputs
+        two-displays
+        display-before-llm-output
+        two-metas
+        unknown-element
+        meta-beside-the-error
+        empty-root
+        root-with-only-a-namespaced-child
+        no-tool-name
+        empty-tool-name
+        tool-name-of-129-characters
+        call-id-that-is-empty
+        retryable-yes
+        retryable-in-upper-case
+        negative-retry-after
+        fractional-retry-after
+        retry-after-beyond-the-safe-range
+        category-in-upper-case
+        code-with-a-space
+        error-without-code
+        format-that-is-no-media-type
+        two-server-populated
+        server-populated-before-llm-output
+        server-populated-before-a-display
+        server-populated-alone
+        element-inside-server-populated
+        text-after-a-namespaced-child
+        namespaced-element-inside-error
+    """,
+    "TrustingReader": """
+        meta-that-is-an-array
+        envelope-without-type
+        envelope-without-payload
+        envelope-with-null-payload
+        envelope-that-is-an-array
+        envelope-that-is-null
+        envelope-with-null-title
+        text-envelope-with-an-object
+        envelope-with-a-bad-fallback
+        group-with-a-bad-member
+        image-over-plain-http
+        envelope-without-type-is-dropped-on-demand
+        server-populated-that-is-an-array
+        server-populated-that-is-null
+    """,
+    "PlainJsonReader": """
+        display-with-nan
+        display-with-a-duplicate-key
+        display-with-a-lone-surrogate-escape
+        json-65-deep
+        json-100000-deep
+        json-100000-deep-and-cut
+        meta-65-deep
+        json-too-deep-is-not-dropped
+        server-populated-with-a-duplicate-key
+        json-in-server-populated-65-deep
+    """,
+    "LiteralBooleanReader": """
+        retryable-1-is-true
+        white-space-around-a-boolean-is-ignored
+        truncated-1-is-true
+        lossy-on-the-display-counts-for-the-response
+        server-populated-with-white-space-and-a-later-member
+    """,
+    "AllOrNothingReader": """
+        display-that-is-not-json-is-dropped-on-demand
+        display-that-is-python-is-dropped-on-demand
+        bad-display-alone-is-dropped-on-demand
+        envelope-without-type-is-dropped-on-demand
+    """,
+    "PieceByPieceReader": """
+        rich-document-in-chunks-of-1
+        rich-document-in-chunks-of-2
+        rich-document-in-chunks-of-3
+        rich-document-in-chunks-of-5
+        rich-document-in-chunks-of-7
+        cut-inside-a-character
+        utf-16-in-single-bytes
+    """,
+}
+
+
+@pytest.mark.parametrize("vector", OF_A_CODEC, ids=lambda vector: vector.id)
+def test_a_codec_written_from_the_specification_alone_passes(vector: Vector) -> None:
+    judgement = judge(vector, MiniatureCodec())
+    assert judgement.ok, f"{judgement.seen}; expected: {judgement.expected}"
+
+
+@pytest.mark.parametrize("wrong", wrong_codecs.ALL_WRONG, ids=lambda wrong: wrong.__name__)
+def test_a_wrong_codec_fails_the_vectors_that_its_mistake_touches_and_no_other(wrong: type[MiniatureCodec]) -> None:
+    failed = [judgement for vector in OF_A_CODEC if not (judgement := judge(vector, wrong())).ok]
+    assert {judgement.vector for judgement in failed} == set(FAILS[wrong.__name__].split())
+    for judgement in failed:
+        assert judgement.requirements == BY_ID[judgement.vector].requirements
+        assert judgement.seen
+        assert judgement.expected
+        assert (judgement.seen + judgement.expected).isprintable()
+        assert len(judgement.seen) < 1000
+
+
+def test_every_wrong_codec_says_its_mistake_and_is_found() -> None:
+    assert set(FAILS) == {wrong.__name__ for wrong in wrong_codecs.ALL_WRONG}
+    for wrong in wrong_codecs.ALL_WRONG:
+        assert (wrong.__doc__ or "").endswith("."), wrong
+        assert wrong.__doc__ != MiniatureCodec.__doc__
+
+
+def test_a_codec_that_crashes_is_judged_and_does_not_end_the_run() -> None:
+    class Crashing(MiniatureCodec):
+        def decode(self, document: Any, **options: Any) -> Any:
+            raise KeyError("\x1b[31m")
+
+    judgement = judge(BY_ID["seed-success"], Crashing())
+    assert not judgement.ok
+    assert judgement.seen == "it raised KeyError: '\\x1b[31m'"
+
+
+def test_a_refusal_with_another_class_is_a_fault() -> None:
+    class Vague(MiniatureCodec):
+        def decode(self, document: Any, **options: Any) -> Any:
+            raise Refused("SCHEMA", "no")
+
+    judgement = judge(BY_ID["bare-document-type"], Vague())
+    assert (judgement.ok, judgement.seen, judgement.expected) == (False, "a refusal: SCHEMA: no", "DTD")
+    assert not judge(BY_ID["no-document-type"], Vague()).ok
+    assert judge(BY_ID["empty-root"], Vague()).ok
+
+
+def tag_per_key(value: Any, name: str = "result") -> str:
+    """The formatter of the seed: a tag for each key."""
+    content = "".join(tag_per_key(item, key) for key, item in value.items()) if isinstance(value, dict) else None
+    if content is None:
+        content = str(value).replace("&", "&amp;").replace("<", "&lt;")
+    return f"<{name}>{content}</{name}>"
+
+
+def test_a_formatter_with_a_tag_for_each_key_fails_wherever_a_name_is_no_tag() -> None:
+    passed = {vector.id for vector in ALL if vector.direction == "format" and judge_formatter(vector, tag_per_key).ok}
+    assert passed == {
+        "safe-name-becomes-a-tag",
+        "name-of-every-safe-character-becomes-a-tag",
+        "name-that-only-contains-xml-becomes-a-tag",
+    }
+
+
+def test_a_renderer_that_shows_the_envelope_as_it_came_fails_where_something_else_is_to_be_shown() -> None:
+    passed = {
+        vector.id
+        for vector in ALL
+        if vector.direction == "render" and judge_renderer(vector, lambda envelope: (json.dumps(envelope), True)).ok
+    }
+    assert passed == {
+        vector.id
+        for vector in ALL
+        if vector.row == 40 and "lacks" not in vector.expect and vector.expect["unsupported"]
+    }
+
+
+def test_a_renderer_that_shows_nothing_passes_no_vector() -> None:
+    for vector in ALL:
+        if vector.direction == "render":
+            assert not judge_renderer(vector, lambda envelope: ("", True)).ok

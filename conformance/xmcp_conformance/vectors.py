@@ -1,0 +1,139 @@
+"""The vectors as a file: loading it, its tagged values, the pieces of a stream, and the facts that are compared.
+
+`conformance/vectors/README.md` describes the file; `vector_judge.py` runs it against a codec.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import decimal
+import itertools
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_DEFAULTS = {"version": "1.0", "truncated": False, "lossy": False}
+_SAFE = 2**53 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """One line of the file. `case` is the whole of it, with the members that its direction has."""
+
+    id: str
+    row: int
+    direction: str
+    requirements: tuple[str, ...]
+    case: Mapping[str, Any]
+
+    @property
+    def expect(self) -> Mapping[str, Any]:
+        """What a right implementation does."""
+        expect: Mapping[str, Any] = self.case["expect"]
+        return expect
+
+    @property
+    def expected_response(self) -> Any:
+        """The response that a reader gets, with its tagged values untagged."""
+        return untagged(self.case["response"] if "same" in self.expect else self.expect["response"])
+
+
+def load(path: Path) -> list[Vector]:
+    """The vectors of a file.
+
+    Args:
+        path: `wire.json`, or another file that is valid by `wire.schema.json`.
+
+    Raises:
+        ValueError: the file is no JSON, or is of another format or version than this runner knows.
+    """
+    content = json.loads(path.read_text(encoding="utf-8"))
+    form = (content.get("format"), content.get("version")) if isinstance(content, dict) else None
+    if form != ("xmcp-wire-vectors", "1.0"):
+        raise ValueError(f"{path.name} holds {form}; this runner knows xmcp-wire-vectors 1.0")
+    return [
+        Vector(case["id"], case["row"], case["direction"], tuple(case["requirements"]), case)
+        for case in content["vectors"]
+    ]
+
+
+def _nested(levels: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(levels - 1):
+        value = [value]
+    return value
+
+
+_TAGS: dict[str, Callable[[Any], Any]] = {
+    "$repeat": lambda given: given[0] * given[1],
+    "$count": lambda given: "".join(given[0].replace("#", str(number)) for number in range(given[1])),
+    "$concat": lambda given: "".join(untagged(part) for part in given),
+    "$surrogates": lambda given: "".join(chr(int(unit, 16)) for unit in given),
+    "$base64": base64.b64decode,
+    "$float": float,
+    "$integer": int,
+    "$decimal": decimal.Decimal,
+    "$datetime": datetime.datetime.fromisoformat,
+    "$date": datetime.date.fromisoformat,
+    "$bytes": base64.b64decode,
+    "$pairs": lambda given: {untagged(key): untagged(value) for key, value in given},
+    "$tuple": tuple,
+    "$set": set,
+    "$opaque": lambda _: object(),
+    "$nest": _nested,
+}
+
+
+def untagged(value: Any) -> Any:
+    """The value that tagged JSON stands for."""
+    if isinstance(value, dict):
+        if len(value) == 1 and (tag := next(iter(value))) in _TAGS:
+            return _TAGS[tag](value[tag])
+        return {key: untagged(member) for key, member in value.items()}
+    return [untagged(member) for member in value] if isinstance(value, list) else value
+
+
+def pieces(document: str | bytes, chunks: Mapping[str, Any]) -> Iterator[str | bytes]:
+    """The pieces in which a document arrives.
+
+    Args:
+        document: the whole of it; text is cut as UTF-8 unless `chunks` counts characters.
+        chunks: one of `bytes` and `characters` (length of each piece) or `cuts` (offsets in bytes).
+    """
+    if "characters" not in chunks and isinstance(document, str):
+        document = document.encode()
+    if "cuts" in chunks:
+        places = [0, *chunks["cuts"], len(document)]
+    else:
+        (size,) = chunks.values()
+        places = [*range(0, len(document), size), len(document)]
+    for start, end in itertools.pairwise(places):
+        yield document[start:end]
+
+
+def facts(response: Mapping[str, Any]) -> str:
+    """What readers have to agree on, as one string: members that are absent or have their default are the same.
+
+    JSON tells `true` from `1` and `-0.0` from `0`, and `1.0` is `1`, as in every language with one kind of number.
+
+    Raises:
+        TypeError: a value has no JSON form.
+        ValueError: the response contains itself.
+    """
+    present = {key: value for key, value in response.items() if value is not None}
+    if isinstance(present.get("error"), dict):
+        present["error"] = {key: value for key, value in present["error"].items() if value is not None}
+    return json.dumps(_canonical(_DEFAULTS | present), sort_keys=True)
+
+
+def _canonical(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _canonical(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [_canonical(member) for member in value]
+    if isinstance(value, float) and value.is_integer() and 0 < abs(value) <= _SAFE:
+        return int(value)
+    return 0 if isinstance(value, float) and str(value) == "0.0" else value
