@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import export_vectors
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
@@ -19,16 +21,26 @@ from xmcp_conformance.requirements import Requirement, registry
 
 ROOT = Path(__file__).resolve().parent.parent
 _ID = re.compile(r" \[(XMCP-[A-Z]{3}-\d{3})\]$", re.MULTILINE)
+_MENTION = re.compile(r"(?<![\[`])(XMCP-[A-Z]{3}-\d{3})(?![\]`])")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages."""
-    pages = {f"spec/{path.name}": chapter(path.read_text(encoding="utf-8")) for path in _chapters()}
+    pages: dict[str, str | bytes] = {
+        f"spec/{path.name}": chapter(path.read_text(encoding="utf-8")) for path in _chapters()
+    }
     pages["spec/requirements.md"] = requirements()
     pages["spec/schemas.md"] = schemas()
-    for path, text in pages.items():
-        files.append(File.generated(config, path, content=text))
+    for path, content in (pages | vectors()).items():
+        files.append(File.generated(config, path, content=content))
     return files
+
+
+def vectors() -> dict[str, bytes]:
+    """The vectors as one file, with its checksum, to be fetched from the site."""
+    with tempfile.TemporaryDirectory() as scratch:
+        export_vectors.write(Path(scratch))
+        return {f"vectors/{path.name}": path.read_bytes() for path in Path(scratch).iterdir()}
 
 
 def _chapters() -> list[Path]:
@@ -37,6 +49,7 @@ def _chapters() -> list[Path]:
 
 def chapter(text: str) -> str:
     """A chapter with its ids as links to the registry, and as anchors."""
+    text = _MENTION.sub(r"[\1](requirements.md#\1-row)", text)
     return _ID.sub(lambda match: f" [{match[1]}](requirements.md#{match[1]}-row){{ #{match[1]} .requirement }}", text)
 
 
@@ -48,13 +61,14 @@ def _home() -> dict[str, str]:
 def requirements() -> str:
     """The registry as a page: each sentence, who is bound by it, and what turns it red."""
     known, home = registry(), _home()
-    counts = {means: len(known.verified_by(means)) for means in ("server", "vectors")}
+    counts = {means: len(known.verified_by(means)) for means in ("server", "vectors", "document")}
     excluded = sum(1 for requirement in known.requirements.values() if requirement.excluded)
     lines = [
         "# Requirements",
         "",
         f"Version {known.version}: {len(known.requirements)} sentences. {counts['server']} are verified by checks of "
-        f"`xmcp check server`, each with a mutant that breaks it; {counts['vectors']} by vectors; {excluded} are not "
+        f"`xmcp check server`, each with a mutant that breaks it; {counts['vectors']} by vectors; {counts['document']} "
+        f"by `xmcp check document` alone; {excluded} are not "
         "verified yet, with the reason. What is not verified is never counted as tested.",
     ]
     chapter_now = ""
@@ -77,6 +91,8 @@ def _entry(requirement: Requirement, file: str) -> list[str]:
         )
     if "vectors" in requirement.verified_by:
         verified.append("vectors.")
+    if "document" in requirement.verified_by:
+        verified.append("`xmcp check document`.")
     if requirement.excluded:
         verified.append(f"*nothing yet*: {requirement.excluded}.")
     link = f"[{requirement.id}]({file}#{requirement.id})"

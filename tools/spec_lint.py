@@ -1,7 +1,8 @@
 """Hold the text of the specification, the registry, the checks, the mutants and the vectors against each other.
 
     python tools/spec_lint.py            exit 1 where they disagree, a line for each
-    python tools/spec_lint.py --accept   take over quote, level and section from the text for the ids that exist
+    python tools/spec_lint.py --accept   take over quote, level and section from the text for the ids that exist, and
+                                         everything normative as it is into spec/SHA256SUMS
 
 The functions are pure, so that the tests run them on fake chapters.
 """
@@ -17,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import manifest
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -51,11 +53,12 @@ class Sentence:
 
 @dataclass
 class Evidence:
-    """What claims to verify a requirement: ids named by check code, by mutants, by vectors."""
+    """What claims to verify a requirement: ids named by check code, by mutants, by vectors, by checks of files."""
 
     checks: set[str] = field(default_factory=set)
     mutants: set[str] = field(default_factory=set)
     vectors: set[str] = field(default_factory=set)
+    documents: set[str] = field(default_factory=set)
 
 
 def _lines(text: str) -> Iterator[tuple[int, str, str, bool]]:
@@ -139,7 +142,12 @@ def lint_registry(chapters: Mapping[str, str], entries: Sequence[Mapping[str, An
 def lint_evidence(entries: Sequence[Mapping[str, Any]], evidence: Evidence) -> Iterator[str]:
     """Where a requirement claims a check, a mutant or a vector that is not there, or the other way round."""
     known = {entry["id"] for entry in entries}
-    for name, ids in (("check", evidence.checks), ("mutant", evidence.mutants), ("vector", evidence.vectors)):
+    for name, ids in (
+        ("check", evidence.checks),
+        ("check of documents", evidence.documents),
+        ("mutant", evidence.mutants),
+        ("vector", evidence.vectors),
+    ):
         for id_ in sorted(ids - known):
             yield f"{id_}: a {name} names it and the registry does not know it"
     for entry in entries:
@@ -147,7 +155,7 @@ def lint_evidence(entries: Sequence[Mapping[str, Any]], evidence: Evidence) -> I
         if bool(means) == bool(entry.get("excluded")):
             yield f"{id_}: needs either `verified_by` or a reason in `excluded`"
         for mean in means:
-            if mean not in ("server", "vectors"):
+            if mean not in ("server", "vectors", "document"):
                 yield f"{id_}: is verified by `{mean}`, which is nothing the suite has"
         for mean, name, ids in (
             ("server", "check", evidence.checks),
@@ -158,6 +166,10 @@ def lint_evidence(entries: Sequence[Mapping[str, Any]], evidence: Evidence) -> I
                 yield f"{id_}: claims `{mean}`, and no {name} names it"
             if mean not in means and id_ in ids:
                 yield f"{id_}: a {name} names it, and `verified_by` does not say `{mean}`"
+        if "document" in means and id_ not in evidence.documents:
+            yield f"{id_}: claims `document`, and no check of documents names it"
+        if id_ in evidence.documents and not {"document", "server"} & set(means):
+            yield f"{id_}: a check of documents names it, and `verified_by` says neither `document` nor `server`"
 
 
 def chapters() -> dict[str, str]:
@@ -171,10 +183,12 @@ def evidence() -> Evidence:
     from xmcp_conformance.mutants import all_mutants
 
     suite = ROOT / "conformance" / "xmcp_conformance"
-    code = "".join(path.read_text(encoding="utf-8") for path in sorted(suite.glob("*.py")))
+    code = {path.name: path.read_text(encoding="utf-8") for path in sorted(suite.glob("*.py"))}
+    documents = code.pop("document_checks.py")  # what only `xmcp check document` looks for
     vectors = json.loads((ROOT / "conformance" / "vectors" / "wire.json").read_text(encoding="utf-8"))
     return Evidence(
-        checks=set(_ID.findall(code)),
+        checks=set(_ID.findall("".join(code.values()))),
+        documents=set(_ID.findall(documents)),
         mutants=set(all_mutants()),
         vectors={id_ for case in vectors["vectors"] for id_ in case["requirements"]},
     )
@@ -199,17 +213,19 @@ def accept(text: str, current: Mapping[str, str]) -> str:
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--accept", action="store_true", help="take over quote, level and section from the text")
+    parser.add_argument("--accept", action="store_true", help="take the text over, and the files as they are")
     arguments = parser.parse_args()
     current = chapters()
     if arguments.accept:
         REGISTRY.write_text(accept(REGISTRY.read_text(encoding="utf-8"), current), encoding="utf-8")
+        manifest.write(ROOT)
     entries = yaml.safe_load(REGISTRY.read_text(encoding="utf-8"))["requirements"]
     prefix = json.loads((ROOT / "schemas" / "names.json").read_text(encoding="utf-8"))["prefix"]
     faults = [
         *lint_text(current, ROOT, prefix),
         *lint_registry(current, entries),
         *lint_evidence(entries, evidence()),
+        *manifest.faults(ROOT),
     ]
     if faults:
         sys.exit("\n".join(faults) + f"\n{len(faults)} faults")
@@ -217,7 +233,8 @@ def main() -> None:
     excluded = sum("excluded" in entry for entry in entries)
     print(
         f"{len(entries)} requirements: {means.count('server')} verified by server checks and mutants, "
-        f"{means.count('vectors')} by vectors, {excluded} excluded with a reason"
+        f"{means.count('vectors')} by vectors, {means.count('document')} by checks of documents, "
+        f"{excluded} excluded with a reason"
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import shlex
 import signal
@@ -28,6 +27,8 @@ from xmcp_conformance.report.json import to_dict
 from xmcp_conformance.report.terminal import show
 from xmcp_conformance.verdict import ExitCode
 
+from .check_document import document, write_json
+
 _DEFAULTS = Options()
 _SAMPLE = "xmcp.samples.sales:mcp"
 
@@ -35,7 +36,7 @@ _SAMPLE = "xmcp.samples.sales:mcp"
 @click.group(invoke_without_command=True)
 @click.pass_context
 def check(context: click.Context) -> None:
-    """Judge an implementation by the specification.
+    """Judge a server, or documents in files, by the specification.
 
     Without a command it judges the sample server that comes with this package, over stdio and over HTTP.
 
@@ -43,6 +44,9 @@ def check(context: click.Context) -> None:
     """
     if context.invoked_subcommand is None:
         context.invoke(server)
+
+
+check.add_command(document)
 
 
 @check.command()
@@ -100,7 +104,7 @@ def server(url: str | None, stdio: str | None, json_path: Path | None, **options
         sys.exit(ExitCode.SUITE_FAILED)
     show(report, console)
     if json_path is not None:
-        _write(json_path, report)
+        write_json(json_path, to_dict(report))
     sys.exit(report.exit_code)
 
 
@@ -181,15 +185,3 @@ def _judge(peers: list[Peer], options: Options, console: Console) -> Report:
             status.update(f"{run}: {run.calls} calls")
 
         return asyncio.run(judge(peers, options, moved))
-
-
-def _write(path: Path, report: Report) -> None:
-    text = json.dumps(to_dict(report), indent=2, ensure_ascii=False) + "\n"
-    if path == Path("-"):
-        click.echo(text, nl=False)
-        return
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        click.echo(f"xmcp check: the report cannot be written to {path}: {error.strerror}.", err=True)
-        sys.exit(ExitCode.SUITE_FAILED)

@@ -1,0 +1,121 @@
+"""`xmcp check document`: find files, read them within bounds, hand them to the suite. The suite judges."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import click
+from rich.console import Console
+
+from xmcp_conformance.document_checks import MOST_READ, Judged, Name, Outcome, Report, judge, judge_lines, kinds
+from xmcp_conformance.observation import printable
+from xmcp_conformance.report.document_json import to_dict
+from xmcp_conformance.report.document_terminal import show_file, show_verdict
+from xmcp_conformance.verdict import ExitCode
+
+_SUFFIXES = (".xml", ".json", ".jsonl")
+_STANDARD_INPUT = "-"
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--kind", type=click.Choice(kinds()), help="What the files are, where they do not show it.")
+@click.option("--strict", is_flag=True, help="Count a broken SHOULD like a broken MUST.")
+@click.option("--quiet", is_flag=True, help="Say nothing of files without a fault.")
+@click.option(
+    "--json",
+    "json_path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also write the report as JSON; - for standard output.",
+)
+def document(files: tuple[str, ...], kind: str | None, strict: bool, quiet: bool, json_path: Path | None) -> None:
+    """Judge documents that lie in files: tool responses in XML, and the formats in JSON.
+
+    FILE is a file, a folder (every .xml, .json and .jsonl in it), a pattern such as 'out/**/*.xml', or - for
+    standard input. Each line of a .jsonl file is a document.
+
+    Exit codes: 0 all conform, 1 some do not, 2 usage (no such file, or --kind is needed), 3 a file cannot be read.
+    """
+    report = Report(kind, strict)
+    console = Console(stderr=json_path == Path("-"), highlight=False)
+    for path in _found(files):
+        judged = _judged(path, kind, strict)
+        report.files.append(judged)
+        show_file(judged, console, quiet=quiet)
+    show_verdict(report, console, quiet=quiet)
+    if json_path is not None:
+        write_json(json_path, to_dict(report))
+    sys.exit(report.exit_code)
+
+
+def _found(arguments: Iterable[str]) -> list[str]:
+    """Every file that the arguments name, each once, in their order.
+
+    Raises:
+        click.BadParameter: an argument names none.
+    """
+    found: dict[str, None] = {}
+    for argument in arguments:
+        if argument == _STANDARD_INPUT or (os.path.lexists(argument) and not os.path.isdir(argument)):
+            found[argument] = None
+            continue
+        shown = printable(argument)
+        if os.path.isdir(argument):
+            inside, missing = list(_in_folder(argument)), f"no {', '.join(_SUFFIXES)} in the folder `{shown}`"
+        else:
+            inside = sorted(path for path in glob.glob(argument, recursive=True) if os.path.isfile(path))
+            missing = f"no file matches `{shown}`" if glob.has_magic(argument) else f"no such file: `{shown}`"
+        if not inside:
+            raise click.BadParameter(missing, param_hint="FILE")
+        found |= dict.fromkeys(inside)
+    return list(found)
+
+
+def _in_folder(folder: str) -> Iterator[str]:
+    for root, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            path = os.path.join(root, name)
+            if name.lower().endswith(_SUFFIXES) and os.path.isfile(path):
+                yield path
+
+
+def _judged(path: str, kind: str | None, strict: bool) -> Judged:
+    parts = Path(path)
+    name = Name(path, kind, parts.absolute().parent.name, parts.suffix.lower())
+    try:
+        if path == _STANDARD_INPUT:
+            return judge(sys.stdin.buffer.read(MOST_READ + 1), Name(path, kind), strict=strict)
+        with open(path, "rb") as file:
+            if name.suffix == ".jsonl":
+                return judge_lines(_lines(file), name, strict=strict)
+            return judge(file.read(MOST_READ + 1), name, strict=strict)
+    except OSError as error:
+        return Judged(path, Outcome.UNREADABLE, reason=error.strerror or str(error))
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file; of a line that is too long, as much as shows that."""
+    while line := file.readline(MOST_READ + 1):
+        yield line
+        while len(line) > MOST_READ and not line.endswith(b"\n"):
+            line = file.readline(MOST_READ + 1)
+
+
+def write_json(path: Path, report: dict[str, Any]) -> None:
+    """Write a report to a file, or to standard output where the path is `-`; where it cannot be written, end."""
+    text = json.dumps(report, indent=2, ensure_ascii=False) + "\n"
+    if path == Path("-"):
+        click.echo(text, nl=False)
+        return
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        click.echo(f"xmcp check: the report cannot be written to {path}: {error.strerror}.", err=True)
+        sys.exit(ExitCode.SUITE_FAILED)
