@@ -150,6 +150,7 @@ FAILS = {
         elements-65-deep
         elements-70-deep
         257-elements
+        257-attributes
         2000-elements
         document-of-17-mebibytes
         attribute-of-4097-bytes
@@ -278,6 +279,7 @@ FAILS = {
         unknown-attribute-is-ignored
         elements-64-deep
         256-elements
+        256-attributes
         server-populated-before-a-namespaced-child
         namespaced-child-before-llm-output-is-ignored
         namespaced-child-between-channels-is-ignored

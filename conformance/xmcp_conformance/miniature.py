@@ -142,7 +142,9 @@ class Miniature:
 
     def document(self, name: str, body: str) -> str:
         """The root element around the parts."""
-        return f"<tool_response tool_name={self.attribute(name)} version={self.attribute('1.0')}>{body}</tool_response>"
+        attributes = {"tool_name": name, "version": "1.0", "call_id": "call\t1"}
+        written = "".join(f" {key}={self.attribute(value)}" for key, value in attributes.items())
+        return f"<tool_response{written}>{body}</tool_response>"
 
     def success(self, text: str, envelope: Any) -> str:
         """The parts of a response that succeeded."""

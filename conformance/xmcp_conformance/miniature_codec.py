@@ -42,6 +42,7 @@ _CODES = ERROR_CODES | {alias: row for row in ERROR_CODES.values() for alias in 
 
 # Section 2.6.
 _BYTES, _ELEMENTS, _DEPTH, _ATTRIBUTE_BYTES, _JSON_DEPTH = 8 * 1024 * 1024, 256, 64, 4096, 64
+_ATTRIBUTES_READ = 256  # of all elements together
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _DECLARATION = re.compile(
@@ -410,6 +411,7 @@ class Guard:
     def __init__(self) -> None:
         self.depth = 0
         self.elements = 0
+        self.attributes = 0
 
     def doctype(self, *_: str | None) -> NoReturn:
         """Called before anything that stands after the declaration."""
@@ -417,13 +419,15 @@ class Guard:
 
     def start_ns(self, _prefix: str, uri: str) -> None:
         """Called before the attributes of the element are put together."""
+        self.attributes += 1
         self._bound(uri)
 
     def start(self, _tag: str, attributes: Mapping[str, str]) -> None:
         """A start tag."""
         self.depth += 1
         self.elements += 1
-        if self.depth > _DEPTH or self.elements > _ELEMENTS:
+        self.attributes += len(attributes)
+        if self.depth > _DEPTH or self.elements > _ELEMENTS or self.attributes > _ATTRIBUTES_READ:
             raise Refused("LIMIT")
         for value in attributes.values():
             self._bound(value)

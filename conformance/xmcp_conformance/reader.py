@@ -29,8 +29,10 @@ from .wellformed import first_fault
 MOST_BYTES = 8 * 1024 * 1024
 MOST_ELEMENTS = 256
 DEEPEST_ELEMENT = 64
+MOST_ATTRIBUTES = 256
 LONGEST_ATTRIBUTE = 4096
-"""The sizes of section 2.6; the attribute's is in bytes of UTF-8."""
+LONGEST_TAG = 65_536
+"""The sizes of section 2.6; those of an attribute and a tag are in bytes of UTF-8."""
 
 # How far this reader goes itself; beyond it says no more than that.
 _ELEMENTS_READ = 10_000
@@ -133,6 +135,7 @@ def _read(source: Source, seen: _Seen) -> Document:
     document = Document()
     for step in (
         _sizes(source),
+        _attribute_values(source),
         _structure(root, document, source),
         _validity(root, source, seen),
         _values(root, document, source, seen),
@@ -143,7 +146,9 @@ def _read(source: Source, seen: _Seen) -> Document:
 
 
 # After these the rest of the document still means what it says.
-_SURVIVABLE = frozenset({"XMCP-RSP-003", "XMCP-RSP-004", "XMCP-RSP-024", "XMCP-RSP-027", "XMCP-RSP-081"})
+_SURVIVABLE = frozenset(
+    {"XMCP-RSP-003", "XMCP-RSP-004", "XMCP-RSP-024", "XMCP-RSP-027", "XMCP-RSP-028", "XMCP-RSP-081"}
+)
 
 
 def _prologue(source: Source) -> Iterator[Observation]:
@@ -323,7 +328,7 @@ def _sizes(source: Source) -> Iterator[Observation]:
         offset = len(source.text.encode("utf-8", "surrogatepass")[:MOST_BYTES].decode("utf-8", "ignore"))
         seen = f"a document of {source.size:,} bytes"
         yield broken("XMCP-RSP-081", seen, f"at most {MOST_BYTES:,}", place=source.place(offset))
-    count = depth = 0
+    count = depth = written = 0
     for piece in source.pieces:
         if piece.kind is Kind.END:
             depth -= 1
@@ -337,12 +342,32 @@ def _sizes(source: Source) -> Iterator[Observation]:
             seen = f"elements nested {depth + 1} deep"
             yield broken("XMCP-RSP-081", seen, f"at most {DEEPEST_ELEMENT}", place=source.place(piece.offset))
         depth += piece.kind is Kind.START
+        if (size := len(piece.text.encode("utf-8", "surrogatepass"))) > LONGEST_TAG:
+            seen = f"a tag of {size:,} bytes"
+            yield broken("XMCP-RSP-081", seen, f"at most {LONGEST_TAG:,}", place=source.place(piece.offset))
         for attribute in attributes(piece):
+            written += 1
+            if written > MOST_ATTRIBUTES:
+                seen, place = f"an attribute more than {MOST_ATTRIBUTES}", source.place(attribute.offset)
+                yield broken("XMCP-RSP-081", seen, expected, place=place)
             if (size := len(attribute.value.encode("utf-8", "surrogatepass"))) > LONGEST_ATTRIBUTE:
                 seen = f"the attribute `{quoted(attribute.name)}` with {size:,} bytes"
                 place = source.place(attribute.offset)
                 yield broken("XMCP-RSP-081", seen, f"at most {LONGEST_ATTRIBUTE:,}", place=place)
     yield obeyed("XMCP-RSP-081")
+
+
+def _attribute_values(source: Source) -> Iterator[Observation]:
+    """White space that a parser would change."""
+    for piece in source.pieces:
+        if piece.kind not in (Kind.START, Kind.EMPTY):
+            continue
+        for attribute in attributes(piece):
+            if raw := re.search("[\t\n\r]", attribute.raw):
+                seen = f"the attribute `{quoted(attribute.name)}` has {raw.group()!r} as it is"
+                yield broken("XMCP-RSP-028", seen, f"`&#{ord(raw.group())};`", place=source.place(attribute.offset))
+            elif any(code_point(match) in (9, 10, 13) for match in REFERENCE.finditer(attribute.raw)):
+                yield obeyed("XMCP-RSP-028")
 
 
 def _own(element: etree._Element) -> list[etree._Element]:

@@ -154,6 +154,14 @@ class WrapsTagsInCdata(Miniature):
         return self.cdata(text) if forged else super().character_data(text)
 
 
+@breaks("XMCP-RSP-028")
+class LeavesTabsInAttributes(Miniature):
+    """Writes a tab in an attribute as it is."""
+
+    def attribute(self, text: str) -> str:
+        return super().attribute(text).replace("&#9;", "\t")
+
+
 @breaks("XMCP-RSP-040")
 class WritesPythonForJson(Miniature):
     """Writes the repr of a Python object."""

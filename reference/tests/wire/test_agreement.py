@@ -384,7 +384,7 @@ ACCEPTED_BY_READER_ALONE: dict[str, tuple[str, Callable[[etree._Element], None]]
 }
 # What an emitter must not write and a reader reads.
 EMITTERS_ONLY = {
-    *(f"XMCP-RSP-0{number}" for number in ("03", "04", "24", "27", "42", "43", "96")),
+    *(f"XMCP-RSP-0{number}" for number in ("03", "04", "24", "27", "28", "42", "43", "96")),
     *(f"XMCP-ERR-0{number}" for number in ("05", "06", "10", "11")),
     *(f"XMCP-DSP-0{number}" for number in ("06", "10", "11", "14", "15")),
 }
