@@ -16,10 +16,22 @@ from typing import Any
 
 import yaml
 
+from xmcp_conformance.miniature_codec import MiniatureCodec
+from xmcp_conformance.vector_judge import Refused
+
 ROOT = Path(__file__).resolve().parent.parent
 VECTORS = ROOT / "conformance" / "vectors" / "wire.json"
 EXAMPLES = ROOT / "schemas" / "examples"
 REGISTRY = ROOT / "spec" / "requirements.yaml"
+
+
+def reads(document: bytes) -> bool:
+    """Whether a reader accepts a document."""
+    try:
+        MiniatureCodec().decode(document)
+    except Refused:
+        return False
+    return True
 
 
 def examples(root: Path) -> list[dict[str, Any]]:
@@ -29,6 +41,7 @@ def examples(root: Path) -> list[dict[str, Any]]:
             "kind": path.parent.name,
             "name": path.stem,
             "valid": path.parent.parent.name == "valid",
+            **({"reads": reads(path.read_bytes())} if path.suffix == ".xml" else {}),
             "text": path.read_bytes().decode("utf-8"),
         }
         for path in sorted(root.glob("*/*/*"), key=lambda path: path.relative_to(root).as_posix())

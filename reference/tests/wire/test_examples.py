@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import export_vectors
 import jsonschema_rs
 import pytest
 from lxml import etree
@@ -196,3 +197,17 @@ def test_no_example_that_a_table_here_names_is_gone() -> None:
     there = {path.stem for kind in ("tool_response", "display_envelope") for path in files("invalid", kind)}
     assert CLASSES.keys() | ACCEPTED.keys() <= there
     assert not CLASSES.keys() & ACCEPTED.keys()
+
+
+def test_our_reader_and_the_one_written_from_the_specification_accept_the_same_examples() -> None:
+    def reads(document: bytes) -> bool:
+        try:
+            decode(document)
+        except DecodeError:
+            return False
+        return True
+
+    documents = sorted(EXAMPLES.glob("*/tool_response/*.xml"))
+    assert len(documents) > 100
+    for path in documents:
+        assert reads(path.read_bytes()) == export_vectors.reads(path.read_bytes()), path.name
