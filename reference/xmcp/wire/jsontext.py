@@ -83,7 +83,24 @@ def dump(value: Any, where: str, illegal: Illegal = "replace") -> tuple[str, boo
     return raw.decode(), lossy
 
 
-_from_json = partial(jiter.from_json, allow_inf_nan=False, catch_duplicate_keys=True)
+_any_members = partial(jiter.from_json, allow_inf_nan=False)
+_unique_members = partial(jiter.from_json, allow_inf_nan=False, catch_duplicate_keys=True)
+
+
+def _from_json(raw: bytes) -> Any:
+    """What `_unique_members` reads, without the third of its time that goes into the set it keeps of every name.
+
+    A member that stands twice is one in the value, so that writing the value takes fewer colons than there were:
+    one for each member, and those in strings, which are the same unless one is escaped.
+    """
+    value = _any_members(raw)
+    if b"\\" in raw and (b"\\u003a" in raw or b"\\u003A" in raw):
+        return _unique_members(raw)
+    try:
+        written = orjson.dumps(value)
+    except TypeError:  # an integer beyond 64 bits
+        return _unique_members(raw)
+    return value if written.count(b":") == raw.count(b":") else _unique_members(raw)
 
 
 def load(text: str | bytes, depth: int) -> Any:
