@@ -127,8 +127,8 @@ class Image(BaseModel):
     src: ImageUri
     alt: str | None = None
     mime: str | None = None
-    width: Annotated[float | None, Field(gt=0.0)] = None
-    height: Annotated[float | None, Field(gt=0.0)] = None
+    width: Annotated[float | None, Field(gt=0.0, le=9007199254740991.0)] = None
+    height: Annotated[float | None, Field(gt=0.0, le=9007199254740991.0)] = None
 
 
 class Notification(BaseModel):

@@ -160,7 +160,8 @@ def _write(language: Language, out: Path, force: bool) -> list[PurePosixPath]:
     try:
         if out.exists() and not out.is_dir():
             raise click.UsageError(f"--out {shown} is a file; name a folder.")
-        if not force and out.exists() and any(out.iterdir()):
+        home = out / language.folder
+        if not force and home.exists() and any(home.iterdir()):
             raise click.ClickException(
                 f"{shown} is not empty. Name another folder, or write to it with --force; "
                 "files of the same name are then replaced."

@@ -59,8 +59,11 @@ def envelope_of(value: Any) -> DisplayEnvelope | list[dict[str, str]]:
         envelope = DisplayEnvelope.model_validate(dict(value))
     except PydanticValidationError as error:
         return field_errors(error, value)
-    faults = [{"pointer": "", "reason": "not_allowed", "message": told} for told in display_faults(envelope.to_dict())]
-    return faults or envelope
+    try:
+        told = list(display_faults(envelope.to_dict()))
+    except (TypeError, ValueError) as fault:
+        told = [str(fault)]
+    return [{"pointer": "", "reason": "not_allowed", "message": sentence} for sentence in told] or envelope
 
 
 def model_text(data: Any) -> tuple[str, str | None]:

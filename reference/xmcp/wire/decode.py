@@ -51,6 +51,7 @@ class Decoder:
         "_held_bytes",
         "_is_text",
         "_limit",
+        "_look",
         "_parser",
         "_tag_bytes",
         "_taken",
@@ -69,6 +70,7 @@ class Decoder:
         # The bytes that were taken in all, and that expat has; those that it has not, and how many it takes to try.
         self._taken = 0
         self._fed = 0
+        self._look = limits.tag_bytes
         self._token = b""  # how the token begins that expat has not seen the end of
         self._is_text = False
         self._held: list[bytes] = []
@@ -143,14 +145,15 @@ class Decoder:
         self._wanted = max(1, self._taken - parser.CurrentByteIndex, min(self._taken // 16, _PIECE))
 
     def _feed_slices(self, data: memoryview) -> None:
-        """Give expat the data, and look at each multiple of `tag_bytes` whether a tag has not ended since the last.
+        """Give expat the data, and look every `tag_bytes` whether a tag has not ended since the last look.
 
-        A tag of a megabyte takes expat ten times the time of as much text, before it asks anyone. Where the
-        pieces of the document end plays no part in where that is noticed.
+        A tag of a megabyte takes expat ten times the time of as much text, before it asks anyone. Within a long
+        comment, which expat reads from its start each time, the next look is when as much again has come. Where
+        the pieces of the document end plays no part in where the looks are.
         """
         parser, most = self._parser, self._tag_bytes
         while data:
-            piece = data[: most - self._fed % most]
+            piece = data[: self._look - self._fed]
             parser.Parse(piece, False)
             unfinished = parser.CurrentByteIndex - self._fed
             if unfinished >= 0:
@@ -159,10 +162,12 @@ class Decoder:
                 self._token += bytes(piece[: 2 - len(self._token)])
             data = data[len(piece) :]
             self._fed += len(piece)
-            if self._fed % most or self._fed - parser.CurrentByteIndex <= most:
+            if self._fed < self._look:
                 continue
-            if self._token not in (b"<!", b"<?"):
+            pending = self._fed - parser.CurrentByteIndex
+            if pending > most and self._token[:1] == b"<" and self._token not in (b"<!", b"<?"):
                 raise self._content.fault(DecodeErrorKind.LIMIT, f"a tag is longer than {most} bytes")
+            self._look += max(most, pending)
 
     def _check_encoding(self, data: bytes) -> None:
         """Refuse what expat would take for UTF-16, whatever it is told (XML 1.0, appendix F)."""

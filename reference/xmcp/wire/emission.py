@@ -6,15 +6,16 @@ decides what to answer instead.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from xmcp.wire.jsontext import dump
 from xmcp.wire.response import ErrorInfo
-from xmcp_models.error_meta import ErrorMeta
+from xmcp_models.error_meta import Cause, ErrorMeta, FieldError, HelpLink, Limit, LocalizedMessage
 from xmcp_models.registry import DISPLAY_TYPES, ENVELOPE_RULES, ERROR_CODES, VENDOR_KEY
 
 _vendor_key = re.compile(VENDOR_KEY).fullmatch
@@ -36,20 +37,52 @@ def check_error(error: ErrorInfo) -> None:
         raise ValueError(f"{error.code}: the message is empty (XMCP-ERR-006)")
     if error.category != _CATEGORY_OF.get(error.code, error.category):
         raise ValueError(f"{error.code}: its category is {_CATEGORY_OF[error.code]} (XMCP-ERR-010)")
-    if error.meta:
-        for key, value in error.meta.items():
-            if value is None or not (key in ErrorMeta.model_fields or _vendor_key(str(key))):
-                raise ValueError(f"{error.code}: meta.{key} is null, or neither known nor `vendor/name` (XMCP-ERR-007)")
-        try:
-            ErrorMeta.model_validate_json(dump(error.meta, "meta")[0], strict=True)
-        except ValidationError as fault:
-            where = ".".join(map(str, fault.errors()[0]["loc"]))
-            raise ValueError(f"{error.code}: meta.{where} is not as the schema says (XMCP-ERR-007)") from None
+    if not error.meta:
+        return
+    meta = _as_json(error.meta, "meta")
+    for key in meta:
+        if not (key in ErrorMeta.model_fields or _vendor_key(key)):
+            raise ValueError(f"{error.code}: meta.{key} is neither known nor `vendor/name` (XMCP-ERR-007)")
+    if null := next(_nulls(meta, ErrorMeta, "meta"), None):
+        raise ValueError(f"{error.code}: {null} must not be null (XMCP-ERR-007)")
+    try:
+        ErrorMeta.model_validate_json(json.dumps(meta), strict=True)
+    except ValidationError as fault:
+        where = ".".join(map(str, fault.errors()[0]["loc"]))
+        raise ValueError(f"{error.code}: meta.{where} is not as the schema says (XMCP-ERR-007)") from None
+
+
+def _as_json(value: Mapping[str, Any], where: str) -> Any:
+    """What is written of a value: the rules are about that, whatever Python types stood for it."""
+    return json.loads(dump(dict(value), where)[0])
+
+
+_PARTS: Final[dict[str, type[BaseModel]]] = {
+    "fields": FieldError,
+    "limit": Limit,
+    "localized": LocalizedMessage,
+    "help": HelpLink,
+    "cause": Cause,
+}
+
+
+def _nulls(part: Any, model: type[BaseModel], where: str) -> Iterator[str]:
+    """Known members that are null: the schema has none, and the generated models do not see them."""
+    if not isinstance(part, dict):
+        return
+    for name in part.keys() & model.model_fields.keys():
+        value = part[name]
+        if value is None:
+            yield f"{where}.{name}"
+        elif model is ErrorMeta and name in _PARTS:
+            for inner in value if isinstance(value, list) else [value]:
+                yield from _nulls(inner, _PARTS[name], f"{where}.{name}")
 
 
 def check_server_populated(populated: Mapping[str, Any]) -> None:
     """Raise ValueError, naming the sentence, for what chapter 2 does not let stand in `server_populated`."""
-    names: dict[str, set[str]] = {"values": set()}
+    populated = _as_json(populated, "server_populated")
+    names: dict[str, set[str]] = {}
     values = populated.get("values", {})
     if not isinstance(values, Mapping):
         raise ValueError("server_populated: values must be an object (XMCP-RSP-095)")
@@ -64,8 +97,17 @@ def check_server_populated(populated: Mapping[str, Any]) -> None:
         raise ValueError(f"server_populated: {min(both)} is in values and in redacted (XMCP-RSP-096)")
 
 
-def display_faults(envelope: Mapping[str, Any], groups: int = 0, fallbacks: int = 0) -> Iterator[str]:
-    """What chapter 3 does not let an emitter write, a sentence each; `envelope` is valid by the schema."""
+def display_faults(envelope: Mapping[str, Any]) -> Iterator[str]:
+    """What chapter 3 does not let an emitter write, a sentence each; `envelope` is valid by the schema.
+
+    Raises TypeError or ValueError, as `jsontext.dump` does, for what has no JSON form.
+    """
+    if envelope["type"] in ("chart", "group") or envelope.get("fallback") is not None or envelope.get("meta"):
+        envelope = _as_json(envelope, "display")
+    return _faults(envelope, 0, 0)
+
+
+def _faults(envelope: Mapping[str, Any], groups: int, fallbacks: int) -> Iterator[str]:
     kind, payload = envelope["type"], envelope["payload"]
     if kind in _RESERVED:
         yield f"the type {kind!r} is reserved (XMCP-DSP-010)"
@@ -81,22 +123,22 @@ def display_faults(envelope: Mapping[str, Any], groups: int = 0, fallbacks: int 
         yield f"more than {deepest} groups within each other (XMCP-DSP-011)"
     elif kind == "group":
         for member in payload:
-            yield from display_faults(member, groups + 1, fallbacks)
+            yield from _faults(member, groups + 1, fallbacks)
     deepest = ENVELOPE_RULES["deepest_fallback"]
     if (fallback := envelope.get("fallback")) is not None and fallbacks >= deepest:
         yield f"more than {deepest} fallbacks within each other (XMCP-DSP-015)"
     elif fallback is not None:
-        yield from display_faults(fallback, groups, fallbacks + 1)
+        yield from _faults(fallback, groups, fallbacks + 1)
 
 
 def _active(part: Any, place: str = "payload") -> Iterator[str]:
-    if isinstance(part, Mapping):
+    if isinstance(part, dict):
         for key, inner in part.items():
-            mark = inner.get("type") if isinstance(inner, Mapping) else inner
+            mark = inner.get("type") if isinstance(inner, dict) else inner
             if key in _INERT["members"] or (key == "mark" and isinstance(mark, str) and mark in _INERT["marks"]):
                 yield f"{place}.{key}"
             elif key not in _INERT["data"]:
                 yield from _active(inner, f"{place}.{key}")
-    elif isinstance(part, list | tuple):
+    elif isinstance(part, list):
         for inner in part:
             yield from _active(inner, place)

@@ -55,7 +55,7 @@ def _start_tag(response: ToolResponse, illegal: Illegal) -> str:
         lexical.check("tool_response", "version", response.version)
         if not response.version.startswith("1."):
             raise ValueError(f"version {response.version} cannot be written: this package writes version 1")
-        tag += f' version="{response.version}"'
+        tag += f' version="{str.__str__(response.version)}"'
     if response.call_id is not None:
         lexical.check("tool_response", "call_id", response.call_id)
         call_id, replaced = legal(response.call_id, "call_id", illegal)

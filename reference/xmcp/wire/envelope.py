@@ -52,6 +52,8 @@ class DisplayEnvelope(generated.DisplayEnvelope):
                     read_envelope(member)
                 except ValueError as fault:
                     raise ValueError(f"payload/{index}: {fault}") from None
+                except RecursionError:
+                    raise ValueError(f"payload/{index}: groups are nested too deep") from None
 
     def to_dict(self) -> dict[str, Any]:
         """The envelope as the JSON object it is on the wire: what is None is left out, payload untouched."""

@@ -69,7 +69,10 @@ def json_type(value: Any) -> JsonType:
     return found
 
 
-def _instant(value: datetime.datetime) -> str:
+def _instant(value: datetime.datetime | datetime.time) -> str:
+    offset = value.utcoffset()
+    if offset is not None and offset % datetime.timedelta(minutes=1):
+        raise TypeError("a time whose offset has seconds has no JSON form")
     text = value.isoformat()
     return text[:-6] + "Z" if text.endswith("+00:00") else text
 
@@ -81,8 +84,8 @@ def _model(value: BaseModel) -> Any:
 
 
 _WRITERS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
-    (datetime.datetime, _instant),
-    ((datetime.date, datetime.time), lambda value: value.isoformat()),
+    ((datetime.datetime, datetime.time), _instant),
+    (datetime.date, lambda value: value.isoformat()),
     (Decimal, lambda value: str(value) if value.is_finite() else None),
     ((bytes, bytearray, memoryview), lambda value: base64.b64encode(value).decode()),
     (uuid.UUID, str),

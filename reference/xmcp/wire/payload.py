@@ -131,8 +131,8 @@ def _finite(value: Any) -> None:
 
 def _positive(value: Any) -> None:
     _finite(value)
-    if value <= 0:
-        raise ShapeError("must be greater than 0")
+    if not 0 < value <= MAX_SAFE_INTEGER:
+        raise ShapeError(f"must be greater than 0 and at most {MAX_SAFE_INTEGER}")
 
 
 def _count(value: Any) -> None:

@@ -49,8 +49,11 @@ class ErrorInfo:
             raise ValueError(f"retry_after_ms must be from 0 to {lexical.MAX_SAFE_INTEGER}")
         if self.meta is not None and not isinstance(self.meta, Mapping):
             raise TypeError("meta must be a mapping or None")
-        object.__setattr__(self, "category", category)
+        # A member of an enum is written as what it is, not as what it is called.
+        object.__setattr__(self, "code", str.__str__(self.code))
+        object.__setattr__(self, "category", str.__str__(category))
         object.__setattr__(self, "retryable", retryable)
+        object.__setattr__(self, "retry_after_ms", None if after is None else int(after))
         object.__setattr__(self, "message", self.message.strip(lexical.XML_WHITE_SPACE))
 
 
