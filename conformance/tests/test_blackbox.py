@@ -161,6 +161,14 @@ def test_a_name_that_is_no_other_tools_is_one_fault_and_a_circle_another(depende
     assert [o.requirement for o in observations if not o.ok] == requirements
 
 
+@pytest.mark.parametrize(("word", "value"), [("properties", None), ("properties", 5), ("required", None)])
+def test_a_schema_without_properties_takes_no_argument(word, value):
+    metadata = {TOOL_META_KEY: {"display": True, "server_populated": ["user_id"]}}
+    odd = Tool("odd", {"type": "object", word: value}, metadata, read_only=True)
+    found = {o.requirement: o.ok for o in of_catalogue(Catalogue("2025-11-25", {}, (odd,)))}
+    assert (found["XMCP-TOL-001"], found["XMCP-TOL-020"], found["XMCP-DSP-020"]) == (True, True, False)
+
+
 def test_a_circle_is_shown_as_each_tool_with_the_one_that_it_depends_on():
     catalogue = tools_that_need({"first": ["a"], "a": ["b"], "b": ["c"], "c": ["a"]})
     seen = next(o.seen for o in of_catalogue(catalogue) if o.requirement == "XMCP-TOL-011")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from xmcp_conformance import document_checks, jsontext
+from xmcp_conformance import document_checks, jsontext, schemas
 from xmcp_conformance.document_checks import MOST_READ, Judged, Name, Outcome, Report, judge, judge_lines, kinds
 from xmcp_conformance.report.document_json import SCHEMA, to_dict
 from xmcp_conformance.report.document_terminal import show_file, show_verdict
@@ -380,3 +380,23 @@ def test_the_first_bad_item_of_a_long_array_is_found(at):
     rows[at:] = [7] * (5000 - at)
     text = json.dumps({"type": "table", "payload": rows}).encode()
     assert told(of(text)) == [("XMCP-DSP-004", (1, text.index(b"7") + 1))]
+
+
+@pytest.mark.parametrize("at", [0, 99, 100, 101, 4999])
+def test_the_first_bad_name_of_a_large_object_is_found(at):
+    names = [f"vendor/n{number}" if number < at else f"n{number}" for number in range(5000)]
+    value = {name: {} for name in names}
+    fault = next(schemas.faults("error_meta", value))
+    assert fault.path == (names[at],)
+
+
+def test_an_object_is_no_less_at_fault_because_it_is_large():
+    value = {f"n{number}": "x" * 100 for number in range(20_000)}
+    found = list(schemas.faults("error_meta", value))
+    assert found[0].path == ("n0",)
+    assert len(found) <= 100
+
+
+def test_a_member_that_is_demanded_is_not_missed_behind_many_others():
+    value = {**{f"n{number}": 1 for number in range(5000)}, **SNAPSHOT, "history": [{}]}
+    assert not any("required" in fault.message for fault in schemas.faults("snapshot", value) if not fault.path)

@@ -13,6 +13,7 @@ from xmcp_conformance.reader import read
 WELL = '<tool_response tool_name="a"><llm_output>x</llm_output></tool_response>'
 FILLED = '{"values": {"user_id": "u-7"}, "redacted": ["token"]}'
 TEXT_DISPLAY = '{"type":"text","payload":"x"}'
+NO_URIS = ("ü", "a b", "%", "&amp;&#9;", "http://[")
 TEXT = st.text(st.characters(codec="utf-8"))
 
 
@@ -117,10 +118,31 @@ def test_one_fault_breaks_one_requirement(document, requirement):
         WELL.replace("</llm_output>", "</llm_output><a:b xmlns:a='urn:a'><display>no JSON<c/></display></a:b>"),
         WELL.replace("</llm_output>", "</llm_output><b xmlns='urn:a'><llm_output><c/></llm_output></b>"),
         failing("\r\n  m\r\n  <meta>{}</meta>\r\n"),
+        *(
+            WELL.replace("<tool_response ", f"<tool_response xmlns:n='{name}' n:a=' xmlns:b=\"\" ' ")
+            for name in NO_URIS
+        ),
     ],
 )
 def test_odd_but_valid_documents_pass(document):
     assert red(document) == []
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "xmlns:n='%' n:a='1' xmlns:m='%' m:a='1'",
+        "xmlns:n='%' n:a='1' xmlns:m='&#37;' m:a='1'",
+        "xmlns:n='%' xmlns:m=''",
+        "xmlns:n='%' xmlns:m='&no;'",
+        "xmlns:n='%<'",
+        "xmlns:n='%' m:a='1'",
+        "xmlns:n='%' xmlns:xml='%'",
+        "xmlns:n='%' xmlns:m='http://www.w3.org/XML/1998/namespace'",
+    ],
+)
+def test_a_namespace_that_is_no_uri_hides_no_other_fault(fault):
+    assert red(WELL.replace("<tool_response ", f"<tool_response {fault} ")) == ["XMCP-RSP-001"]
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,8 @@ class Tool:
     @property
     def takes_show_user(self) -> bool:
         """True when a caller can give `show_user`."""
-        return "show_user" in self.input_schema.get("properties", {})
+        properties = self.input_schema.get("properties")
+        return isinstance(properties, dict) and "show_user" in properties
 
 
 @dataclass(frozen=True, slots=True)

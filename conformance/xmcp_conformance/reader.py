@@ -20,7 +20,7 @@ from xmcp_models import DATA
 
 from . import envelope, errors, populated
 from .jsontext import DEEPEST, JsonFault, locate, parse
-from .markup import REFERENCE, Kind, Token, attributes, cdata, code_point
+from .markup import REFERENCE, Kind, Token, attributes, cdata, character, code_point
 from .observation import Observation, Path, broken, either, obeyed, quoted
 from .places import Lines, Place
 from .source import Source
@@ -49,6 +49,13 @@ _JSON_ELEMENTS = ("display", "meta", "server_populated")
 _INERT = "`\\u003c`, `\\u003e`, `\\u0026`"
 _CHANNELS = (("llm_output",), ("llm_output", "display"), ("display",), ("error",), ("error", "display"))
 _FORMS = (*_CHANNELS, *((*form, "server_populated") for form in _CHANNELS))
+_TAGS = (Kind.START, Kind.EMPTY)
+_NAMESPACES_WITH_A_MEANING = {
+    "",  # none
+    "http://www.w3.org/XML/1998/namespace",
+    "http://www.w3.org/2000/xmlns/",
+    "http://www.w3.org/2001/XMLSchema-instance",
+}
 _ATTRIBUTES = {
     "tool_response": {"tool_name", "version", "call_id", "lossy"},
     "llm_output": {"format", "truncated", "lossy"},
@@ -287,11 +294,8 @@ def _cdata(source: Source) -> Iterator[Observation]:
 
 
 def _parse(source: Source, seen: _Seen) -> etree._Element:
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True)
-    # Without the declaration, so that what it says is no matter; the rest keeps its lines and columns.
-    body = re.sub(r"^\s*<\?xml[^>]*\?>", _blank, source.text.removeprefix("\ufeff"))
     try:
-        root = etree.fromstring(body.encode("utf-8", "surrogatepass"), parser)
+        root = _root(source)
     except etree.XMLSyntaxError as error:
         offset = first_fault(source.pieces)
         place = source.place(offset) if offset is not None else Place(*error.position)
@@ -315,6 +319,44 @@ def _parse(source: Source, seen: _Seen) -> etree._Element:
     if not named:
         raise _Stop
     return root
+
+
+def _root(source: Source) -> etree._Element:
+    """What the parser makes of the text.
+
+    Raises:
+        etree.XMLSyntaxError: it is not well-formed, or its namespaces are not.
+    """
+    try:
+        return _parsed(source.text)
+    except etree.XMLSyntaxError as error:
+        # The parser also wants each namespace name to be a URI by the letter, which well-formed names need not be.
+        entries = iter(error.error_log)  # type: ignore[call-overload] # the stubs do not know that it can be iterated
+        if all(entry.type != etree.ErrorTypes.WAR_NS_URI for entry in entries):
+            raise
+        return _parsed(_with_uris(source))
+
+
+def _parsed(text: str) -> etree._Element:
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True)
+    # Without the declaration, so that what it says is no matter; the rest keeps its lines and columns.
+    body = re.sub(r"^\s*<\?xml[^>]*\?>", _blank, text.removeprefix("\ufeff"))
+    return etree.fromstring(body.encode("utf-8", "surrogatepass"), parser)
+
+
+def _with_uris(source: Source) -> str:
+    """The text with a URI in place of each namespace name, equal where the names are; faults stay as they are."""
+    parts, end = [], 0
+    for attribute in (found for piece in source.pieces if piece.kind in _TAGS for found in attributes(piece)):
+        name = re.sub("[\t\r\n]", " ", re.sub("\r\n", "\n", attribute.raw))
+        declares = attribute.name == "xmlns" or attribute.name.startswith("xmlns:")
+        if declares and "<" not in name and next(_bare(name), None) is None:
+            name = REFERENCE.sub(character, name)
+            if name not in _NAMESPACES_WITH_A_MEANING:
+                begin = source.text.index(attribute.raw, attribute.offset + len(attribute.name))
+                parts += [source.text[end:begin], "urn:x:", name.encode("utf-8", "surrogatepass").hex()]
+                end = begin + len(attribute.raw)
+    return "".join([*parts, source.text[end:]])
 
 
 def _blank(match: re.Match[str]) -> str:

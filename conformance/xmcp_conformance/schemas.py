@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Collection, Container, Iterator
 from functools import cache
+from itertools import islice
 from typing import Any, NamedTuple
 
 import jsonschema_rs
@@ -14,7 +15,8 @@ from xmcp_models import DATA
 
 from .observation import Path, quoted
 
-_MANY = 1000
+_FLOORS = (100, 10, 1)
+_MOST_COPIED = 2_000_000
 _SUFFIX = ".schema.json"
 _BASE = "json-schema:///"  # what the validator takes relative references to be relative to
 
@@ -53,8 +55,8 @@ def validator(name: str) -> jsonschema_rs.Draft202012Validator:
 def faults(name: str, value: Any) -> Iterator[SchemaFault]:
     """What `<name>.schema.json` does not allow in `value`, which is no deeper than section 2.6 has it.
 
-    A value with several forms is held against the nearest. Of faults in items beyond the first thousand of an array
-    only the first is told.
+    A value with several forms is held against the nearest. Of faults beyond the first hundred items of an array or
+    names that no schema knows of an object only the first is told; in a large value, beyond the first ten or the first.
     """
     check = validator(name)
     if check.is_valid(value):
@@ -63,22 +65,72 @@ def faults(name: str, value: Any) -> Iterator[SchemaFault]:
 
 
 def _cut_at_the_fault(value: Any, check: jsonschema_rs.Draft202012Validator) -> Any:
-    """An invalid value, its arrays no longer than shows that: the validator makes an object of every fault there is."""
-    lengths = range(_MANY, _longest(value))
-    shortest = bisect_left(lengths, True, key=lambda most: not check.is_valid(_cut(value, most)))
-    return _cut(value, lengths[shortest]) if shortest < len(lengths) else value
+    """An invalid value, its arrays and objects no larger than shows that.
+
+    The validator makes an object of every fault there is, and in it copies what stands around the fault.
+    """
+    floor = next((most for most in _FLOORS if most * _size(_cut(value, most)) <= _MOST_COPIED), _FLOORS[-1])
+    large = _large(value, floor)
+    lengths = range(floor, _longest(value))
+    shortest = bisect_left(lengths, True, key=lambda most: not check.is_valid(_cut(value, most, large)))
+    return _cut(value, lengths[shortest], large) if shortest < len(lengths) else value
+
+
+def _items(value: Any) -> Collection[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def _longest(value: Any) -> int:
-    own = len(value) if isinstance(value, list) else 0
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return max([own, *(_longest(item) for item in inner if isinstance(item, dict | list))])
+    return max([len(_items(value)), *(_longest(item) for item in _items(value) if isinstance(item, dict | list))])
 
 
-def _cut(value: Any, most: int) -> Any:
+def _size(value: Any) -> int:
+    """Characters of names and strings, and one for each value."""
+    own = len(value) if isinstance(value, str) else sum(map(len, value)) if isinstance(value, dict) else 0
+    return 1 + own + sum(map(_size, _items(value)))
+
+
+def _cut(value: Any, most: int, large: Container[int] | None = None) -> Any:
+    """The first items of each array; of each object the first names, besides those whose absence could be a fault.
+
+    `large` is for a caller who cuts again and again: `_large` for this length or a lower one.
+    """
+    large = _large(value, most) if large is None else large
+    if id(value) not in large:
+        return value
     if isinstance(value, dict):
-        return {name: _cut(item, most) for name, item in value.items()}
-    return [_cut(item, most) for item in value[:most]] if isinstance(value, list) else value
+        unknown = islice((name for name in value if name not in _known()), most)
+        kept = {*unknown, *(value.keys() & _known())}
+        return {name: _cut(item, most, large) for name, item in value.items() if name in kept}
+    return [_cut(item, most, large) if id(item) in large else item for item in value[:most]]
+
+
+def _large(value: Any, most: int) -> set[int]:
+    """The identities of the arrays and objects that hold more than so many, or hold one that does."""
+    found: set[int] = set()
+
+    def gather(part: Any) -> bool:
+        inside = [gather(item) for item in _items(part) if isinstance(item, (dict, list))]
+        if len(_items(part)) > most or any(inside):
+            found.add(id(part))
+        return id(part) in found
+
+    gather(value)
+    return found
+
+
+@cache
+def _known() -> frozenset[str]:
+    """Every name that some schema speaks of."""
+    return frozenset(found for name in names() for found in _spoken_of(schema(name)))
+
+
+def _spoken_of(part: Any) -> Iterator[str]:
+    if isinstance(part, dict):
+        for keyword in ("properties", "required"):
+            yield from (name for name in part.get(keyword, ()) if isinstance(name, str))
+    for item in _items(part):
+        yield from _spoken_of(item)
 
 
 def _nearest(error: jsonschema_rs.ValidationError) -> SchemaFault:

@@ -56,15 +56,22 @@ def _of_tool(tool: Tool) -> Iterator[Observation]:
             "as schemas/tool_metadata.schema.json says",
         )
     if tool.displays:
-        switch = tool.input_schema.get("properties", {}).get("show_user")
+        switch = _parameters(tool).get("show_user")
         boolean = isinstance(switch, dict) and switch.get("type") == "boolean"
-        needed = "show_user" in tool.input_schema.get("required", ())
+        required = tool.input_schema.get("required")
+        needed = isinstance(required, list) and "show_user" in required
         yield either(
             "XMCP-DSP-020",
             boolean and not needed,
             f"tool `{tool.name}`: `show_user` is {'needed' if needed else quoted(str(switch))}",
             "a boolean property that a caller can leave out",
         )
+
+
+def _parameters(tool: Tool) -> dict[str, Any]:
+    """The properties of the input schema; none where it says so in no form that JSON Schema knows."""
+    properties = tool.input_schema.get("properties")
+    return properties if isinstance(properties, dict) else {}
 
 
 def _metadata(tool: Tool) -> dict[str, Any]:
@@ -77,7 +84,7 @@ def _of_metadata(tool: Tool) -> Iterator[Observation]:
     """The metadata against the rest of what is listed of the tool (sections 5.3 and 5.4)."""
     metadata = _metadata(tool)
     if filled := metadata.get("server_populated"):
-        shown = [name for name in filled if name in tool.input_schema.get("properties", {})]
+        shown = [name for name in filled if name in _parameters(tool)]
         yield either(
             "XMCP-TOL-020",
             not shown,

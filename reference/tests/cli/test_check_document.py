@@ -139,6 +139,64 @@ def test_a_file_of_unknown_kind_is_exit_code_2_and_the_others_are_judged(check):
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="needs POSIX")
+def test_links_to_folders_lead_no_pattern_in_circles(check):
+    put("d/c/a.xml", WELL)
+    os.symlink(".", "d/a")
+    os.symlink(".", "d/b")
+    code, out, _ = check("d/**/*.xml", "d")
+    assert code == 0
+    assert [line.split()[1] for line in out.splitlines() if line.startswith("ok")] == ["d/c/a.xml"]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="needs POSIX")
+@pytest.mark.parametrize("argument", ["d", "d/*.xml", "d/**/*.xml", "**/*.xml", "**"])
+def test_a_link_to_nothing_is_exit_code_3(check, argument):
+    put("d/b.xml", WELL)
+    os.symlink("nowhere", "d/a.xml")
+    code, out, _ = check(argument)
+    assert code == 3
+    assert "error d/a.xml: No such file" in out
+    assert "ok    d/b.xml" in out
+
+
+@pytest.mark.parametrize("argument", ["d", "d/**/*.xml", "d/*/*.xml", "d/**"])
+def test_a_folder_that_cannot_be_read_is_exit_code_3(check, argument, monkeypatch):
+    put("d/e/b.xml", WELL)
+    Path("d/shut").mkdir()
+
+    def unless_shut(own):
+        def look(path):
+            if Path(path).name == "shut":
+                raise PermissionError(13, "Permission denied", str(path))
+            return own(path)
+
+        return look
+
+    monkeypatch.setattr(os, "scandir", unless_shut(os.scandir))
+    monkeypatch.setattr(os, "listdir", unless_shut(os.listdir))
+    code, out, _ = check(argument)
+    assert code == 3
+    assert f"error {os.path.join('d', 'shut')}: Permission denied" in out
+    assert "b.xml" in out
+
+
+def test_standard_input_that_is_closed_is_exit_code_3(check, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    code, out, _ = check("-")
+    assert code == 3
+    assert "error -: Standard input is closed" in out
+
+
+@pytest.mark.parametrize("pattern", ["*.xml", "./*.xml", "**/*.xml"])
+def test_hidden_files_are_not_meant_by_a_pattern(check, pattern):
+    put(".a.xml", BAD)
+    put(".git/a.xml", BAD)
+    put("b.xml", WELL)
+    assert check(pattern)[0] == 0
+    assert check(os.path.join(os.getcwd(), "*.xml"))[0] == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="needs POSIX")
 def test_a_file_that_cannot_be_read_is_exit_code_3_and_the_others_are_judged(check):
     os.symlink("nowhere", "a.xml")
     code, out, _ = check("a.xml", put("b.xml", WELL))

@@ -6,7 +6,8 @@ import glob
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -44,8 +45,8 @@ def document(files: tuple[str, ...], kind: str | None, strict: bool, quiet: bool
     """
     report = Report(kind, strict)
     console = Console(stderr=json_path == Path("-"), highlight=False)
-    for path in _found(files):
-        judged = _judged(path, kind, strict)
+    for path, reason in _found(files).items():
+        judged = Judged(path, Outcome.UNREADABLE, reason=reason) if reason else _judged(path, kind, strict)
         report.files.append(judged)
         show_file(judged, console, quiet=quiet)
     show_verdict(report, console, quiet=quiet)
@@ -54,36 +55,96 @@ def document(files: tuple[str, ...], kind: str | None, strict: bool, quiet: bool
     sys.exit(report.exit_code)
 
 
-def _found(arguments: Iterable[str]) -> list[str]:
-    """Every file that the arguments name, each once, in their order.
+# A path, and why it cannot be read where that is known already.
+_Find = tuple[str, str]
+
+
+def _found(arguments: Iterable[str]) -> dict[str, str]:
+    """Every file that the arguments name, each once, in their order, and the folders that keep theirs back.
+
+    Returns:
+        For each path why it cannot be read; "" where nothing is known against it.
 
     Raises:
         click.BadParameter: an argument names none.
     """
-    found: dict[str, None] = {}
+    found: dict[str, str] = {}
     for argument in arguments:
         if argument == _STANDARD_INPUT or (os.path.lexists(argument) and not os.path.isdir(argument)):
-            found[argument] = None
+            found[argument] = ""
             continue
         shown = printable(argument)
         if os.path.isdir(argument):
-            inside, missing = list(_in_folder(argument)), f"no {', '.join(_SUFFIXES)} in the folder `{shown}`"
+            inside, missing = dict(_in_folder(argument)), f"no {', '.join(_SUFFIXES)} in the folder `{shown}`"
         else:
-            inside = sorted(path for path in glob.glob(argument, recursive=True) if os.path.isfile(path))
+            inside = dict(sorted(_in_pattern(argument)))
             missing = f"no file matches `{shown}`" if glob.has_magic(argument) else f"no such file: `{shown}`"
         if not inside:
             raise click.BadParameter(missing, param_hint="FILE")
-        found |= dict.fromkeys(inside)
-    return list(found)
+        found |= inside
+    return found
 
 
-def _in_folder(folder: str) -> Iterator[str]:
-    for root, folders, names in os.walk(folder):
+def _in_folder(folder: str) -> Iterator[_Find]:
+    closed: list[OSError] = []
+    for root, folders, names in os.walk(folder, onerror=closed.append):
         folders.sort()
         for name in sorted(names):
             path = os.path.join(root, name)
-            if name.lower().endswith(_SUFFIXES) and os.path.isfile(path):
-                yield path
+            if name.lower().endswith(_SUFFIXES) and _is_file(path):
+                yield path, ""
+    yield from _reasons(closed)
+
+
+def _in_pattern(pattern: str) -> Iterator[_Find]:
+    whole = Path(pattern)
+    found = _expanded(whole.anchor, whole.parts[bool(whole.anchor) :])
+    return ((path, reason) for path, reason in found if reason or _is_file(path))
+
+
+def _expanded(folder: str, parts: Sequence[str]) -> Iterator[_Find]:
+    """What a pattern names below a folder. Unlike `glob`, `**` follows no links, which could lead in circles."""
+    if not parts:
+        yield folder, ""
+    elif not glob.has_magic(parts[0]):
+        path = os.path.join(folder, parts[0])
+        if os.path.lexists(path):
+            yield from _expanded(path, parts[1:])
+    elif parts[0] == "**":
+        closed: list[OSError] = []
+        for root, folders, _ in os.walk(folder or os.curdir, onerror=closed.append):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            yield from _expanded(_plain(root), parts[1:] or ["*"])
+        yield from _reasons(closed)
+    else:
+        try:
+            names = os.listdir(folder or os.curdir)
+        except NotADirectoryError:
+            return
+        except OSError as error:
+            yield from _reasons([error])
+            return
+        for name in names:
+            if fnmatch(name, parts[0]) and (parts[0].startswith(".") or not name.startswith(".")):
+                yield from _expanded(os.path.join(folder, name), parts[1:])
+
+
+def _plain(path: str) -> str:
+    """A path below the working folder as somebody would write it."""
+    return "" if path == os.curdir else path.removeprefix(os.path.join(os.curdir, ""))
+
+
+def _reasons(closed: Iterable[OSError]) -> Iterator[_Find]:
+    return ((_plain(str(error.filename)) or os.curdir, _reason(error)) for error in closed)
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error)
+
+
+def _is_file(path: str) -> bool:
+    """True of a file, and of what cannot be looked at, such as a link to nothing: to open it says why."""
+    return os.path.isfile(path) or not os.path.exists(path)
 
 
 def _judged(path: str, kind: str | None, strict: bool) -> Judged:
@@ -91,13 +152,15 @@ def _judged(path: str, kind: str | None, strict: bool) -> Judged:
     name = Name(path, kind, parts.absolute().parent.name, parts.suffix.lower())
     try:
         if path == _STANDARD_INPUT:
+            if sys.stdin is None:
+                return Judged(path, Outcome.UNREADABLE, reason="Standard input is closed")
             return judge(sys.stdin.buffer.read(MOST_READ + 1), Name(path, kind), strict=strict)
         with open(path, "rb") as file:
             if name.suffix == ".jsonl":
                 return judge_lines(_lines(file), name, strict=strict)
             return judge(file.read(MOST_READ + 1), name, strict=strict)
     except OSError as error:
-        return Judged(path, Outcome.UNREADABLE, reason=error.strerror or str(error))
+        return Judged(path, Outcome.UNREADABLE, reason=_reason(error))
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:
