@@ -131,6 +131,16 @@ def test_what_python_compiled_of_the_package_stays_where_it_is(
 # What it refuses
 
 
+def test_python_is_written_beside_what_is_there_but_not_into_its_own_folder_twice(
+    workplace: Path, failing: Callable[..., tuple[int, str]]
+) -> None:
+    (workplace / "mine.py").write_text("mine")
+    assert run(["bindings", "--lang", "python", "--out", str(workplace)]) == 0
+    code, line = failing("bindings", "--lang", "python", "--out", str(workplace))
+    assert code == 1
+    assert "xmcp_models is not empty" in line
+
+
 def test_a_folder_with_something_in_it_is_left_alone(workplace: Path, failing: Callable[..., tuple[int, str]]) -> None:
     (workplace / "registry.ts").write_text("mine")
     code, line = failing("bindings", "--lang", "typescript", "--out", str(workplace))

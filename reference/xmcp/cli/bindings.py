@@ -163,7 +163,7 @@ def _write(language: Language, out: Path, force: bool) -> list[PurePosixPath]:
         home = out / language.folder
         if not force and home.exists() and any(home.iterdir()):
             raise click.ClickException(
-                f"{shown} is not empty. Name another folder, or write to it with --force; "
+                f"{printable(str(home))} is not empty. Name another folder, or write to it with --force; "
                 "files of the same name are then replaced."
             )
         for target, path in copies.items():
