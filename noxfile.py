@@ -1,4 +1,4 @@
-"""Every check of this repository, by name. `uv run nox` runs all of them but `bench`.
+"""Every check of this repository, by name. `uv run nox` runs all of them but `bench` and `mcp_conformance`.
 
 The sessions use the environment that `uv run` made: one environment, installed once.
 """
@@ -82,6 +82,12 @@ def docs(session: nox.Session) -> None:
 def conformance(session: nox.Session) -> None:
     """Judge the bundled sample server over stdio and HTTP, in both protocol eras."""
     session.run("xmcp", "check", *session.posargs)
+
+
+@nox.session
+def mcp_conformance(session: nox.Session) -> None:
+    """Hold XMCP against bare FastMCP with MCP's own conformance package, and call tools with the Inspector."""
+    session.run("python", "tools/mcp_conformance.py")
 
 
 @nox.session

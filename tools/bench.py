@@ -3,7 +3,7 @@
     uv run nox -s bench                 everything
     uv run nox -s bench -- --quick      fewer rounds
     uv run nox -s bench -- wire         only the codec (bench_wire.py says what its floors are)
-    uv run nox -s bench -- call         only tools/call: the same tool on a bare FastMCP server, in memory
+    uv run nox -s bench -- server       only tools/call, against a bare FastMCP server (bench_server.py)
 
 A line that misses its bar ends in `!`. Nothing here fails a build: a busy machine is no fault of the code.
 """
@@ -12,41 +12,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import statistics
-import time
 
+import bench_server
 import bench_wire
 
-from xmcp import XMCP
 
-
-async def call_ratio(rounds: int, calls: int = 200) -> tuple[float, float]:
-    """tools/call in memory: an XMCP server against a FastMCP server with the same tool."""
-    from fastmcp import Client, FastMCP
-
-    servers = {"xmcp": XMCP("bench"), "fastmcp": FastMCP("bench")}
-    for server in servers.values():
-
-        @server.tool
-        async def add(a: int, b: int) -> int:
-            """Add two numbers."""
-            return a + b
-
-    async def timed(client: Client) -> float:
-        begin = time.perf_counter()
-        for n in range(calls):
-            await client.call_tool("add", {"a": n, "b": 1})
-        return (time.perf_counter() - begin) / calls
-
-    async with Client(servers["xmcp"]) as ours, Client(servers["fastmcp"]) as floor:
-        await timed(ours), await timed(floor)
-        pairs = [(await timed(ours), await timed(floor)) for _ in range(rounds)]
-    return statistics.median(a / b for a, b in pairs), statistics.median(a for a, _ in pairs) * 1000
-
-
-def line(name: str, value: float, bar: float | None, rest: str = "") -> None:
-    """One figure with its bar."""
-    missed = " !" if bar is not None and value > bar else ""
+def line(name: str, value: float, bar: float | None, rest: str = "", *, at_least: bool = False) -> None:
+    """One figure with its bar, above which it misses, or below which if it is a bar for `at_least`."""
+    missed = " !" if bar is not None and (value < bar if at_least else value > bar) else ""
     print(f"{name:<34}{value:>8.2f}{'' if bar is None else f'{bar:g}':>7}  {rest}{missed}", flush=True)
 
 
@@ -69,21 +42,31 @@ def wire(rounds: int) -> None:
         line(name, cost, None)
 
 
-def call(rounds: int) -> None:
+def server(rounds: int) -> None:
     """The server."""
-    times, ms = asyncio.run(call_ratio(rounds))
-    print(f"\n{'':<34}{'x floor':>8}{'bar':>7}")
-    line("tools/call in memory", times, 1.3, f"{ms:10.3f} ms")
+
+    async def measure() -> None:
+        print(f"\n{'':<44}{'x floor':>8}{'bar':>7}")
+        report(await bench_server.in_memory(rounds))
+        async for figure in bench_server.over_http(rounds):
+            report(figure)
+        async for figure in bench_server.of_5_mb(max(3, rounds // 2)):
+            report(figure)
+
+    def report(figure: bench_server.Figure) -> None:
+        line(f"{figure.name:<44}", figure.value, figure.bar, figure.rest, at_least=figure.at_least)
+
+    asyncio.run(measure())
 
 
-PARTS = {"wire": wire, "call": call}
+PARTS = {"wire": wire, "server": server}
 
 
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "parts", nargs="*", metavar="part", choices=[*PARTS, []], help="wire, call; all if none is named"
+        "parts", nargs="*", metavar="part", choices=[*PARTS, []], help="wire, server; all if none is named"
     )
     parser.add_argument("--quick", action="store_true", help="5 rounds instead of 15")
     arguments = parser.parse_args()

@@ -106,6 +106,17 @@ def registries() -> Iterator[Constant]:
     yield Constant("EXTENSION_ID", "str", prefix + "tool-response", "The MCP extension identifier.")
     yield Constant("TOOL_META_KEY", "str", prefix + "tool", "Key of the tool metadata in a tool's `_meta`.")
     yield Constant("VERSION_META_KEY", "str", prefix + "version", "Key of the version in a result's `_meta`.")
+    yield Constant("PLAIN_META_KEY", "str", prefix + "plain", "Key of the version in the `_meta` of a plain result.")
+    yield Constant(
+        "DISPLAY_META_KEY", "str", prefix + "display", "Key of the display in the `_meta` of a plain result."
+    )
+    yield Constant("ERROR_META_KEY", "str", prefix + "error", "Key of the error in a plain result's `_meta`.")
+    yield Constant(
+        "POPULATED_META_KEY",
+        "str",
+        prefix + "server_populated",
+        "Key of `server_populated` in a plain result's `_meta`.",
+    )
     yield Constant("VERSION", "str", names["version"], "The version of the specification these models are for.")
     yield Constant(
         "VENDOR_KEY", "str", names["vendor_key"], "Regular expression of a name with a vendor prefix, whole."
@@ -180,7 +191,7 @@ def typescript(out: Path) -> None:
             (source / f"{name}.json").write_text(json.dumps(linked), encoding="utf-8")
         options = ("--unreachableDefinitions", "--maxItems=-1", "--bannerComment=", "--style.printWidth=120")
         program = "json-schema-to-typescript/dist/src/cli.js"
-        done = node_packages.run(program, "-i", str(source), "-o", str(written), *options, cwd=Path(scratch))
+        done = node_packages.TYPESCRIPT.run(program, "-i", str(source), "-o", str(written), *options, cwd=Path(scratch))
         if done.returncode:
             sys.exit(f"json2ts failed ({done.returncode}):\n{done.stdout}{done.stderr}")
         for name in schemas:
@@ -255,7 +266,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="only compare; exit 1 where it differs")
     arguments = parser.parse_args()
-    node_packages.install()
+    node_packages.TYPESCRIPT.install()
     with tempfile.TemporaryDirectory() as scratch:
         fresh = Path(scratch) / "generated"
         generate(fresh)

@@ -15,14 +15,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import node_packages
 from generate import SCHEMAS, SUFFIX, json_schemas, typescript_schemas
+from node_packages import TYPESCRIPT, node
 from schema_for_typescript import values_with_rules
 from weakened_schema import validators
 
 from xmcp.cli.bindings import LANGUAGES
 
-BUILD = node_packages.FOLDER / "build"
+BUILD = TYPESCRIPT.folder / "build"
 GUIDE = SCHEMAS.parent / "docs" / "guides" / "bindings.md"
 _TYPES = "../../../generated/typescript"
 
@@ -95,7 +95,7 @@ def guide(text: str) -> str:
 
 def main() -> None:
     """Command line."""
-    node_packages.install()
+    TYPESCRIPT.install()
     found = list(examples())
     valid = [example for example in found if example.path.startswith("examples/valid/")]
     if refused := [example.path for example in valid if not example.accepted]:
@@ -105,10 +105,10 @@ def main() -> None:
     (BUILD / "valid.ts").write_text(source(valid), encoding="utf-8")
     (BUILD / "invalid.ts").write_text(source(invalid), encoding="utf-8")
     (BUILD / "guide.ts").write_text(guide(GUIDE.read_text(encoding="utf-8")), encoding="utf-8")
-    done = node_packages.run("typescript/bin/tsc", "--project", ".", cwd=node_packages.FOLDER)
+    done = TYPESCRIPT.run("typescript/bin/tsc", "--project", ".", cwd=TYPESCRIPT.folder)
     if done.returncode:
         sys.exit(_explained(done.stdout + done.stderr))
-    done = node_packages.node("--no-warnings", "round_trip.mjs", cwd=node_packages.FOLDER)
+    done = node("--no-warnings", "round_trip.mjs", cwd=TYPESCRIPT.folder)
     if done.returncode:
         sys.exit(f"the round trip failed:\n{done.stdout}{done.stderr}")
     lost = sum(example.accepted for example in invalid)

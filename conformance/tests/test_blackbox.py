@@ -76,7 +76,8 @@ class _Session:
 async def test_a_tool_that_does_not_answer_is_called_once():
     session = _Session(lambda call: Exchange(call, lost="no answer within 1 s" if call.name == "slow" else None))
     run = Run("peer", "memory", "2025-11-25")
-    judged = [e.call.name async for e in blackbox._exchanges(session, CATALOGUE, Options(examples=3), run)]
+    calls = plan(CATALOGUE, Options(examples=3), run.notes)
+    judged = [e.call.name async for e in blackbox._exchanges(session, calls, run)]
     assert session.calls.count("slow") == 1
     assert session.calls.count("quick") == judged.count("quick") > 1
     assert "slow" not in judged

@@ -6,7 +6,7 @@ import mcp_types
 import pytest
 
 from xmcp_conformance.blackbox import Options, Report, check
-from xmcp_conformance.miniature import Miniature
+from xmcp_conformance.miniature import Miniature, Negotiated
 from xmcp_conformance.mutants import all_mutants
 from xmcp_conformance.peer import InMemoryPeer
 from xmcp_conformance.requirements import registry
@@ -20,11 +20,26 @@ async def judged(miniature: Miniature, options: Options = FEW) -> Report:
     return await check([InMemoryPeer(miniature.server())], options)
 
 
-async def test_the_miniature_conforms_in_both_eras_and_gives_occasion_for_every_check():
+ONLY_NEGOTIATED = {f"XMCP-MCP-{number:03}" for number in [5, 15, *range(20, 28)]}
+
+
+async def test_the_miniature_conforms_in_both_eras_and_gives_occasion_for_every_check_of_its_wire():
     report = await judged(Miniature())
-    assert [run.era for run in report.runs] == ["2026-07-28", "2025-11-25"]
-    assert {j.requirement.id: j.status for j in report.judgements if j.status is not Status.PASS} == {}
+    runs = [str(run) for run in report.runs]
+    assert runs == ["memory, 2026-07-28", "memory, 2026-07-28, plain client", "memory, 2025-11-25"]
+    assert report.runs[1].calls == report.runs[1].answers == 3  # one of each of three tools
+    unseen = {j.requirement.id: j.status for j in report.judgements if j.status is not Status.PASS}
+    assert unseen == dict.fromkeys(ONLY_NEGOTIATED, Status.NOT_OBSERVED)
     assert report.exit_code is ExitCode.CONFORMS
+
+
+async def test_a_miniature_that_negotiates_conforms_and_gives_occasion_for_every_check():
+    report = await judged(Negotiated())
+    eras = ("memory, 2026-07-28", "memory, 2025-11-25")
+    assert [str(run) for run in report.runs] == [run for era in eras for run in (era, f"{era}, plain client")]
+    assert {j.requirement.id: j.status for j in report.judgements if j.status is not Status.PASS} == {}
+    declared, plain = report.runs[:2]
+    assert (plain.calls, plain.answers) == (declared.calls, declared.answers)
 
 
 def test_every_requirement_that_server_checks_verify_has_a_mutant():
@@ -101,7 +116,7 @@ class _AnnouncesAnotherVersion(Miniature):
 class _NamesOnlyWhatItTells(Miniature):
     """Names one of the two parameters that it filled in."""
 
-    def filled_in(self, name):
+    def filled_in(self, name, forged):
         return {"values": {"user_id": "u-17"}} if name == "orders" else None
 
 
@@ -121,8 +136,8 @@ async def test_half_a_truth_breaks_the_sentence_too(miniature, requirement):
 class _SpellsValuesItsOwnWay(Miniature):
     """Writes what it filled in, and nothing else, as no JSON."""
 
-    def server_populated(self, name):
-        return super().server_populated(name).replace('"', "'")
+    def server_populated(self, told):
+        return super().server_populated(told).replace('"', "'")
 
 
 class _SaysHalfOfItWrongly(Miniature):

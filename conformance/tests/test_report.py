@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from xmcp_conformance.blackbox import Options, check
-from xmcp_conformance.miniature import Miniature
+from xmcp_conformance.miniature import Miniature, Negotiated
 from xmcp_conformance.mutants import all_mutants
 from xmcp_conformance.peer import InMemoryPeer
 from xmcp_conformance.report.json import SCHEMA, to_dict
@@ -27,7 +27,9 @@ def printed(report, width=100) -> str:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("miniature", [Miniature, all_mutants()["XMCP-RSP-023"], all_mutants()["XMCP-MCP-001"]])
+@pytest.mark.parametrize(
+    "miniature", [Miniature, Negotiated, all_mutants()["XMCP-RSP-023"], all_mutants()["XMCP-MCP-001"]]
+)
 async def test_the_json_report_fits_its_schema(miniature):
     jsonschema_rs.validate(json.loads(SCHEMA.read_text()), to_dict(await report_of(miniature())))
 
@@ -43,6 +45,15 @@ async def test_a_broken_requirement_is_told_with_its_sentence_what_was_seen_and_
 
 async def test_a_conforming_server_is_told_so():
     assert printed(await report_of(Miniature())).rstrip().endswith("CONFORMS")
+
+
+async def test_a_run_as_a_plain_client_is_told_apart_from_the_other():
+    report = await report_of(all_mutants()["XMCP-MCP-026"]())
+    assert [run["client"] for run in to_dict(report)["runs"]] == ["declared", "plain"] * 2
+    text = printed(report, width=200)
+    assert "2026-07-28: 9 tools" in text
+    assert "2026-07-28, plain client: 9 tools" in text
+    assert "over memory, 2026-07-28, plain client" in text
 
 
 class _Hostile(Miniature):

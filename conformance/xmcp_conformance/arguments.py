@@ -113,6 +113,13 @@ def trapped(schema: Schema, base: Arguments) -> Iterator[tuple[str, Arguments]]:
             return
 
 
+def forged(schema: Schema, base: Arguments, names: list[str]) -> tuple[Arguments, tuple[str, ...]]:
+    """`base` with a marked text for each name, and the pointers of those that the schema by itself does not allow."""
+    fits, text = _fits(schema), _marked("forged")
+    strays = tuple(_pointer(name) for name in names if not fits({**base, name: text}))
+    return {**base, **dict.fromkeys(names, text)}, strays
+
+
 def _marked(text: str) -> str:
     """A trap between two marks by which it is found again in an answer."""
     return f"xmcp[{text}]xmcp"
@@ -142,8 +149,12 @@ def _without(base: Arguments, names: list[str]) -> Arguments:
 
 def _refused(fits: Callable[[Any], bool], arguments: Arguments, names: list[str], fault: str) -> Iterator[Refusal]:
     if not fits(arguments):
-        pointers = tuple("/" + name.replace("~", "~0").replace("/", "~1") for name in names)
+        pointers = tuple(_pointer(name) for name in names)
         yield Refusal(arguments, pointers, f"{', '.join(f'`{name}`' for name in names)} {fault}")
+
+
+def _pointer(name: str) -> str:
+    return "/" + name.replace("~", "~0").replace("/", "~1")
 
 
 def _fits(schema: Schema) -> Callable[[Any], bool]:

@@ -61,7 +61,8 @@ class Call:
     """One `tools/call` that the suite makes.
 
     `refused` and `fault` belong to `Intent.INVALID`: the pointers of the arguments at fault, and how they are.
-    `trap` is the marked text that one of the arguments carries, if any.
+    `trap` is the marked text that one of the arguments carries, if any. `forged` names the arguments that only the
+    server fills in; then `refused` has those of them that the input schema by itself does not allow.
     """
 
     tool: Tool | None
@@ -71,6 +72,12 @@ class Call:
     refused: tuple[str, ...] = ()
     fault: str = ""
     trap: str = ""
+    forged: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """The same for calls that ask the same."""
+        return json.dumps([self.name, self.arguments], sort_keys=True)
 
     @property
     def shows(self) -> bool:
@@ -82,9 +89,22 @@ class Call:
         return f"{quoted(self.name)}({text if len(text) <= 200 else text[:200] + '…'})"
 
 
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """What the document said that the same call got as a client that declared the extension: whether it has the text
+    of the trap, `server_populated`, an error."""
+
+    echoes: bool
+    fills: bool
+    failed: bool
+
+
 @dataclass(slots=True)
 class Exchange:
-    """A call and how it ended: with a result, with one that is not MCP's, with a JSON-RPC error, or with silence."""
+    """A call and how it ended: with a result, with one that is not MCP's, with a JSON-RPC error, or with silence.
+
+    `twin` is there for the calls of a plain client, where the other client got a document.
+    """
 
     call: Call
     result: dict[str, Any] | None = None
@@ -92,6 +112,7 @@ class Exchange:
     rpc_error: str | None = None
     lost: str | None = None
     reading: Reading = field(default_factory=Reading)
+    twin: Twin | None = None
 
     @property
     def text(self) -> str | None:
@@ -101,3 +122,10 @@ class Exchange:
         if isinstance(first, dict) and first.get("type") == "text" and isinstance(first.get("text"), str):
             return str(first["text"])
         return None
+
+    @property
+    def first_block(self) -> str:
+        """The first content block, for a report."""
+        if self.text is not None:
+            return f"the text `{quoted(self.text)}`"
+        return f"content `{quoted(str((self.result or {}).get('content')))}`"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
@@ -16,7 +17,16 @@ import jsonschema_rs
 import mcp_types
 from mcp.server import Server
 
-from xmcp_models.registry import EXTENSION_ID, TOOL_META_KEY, VERSION_META_KEY
+from xmcp_models.registry import (
+    DISPLAY_META_KEY,
+    ERROR_CODES,
+    ERROR_META_KEY,
+    EXTENSION_ID,
+    PLAIN_META_KEY,
+    POPULATED_META_KEY,
+    TOOL_META_KEY,
+    VERSION_META_KEY,
+)
 
 Json = dict[str, Any]
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -42,12 +52,24 @@ class Failure(Exception):
         self.meta = meta
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a call, before it is written; `told` is what the server filled in."""
+
+    text: str = ""
+    envelope: Any = None
+    told: Any = None
+    failure: Failure | None = None
+
+
 def _schema(needed: list[str] | None = None, **properties: Json) -> Json:
     return {"type": "object", "properties": properties, "required": needed or [], "additionalProperties": False}
 
 
 class Miniature:
-    """A handful of tools that together meet every sentence a server can be judged by."""
+    """A handful of tools that together meet every sentence a server with the wire `always` can be judged by."""
+
+    wire = "always"
 
     # -- the tools ---------------------------------------------------------------------------------------------
 
@@ -102,9 +124,18 @@ class Miniature:
         """Whether the caller asked for a display."""
         return arguments.get("show_user") is True
 
-    def filled_in(self, name: str) -> Any:
-        """The parameters of a call that the caller did not give, or `None`."""
-        return {"values": {"user_id": "u-17"}, "redacted": ["api_key"]} if name == "orders" else None
+    def set_aside(self, name: str, arguments: Json) -> tuple[Json, Json]:
+        """What the caller gave that is his to give, and what is not."""
+        filled = (self.metadata(name) or {}).get("server_populated", ())
+        forged = {key: value for key, value in arguments.items() if key in filled}
+        return {key: value for key, value in arguments.items() if key not in forged}, forged
+
+    def filled_in(self, name: str, forged: Json) -> Any:
+        """The parameters of a call that the caller did not give, or gave in vain; or `None`."""
+        if name != "orders":
+            return None
+        told: Json = {"values": {"user_id": "u-17"}, "redacted": ["api_key"]}
+        return {**told, "overridden": list(forged)} if forged else told
 
     def busy(self) -> dict[str, str]:
         """Attributes of an error that can be retried."""
@@ -183,9 +214,8 @@ class Miniature:
         """The display element."""
         return f"<display>{self.json(envelope)}</display>"
 
-    def server_populated(self, name: str) -> str:
+    def server_populated(self, told: Any) -> str:
         """The element that tells what the server filled in."""
-        told = self.filled_in(name)
         return "" if told is None else f"<server_populated>{self.json(told)}</server_populated>"
 
     def error(self, failure: Failure) -> str:
@@ -240,20 +270,37 @@ class Miniature:
 
     def extensions(self) -> dict[str, Any]:
         """What is announced."""
-        return {EXTENSION_ID: {"versions": ["1.0"]}}
+        said = {"versions": ["1.0"]}
+        return {EXTENSION_ID: said if self.wire == "always" else {**said, "wire": self.wire}}
 
-    def answer(self, name: str, arguments: Json) -> mcp_types.CallToolResult:
-        """A call, answered."""
+    def outcome(self, name: str, arguments: Json) -> Outcome:
+        """A call, made."""
         try:
             if name not in self.tools():
                 raise self.unknown(name)
-            self.refuse(name, arguments)
-            body = self.success(*self.run(name, arguments)) + self.server_populated(name)
-            return self.result(self.document(name, body), failed=False)
+            given, forged = self.set_aside(name, arguments)
+            self.refuse(name, given)
+            text, envelope = self.run(name, given)
+            return Outcome(text, envelope, self.filled_in(name, forged))
         except Failure as failure:
-            return self.result(self.document(name, self.error(failure)), failed=True)
+            return Outcome(failure=failure)
         except ZeroDivisionError as error:
-            return self.result(self.document(name, self.error(self.unforeseen(error))), failed=True)
+            return Outcome(failure=self.unforeseen(error))
+
+    def answer(self, name: str, arguments: Json) -> mcp_types.CallToolResult:
+        """A call, answered with a document."""
+        outcome = self.outcome(name, arguments)
+        if outcome.failure is not None:
+            return self.result(self.document(name, self.error(outcome.failure)), failed=True)
+        body = self.success(outcome.text, outcome.envelope) + self.server_populated(outcome.told)
+        return self.result(self.document(name, body), failed=False)
+
+    def reads_documents(self, capabilities: mcp_types.ClientCapabilities | None) -> bool:
+        """Whether a client with these capabilities gets documents."""
+        if self.wire == "always":
+            return True
+        places = (capabilities.extensions, capabilities.experimental) if capabilities else ()
+        return any("1.0" in (place or {}).get(EXTENSION_ID, {}).get("versions", ()) for place in places)
 
     def result(self, document: str, *, failed: bool) -> mcp_types.CallToolResult:
         """The MCP result around a document."""
@@ -263,14 +310,58 @@ class Miniature:
             _meta={VERSION_META_KEY: "1.0"},
         )
 
+    # -- MCP for clients that do not read documents ------------------------------------------------------------
+
+    def plain(self, outcome: Outcome) -> mcp_types.CallToolResult:
+        """A call, answered for a client that does not read documents."""
+        return mcp_types.CallToolResult(
+            content=[mcp_types.TextContent(type="text", text=self.said(outcome))],
+            is_error=outcome.failure is not None,
+            _meta=self.members(outcome),
+        )
+
+    def said(self, outcome: Outcome) -> str:
+        """The text for the model."""
+        return outcome.text if outcome.failure is None else f"{outcome.failure.code}: {outcome.failure.message}"
+
+    def members(self, outcome: Outcome) -> Json:
+        """The `_meta` of a plain result."""
+        members: Json = {PLAIN_META_KEY: "1.0"}
+        if outcome.failure is not None:
+            members[ERROR_META_KEY] = self.error_value(outcome.failure)
+        if outcome.envelope is not None:
+            members[DISPLAY_META_KEY] = outcome.envelope
+        if outcome.told is not None:
+            members[POPULATED_META_KEY] = outcome.told
+        return members
+
+    def error_value(self, failure: Failure) -> Json:
+        """An error as values."""
+        said = failure.attributes
+        category = said.get("category") or ERROR_CODES.get(failure.code, {}).get("category", "internal")
+        value: Json = {
+            "code": failure.code,
+            "message": failure.message,
+            "retryable": said.get("retryable") == "true",
+            "category": category,
+        }
+        if "retry_after_ms" in said:
+            value["retry_after_ms"] = int(said["retry_after_ms"])
+        return value if failure.meta is None else {**value, "meta": failure.meta}
+
+    # -- the server --------------------------------------------------------------------------------------------
+
     def server(self) -> Server[Any]:
         """The server object of the MCP SDK."""
 
         async def list_tools(_context: Any, _params: Any) -> mcp_types.ListToolsResult:
             return mcp_types.ListToolsResult(tools=[self.listed(name) for name in self.tools()])
 
-        async def call_tool(_context: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
-            return self.answer(params.name, params.arguments or {})
+        async def call_tool(context: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
+            name, arguments = params.name, params.arguments or {}
+            if self.reads_documents(context.session.client_capabilities):
+                return self.answer(name, arguments)
+            return self.plain(self.outcome(name, arguments))
 
         server = _Server(type(self).__name__, on_list_tools=list_tools, on_call_tool=call_tool)
         server.extensions.update(self.extensions())
@@ -286,3 +377,9 @@ class Miniature:
             annotations=mcp_types.ToolAnnotations(read_only_hint=True),
             _meta=None if metadata is None else {TOOL_META_KEY: metadata},
         )
+
+
+class Negotiated(Miniature):
+    """The same server with the wire `negotiated`."""
+
+    wire = "negotiated"

@@ -153,7 +153,9 @@ def _tool(tool: mcp_types.Tool) -> Tool:
 
 
 @asynccontextmanager
-async def connect(peer: Peer, era: str, *, connect_timeout: float, call_timeout: float) -> AsyncIterator[Session]:
+async def connect(
+    peer: Peer, era: str, *, connect_timeout: float, call_timeout: float, declares: bool = True
+) -> AsyncIterator[Session]:
     """Open a session.
 
     Args:
@@ -161,6 +163,7 @@ async def connect(peer: Peer, era: str, *, connect_timeout: float, call_timeout:
         era: `newest` for the newest that the peer speaks, `handshake` for MCP up to 2025-11-25.
         connect_timeout: seconds until the peer has to have answered.
         call_timeout: seconds for each call.
+        declares: whether as a client that declares the extension (section 6.1).
 
     Raises:
         PeerUnavailable: with a sentence that says what to look at.
@@ -177,7 +180,7 @@ async def connect(peer: Peer, era: str, *, connect_timeout: float, call_timeout:
             mode=_MODES[era],
             cache=None,
             message_handler=on_message,
-            extensions=[advertise(EXTENSION_ID, {"versions": [VERSION]})],
+            extensions=[advertise(EXTENSION_ID, {"versions": [VERSION]})] if declares else [],
             client_info=mcp_types.Implementation(name="xmcp-conformance", version=VERSION),
         )
         connected, fault = False, None

@@ -47,13 +47,18 @@ def schema(name: str) -> dict[str, Any]:
 
 @cache
 def validator(name: str) -> jsonschema_rs.Draft202012Validator:
-    """The validator of `<name>.schema.json`. Nothing is fetched: the schemas refer to each other's copies in `DATA`."""
+    """The validator of `<name>.schema.json`, or with `<name>#/$defs/X` of a definition in it.
+
+    Nothing is fetched: the schemas refer to each other's copies in `DATA`.
+    """
+    file, _, definition = name.partition("#")
+    whole = {"$ref": f"{_BASE}{file}{_SUFFIX}#{definition}"} if definition else schema(name)
     together = jsonschema_rs.Registry([(f"{_BASE}{other}{_SUFFIX}", schema(other)) for other in names()])
-    return jsonschema_rs.Draft202012Validator(schema(name), registry=together, offline=True, validate_formats=True)
+    return jsonschema_rs.Draft202012Validator(whole, registry=together, offline=True, validate_formats=True)
 
 
 def faults(name: str, value: Any) -> Iterator[SchemaFault]:
-    """What `<name>.schema.json` does not allow in `value`, which is no deeper than section 2.6 has it.
+    """What the schema of that name does not allow in `value`, which is no deeper than section 2.6 has it.
 
     A value with several forms is held against the nearest. Of faults beyond the first hundred items of an array or
     names that no schema knows of an object only the first is told; in a large value, beyond the first ten or the first.

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum, auto
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from xmcp_models.registry import EXTENSION_ID, TOOL_META_KEY, VERSION_META_KEY
+from xmcp_models.registry import EXTENSION_ID, POPULATED_META_KEY, TOOL_META_KEY, VERSION, VERSION_META_KEY
 
+from . import plain
+from .errors import ErrorElement
 from .exchange import Call, Catalogue, Exchange, Intent, Tool
 from .jsontext import strings
 from .observation import Observation, broken, either, obeyed, quoted
@@ -23,8 +26,40 @@ LONGEST = 2 * MOST_BYTES
 """Characters of a document that the suite reads; it keeps all of its pieces in memory."""
 _MARKUP = re.compile("[<&]")
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_DOCUMENT = "a text block that holds one tool response document"
 # Faults after which nobody knows what `server_populated` names.
 _UNREAD = {"XMCP-RSP-040", "XMCP-RSP-041", "XMCP-RSP-043", "XMCP-RSP-044", "XMCP-RSP-095"}
+
+
+class Owed(Enum):
+    """What a server owes a client (sections 6.1 to 6.3), by its wire and by what the client declared."""
+
+    DOCUMENT = auto()  # the wire `always`
+    UNDECLARED = auto()  # a document with the wire `always`, to a client that declared nothing
+    NEGOTIATED = auto()  # a document, for the client declared that it reads them
+    PLAIN = auto()  # plain MCP, for the client declared nothing
+    EITHER = auto()  # whichever: the server need not know what the client declared
+
+
+def owed(catalogue: Catalogue, *, declared: bool, known: bool) -> Owed:
+    """What the server of this catalogue owes a client.
+
+    Args:
+        catalogue: what it said to that client.
+        declared: whether the client declared the extension, with the version of this suite.
+        known: whether the server can know that.
+    """
+    if not negotiates(catalogue):
+        return Owed.DOCUMENT if declared else Owed.UNDECLARED
+    if not declared:
+        return Owed.PLAIN
+    return Owed.NEGOTIATED if known and VERSION in (announced_versions(catalogue) or ()) else Owed.EITHER
+
+
+def negotiates(catalogue: Catalogue) -> bool:
+    """Whether a server says that it has the wire `negotiated`."""
+    entry = catalogue.extensions.get(EXTENSION_ID)
+    return isinstance(entry, dict) and entry.get("wire") == "negotiated"
 
 
 def of_catalogue(catalogue: Catalogue) -> Iterator[Observation]:
@@ -139,17 +174,58 @@ def announced_versions(catalogue: Catalogue) -> list[str] | None:
     return None
 
 
-def of_exchange(exchange: Exchange, announced: list[str] | None = None) -> Iterator[Observation]:
-    """Everything one call shows, to a server that announced those versions. Fills in `exchange.reading`."""
+def of_exchange(
+    exchange: Exchange, announced: list[str] | None = None, owed: Owed = Owed.DOCUMENT
+) -> Iterator[Observation]:
+    """Everything one call shows, of a server that announced those versions. Fills in `exchange.reading`.
+
+    An answer in the form that is owed, or in either, is judged by what sections 6.2 and 6.3 say of its form.
+    """
     if exchange.malformed:
-        yield broken("XMCP-MCP-001", exchange.malformed, "a text block that holds one tool response document")
+        requirement, expected = ("XMCP-MCP-020", "a text block") if owed is Owed.PLAIN else ("XMCP-MCP-001", _DOCUMENT)
+        yield broken(requirement, exchange.malformed, expected)
         return
     if exchange.result is None:
         yield from _without_result(exchange)
         return
+    # A plain client is owed no document: what passes for one there was sent by the suite, or breaks XMCP-MCP-023.
+    document = owed is Owed.DOCUMENT or (owed is not Owed.PLAIN and plain.begins_a_document(exchange.text))
+    form = list(_of_form(exchange, owed, document))
+    yield from form
+    if all(observation.ok for observation in form):
+        yield from _of_document(exchange, announced) if document else _of_plain(exchange, announced)
+
+
+def _of_form(exchange: Exchange, owed: Owed, document: bool) -> Iterator[Observation]:
+    """Whether the answer has the form that is owed."""
+    if owed is Owed.NEGOTIATED:
+        expected = "a document, for the client declared the extension"
+        yield either("XMCP-MCP-015", document, exchange.first_block, expected)
+    if owed is Owed.UNDECLARED and not document:
+        seen = f"{exchange.first_block}; a client that declares the extension gets a document"
+        yield broken("XMCP-MCP-005", seen, "`wire`: `negotiated` in the announcement, or a document")
+    if owed is Owed.PLAIN:
+        tagged = plain.tag_as_structure(exchange)
+        yield either(
+            "XMCP-MCP-023", tagged is None, f"the text `{quoted(tagged or '')}`", "text without tags around it"
+        )
+        if tagged is None:
+            yield obeyed("XMCP-MCP-005")
+
+
+def _of_plain(exchange: Exchange, announced: list[str] | None) -> Iterator[Observation]:
+    exchange.reading = plain.read(exchange, announced)
+    yield from exchange.reading.observations
+    if (document := exchange.reading.document) is not None:
+        yield from _of_call(exchange.call, document)
+        yield from _of_told(exchange, document)
+        yield from _of_forged(exchange, document)
+
+
+def _of_document(exchange: Exchange, announced: list[str] | None) -> Iterator[Observation]:
     text = exchange.text
     attempt = text is not None and looks_like_a_document(text)
-    yield either("XMCP-MCP-001", attempt, _first_block(exchange), "a text block that holds one tool response document")
+    yield either("XMCP-MCP-001", attempt, exchange.first_block, _DOCUMENT)
     if text is None or not attempt:
         return
     if len(text) > LONGEST:
@@ -171,6 +247,7 @@ def of_exchange(exchange: Exchange, announced: list[str] | None = None) -> Itera
         yield from _of_call(exchange.call, document)
         yield from _of_replacement(exchange, document)
         yield from _of_filled(exchange, document)
+        yield from _of_forged(exchange, document)
 
 
 def _stands_raw(trap: str, text: str) -> bool:
@@ -179,13 +256,6 @@ def _stands_raw(trap: str, text: str) -> bool:
         return False
     before, found, _ = text.partition(trap)
     return bool(found) and before.rfind("<llm_output") > max(before.rfind("<display"), before.rfind("<![CDATA["))
-
-
-def _first_block(exchange: Exchange) -> str:
-    if exchange.text is not None:
-        return f"the text `{quoted(exchange.text)}`"
-    content = (exchange.result or {}).get("content")
-    return f"content `{quoted(str(content))}`"
 
 
 def _without_result(exchange: Exchange) -> Iterator[Observation]:
@@ -256,9 +326,8 @@ def _of_display(call: Call, document: Document) -> Iterator[Observation]:
 
 def _of_filled(exchange: Exchange, document: Document) -> Iterator[Observation]:
     """Whether a tool that succeeded names what the server filled in, as its metadata says it does."""
-    tool = exchange.call.tool
-    filled = _metadata(tool).get("server_populated") if tool is not None and document.error is None else None
-    if not filled or any(not seen.ok and seen.requirement in _UNREAD for seen in exchange.reading.observations):
+    filled = filled_in(exchange.call.tool) if document.error is None else []
+    if not filled or _unread(exchange):
         return
     told = document.server_populated or {}
     named = [*told.get("values", {}), *told.get("redacted", [])]
@@ -270,6 +339,57 @@ def _of_filled(exchange: Exchange, document: Document) -> Iterator[Observation]:
         f"{has} with {quoted(', '.join(named) or '(nothing)')}" if named else has,
         f"`{quoted(', '.join(missed))}` in its `values` or `redacted`",
     )
+
+
+def filled_in(tool: Tool | None) -> list[str]:
+    """The parameters that the server fills in, as the tool's metadata says."""
+    return list(_metadata(tool).get("server_populated", [])) if tool is not None else []
+
+
+def _unread(exchange: Exchange) -> bool:
+    return any(not seen.ok and seen.requirement in _UNREAD for seen in exchange.reading.observations)
+
+
+def _of_told(exchange: Exchange, document: Document) -> Iterator[Observation]:
+    """The same in a plain result, where a member that is missing altogether is a fault of its own."""
+    twin, failed = exchange.twin, document.error is not None
+    told = document.server_populated is not None
+    if told or (filled_in(exchange.call.tool) and not failed) or (twin and twin.fills and twin.failed == failed):
+        yield either("XMCP-MCP-025", told, "none, of a call that fills parameters in", f"`{POPULATED_META_KEY}`")
+    if told:
+        yield from _of_filled(exchange, document)
+
+
+def _of_forged(exchange: Exchange, document: Document) -> Iterator[Observation]:
+    """What became of values that the caller has no business to send (section 5.3)."""
+    call, error = exchange.call, document.error
+    if not call.forged or _unread(exchange):
+        return
+    if error is not None:
+        if error.code == "FORBIDDEN_PARAM_OVERRIDE":
+            yield from (obeyed("XMCP-TOL-023"), obeyed("XMCP-TOL-024"))
+        elif error.code == "VALIDATION_FAIL":
+            held = [name for name in call.forged if pointer([name]) in (_named(error) or [])]
+            if held:
+                seen = f"VALIDATION_FAIL for `{quoted(', '.join(held))}`, which the server fills in"
+                yield broken("XMCP-TOL-024", seen, "success, or FORBIDDEN_PARAM_OVERRIDE")
+        return
+    if call.refused:  # else the input schema lets them pass, and nothing shows whether they were set aside
+        yield obeyed("XMCP-TOL-024")
+    told = document.server_populated or {}
+    values, overridden = told.get("values", {}), told.get("overridden", [])
+    used = [name for name in call.forged if call.arguments[name] in strings(values.get(name))]
+    # A value that is not told could be the forged one.
+    if used or any(name in values or name in overridden for name in call.forged):
+        seen = f"`{quoted(', '.join(used))}` with the value `{quoted(call.trap)}`, which the caller sent"
+        yield either("XMCP-TOL-023", not used, seen, "the server's own value, or FORBIDDEN_PARAM_OVERRIDE")
+
+
+def _named(error: ErrorElement) -> list[str] | None:
+    """The pointers of the arguments that an error refuses; `None` where its `meta` cannot be read."""
+    if not error.meta_reads or not validator("error_meta").is_valid(error.meta):
+        return None
+    return [field["pointer"] for field in error.meta.get("fields", [])]
 
 
 def _of_replacement(exchange: Exchange, document: Document) -> Iterator[Observation]:
@@ -304,9 +424,7 @@ def _of_failure(call: Call, document: Document) -> Iterator[Observation]:
     if call.intent is Intent.INVALID:
         refused = error.code == "VALIDATION_FAIL"
         yield either("XMCP-ERR-020", refused, f"the code `{quoted(error.code)}`, for {call.fault}", "`VALIDATION_FAIL`")
-        if refused and error.meta_reads and validator("error_meta").is_valid(error.meta):
-            fields = meta.get("fields", [])
-            named = [field["pointer"] for field in fields]
+        if refused and (named := _named(error)) is not None:
             missed = [at for at in call.refused if not any((name + "/").startswith(at + "/") for name in named)]
             yield either(
                 "XMCP-ERR-021",

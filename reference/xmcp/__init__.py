@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from xmcp.client import AIClient, ChatChunk
-    from xmcp.server import XMCP, XMCPError
+    from xmcp.dependencies import DependencyError
+    from xmcp.server import XMCP, ParamRequest, XMCPError
     from xmcp.wire import DecodeError, DisplayEnvelope, ErrorInfo, ToolResponse
 
     __version__: str
@@ -20,8 +21,10 @@ _HOME: Final[dict[str, str]] = {
     "AIClient": "xmcp.client",
     "ChatChunk": "xmcp.client",
     "DecodeError": "xmcp.wire",
+    "DependencyError": "xmcp.dependencies",
     "DisplayEnvelope": "xmcp.wire",
     "ErrorInfo": "xmcp.wire",
+    "ParamRequest": "xmcp.server",
     "ToolResponse": "xmcp.wire",
     "XMCP": "xmcp.server",
     "XMCPError": "xmcp.server",
@@ -32,8 +35,10 @@ __all__ = [
     "AIClient",
     "ChatChunk",
     "DecodeError",
+    "DependencyError",
     "DisplayEnvelope",
     "ErrorInfo",
+    "ParamRequest",
     "ToolResponse",
     "XMCPError",
 ]

@@ -29,7 +29,7 @@ def test_the_python_package_is_what_the_generators_write(fresh, tmp_path):
 
 
 def test_the_typescript_is_what_the_generators_write(tmp_path):
-    if not node_packages.installed() and not os.environ.get("CI"):
+    if not node_packages.TYPESCRIPT.installed() and not os.environ.get("CI"):
         pytest.skip("its npm packages are not here; `uv run nox -s generate` installs them")
     generate.typescript(tmp_path / "typescript")
     assert generate.differences(tmp_path / "typescript", generate.TARGET / "typescript") == []
@@ -72,27 +72,30 @@ def test_the_check_fails_with_the_command_that_helps(monkeypatch, tmp_path, name
     (stale / name).write_text("stale\n")
     monkeypatch.setattr(generate, "TARGET", stale)
     monkeypatch.setattr(generate, "generate", lambda out: shutil.copytree(COMMITTED, out))
-    monkeypatch.setattr(node_packages, "install", lambda: None)
+    monkeypatch.setattr(node_packages.Packages, "install", lambda packages: None)
     monkeypatch.setattr(sys, "argv", ["generate.py", "--check"])
     with pytest.raises(SystemExit, match="uv run nox -s generate"):
         generate.main()
 
 
-def test_an_npm_that_cannot_install_is_told_what_to_do(monkeypatch, tmp_path):
-    (tmp_path / "package.json").write_text(
-        json.dumps({"dependencies": {"there-is-no-such-folder": "file:./none/at-all"}})
-    )
-    monkeypatch.setattr(node_packages, "FOLDER", tmp_path)
-    with pytest.raises(SystemExit, match=r"(?s)npm could not install json-schema-to-typescript .*Give npm a registry"):
-        node_packages.install()
+def packages(folder, **wanted):
+    (folder / "package.json").write_text(json.dumps({"devDependencies": wanted}))
+    return node_packages.Packages(folder, "A test runs with them.")
 
 
-def test_a_package_in_another_version_is_not_installed(monkeypatch, tmp_path):
-    monkeypatch.setattr(node_packages, "FOLDER", tmp_path)
-    for name, version in node_packages.PACKAGES.items():
-        assert not node_packages.installed()
+def test_an_npm_that_cannot_install_is_told_what_to_do(tmp_path):
+    absent = packages(tmp_path, absent="file:./none/at-all")
+    told = r"(?s)npm could not install absent file:./none/at-all .*A test runs with them. Give npm a registry"
+    with pytest.raises(SystemExit, match=told):
+        absent.install()
+
+
+def test_a_package_in_another_version_is_not_installed(tmp_path):
+    both = packages(tmp_path, one="1.2.3", other="4.5.6")
+    for name, version in {"one": "1.2.3", "other": "4.5.6"}.items():
+        assert not both.installed()
         (tmp_path / "node_modules" / name).mkdir(parents=True)
         (tmp_path / "node_modules" / name / "package.json").write_text(json.dumps({"version": version}))
-    assert node_packages.installed()
+    assert both.installed()
     (tmp_path / "node_modules" / name / "package.json").write_text(json.dumps({"version": "0.0.1"}))
-    assert not node_packages.installed()
+    assert not both.installed()

@@ -28,6 +28,6 @@ def breaks(requirement: str) -> Callable[[type[Miniature]], type[Miniature]]:
 
 def all_mutants() -> dict[str, type[Miniature]]:
     """Every mutant, by the requirement that it breaks."""
-    from . import binding, display, document, errors  # noqa: F401 - they register themselves
+    from . import binding, display, document, errors, negotiated  # noqa: F401 - they register themselves
 
     return dict(sorted(MUTANTS.items()))

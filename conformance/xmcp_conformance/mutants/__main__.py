@@ -1,4 +1,4 @@
-"""`python -m xmcp_conformance.mutants [REQUIREMENT]`: speak MCP on stdio as a mutant, or as the miniature itself."""
+"""`python -m xmcp_conformance.mutants [REQUIREMENT | negotiated]`: speak MCP on stdio as a mutant or a miniature."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 import anyio
 from mcp.server.stdio import stdio_server
 
-from xmcp_conformance.miniature import Miniature
+from xmcp_conformance.miniature import Miniature, Negotiated
 from xmcp_conformance.mutants import all_mutants
 
 
@@ -19,7 +19,7 @@ async def _serve(miniature: Miniature) -> None:
 
 def main() -> None:
     """Serve until standard input ends."""
-    mutants = all_mutants()
+    mutants = {**all_mutants(), "negotiated": Negotiated}
     if len(sys.argv) > 2 or (len(sys.argv) == 2 and sys.argv[1] not in mutants):
         sys.exit(f"usage: python -m xmcp_conformance.mutants [{' | '.join(mutants)}]")
     mutant = mutants[sys.argv[1]] if len(sys.argv) == 2 else Miniature

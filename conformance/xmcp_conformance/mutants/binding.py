@@ -74,8 +74,27 @@ class LetsTheCallerSayWhoHeIs(Miniature):
 class DoesNotSayWhatItFilledIn(Miniature):
     """Fills parameters in without a word."""
 
-    def server_populated(self, name: str) -> str:
+    def server_populated(self, told: Any) -> str:
         return ""
+
+
+@breaks("XMCP-TOL-023")
+class BelievesTheCaller(Miniature):
+    """Fills a parameter in with what the caller sent for it."""
+
+    def filled_in(self, name: str, forged: Json) -> Any:
+        told = super().filled_in(name, forged)
+        if "user_id" in forged:
+            told["values"]["user_id"] = forged["user_id"]
+        return told
+
+
+@breaks("XMCP-TOL-024")
+class RefusesWhatItFillsIn(Miniature):
+    """Holds what only it fills in against the input schema."""
+
+    def set_aside(self, name: str, arguments: Json) -> tuple[Json, Json]:
+        return arguments, {}
 
 
 @breaks("XMCP-TOL-030")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from xmcp_conformance.miniature import Miniature
+from xmcp_conformance.miniature import Json, Miniature
 
 from . import breaks
 
@@ -215,13 +215,13 @@ class AddsHundredsOfElements(Miniature):
 class ListsValuesWithoutNames(Miniature):
     """Tells what it filled in as a list, where the schema has an object."""
 
-    def filled_in(self, name: str) -> Any:
-        return {**told, "values": list(told["values"].values())} if (told := super().filled_in(name)) else None
+    def filled_in(self, name: str, forged: Json) -> Any:
+        return {**told, "values": list(told["values"].values())} if (told := super().filled_in(name, forged)) else None
 
 
 @breaks("XMCP-RSP-096")
 class TellsWhatItRedacts(Miniature):
     """Names a parameter as redacted and tells its value."""
 
-    def filled_in(self, name: str) -> Any:
-        return {**told, "redacted": ["api_key", "user_id"]} if (told := super().filled_in(name)) else None
+    def filled_in(self, name: str, forged: Json) -> Any:
+        return {**told, "redacted": ["api_key", "user_id"]} if (told := super().filled_in(name, forged)) else None

@@ -33,6 +33,7 @@ def to_dict(report: Report) -> dict[str, Any]:
                 "peer": run.peer,
                 "transport": run.transport,
                 "protocol_version": run.era,
+                "client": "plain" if run.plain else "declared",
                 "tools": run.tools,
                 "calls": run.calls,
                 "answers": run.answers,

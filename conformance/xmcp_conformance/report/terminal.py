@@ -36,7 +36,7 @@ def show(report: Report, console: Console) -> None:
     for peer, runs in groupby(report.runs, lambda run: (run.transport, run.peer)):
         console.print(Text(f"  {peer[0]:<6} {peer[1]}"), soft_wrap=True)
         for run in runs:
-            console.print(Text(f"         {run.era}: {run.tools} tools, {run.calls} calls", style="dim"))
+            console.print(Text(f"         {run.spoken}: {run.tools} tools, {run.calls} calls", style="dim"))
     console.print()
     console.print(_table(judgements))
     for judgement in judgements:

@@ -14,6 +14,18 @@ TOOL_META_KEY: Final[str] = "dev.xmcp/tool"
 VERSION_META_KEY: Final[str] = "dev.xmcp/version"
 """Key of the version in a result's `_meta`."""
 
+PLAIN_META_KEY: Final[str] = "dev.xmcp/plain"
+"""Key of the version in the `_meta` of a plain result."""
+
+DISPLAY_META_KEY: Final[str] = "dev.xmcp/display"
+"""Key of the display in the `_meta` of a plain result."""
+
+ERROR_META_KEY: Final[str] = "dev.xmcp/error"
+"""Key of the error in a plain result's `_meta`."""
+
+POPULATED_META_KEY: Final[str] = "dev.xmcp/server_populated"
+"""Key of `server_populated` in a plain result's `_meta`."""
+
 VERSION: Final[str] = "1.0"
 """The version of the specification these models are for."""
 

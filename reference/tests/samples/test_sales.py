@@ -30,6 +30,10 @@ READING_CALLS: dict[str, dict[str, Any]] = {
     "target_alert": {"region": "LATAM"},
     "briefing": {"region": "EMEA"},
     "customer_notes": {},
+    "growing_products": {"region": "APAC"},
+    "product_months": {"products": ["Comet"]},
+    "points_chart": {"points": [{"month": "2026-01", "product": "Comet", "revenue": 1.5}]},
+    "my_region": {"product": "Atlas"},
     "check_warehouse": {},
     "refresh_warehouse": {},
     "broken_report": {"quarter": "Q1"},
@@ -44,6 +48,7 @@ DISPLAYS: list[tuple[str, dict[str, Any], str]] = [
     ("target_alert", {"region": "LATAM"}, "notification"),
     ("product_colour", {"product": "Beacon"}, "image"),
     ("briefing", {"region": "EMEA", "tone": "full"}, "markdown"),
+    ("points_chart", READING_CALLS["points_chart"], "chart"),
 ]
 
 
@@ -188,6 +193,29 @@ async def test_a_tool_may_have_nothing_to_say(client: Client[Any]) -> None:
     response, _ = await called(client, "check_warehouse")
     assert response.error is None
     assert response.llm_output == ""
+
+
+async def test_the_chain_from_products_to_a_chart_fits_together(client: Client[Any], tools: dict[str, Tool]) -> None:
+    said = {name: (tool.meta or {}).get("dev.xmcp/tool", {}) for name, tool in tools.items()}
+    assert said["points_chart"]["depends_on"] == ["product_months"]
+    assert said["product_months"] == {"depends_on": ["growing_products"], "provides": "points"}
+    _, found = await called(client, "growing_products", region="APAC", limit=2)
+    assert found.structured_content == {"result": ["Comet", "Atlas"]}
+    _, months = await called(client, "product_months", products=found.structured_content["result"])
+    assert months.structured_content is not None
+    shown = await displayed(client, "points_chart", points=months.structured_content["result"])
+    assert isinstance(shown.payload, dict)
+    assert len(shown.payload["data"]["values"]) == 2 * len(MONTHS)
+
+
+async def test_the_caller_does_not_choose_who_manages(client: Client[Any]) -> None:
+    response, result = await called(client, "my_region", manager="somebody else", warehouse_key="guess")
+    assert response.server_populated == {
+        "values": {"manager": "demo"},
+        "redacted": ["warehouse_key"],
+        "overridden": ["manager", "warehouse_key"],
+    }
+    assert "does-not-exist" not in result.model_dump_json()
 
 
 async def test_a_target_that_is_set_is_the_target(client: Client[Any]) -> None:

@@ -38,6 +38,8 @@ class Reply:
         _XSD.assertValid(root)
         self.tool_name = root.get("tool_name")
         output, display, error = root.find("llm_output"), root.find("display"), root.find("error")
+        filled = root.find("server_populated")
+        self.filled = None if filled is None else json.loads(filled.text)
         self.llm_output = None if output is None else "".join(output.itertext())
         self.format = None if output is None else output.get("format")
         self.truncated = output is not None and output.get("truncated") == "true"

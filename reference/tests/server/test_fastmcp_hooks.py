@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import httpx2
 import pytest
 from fastmcp import Client, FastMCP
 from fastmcp.exceptions import ToolError
+from fastmcp.server import create_proxy
 from fastmcp.server.middleware import Middleware
+from fastmcp.server.providers import LocalProvider, Provider
 from fastmcp.server.transforms import Transform
 from mcp import MCPError
+from mcp.server.connection import Connection
 from pydantic import Field
 
 from xmcp import XMCP
-from xmcp.server._fastmcp_hooks import is_tool_timeout, mirrors_into_header, raised_by_fastmcp
+from xmcp.server._fastmcp_hooks import (
+    connection_of,
+    is_tool_timeout,
+    join_dispatch,
+    limit_request_bodies,
+    may_mirror_into_headers,
+    mirrors_into_header,
+    raised_by_fastmcp,
+    unwrapped,
+    watch_components,
+)
 
 
 class Listings(Middleware):
@@ -48,32 +64,102 @@ async def listings_per_call(mcp: XMCP, listings: Listings, over_http: Any) -> in
         return (listings.count - before) // 3
 
 
-async def test_a_modern_call_over_http_lists_no_tools(over_http: Any) -> None:
-    listings = Listings()
-    assert await listings_per_call(server(listings), listings, over_http) == 0
+def plain(*tools: Any) -> FastMCP[Any]:
+    child: FastMCP[Any] = FastMCP("plain child")
+    for tool in tools:
+        child.tool(tool)
+    return child
 
 
-@pytest.mark.parametrize("composed", ["mount", "transform"])
-async def test_the_sdk_still_lists_before_each_call_when_it_may_have_to(composed: str, over_http: Any) -> None:
-    """When this fails, `skip_listing_before_calls` is no longer needed."""
+def own(*tools: Any) -> XMCP:
+    return XMCP("own child", tools=tools)
+
+
+def unmirrored(place: str) -> str:
+    return place
+
+
+def nested() -> XMCP:
+    middle = XMCP("middle")
+    middle.mount(plain(unmirrored), namespace="deep")
+    return middle
+
+
+SPARED: dict[str, Callable[[XMCP], object]] = {
+    "nothing": lambda mcp: None,
+    "a plain server": lambda mcp: mcp.mount(plain(unmirrored)),
+    "one of ours": lambda mcp: mcp.mount(own(unmirrored)),
+    "under a namespace": lambda mcp: mcp.mount(own(unmirrored), namespace="ns"),
+    "server in server": lambda mcp: mcp.mount(nested(), namespace="ns"),
+    "hidden": lambda mcp: mcp.disable(names={"unmirrored"}),
+    "hidden in the provider": lambda mcp: mcp.local_provider.disable(names={"unmirrored"}),
+    "shown": lambda mcp: mcp.enable(names={"double"}, only=True),
+}
+
+
+@pytest.mark.parametrize("composed", SPARED)
+async def test_a_modern_call_over_http_lists_no_tools(composed: str, over_http: Any) -> None:
     listings = Listings()
     mcp = server(listings)
-    if composed == "mount":
-        mcp.mount(FastMCP("child"))
-    else:
-        mcp.add_transform(Transform())
+    SPARED[composed](mcp)
+    assert await listings_per_call(mcp, listings, over_http) == 0
+
+
+class Unknown(Provider):
+    """Whose tools nobody can foresee."""
+
+
+def mirroring_later(mcp: XMCP, child: FastMCP[Any]) -> None:
+    mcp.mount(child, namespace="ns")
+    assert not may_mirror_into_headers(mcp)
+    child.tool(mirrored)
+
+
+def mounting_later(mcp: XMCP, child: FastMCP[Any]) -> None:
+    mcp.mount(child)
+    assert not may_mirror_into_headers(mcp)
+    child.mount(plain(mirrored))
+
+
+LISTED: dict[str, Callable[[XMCP], object]] = {
+    "a transform of other make": lambda mcp: mcp.add_transform(Transform()),
+    "such a transform in a plain child": lambda mcp: (
+        child := plain(),
+        mcp.mount(child),
+        child.add_transform(Transform()),
+    ),
+    "such a transform in the local provider": lambda mcp: mcp.local_provider.add_transform(Transform()),
+    "renamed tools": lambda mcp: mcp.mount(plain(unmirrored), tool_names={"unmirrored": "renamed"}),
+    "a proxy": lambda mcp: mcp.mount(create_proxy(plain(unmirrored))),
+    "a provider of other make": lambda mcp: mcp.add_provider(Unknown()),
+    "a mirroring tool": lambda mcp: mcp.tool(mirrored),
+    "a mirroring tool in a plain child": lambda mcp: mcp.mount(plain(mirrored)),
+    "a mirroring tool in one of ours": lambda mcp: mcp.mount(own(mirrored)),
+    "a mirroring tool later in a plain child": lambda mcp: mirroring_later(mcp, plain()),
+    "a mirroring tool later in one of ours": lambda mcp: mirroring_later(mcp, own()),
+    "a mount later in a plain child": lambda mcp: mounting_later(mcp, plain()),
+    "a mount later in one of ours": lambda mcp: mounting_later(mcp, own()),
+}
+
+
+@pytest.mark.parametrize("composed", LISTED)
+async def test_the_sdk_still_lists_before_each_call_when_it_may_have_to(composed: str, over_http: Any) -> None:
+    """When all of these fail, `skip_listing_before_calls` is no longer needed."""
+    listings = Listings()
+    mcp = server(listings)
+    LISTED[composed](mcp)
     assert await listings_per_call(mcp, listings, over_http) == 1
 
 
-@pytest.mark.parametrize("given", ["decorated", "constructed", "mounted"])
+@pytest.mark.parametrize("given", ["decorated", "constructed", "mounted", "mounted, and added while it runs"])
 async def test_a_parameter_mirrored_into_a_header_is_still_checked(given: str, over_http: Any) -> None:
     mcp = XMCP("mirrored", tools=[mirrored] if given == "constructed" else [])
     if given == "decorated":
         mcp.tool(mirrored)
+    child = plain()
     if given == "mounted":
-        child: FastMCP[Any] = FastMCP("child")
         child.tool(mirrored)
-        mcp.mount(child)
+    mcp.mount(child)
     meta = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "raw", "version": "1"},
@@ -92,9 +178,81 @@ async def test_a_parameter_mirrored_into_a_header_is_still_checked(given: str, o
         "Mcp-Name": "mirrored",
     }
     async with over_http(mcp.http_app()) as url, httpx2.AsyncClient() as http:
+        if given == "mounted, and added while it runs":
+            await http.post(f"{url}/mcp", json=body, headers={**headers, "Mcp-Param-Region": "eu"})
+            child.tool(mirrored)
         right = await http.post(f"{url}/mcp", json=body, headers={**headers, "Mcp-Param-Region": "eu"})
         wrong = await http.post(f"{url}/mcp", json=body, headers={**headers, "Mcp-Param-Region": "us"})
     assert (right.status_code, wrong.status_code) == (200, 400)
+
+
+def test_what_a_mounted_server_stands_for_is_the_server() -> None:
+    mcp, child = XMCP("parent"), plain()
+    mcp.mount(child, namespace="ns", tool_names={"a": "b"})
+    assert [unwrapped(provider) for provider in mcp.providers] == [mcp.local_provider, child]
+
+
+def test_a_local_provider_says_what_changes_and_keeps_nobody_alive() -> None:
+    class Observer:
+        def __init__(self) -> None:
+            self.seen: list[Any] = []
+
+        def component_changed(self, component: Any) -> None:
+            self.seen.append(component and component.name)
+
+    provider, observer = LocalProvider(), Observer()
+    watch_components(provider, observer)
+    watch_components(provider, observer)
+    provider.tool(unmirrored)
+    provider.prompt(unmirrored)
+    provider.remove_tool("unmirrored")
+    with pytest.raises(KeyError):
+        provider.remove_tool("unmirrored")
+    provider.disable(names={"unmirrored"})
+    provider.enable(names={"unmirrored"})
+    provider.add_transform(Transform())
+    assert observer.seen == ["unmirrored", "unmirrored", "unmirrored", None, None, None]
+    gone = weakref.ref(observer), weakref.ref(provider)
+    del observer
+    provider.tool(unmirrored)
+    del provider
+    gc.collect()
+    assert [ref() for ref in gone] == [None, None]
+
+
+async def test_the_middleware_that_joins_sees_every_message_and_its_connection() -> None:
+    mcp: FastMCP[Any] = FastMCP("plain")
+    seen: list[tuple[str, Connection]] = []
+
+    async def note(ctx: Any, call_next: Any) -> Any:
+        seen.append((ctx.method, connection_of(ctx.session)))
+        return await call_next(ctx)
+
+    async def listen(ctx: Any, params: Any) -> Any:
+        raise NotImplementedError
+
+    join_dispatch(mcp, note, listen)
+    async with Client(mcp, mode="legacy") as client:
+        await client.ping()
+        assert client.session.server_capabilities.tools.list_changed is True
+    assert [method for method, _ in seen] == ["initialize", "notifications/initialized", "ping"]
+    assert len({id(connection) for _, connection in seen}) == 1
+    assert all(isinstance(connection, Connection) and connection.has_standalone_channel for _, connection in seen)
+    async with Client(mcp, mode="auto") as client:
+        assert client.session.server_capabilities.tools.list_changed is True
+
+
+def test_an_application_without_an_endpoint_of_fastmcps_cannot_be_limited() -> None:
+    app = plain().http_app()
+    app.router.routes.clear()
+    with pytest.raises(RuntimeError, match="no endpoint whose request bodies could be limited"):
+        limit_request_bodies(app, 1)
+
+
+async def test_the_sdk_still_refuses_4_megabytes(over_http: Any) -> None:
+    """When this fails, `limit_request_bodies` may no longer be needed."""
+    async with over_http(plain().http_app()) as url, httpx2.AsyncClient() as http:
+        assert (await http.post(f"{url}/mcp", content=b"x" * (4 * 1024 * 1024 + 1))).status_code == 413
 
 
 def test_a_mirrored_parameter_is_recognised_by_its_schema() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -15,10 +16,11 @@ from typing import Any
 import httpx2
 import pytest
 from fastmcp import Client
+from mcp.client.subscriptions import listen as listen_to
 
 from xmcp import XMCP
 from xmcp.server.errors import ServeError
-from xmcp.server.serving import _listen
+from xmcp.server.serving import listen
 
 SERVER = """
 import sys
@@ -65,19 +67,35 @@ async def test_serve_says_one_line_answers_and_ends_quietly_on_ctrl_c() -> None:
     assert (process.returncode, out, err) == (0, "", "")
 
 
-def test_ctrl_c_does_not_wait_for_an_open_stream() -> None:
-    with child("mcp.serve(port=0, stateless_http=False)") as process:
+@pytest.mark.parametrize("transport", ["http", "sse"])
+def test_ctrl_c_does_not_wait_for_an_open_stream_and_is_quiet(transport: str) -> None:
+    options = 'transport="sse"' if transport == "sse" else "stateless_http=False"
+    with child(f"mcp.serve(port=0, {options})") as process:
         assert process.stderr is not None
         url = process.stderr.readline().split()[-1]
         headers = {"Accept": "application/json, text/event-stream"}
         with httpx2.Client() as http:
-            session = http.post(url, json=INITIALIZE, headers=headers).headers["mcp-session-id"]
-            with http.stream("GET", url, headers={**headers, "Mcp-Session-Id": session}) as stream:
+            if transport == "http":
+                headers["Mcp-Session-Id"] = http.post(url, json=INITIALIZE, headers=headers).headers["mcp-session-id"]
+            with http.stream("GET", url, headers=headers) as stream:
                 assert stream.status_code == 200
                 process.send_signal(signal.SIGINT)
                 out, err = process.communicate(timeout=20)
-    assert (process.returncode, out) == (0, "")
-    assert "Traceback" not in err
+    assert (process.returncode, out, err) == (0, "", "")
+
+
+async def test_ctrl_c_ends_subscriptions_in_good_order() -> None:
+    with child("mcp.serve(port=0)") as process:
+        assert process.stderr is not None
+        url = process.stderr.readline().split()[-1]
+        async with (
+            Client(url, timeout=20) as client,
+            listen_to(client.session, tools_list_changed=True) as subscription,
+        ):
+            process.send_signal(signal.SIGINT)
+            assert [event async for event in subscription] == []  # an end, where a lost stream would raise
+        out, err = await asyncio.to_thread(process.communicate, timeout=20)
+    assert (process.returncode, out, err) == (0, "", "")
 
 
 def test_serve_on_stdio_leaves_stdout_to_the_protocol_and_ends_with_its_client() -> None:
@@ -117,7 +135,7 @@ def test_a_port_in_use_is_said_in_one_sentence() -> None:
 
 def test_the_listening_socket_says_that_it_is_tcp() -> None:
     """Else asyncio leaves Nagle's algorithm on, and every request waits for a delayed acknowledgement."""
-    with _listen("127.0.0.1", 0) as listener:
+    with listen("127.0.0.1", 0) as listener:
         assert listener.proto == socket.IPPROTO_TCP
 
 

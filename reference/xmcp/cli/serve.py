@@ -1,21 +1,22 @@
 """`xmcp serve`: run somebody's server.
 
-What may live here: the options and their check. Finding the server is target.py's, running it the server's own.
+What may live here: the options and their check. Finding the server is target.py's, running it the server's own,
+running it in several processes processes.py's.
 """
 
 from __future__ import annotations
 
+import logging.config
 import sys
-from typing import TYPE_CHECKING, Any, Literal, cast
+from functools import partial
+from typing import Any, Literal
 
 import click
 
-from xmcp.cli.target import load_server
+from xmcp.cli.logs import FORMATS, LEVELS, Format, logging_config, say
+from xmcp.cli.target import directory_of, load_server
 
-if TYPE_CHECKING:
-    from xmcp.server.serving import Serving
-
-_NETWORK_OPTIONS = ("host", "port", "path")
+_NETWORK_OPTIONS = ("host", "port", "path", "workers", "reload")
 
 
 @click.command(short_help="Serve an XMCP or FastMCP server.")
@@ -30,9 +31,40 @@ _NETWORK_OPTIONS = ("host", "port", "path")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=3333, show_default=True, help="0 takes a free one.")
 @click.option("--path", default=None, help="Path of the endpoint.  [default: /mcp; for sse: /sse]")
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Processes that serve, each with the module imported anew; http only.",
+)
+@click.option("--reload", is_flag=True, help="Start anew when a Python file changes; for development.")
+@click.option(
+    "--log-level",
+    type=click.Choice(LEVELS),
+    default="warning",
+    show_default=True,
+    help="info has a line for each call, debug one for each request.",
+)
+@click.option(
+    "--log-format",
+    type=click.Choice(FORMATS),
+    default="text",
+    show_default=True,
+    help="json writes one object a line, also for the line that says where it serves.",
+)
 @click.pass_context
 def serve(
-    ctx: click.Context, target: str, transport: Literal["stdio", "http", "sse"], host: str, port: int, path: str | None
+    ctx: click.Context,
+    target: str,
+    transport: Literal["stdio", "http", "sse"],
+    host: str,
+    port: int,
+    path: str | None,
+    workers: int,
+    reload: bool,
+    log_level: str,
+    log_format: Format,
 ) -> None:
     """Serve the XMCP or FastMCP server MODULE:ATTR until interrupted.
 
@@ -42,6 +74,7 @@ def serve(
     \b
       xmcp serve server.py
       xmcp serve xmcp.samples.sales:mcp --port 8080
+      xmcp serve server.py --workers 4 --log-level info --log-format json
     """
     if transport == "stdio":
         for name in _NETWORK_OPTIONS:
@@ -49,16 +82,57 @@ def serve(
                 raise click.UsageError(f"--{name} means nothing with --transport stdio")
     if path is not None and not path.startswith("/"):
         raise click.UsageError("--path must begin with /")
-    server = load_server(target)
+    if workers > 1 and transport == "sse":
+        raise click.UsageError("--workers needs --transport http: an SSE session lives in one process")
+    if workers > 1 and reload:
+        raise click.UsageError(
+            "--reload and --workers exclude each other: reload while you write, workers when you run"
+        )
 
+    # Before the author's module, which may log while it is imported; after FastMCP, which sets up its own log.
     from xmcp.server import ServeError
-    from xmcp.server.serving import Serving
+    from xmcp.server.serving import (
+        ReadyServer,
+        listen,
+        refuse_contradictions,
+        run,
+        serve_stdio,
+        served_on,
+        uvicorn_settings,
+    )
 
-    if transport == "stdio" and sys.stdin.isatty():
-        click.echo(f"{server.name} waits for a client's messages on standard input; Ctrl-D ends it.", err=True)
-    options: dict[str, Any] = {} if path is None else {"path": path}
+    log_config = logging_config(log_level, log_format)
+    logging.config.dictConfig(log_config)
+    server = load_server(target)
     try:
-        # `serve` needs nothing of its class but FastMCP's own methods, so a plain FastMCP server runs the same way.
-        Serving.serve(cast("Serving", server), transport, host, port, **options)
+        refuse_contradictions(server)
+    except ServeError as error:
+        raise click.ClickException(str(error)) from None
+    if transport == "stdio":
+        if sys.stdin.isatty():
+            say(f"{server.name} waits for a client's messages on standard input; Ctrl-D ends it.", log_format)
+        serve_stdio(server)
+        return
+
+    from xmcp.cli.processes import Application, Workers
+    from xmcp.cli.processes import reload as run_and_reload
+
+    application = Application(target, transport, {} if path is None else {"path": path})
+    settings: dict[str, Any] = {"log_config": log_config, "log_level": None, "access_log": log_level == "debug"}
+    try:
+        with listen(host, port) as listener:
+            app = application.of(server)
+            line = served_on(server.name, host, listener, app.state.path)
+            if workers > 1:
+                config = uvicorn_settings(application, {**settings, "factory": True, "workers": workers})
+                supervisor = Workers(config, listener, partial(say, f"{line} by {workers} workers", log_format))
+                supervisor.run()
+                if supervisor.failed:
+                    raise ServeError(f"{server.name} could not start in a worker. The lines above say why.")
+            elif reload:
+                config = uvicorn_settings(application, {**settings, "factory": True})
+                run_and_reload(config, listener, directory_of(target), partial(say, line, log_format))
+            else:
+                run(ReadyServer(uvicorn_settings(app, settings), partial(say, line, log_format)), listener, server.name)
     except ServeError as error:
         raise click.ClickException(str(error)) from None

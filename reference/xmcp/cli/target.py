@@ -48,13 +48,26 @@ def load_server(target: str) -> FastMCP[Any]:
         BadTarget: no such module, file or attribute, or it is no XMCP or FastMCP server.
         ImportFailed: importing the module raised; the message has the author's file and line.
     """
+    place, attribute = _parts(target)
+    module = _file(Path(place)) if _is_file(place) else _module(place)
+    return _chosen(module, place, attribute)
+
+
+def directory_of(target: str) -> Path:
+    """Return the directory whose files make up what `target` names: the file's own, else the current one."""
+    place, _ = _parts(target)
+    return Path(place).resolve().parent if _is_file(place) else Path.cwd()
+
+
+def _parts(target: str) -> tuple[str, str | None]:
     match = _TARGET.fullmatch(target)
     if match is None:
         raise BadTarget("name a server as package.module:attribute or file.py:attribute")
-    place, attribute = match["place"], match["attribute"]
-    is_file = place.endswith(".py") or os.sep in place
-    module = _file(Path(place)) if is_file else _module(place)
-    return _chosen(module, place, attribute)
+    return match["place"], match["attribute"]
+
+
+def _is_file(place: str) -> bool:
+    return place.endswith(".py") or os.sep in place
 
 
 def _module(name: str) -> ModuleType:

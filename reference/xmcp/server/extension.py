@@ -10,7 +10,13 @@ from typing import Any
 
 from fastmcp.server.extensions import ServerExtension
 
+from xmcp.server.negotiation import Wire
 from xmcp_models.registry import EXTENSION_ID, VERSION
+
+
+def announcement(wire: Wire) -> dict[str, Any]:
+    """Return what a server announces: the versions of the format it writes, and its wire (spec 1.3, 6.1)."""
+    return {"versions": [VERSION], **({} if wire == "always" else {"wire": wire})}
 
 
 class ToolResponseExtension(ServerExtension):
@@ -22,6 +28,9 @@ class ToolResponseExtension(ServerExtension):
 
     identifier = EXTENSION_ID
 
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+
     def settings(self) -> dict[str, Any]:
-        """Return what is announced: the versions of the format this server writes."""
-        return {"versions": [VERSION]}
+        """Return what is announced."""
+        return announcement(self._wire)

@@ -6,32 +6,27 @@ answering are the middleware's. Nothing of an unexpected exception ever enters a
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from fastmcp.exceptions import AuthorizationError, DisabledError, NotFoundError, ToolError, ValidationError
 from fastmcp.server.middleware.rate_limiting import RateLimitError
 from fastmcp.utilities.exceptions import get_http_status_code, is_timeout_error
 from mcp import MCPError
+from mcp.shared.exceptions import NoBackChannelError
 from mcp_types import MISSING_REQUIRED_CLIENT_CAPABILITY
 from pydantic import ValidationError as PydanticValidationError
 from pydantic_core import ErrorDetails
 
 from xmcp.server._fastmcp_hooks import is_tool_timeout, raised_by_fastmcp
+from xmcp.server.call import Call
 from xmcp.server.errors import XMCPError
 from xmcp.wire import ErrorInfo
 
 MAX_FIELDS: Final = 32
 MAX_POINTER: Final = 256  # characters; argument names come from the caller and can be any size
 MAX_TOOL_NAME: Final = 128  # characters, as in the XSD
-
-
-class Call(NamedTuple):
-    """What the decision may know of a call: the tool's name and arguments as the caller sent them."""
-
-    tool_name: str
-    arguments: Mapping[str, Any]
-    error_id: str
 
 
 def must_propagate(failure: BaseException) -> bool:
@@ -139,6 +134,20 @@ def _forbidden(_failure: BaseException, _call: Call) -> ErrorInfo:
     return ErrorInfo(code="FORBIDDEN", message="The caller may not use this tool.", meta={"side_effects": "none"})
 
 
+def _no_way_back(_failure: BaseException, _call: Call) -> ErrorInfo:
+    return ErrorInfo(
+        code="NOT_IMPLEMENTED",
+        message="The tool has to ask the client something, and this connection carries no questions of a server.",
+        meta={"side_effects": "unknown"},
+    )
+
+
+def _cancelled(_failure: BaseException, _call: Call) -> ErrorInfo:
+    return ErrorInfo(
+        code="CANCELLED", message="Something that the tool waited for was cancelled.", meta={"side_effects": "unknown"}
+    )
+
+
 def _authors_words(failure: BaseException, _call: Call) -> ErrorInfo:
     return ErrorInfo(
         code="TOOL_ERROR", message=str(failure).strip() or "The tool reports a failure without saying more."
@@ -150,10 +159,14 @@ def _is_masked(failure: BaseException) -> bool:
 
 
 def _without_wrapping(failure: BaseException) -> BaseException:
-    """Return what the tool raised, where FastMCP put a `ToolError` around it."""
-    while _is_masked(failure) and failure.__cause__ is not None:
-        failure = failure.__cause__
-    return failure
+    """Return what the tool raised, where FastMCP put a `ToolError` around it, or a task group a group of one."""
+    while True:
+        if _is_masked(failure) and failure.__cause__ is not None:
+            failure = failure.__cause__
+        elif isinstance(failure, BaseExceptionGroup) and len(failure.exceptions) == 1:
+            failure = failure.exceptions[0]
+        else:
+            return failure
 
 
 def _is(*types: type[BaseException]) -> Callable[[BaseException], bool]:
@@ -169,6 +182,8 @@ _TABLE: Final[tuple[tuple[Callable[[BaseException], bool], Callable[[BaseExcepti
     (_is(ValidationError), _unusable_argument),
     (_is(RateLimitError), _rate_limited),
     (_is(AuthorizationError), _forbidden),
+    (_is(CancelledError), _cancelled),
+    (_is(NoBackChannelError), _no_way_back),
     (lambda f: is_tool_timeout(f) or is_timeout_error(f) or isinstance(f, TimeoutError), _timed_out),
     (lambda f: get_http_status_code(f) == 429, _refused_upstream),
     (_is(ToolError), _authors_words),

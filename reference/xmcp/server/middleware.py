@@ -1,28 +1,42 @@
 """The outermost middleware: no result and no failure of a tool leaves the server but as a response.
 
 The effects live here: catching, logging, answering. Which failure is which error is decided in
-`failures`, and how a result is written in `lanes`.
+`failures`, who gets documents in `negotiation`, and what is sent in `outgoing`.
 """
 
 from __future__ import annotations
 
-import logging
-import secrets
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import Any, Final
 
 import mcp_types
+from fastmcp.server.context import Context
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
+from fastmcp.tools import Tool
 from fastmcp.tools.base import InputRequiredToolResult, ToolResult
 
-from xmcp.server.extension import ToolResponseExtension
-from xmcp.server.failures import Call, error_for, internal, must_propagate, safe_tool_name
-from xmcp.server.lanes import answer, answer_error
+from xmcp.server import observing
+from xmcp.server.call import Call, current_call
+from xmcp.server.catalogue import as_listed
+from xmcp.server.extension import announcement
+from xmcp.server.failures import error_for, internal, must_propagate
+from xmcp.server.lanes import in_lanes
+from xmcp.server.negotiation import Reader, Wire, declared_by, reader_for
+from xmcp.server.outgoing import answer, answer_error
+from xmcp.server.sensitive import without
+from xmcp.wire import ErrorInfo, ToolResponse
 from xmcp_models.registry import EXTENSION_ID
 
-logger = logging.getLogger("xmcp.server")
+_FAILURES: Final = (Exception, SystemExit)  # a library that calls sys.exit() must not end the server
 
 
 class ResponseMiddleware(Middleware):
-    """Makes every tools/call end in a response document; must be the first middleware of its server."""
+    """Makes every tools/call end in a response; must be the first middleware of its server."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
 
     async def on_initialize(
         self,
@@ -32,42 +46,116 @@ class ResponseMiddleware(Middleware):
         """Announce the extension to clients of the handshake eras too."""
         result = await call_next(context)
         if result is not None:
-            announced = {EXTENSION_ID: ToolResponseExtension().settings()}
+            announced = {EXTENSION_ID: announcement(self._wire)}
             result.capabilities.extensions = {**(result.capabilities.extensions or {}), **announced}
         return result
+
+    async def on_list_tools(
+        self,
+        context: MiddlewareContext[mcp_types.ListToolsRequest],
+        call_next: CallNext[mcp_types.ListToolsRequest, Sequence[Tool]],
+    ) -> Sequence[Tool]:
+        """List the tools with metadata that is right in this very list (XMCP-TOL-010, XMCP-TOL-011)."""
+        return as_listed(await call_next(context))
 
     async def on_call_tool(
         self,
         context: MiddlewareContext[mcp_types.CallToolRequestParams],
         call_next: CallNext[mcp_types.CallToolRequestParams, ToolResult],
     ) -> ToolResult:
-        """Answer the call with a document, whatever happens below.
+        """Answer the call with a response, whatever happens below.
+
+        A call that another XMCP server of this process hands on, or that a tool makes while it answers the same
+        request, stays in the lanes: only what leaves the process is written.
 
         Raises:
             MCPError: the client lacks a capability the tool cannot do without (SEP-2575).
         """
         message = context.message
-        tool_name = safe_tool_name(message.name)
+        request = context.fastmcp_context.request_context if context.fastmcp_context else None
+        call = Call(message.name, message.arguments or {}, request)
+        outer = current_call.get()
+        token = current_call.set(call)
         try:
-            result = await call_next(context)
-            # A question to the client, or what an extension (tasks) answers instead of a result.
-            if isinstance(result, InputRequiredToolResult) or not isinstance(result, ToolResult):
-                return result
-            return answer(tool_name, result)
-        except (Exception, SystemExit) as failure:  # a library that calls sys.exit() must not end the server
-            if must_propagate(failure):
-                raise
-            return _answer_failure(failure, Call(message.name, message.arguments or {}, secrets.token_hex(8)))
+            if outer is not None and outer.request is request:
+                call.sensitive = outer.sensitive
+                return await _handed_on(context, call_next, call)
+            return await self._answered(context, call_next, call)
+        finally:
+            current_call.reset(token)
+
+    async def _answered(self, context: Any, call_next: Any, call: Call) -> ToolResult:
+        reader = reader_for(self._wire, declared_by(context.fastmcp_context))
+        request_id = _request_id(context.fastmcp_context)
+        begun = time.perf_counter()
+        error: ErrorInfo | None = None
+        outcome = observing.CANCELLED
+        try:
+            try:
+                result = await call_next(context)
+                if _is_no_answer_yet(result):
+                    outcome = observing.INPUT_REQUIRED
+                    return result  # type: ignore[no-any-return]
+                if call.sensitive:
+                    result = without(call.sensitive, result)
+                result, error = answer(call, result, reader)
+            except asyncio.CancelledError as failure:
+                if _is_being_cancelled():
+                    raise
+                result, error = _failed(failure, call, reader)
+            except _FAILURES as failure:
+                if must_propagate(failure):
+                    raise
+                result, error = _failed(failure, call, reader)
+            outcome = observing.OK if error is None else observing.ERROR
+            return result
+        finally:
+            observing.tell(call, outcome, time.perf_counter() - begun, request_id, error)
 
 
-def _answer_failure(failure: BaseException, call: Call) -> ToolResult:
-    tool_name = safe_tool_name(call.tool_name)
-    error = error_for(failure, call)
+async def _handed_on(context: Any, call_next: Any, call: Call) -> ToolResult:
+    """Return the result in the lanes, a failure too."""
     try:
-        result = answer_error(tool_name, error)
+        return await call_next(context)  # type: ignore[no-any-return]
+    except _FAILURES as failure:
+        if must_propagate(failure):
+            raise
+        error = _logged(failure, call, error_for(failure, call))
+        return in_lanes(ToolResponse("", error=error, server_populated=call.filled), ToolResult(content=[]))
+
+
+def _is_no_answer_yet(result: object) -> bool:
+    """Say whether it is a question to the client, or what an extension (tasks) answers instead of a result."""
+    return isinstance(result, InputRequiredToolResult) or not isinstance(result, ToolResult)
+
+
+def _is_being_cancelled() -> bool:
+    """Say whether somebody cancels this call; else a tool let the cancellation of something else out."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _failed(failure: BaseException, call: Call, reader: Reader) -> tuple[ToolResult, ErrorInfo | None]:
+    error = without(call.sensitive, error_for(failure, call)) if call.sensitive else error_for(failure, call)
+    try:
+        answered = answer_error(call, error, reader)
     except Exception as unwritable:  # the author's `meta` is no JSON
         failure, error = unwritable, internal(call)
-        result = answer_error(tool_name, error)
+        answered = answer_error(call, error, reader)
+    _logged(failure, call, error)
+    return answered
+
+
+def _logged(failure: BaseException, call: Call, error: ErrorInfo) -> ErrorInfo:
+    """Write what the client is not told into the log, under the id that it is told."""
     if (error.meta or {}).get("error_id") == call.error_id:
-        logger.error("The tool %r failed. error_id=%s", call.tool_name, call.error_id, exc_info=failure)
-    return result
+        extra = {"tool": call.tool_name, "error_id": call.error_id}
+        observing.logger.error(
+            "The tool %r failed. error_id=%s", call.tool_name, call.error_id, exc_info=failure, extra=extra
+        )
+    return error
+
+
+def _request_id(context: Context | None) -> str | None:
+    request = context.request_context if context is not None else None
+    return None if request is None or request.request_id is None else str(request.request_id)

@@ -15,9 +15,10 @@ from pydantic import ValidationError as PydanticValidationError
 from pydantic_core import to_jsonable_python
 
 from xmcp.server.failures import field_errors
+from xmcp.server.formatting import formatted
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
 from xmcp.wire.emission import display_faults
-from xmcp.xml_formatters import default_formatter
+from xmcp.xml_formatters import XMLFormatter
 from xmcp_models.display_envelope import DisplayEnvelope as EnvelopeModel
 
 SUMMARY_BUDGET: Final = 2048  # bytes of a display that the model sees when the envelope has no `alt`
@@ -25,10 +26,19 @@ DATA_URI_SHOWN: Final = 64  # characters of a data URI that a model needs to kno
 XML: Final = "application/xml"
 
 
-def response_to(tool_name: str, value: Any, data: Any, *, display_tool: bool, show_user: bool) -> ToolResponse:
+def response_to(
+    tool_name: str,
+    value: Any,
+    data: Any,
+    *,
+    display_tool: bool,
+    show_user: bool,
+    formatter: XMLFormatter | None = None,
+) -> ToolResponse:
     """Return the response for `value`, what the tool returned.
 
-    `data` is `value` as JSON, the way it stands in structuredContent. A display appears only when a
+    `data` is `value` as JSON, the way it stands in structuredContent; `formatter` writes it, or the payload of an
+    envelope, for the model. A display appears only when a
     display tool was called with `show_user`; then it must be there, else the response is the error
     `INVALID_PAYLOAD`. A tool that returns a `ToolResponse` has the last word, within that rule.
     """
@@ -36,15 +46,17 @@ def response_to(tool_name: str, value: Any, data: Any, *, display_tool: bool, sh
         value = replace(value, tool_name=tool_name)
         return under_the_switch(value, show_user=show_user)  # of a plain tool it is never set
     if not display_tool:
-        return _for_the_model(tool_name, value, data)
+        return _for_the_model(tool_name, value, data, formatter)
     envelope = envelope_of(value)
     if isinstance(envelope, DisplayEnvelope):
-        if show_user:
-            return _with_summary(ToolResponse(tool_name, display=envelope))
-        return _told(tool_name, envelope)
+        shown = ToolResponse(tool_name, display=envelope if show_user else None)
+        if formatter is not None:
+            payload = to_jsonable_python(envelope.payload, fallback=str)
+            return replace(shown, llm_output=formatted(formatter, payload), format=XML)
+        return _with_summary(shown) if show_user else _told(tool_name, envelope)
     if show_user:
         return ToolResponse(tool_name, error=_no_envelope(envelope))
-    return _for_the_model(tool_name, value, data)
+    return _for_the_model(tool_name, value, data, formatter)
 
 
 def envelope_of(value: Any) -> DisplayEnvelope | list[dict[str, str]]:
@@ -66,8 +78,10 @@ def envelope_of(value: Any) -> DisplayEnvelope | list[dict[str, str]]:
     return [{"pointer": "", "reason": "not_allowed", "message": sentence} for sentence in told] or envelope
 
 
-def model_text(data: Any) -> tuple[str, str | None]:
+def model_text(data: Any, formatter: XMLFormatter | None = None) -> tuple[str, str | None]:
     """Return the text a model reads for JSON `data`, and its media type where it is not plain text."""
+    if formatter is not None:
+        return formatted(formatter, data), XML
     match data:
         case None:
             return "", None
@@ -76,12 +90,12 @@ def model_text(data: Any) -> tuple[str, str | None]:
         case bool() | int() | float():
             return json.dumps(data), None
         case _:
-            return default_formatter(data), XML
+            return formatted(None, data), XML
 
 
-def _for_the_model(tool_name: str, value: Any, data: Any) -> ToolResponse:
+def _for_the_model(tool_name: str, value: Any, data: Any, formatter: XMLFormatter | None) -> ToolResponse:
     # An envelope has many optional members; only those that were set are worth reading.
-    text, media_type = model_text(value.to_dict() if isinstance(value, DisplayEnvelope) else data)
+    text, media_type = model_text(value.to_dict() if isinstance(value, DisplayEnvelope) else data, formatter)
     return ToolResponse(tool_name, llm_output=text, format=media_type)
 
 
@@ -136,7 +150,7 @@ def _told(tool_name: str, envelope: DisplayEnvelope) -> ToolResponse:
         body = envelope.alt if envelope.alt is not None and payload != envelope.payload else payload
         return ToolResponse(tool_name, llm_output="\n".join(filter(None, [envelope.title, body])))
     told = {"title": envelope.title, "alt": envelope.alt, "payload": payload}
-    text = default_formatter({key: part for key, part in told.items() if part is not None})
+    text = formatted(None, {key: part for key, part in told.items() if part is not None})
     return ToolResponse(tool_name, llm_output=text, format=XML)
 
 

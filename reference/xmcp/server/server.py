@@ -7,15 +7,15 @@ failures become in `failures`, how a server is run in `serving`.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, TypedDict, TypeVar, Unpack, cast, overload
 
 from fastmcp.apps.config import AppConfig, app_config_to_meta_dict
 from fastmcp.decorators import get_fastmcp_meta
 from fastmcp.server.middleware import Middleware
-from fastmcp.server.providers import Provider
-from fastmcp.server.transforms import Transform
+from fastmcp.server.server import default_lifespan
 from fastmcp.tools import Tool
 from fastmcp.tools import tool as described
 from fastmcp.tools.function_tool import ToolMeta
@@ -24,17 +24,36 @@ from fastmcp.utilities.tasks import TaskConfig
 from fastmcp.utilities.types import NotSetT
 from mcp_types import Icon, ToolAnnotations
 
-from xmcp.server._fastmcp_hooks import list_before_calls, mirrors_into_header, skip_listing_before_calls
+from xmcp.server._fastmcp_hooks import local_tools, skip_listing_before_calls
+from xmcp.server.catalogue import check as check_dependencies
 from xmcp.server.extension import ToolResponseExtension
+from xmcp.server.formatting import NamedFormatter, bound, name_of
+from xmcp.server.metadata import names, told
 from xmcp.server.middleware import ResponseMiddleware
+from xmcp.server.negotiation import Wire, checked_wire
+from xmcp.server.populated import OnOverride, ParamProvider, ParamProviders
 from xmcp.server.serving import Serving
-from xmcp.server.tool import XMCPTool
+from xmcp.server.tool import Sayings, XMCPTool
+from xmcp.xml_formatters import XMLFormatter
 
 F = TypeVar("F", bound=Callable[..., Any])
+P = TypeVar("P", bound=ParamProvider)
 
 
 class ToolOptions(TypedDict, total=False):
-    """What `tool` and `display_tool` take, with FastMCP's meaning."""
+    """What `tool` and `display_tool` take: FastMCP's, with FastMCP's meaning, and below them ours.
+
+    - `depends_on`: names of tools of this server whose results, when they are called in the same turn, come first.
+    - `provides`: the parameter name under which the whole result is offered to tools that depend on this one.
+    - `cacheable`: the same arguments can be answered from a cache; marks the tool read-only.
+    - `xml_formatter`: writes what the model reads: a class or an object such as `DeclarativeXMLFormatter`, a
+      function `(data, indent_level) -> str`, or the name of one.
+    - `server_populated`: parameters that the server fills in (`param_provider`), besides those that are marked by
+      `Field(json_schema_extra={"server_populated": True})`.
+    - `sensitive`: those of them whose values are told to nobody; or mark them with `"sensitive": True`.
+
+    The first four can stand in `annotations`, too.
+    """
 
     name: str | None
     version: str | int | None
@@ -50,6 +69,12 @@ class ToolOptions(TypedDict, total=False):
     timeout: float | None
     auth: AuthCheck | list[AuthCheck] | None
     run_in_thread: bool
+    depends_on: Sequence[str] | None
+    provides: str | None
+    cacheable: bool | None
+    xml_formatter: XMLFormatter | type[XMLFormatter] | str | None
+    server_populated: Sequence[str] | None
+    sensitive: Sequence[str] | None
 
 
 class XMCP(Serving):
@@ -58,6 +83,16 @@ class XMCP(Serving):
     Takes what `FastMCP` takes. Results and failures of all its tools, those of mounted and proxied
     servers included, leave as one response document; `@mcp.tool` and `@mcp.display_tool` register
     functions, `mcp.serve()` runs it.
+
+    Args:
+        wire: who gets documents (spec section 6.1). `always`: every client. `negotiated`: clients that declare
+            the extension; others get plain MCP, with the display and the error in `_meta`.
+        on_param_override: what becomes of a value that a caller sends for a parameter that the server fills in.
+            `override`: it is not used, and the answer says so. `reject`: `FORBIDDEN_PARAM_OVERRIDE`.
+        subscription_bus: carries the news that a list has changed; by default within this process (`LiveLists`).
+
+    Raises:
+        ValueError: another `wire` or `on_param_override`.
     """
 
     def __init__(
@@ -68,21 +103,26 @@ class XMCP(Serving):
         middleware: Sequence[Middleware] | None = None,
         tools: Sequence[Tool | Callable[..., Any]] | None = None,
         tasks: bool | None = None,
+        wire: Wire = "always",
+        on_param_override: OnOverride = "override",
+        lifespan: Callable[..., Any] | None = None,
         **options: Any,
     ) -> None:
+        self.wire = checked_wire(wire)
+        self.param_providers = ParamProviders(on_param_override)
+        self._formatters: dict[str, XMLFormatter] = {}
         self._runs_tools_as_tasks = bool(tasks)
-        self._may_mirror_into_headers = False
         super().__init__(
             name,
             instructions,
-            middleware=[ResponseMiddleware(), *(middleware or ())],
+            middleware=[ResponseMiddleware(self.wire), *(middleware or ())],
             tools=[_as_tool(tool) for tool in tools or ()],
             tasks=tasks,
+            lifespan=_checking(lifespan),
             **options,
         )
-        self.add_extension(ToolResponseExtension())
-        if not self._may_mirror_into_headers:
-            skip_listing_before_calls(self)
+        self.add_extension(ToolResponseExtension(self.wire))
+        skip_listing_before_calls(self)
 
     @overload
     def tool(self, name_or_fn: F, **options: Unpack[ToolOptions]) -> F: ...
@@ -95,9 +135,10 @@ class XMCP(Serving):
         `mcp.tool(function, name="name")`.
 
         Raises:
-            TypeError: an unknown option, a first argument that is neither function nor name, a method
-                that is not bound.
-            ValueError: a function that FastMCP cannot make a tool of.
+            TypeError: an unknown option, an option of the wrong type, a first argument that is neither function nor
+                name, a method that is not bound.
+            ValueError: a function that FastMCP cannot make a tool of, a name in `server_populated` or `sensitive`
+                that is no such parameter, a cacheable tool that is said to change something.
         """
         return self._register(name_or_fn, options, display=False)
 
@@ -125,28 +166,61 @@ class XMCP(Serving):
         added = super().add_tool(_as_tool(tool))
         if isinstance(metadata, ToolMeta) and not metadata.enabled:
             self.local_provider.disable(keys={added.key})
-        if mirrors_into_header(added.parameters):
-            self._list_before_calls()
         return added
 
-    def add_provider(self, provider: Provider, *, namespace: str = "") -> None:
-        """Add a source of tools (mounting does), as FastMCP does."""
-        super().add_provider(provider, namespace=namespace)
-        if provider is not self.local_provider:
-            self._list_before_calls()
+    @overload
+    def param_provider(self, name_or_fn: P) -> P: ...
+    @overload
+    def param_provider(self, name_or_fn: str | None = None) -> Callable[[P], P]: ...
+    def param_provider(self, name_or_fn: Any = None) -> Any:
+        """Register who gives the values of parameters that the server fills in (spec section 5.3).
 
-    def add_transform(self, transform: Transform) -> None:
-        """Add a transform of tools, resources and prompts, as FastMCP does."""
-        super().add_transform(transform)
-        self._list_before_calls()
+        `@mcp.param_provider("user_id")` is asked for that parameter of any tool of this server;
+        `@mcp.param_provider` for each that has no provider of its own. It is called with a `ParamRequest`, or
+        with nothing if it takes nothing, once for each call; sync ones run in a thread. It says that it has no
+        value by a `LookupError`, such as the `KeyError` of `request.headers["x-user"]`, or by `None`. An
+        `XMCPError` is the answer to the caller.
 
-    def _list_before_calls(self) -> None:
-        self._may_mirror_into_headers = True
-        list_before_calls(self)
+        Raises:
+            TypeError: a function that takes more than the request.
+        """
+
+        def register(fn: P, name: str | None = name_or_fn if isinstance(name_or_fn, str) else None) -> P:
+            self.param_providers.add(fn, name)
+            return fn
+
+        return register if name_or_fn is None or isinstance(name_or_fn, str) else register(name_or_fn)
+
+    def add_xml_formatter(self, formatter: XMLFormatter | type[XMLFormatter], name: str | None = None) -> None:
+        """Give a formatter a name (default: its own) by which tools of this server can be bound to it.
+
+        Subclasses of `DeclarativeXMLFormatter` are known by their name without this.
+
+        Raises:
+            TypeError: it is no formatter.
+        """
+        self._formatters[name or name_of(formatter)] = bound(formatter, {})
+
+    def check_tools(self) -> None:
+        """Hold what was said of the tools of this server against each other; done whenever it starts.
+
+        Raises:
+            DependencyError: tools that depend on each other in a circle, or on a tool that is not there.
+            LookupError: a tool is bound to the name of a formatter that is not there.
+        """
+        tools = local_tools(self)
+        check_dependencies(tools, complete=len(self.providers) == 1)
+        for tool in tools:
+            if isinstance(tool, XMCPTool) and isinstance(tool.formatter, NamedFormatter):
+                try:
+                    tool.formatter.found()
+                except LookupError as error:
+                    raise LookupError(f"The tool {tool.name!r}: {error}") from None
 
     def _register(self, name_or_fn: Any, options: ToolOptions, *, display: bool) -> Any:
         if options.get("task") is None:
             options["task"] = self._runs_tools_as_tasks
+        said = self._said(cast("dict[str, Any]", options), display=display)
         app = options.pop("app", None)
         if app:
             options["meta"] = _meta_with_app(options.get("meta"), app)
@@ -156,10 +230,35 @@ class XMCP(Serving):
         def register(fn: F) -> F:
             _reject_unbound(fn)
             metadata = get_fastmcp_meta(describe(fn))
-            self.add_tool(XMCPTool.of(fn, cast("ToolMeta", metadata), display=display))
+            self.add_tool(XMCPTool.of(fn, cast("ToolMeta", metadata), said))
             return fn
 
         return register if named else register(name_or_fn)
+
+    def _said(self, options: dict[str, Any], *, display: bool) -> Sayings:
+        """Take out of `options` what is ours."""
+        metadata = told(options)
+        formatter = metadata.get("xml_formatter")
+        if formatter is not None:
+            metadata["xml_formatter"] = name_of(formatter)
+            formatter = bound(formatter, self._formatters)
+        populated, sensitive = (
+            names(key, () if (given := options.pop(key, None)) is None else given)
+            for key in ("server_populated", "sensitive")
+        )
+        return Sayings(display, metadata, formatter, populated, sensitive)
+
+
+def _checking(lifespan: Callable[..., Any] | None) -> Callable[..., Any]:
+    """Return a lifespan that begins with `check_tools`: a server whose tools contradict each other does not start."""
+
+    @asynccontextmanager
+    async def checked(server: XMCP) -> AsyncIterator[Any]:
+        server.check_tools()
+        async with (lifespan or default_lifespan)(server) as state:
+            yield state
+
+    return checked
 
 
 def _as_tool(tool: Tool | Callable[..., Any]) -> Tool:
@@ -170,7 +269,7 @@ def _as_tool(tool: Tool | Callable[..., Any]) -> Tool:
         metadata = ToolMeta()
     if metadata.app:
         metadata = replace(metadata, meta=_meta_with_app(metadata.meta, metadata.app), app=None)
-    return XMCPTool.of(tool, metadata, display=False)
+    return XMCPTool.of(tool, metadata)
 
 
 def _meta_with_app(meta: dict[str, Any] | None, app: AppConfig | dict[str, Any] | bool) -> dict[str, Any]:

@@ -6,10 +6,14 @@ Sockets, signals and the one line on stderr live here; nothing about tools or re
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import socket
 import sys
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final, Literal
 
 import fastmcp
 import uvicorn
@@ -18,13 +22,18 @@ from fastmcp.server.http import HostOriginProtection, StarletteWithLifespan
 from mcp.server.streamable_http import EventStore
 from starlette.middleware import Middleware as ASGIMiddleware
 
+from xmcp.server._fastmcp_hooks import limit_request_bodies
+from xmcp.server.changes import LiveLists
 from xmcp.server.errors import ServeError
 from xmcp.server.interruptible_stdin import interruptible_stdin
 
 HTTPTransport = Literal["http", "streamable-http", "sse"]
 
+MAX_BODY_BYTES: Final = 16 * 1024 * 1024
+"""Bytes of a request's body that are taken unless `max_body_bytes` says otherwise."""
 
-class Serving(FastMCP[Any]):
+
+class Serving(LiveLists):
     """FastMCP's transports, with the defaults a server on a network needs.
 
     Host and Origin headers are checked (`host_origin_protection="auto"`) and HTTP is stateless,
@@ -45,20 +54,23 @@ class Serving(FastMCP[Any]):
         (port 0 takes a free port); stdout is left alone. Ctrl-C ends it quietly.
 
         Raises:
-            ServeError: the address cannot be listened on, or the server's lifespan failed.
+            ServeError: its tools contradict each other, the address cannot be listened on, or the server's
+                lifespan failed.
             TypeError: an unknown option.
         """
-        try:
-            if transport == "stdio":
-                with interruptible_stdin():
-                    self.run("stdio", show_banner=False, **{"log_level": "WARNING", **options})
-            else:
-                uvicorn_config = options.pop("uvicorn_config", {})
-                with _listen(host, port) as listener:
-                    app = self.http_app(transport=transport, **options)
-                    _run(app, listener, host, self.name, uvicorn_config)
-        except KeyboardInterrupt:
+        refuse_contradictions(self)
+        if transport == "stdio":
+            serve_stdio(self, **options)
             return
+        uvicorn_config = options.pop("uvicorn_config", {})
+        with listen(host, port) as listener:
+            app = self.http_app(transport=transport, **options)
+            line = served_on(self.name, host, listener, app.state.path)
+            ready = partial(print, line, file=sys.stderr, flush=True)
+            run(ReadyServer(uvicorn_settings(app, uvicorn_config), ready), listener, self.name)
+
+    def check_tools(self) -> None:
+        """Hold what is said of the tools against each other; there is nothing to be held here."""
 
     def http_app(
         self,
@@ -73,20 +85,29 @@ class Serving(FastMCP[Any]):
         allowed_hosts: list[str] | None = None,
         allowed_origins: list[str] | None = None,
         session_idle_timeout: float | Literal["auto"] | None = None,
+        max_body_bytes: int = MAX_BODY_BYTES,
     ) -> StarletteWithLifespan:
-        """Return the ASGI application, as FastMCP does, with the defaults of this class."""
-        return super().http_app(
+        """Return the ASGI application, as FastMCP does, with the defaults of this class.
+
+        A request whose body has more than `max_body_bytes` bytes is refused with status 413.
+
+        Raises:
+            ValueError: `max_body_bytes` is not positive, or what FastMCP refuses.
+        """
+        return http_app(
+            self,
             path=path,
             middleware=middleware,
             json_response=json_response,
-            stateless_http=_stateless(stateless_http, transport, event_store),
+            stateless_http=stateless_http,
             transport=transport,
             event_store=event_store,
             retry_interval=retry_interval,
-            host_origin_protection=_protection(host_origin_protection),
+            host_origin_protection=host_origin_protection,
             allowed_hosts=allowed_hosts,
             allowed_origins=allowed_origins,
             session_idle_timeout=session_idle_timeout,
+            max_body_bytes=max_body_bytes,
         )
 
     async def run_http_async(
@@ -126,6 +147,50 @@ class Serving(FastMCP[Any]):
         )
 
 
+def http_app(
+    server: FastMCP[Any],
+    *,
+    transport: HTTPTransport = "http",
+    stateless_http: bool | None = None,
+    event_store: EventStore | None = None,
+    host_origin_protection: HostOriginProtection | None = None,
+    max_body_bytes: int = MAX_BODY_BYTES,
+    **options: Any,
+) -> StarletteWithLifespan:
+    """Return the ASGI application of any FastMCP server with the defaults of `Serving`."""
+    if max_body_bytes <= 0:
+        raise ValueError(f"max_body_bytes is a positive number of bytes, not {max_body_bytes}")
+    app = FastMCP.http_app(
+        server,
+        transport=transport,
+        stateless_http=_stateless(stateless_http, transport, event_store),
+        event_store=event_store,
+        host_origin_protection=_protection(host_origin_protection),
+        **options,
+    )
+    limit_request_bodies(app, max_body_bytes)
+    return app
+
+
+def refuse_contradictions(server: FastMCP[Any]) -> None:
+    """Say in a sentence what keeps a server from starting, before anything starts.
+
+    Raises:
+        ServeError: its `check_tools` failed.
+    """
+    if isinstance(server, Serving):
+        try:
+            server.check_tools()
+        except (ValueError, LookupError) as error:
+            raise ServeError(f"{server.name} cannot start. {error}") from None
+
+
+def serve_stdio(server: FastMCP[Any], **options: Any) -> None:
+    """Run any FastMCP server over stdio until its client hangs up or Ctrl-C."""
+    with suppress(KeyboardInterrupt), interruptible_stdin():
+        server.run("stdio", show_banner=False, **{"log_level": "WARNING", **options})
+
+
 def _stateless(asked: bool | None, transport: HTTPTransport, event_store: object = None) -> bool:
     """Say whether HTTP keeps no sessions; SSE needs them, and so does the replay from an event store."""
     return asked if asked is not None else transport != "sse" and event_store is None
@@ -136,7 +201,7 @@ def _protection(asked: HostOriginProtection | None) -> HostOriginProtection:
     return asked if asked is not None else fastmcp.settings.http_host_origin_protection or "auto"
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     """Return a socket bound to the address, so that a port in use is known before anything starts."""
     if not 0 <= port <= 65535:  # the resolver would take it modulo 65536
         raise ServeError(f"Cannot listen on {host}:{port}: a port is from 0 to 65535.")
@@ -166,29 +231,71 @@ def _refusal(host: str, port: int, error: OSError) -> str:
     return f"Cannot listen on {host}:{port}: {error}."
 
 
-def _run(
-    app: StarletteWithLifespan, listener: socket.socket, host: str, name: str, uvicorn_config: dict[str, Any]
-) -> None:
+def served_on(name: str, host: str, listener: socket.socket, path: str) -> str:
+    """Return the line that says where the server called `name` is to be found."""
     authority = f"[{host}]" if ":" in host else host
-    url = f"http://{authority}:{listener.getsockname()[1]}{app.state.path}"
+    return f"{name} is served on http://{authority}:{listener.getsockname()[1]}{path}"
+
+
+def uvicorn_settings(app: Any, settings: Mapping[str, Any]) -> uvicorn.Config:
+    """Return uvicorn's configuration for `app`, an ASGI application or (`factory=True`) what makes one."""
     # No websockets in MCP; and an open event stream must not hold up Ctrl-C for longer than this.
     defaults = {"lifespan": "on", "ws": "none", "log_level": "warning", "timeout_graceful_shutdown": 2}
-    server = _Server(uvicorn.Config(app, **{**defaults, **uvicorn_config}), f"{name} is served on {url}")
+    return uvicorn.Config(app, **{**defaults, **settings})
+
+
+def run(server: uvicorn.Server, listener: socket.socket, name: str) -> None:
+    """Run `server` until interrupted.
+
+    Raises:
+        ServeError: it could not start.
+    """
     try:
         server.run(sockets=[listener])
+    except KeyboardInterrupt:
+        return
     except SystemExit:  # uvicorn's way to say that the application did not start
         raise ServeError(f"{name} could not start: its lifespan failed. The log above says why.") from None
 
 
-class _Server(uvicorn.Server):
-    """A uvicorn server that says one line when it accepts connections."""
+class ReadyServer(uvicorn.Server):
+    """A uvicorn server that says when it accepts connections, and leaves those who listen in good order."""
 
-    def __init__(self, config: uvicorn.Config, line: str) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
-        self._line = line
+        self._ready = ready
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve until interrupted; what is said then of streams that were open is not worth a word."""
+        log = logging.getLogger("uvicorn.error")
+        log.addFilter(self._is_news)
+        try:
+            await super().serve(sockets)
+        finally:
+            log.removeFilter(self._is_news)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then say so on stderr."""
+        """Start, then say so."""
         await super().startup(sockets)
         if self.started:
-            print(self._line, file=sys.stderr, flush=True)  # noqa: T201 - the line `serve` promises
+            self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop. Open `subscriptions/listen` streams are ended first: they would be waited for, and then cut off."""
+        app = self.config.loaded_app
+        while not isinstance(app, StarletteWithLifespan):
+            app = app.app  # what uvicorn put around it
+        if isinstance(app.state.fastmcp_server, LiveLists):
+            app.state.fastmcp_server.end_subscriptions()
+        await super().shutdown(sockets)
+
+    def _is_news(self, record: logging.LogRecord) -> bool:
+        said = f"{record.getMessage()} {record.exc_info[1] if record.exc_info else ''}"
+        return not (self.should_exit and any(words in said for words in _OF_OPEN_STREAMS))
+
+
+_OF_OPEN_STREAMS: Final = (
+    "ASGI callable returned without completing response",
+    "Expected ASGI message 'http.response.body', but got 'http.response.start'",  # how FastMCP ends an SSE stream
+    "timeout graceful shutdown exceeded",
+)

@@ -1,16 +1,20 @@
 """The tool that `@mcp.tool` and `@mcp.display_tool` register.
 
-Lives here: how a display tool's `show_user` gets into the input schema and out of the arguments,
-and how the value a function returned reaches `results`. What it becomes is decided there.
+Lives here: how the parameters that are not the caller's get out of the input schema and into the call
+(`show_user`, and what the server fills in), and how the value a function returned reaches `results`. What it
+becomes is decided there.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from typing import Any, Final, cast, get_args
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple, cast, get_args
 
+import anyio
 from fastmcp.exceptions import ValidationError
+from fastmcp.server.context import Context
+from fastmcp.server.dependencies import get_context
 from fastmcp.tools.base import ToolResult
 from fastmcp.tools.function_tool import FunctionTool, ToolMeta
 from fastmcp.utilities.types import Audio, File, Image, NotSet
@@ -19,10 +23,16 @@ from pydantic import BaseModel, Field, PrivateAttr
 from pydantic import ValidationError as PydanticValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from xmcp.server.lanes import in_lanes, response_in, without_lone_surrogates
+from xmcp.server import metadata as tool_metadata
+from xmcp.server.call import current_call
+from xmcp.server.lanes import in_lanes, response_in
+from xmcp.server.populated import Filled, Parameter, ParamProviders, fill, hidden, marked
 from xmcp.server.results import response_to, under_the_switch
-from xmcp.wire import ToolResponse
-from xmcp_models.registry import TOOL_META_KEY
+from xmcp.server.surrogates import without_lone_surrogates
+from xmcp.wire import DisplayEnvelope, ToolResponse
+from xmcp.xml_formatters import XMLFormatter
+from xmcp_models.display_envelope import DisplayEnvelope as EnvelopeModel
+from xmcp_models.registry import POPULATED_META_KEY
 
 SHOW_USER: Final = "show_user"
 _SHOW_USER_DESCRIPTION: Final = (
@@ -31,29 +41,54 @@ _SHOW_USER_DESCRIPTION: Final = (
 _MCP_CONTENT: Final = (ContentBlock, Audio, Image, File)
 
 
+class Sayings(NamedTuple):
+    """What an author said of a tool beyond FastMCP.
+
+    `metadata` is what goes into its `_meta` (spec chapter 5); `server_populated` and `sensitive` are names of
+    parameters, besides those that the function itself marks.
+    """
+
+    display: bool = False
+    metadata: dict[str, Any] = {}  # noqa: RUF012 - nobody writes into it
+    formatter: XMLFormatter | None = None
+    server_populated: Sequence[str] = ()
+    sensitive: Sequence[str] = ()
+
+
 class XMCPTool(FunctionTool):
-    """A FastMCP function tool that knows whether it can answer with a display."""
+    """A FastMCP function tool that knows what it answers with, and what the server fills in for it."""
 
     display: bool = Field(default=False, exclude=True)
     declares_show_user: bool = Field(default=False, exclude=True)
+    formatter: Any = Field(default=None, exclude=True)
+    populated: dict[str, Parameter] = Field(default_factory=dict, exclude=True)
 
     @classmethod
-    def of(cls, fn: Callable[..., Any], metadata: ToolMeta, *, display: bool) -> XMCPTool:
-        """Return the tool for `fn`, described by what FastMCP's decorator was given.
+    def of(cls, fn: Callable[..., Any], metadata: ToolMeta, said: Sayings = Sayings()) -> XMCPTool:  # noqa: B008
+        """Return the tool for `fn`, described by what FastMCP's decorator was given and what was `said` besides.
 
         Raises:
             TypeError: a display tool declares a `show_user` that is no boolean.
-            ValueError: FastMCP cannot make a tool of this function.
+            ValueError: FastMCP cannot make a tool of this function, or a name is none of its parameters.
         """
         tool = cast("XMCPTool", cls.from_function(fn, metadata=metadata))
         # An envelope or a response is not the data that an output schema inferred from it would promise.
-        if metadata.output_schema is NotSet and (display or _mentions(tool.return_type, ToolResponse)):
+        if metadata.output_schema is NotSet and (said.display or _mentions(tool.return_type, ToolResponse)):
             tool.output_schema = None
-        if display:
+        told = dict(said.metadata)
+        tool.formatter = said.formatter
+        tool.populated = marked(tool.name, tool.parameters, said.server_populated, said.sensitive)
+        if tool.populated:
+            tool.parameters = hidden(tool.parameters, tool.populated)
+            told["server_populated"] = list(tool.populated)
+        if said.display:
+            if SHOW_USER in tool.populated:
+                raise ValueError(f"The tool {tool.name!r}: {SHOW_USER} is the caller's switch; no server fills it in.")
             tool.display = True
             tool.declares_show_user = SHOW_USER in tool.parameters.get("properties", {})
             tool.parameters = _with_switch(tool.name, tool.parameters)
-            tool.meta = {**(tool.meta or {}), TOOL_META_KEY: {"display": True}}
+            told["display"] = True
+        tool.meta = tool_metadata.in_meta(tool.meta, told)
         return tool
 
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
@@ -61,17 +96,37 @@ class XMCPTool(FunctionTool):
 
         Raises:
             ValidationError: the arguments do not fit.
+            XMCPError: as `populated.fill`.
             Exception: whatever the function raises.
         """
+        told: dict[str, Any] = {}
+        if self.populated:
+            filled = await self._filled(arguments)
+            arguments, told = filled.arguments, filled.told
         show_user = False
         if self.display:
             show_user, arguments = self._without_switch(arguments)
-        result = await super().run(arguments)
+        try:
+            result = await super().run(arguments)
+        except ValidationError as error:
+            if (unfit := self._unfit(error)) is not None:
+                raise unfit from None  # the cause repeats the value
+            raise
         if not isinstance(result, _KeptResult):  # asks the client for input (SEP-2322): no result yet
             return result
+        answer = self._answer(result, show_user=show_user)
+        if told:
+            answer.meta = {**(answer.meta or {}), POPULATED_META_KEY: told}
+        return answer
+
+    def _answer(self, result: _KeptResult, *, show_user: bool) -> ToolResult:
         value, data = result.kept
         if not _speaks_mcp(value):
-            response = response_to(self.name, value, data, display_tool=self.display, show_user=show_user)
+            response = response_to(
+                self.name, value, data, display_tool=self.display, show_user=show_user, formatter=self.formatter
+            )
+            if response.display is not None and self.output_schema is None:
+                result.structured_content = None  # a mapping that is an envelope: it goes out once (XMCP-MCP-021)
             return in_lanes(response, result)
         if not self.display:
             return result
@@ -79,10 +134,35 @@ class XMCPTool(FunctionTool):
         ruled = under_the_switch(response, show_user=show_user)
         return result if ruled is response else in_lanes(ruled, result)
 
+    async def _filled(self, arguments: dict[str, Any]) -> Filled:
+        context = _context()
+        # The server whose tool it is; where servers are mounted, not the one that the client speaks to.
+        providers = getattr(context and context.fastmcp, "param_providers", None) or ParamProviders("override")
+        with anyio.fail_after(self.timeout):
+            filled = await fill(self.name, arguments, self.populated, providers, context)
+        call = current_call.get()
+        if call is not None:
+            call.filled = filled.told
+            call.sensitive.extend(filled.sensitive)
+        return filled
+
+    def _unfit(self, error: ValidationError) -> Exception | None:
+        """Return what `error` is if the caller is not at fault: a value that the server filled in does not fit."""
+        cause = error.__cause__
+        if not isinstance(cause, PydanticValidationError):
+            return None
+        for fault in cause.errors(include_url=False, include_input=False, include_context=False):
+            if fault["loc"] and fault["loc"][0] in self.populated:
+                return _UnfitValue(f"The value that the server filled in for {fault['loc'][0]!r}: {fault['msg']}")
+        return None
+
     def convert_result(self, raw_value: Any) -> ToolResult:
         """Return FastMCP's own result, with the value it was made from beside it."""
         if isinstance(raw_value, ToolResponse):
             return _KeptResult.of(ToolResult(content=[]), raw_value, None)
+        if isinstance(raw_value, EnvelopeModel) and self.output_schema is None:
+            # It is no data for programs; beside the document it would go out a second time.
+            return _KeptResult.of(ToolResult(content=[]), raw_value, _members(raw_value))
         try:
             native = super().convert_result(raw_value)
         except PydanticSerializationError:
@@ -117,6 +197,17 @@ class XMCPTool(FunctionTool):
         return structured["result"] if (self.output_schema or {}).get("x-fastmcp-wrap-result") else structured
 
 
+class _UnfitValue(Exception):
+    """A provider gave a value that the function does not take."""
+
+
+def _context() -> Context | None:
+    try:
+        return get_context()
+    except RuntimeError:  # run by itself, without a server
+        return None
+
+
 class _Switch(BaseModel):
     show_user: bool = False
 
@@ -127,12 +218,8 @@ class _KeptResult(ToolResult):
 
     @classmethod
     def of(cls, native: ToolResult, value: Any, data: Any) -> _KeptResult:
-        result = cls(
-            content=native.content,
-            structured_content=native.structured_content,
-            meta=native.meta,
-            is_error=native.is_error,
-        )
+        result = cls(content=native.content, meta=native.meta, is_error=native.is_error)
+        result.structured_content = native.structured_content
         result._value, result._data = value, data
         return result
 
@@ -140,6 +227,11 @@ class _KeptResult(ToolResult):
     def kept(self) -> tuple[Any, Any]:
         """What the function returned, and the same as JSON."""
         return self._value, self._data
+
+
+def _members(envelope: EnvelopeModel) -> dict[str, Any]:
+    # Ours hands out its payload as it is; megabytes need not be walked.
+    return envelope.to_dict() if isinstance(envelope, DisplayEnvelope) else envelope.model_dump(exclude_none=True)
 
 
 def _as_json(value: Any) -> Any:

@@ -12,6 +12,18 @@ export const TOOL_META_KEY = "dev.xmcp/tool" as const;
 /** Key of the version in a result's `_meta`. */
 export const VERSION_META_KEY = "dev.xmcp/version" as const;
 
+/** Key of the version in the `_meta` of a plain result. */
+export const PLAIN_META_KEY = "dev.xmcp/plain" as const;
+
+/** Key of the display in the `_meta` of a plain result. */
+export const DISPLAY_META_KEY = "dev.xmcp/display" as const;
+
+/** Key of the error in a plain result's `_meta`. */
+export const ERROR_META_KEY = "dev.xmcp/error" as const;
+
+/** Key of `server_populated` in a plain result's `_meta`. */
+export const POPULATED_META_KEY = "dev.xmcp/server_populated" as const;
+
 /** The version of the specification these models are for. */
 export const VERSION = "1.0" as const;
 

@@ -1,0 +1,262 @@
+"""A run as a plain client: what a server with the wire `negotiated` owes whom, and how a plain result is read."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import asynccontextmanager
+
+import anyio
+import pytest
+import uvicorn
+
+from xmcp_conformance.blackbox import Options, check
+from xmcp_conformance.exchange import Call, Catalogue, Exchange, Intent, Tool, Twin
+from xmcp_conformance.miniature import Miniature, Negotiated
+from xmcp_conformance.mutants import all_mutants
+from xmcp_conformance.peer import HttpPeer, InMemoryPeer, PeerUnavailable, Session
+from xmcp_conformance.plain import begins_a_document
+from xmcp_conformance.server_checks import Owed, of_exchange, owed
+from xmcp_models.registry import EXTENSION_ID, TOOL_META_KEY
+
+SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}, "show_user": {"type": "boolean"}}}
+ENVELOPE = {"type": "text", "payload": "hello"}
+ERROR = {"code": "TIMEOUT", "message": "too slow", "retryable": True, "category": "timeout"}
+DOCUMENT = '<tool_response tool_name="t"><llm_output>hi</llm_output></tool_response>'
+
+
+def tool(**metadata):
+    return Tool("t", SCHEMA, {TOOL_META_KEY: metadata}, read_only=True)
+
+
+def result(text="hi", *, content=None, is_error=False, data=None, **meta):
+    members = {f"dev.xmcp/{name}": value for name, value in ({"plain": "1.0"} | meta).items() if value is not None}
+    blocks = [{"type": "text", "text": text}] if content is None else content
+    return {"content": blocks, "isError": is_error, "structuredContent": data, "_meta": members}
+
+
+def broken(result, call=None, *, owes=Owed.PLAIN, twin=None):
+    exchange = Exchange(call or Call(tool(), "t", {}), result=result, twin=twin)
+    return {o.requirement for o in of_exchange(exchange, ["1.0"], owes) if not o.ok}
+
+
+SHOWN = Call(tool(display=True), "t", {"show_user": True})
+FILLED = Call(tool(server_populated=["user_id"]), "t", {})
+
+
+@pytest.mark.parametrize(
+    ("plain", "call", "requirement"),
+    [
+        (result(content=[], is_error=True, error=ERROR), None, "XMCP-MCP-020"),
+        (result("TIMEOUT", is_error=True, error=ERROR), None, "XMCP-MCP-020"),
+        (result(data=ENVELOPE), SHOWN, "XMCP-MCP-021"),
+        (result(data={"result": ENVELOPE}, display=ENVELOPE), SHOWN, "XMCP-MCP-021"),
+        (result(view=ENVELOPE), SHOWN, "XMCP-MCP-021"),
+        (result('{"payload": "hello", "type": "text"}', display=ENVELOPE), SHOWN, "XMCP-MCP-021"),
+        (result(), SHOWN, "XMCP-DSP-022"),
+        (result(display=ENVELOPE), Call(tool(display=True), "t", {}), "XMCP-DSP-021"),
+        (result(display={"type": "map", "payload": {}}), SHOWN, "XMCP-DSP-010"),
+        (result("it failed", is_error=True), None, "XMCP-MCP-022"),
+        (result("TIMEOUT: too slow", error=ERROR), None, "XMCP-MCP-022"),
+        (result("TIMEOUT: too slow", is_error=True, error=ERROR, data={}), None, "XMCP-MCP-004"),
+        (result("x y", is_error=True, error={**ERROR, "code": "x y"}), None, "XMCP-MCP-024"),
+        (result("x", is_error=True, error="TIMEOUT"), None, "XMCP-MCP-024"),
+        (result("TIMEOUT: too slow", is_error=True, error={**ERROR, "category": "internal"}), None, "XMCP-ERR-010"),
+        (result("hi", plain="0.9"), None, "XMCP-MCP-026"),
+        (result("hi", plain=None), None, "XMCP-MCP-026"),
+        (result("hi", version="1.0"), None, "XMCP-MCP-027"),
+        (result(), FILLED, "XMCP-MCP-025"),
+        (result(server_populated={"values": {}}), FILLED, "XMCP-TOL-021"),
+        (result(server_populated=["user_id"]), FILLED, "XMCP-RSP-095"),
+        (result(DOCUMENT), None, "XMCP-MCP-023"),
+        (result("Hi.\n<display>{}</display> "), None, "XMCP-MCP-023"),
+        (result('<error code="TIMEOUT">too slow</error>'), None, "XMCP-MCP-023"),
+        (result("<llm_output>hi</llm_output> and more"), None, "XMCP-MCP-023"),
+        (result() | {"_meta": {"dev.xmcp/plain": "1.0", "dev.xmcp/display": None}}, SHOWN, "XMCP-DSP-001"),
+        (result(content=[{"type": "text", "text": t} for t in ("hi", DOCUMENT)]), None, "XMCP-MCP-023"),
+        (result(), Call(tool(), "t", {}, Intent.INVALID, ("/text",), "`text` missing"), "XMCP-ERR-020"),
+        (result(), Call(None, "t", {}, Intent.UNKNOWN_TOOL), "XMCP-ERR-022"),
+    ],
+)
+def test_a_plain_result_breaks_one_sentence_at_a_time(plain, call, requirement):
+    # An error text need not have a code that cannot be read; what is said twice here is one fault.
+    assert broken(plain, call) - ({"XMCP-MCP-020"} if requirement == "XMCP-MCP-024" else set()) == {requirement}
+
+
+@pytest.mark.parametrize(
+    ("plain", "call"),
+    [
+        (result(), None),
+        (result(content=[]), None),
+        (result(content=[{"type": "image", "data": "", "mimeType": "image/png"}]), None),
+        (result("<table><tr>&nbsp;</tr></table>"), None),
+        (result("<error><code>NoSuchKey</code></error>"), None),
+        (result("In XMCP an <error> element has a code, and <display>{}</display> holds JSON."), None),
+        (result("TIMEOUT (retryable): too slow", is_error=True, error=ERROR), None),
+        (result(display=ENVELOPE, data={"rows": 3}), SHOWN),
+        (result('{"rows": 3}', display=ENVELOPE), SHOWN),
+        (result(server_populated={"redacted": ["user_id"]}), FILLED),
+        # What the suite sent comes back: it is data, whatever it looks like.
+        (result(DOCUMENT), Call(tool(), "t", {"text": DOCUMENT})),
+    ],
+)
+def test_a_plain_result_as_section_6_3_has_it_breaks_nothing(plain, call):
+    assert broken(plain, call) == set()
+
+
+@pytest.mark.parametrize(("text", "found"), [("xmcp[a & b]xmcp", set()), ("xmcp[a &amp; b]xmcp", {"XMCP-MCP-020"})])
+def test_text_that_the_document_gave_back_as_it_was_sent_is_so_in_a_plain_result_too(text, found):
+    call = Call(tool(), "t", {"text": "xmcp[a & b]xmcp"}, trap="xmcp[a & b]xmcp")
+    assert broken(result(text), call, twin=Twin(echoes=True, fills=False, failed=False)) == found
+    assert broken(result(text), call, twin=Twin(echoes=False, fills=False, failed=False)) == set()
+
+
+def test_what_the_document_told_of_filled_in_parameters_is_told_in_a_plain_result_too():
+    assert broken(result(), twin=Twin(echoes=False, fills=True, failed=False)) == {"XMCP-MCP-025"}
+    assert broken(result(), twin=Twin(echoes=False, fills=True, failed=True)) == set()
+
+
+def test_json_nested_without_end_in_a_text_is_no_display():
+    deep = f'{{"type": "table", "payload": {"[" * 900}{"]" * 900}}}'
+    assert broken(result(deep), SHOWN) == {"XMCP-DSP-022"}
+
+
+@pytest.mark.parametrize(
+    ("owes", "plain", "document"),
+    [
+        (Owed.NEGOTIATED, {"XMCP-MCP-015"}, set()),
+        (Owed.UNDECLARED, {"XMCP-MCP-005"}, set()),
+        (Owed.PLAIN, set(), {"XMCP-MCP-023"}),
+        (Owed.EITHER, set(), set()),
+    ],
+)
+def test_each_client_is_owed_its_own_form(owes, plain, document):
+    assert broken(result(), owes=owes) == plain
+    assert broken(result(DOCUMENT, plain=None, version="1.0"), owes=owes) == document
+
+
+def test_where_either_form_will_do_each_is_judged_as_what_it_is():
+    assert broken(result(plain=None), owes=Owed.EITHER) == {"XMCP-MCP-026"}
+    assert broken(result(DOCUMENT, plain=None), owes=Owed.EITHER) == {"XMCP-MCP-003"}
+
+
+@pytest.mark.parametrize(
+    ("said", "declared", "known", "owes"),
+    [
+        ({"versions": ["1.0"]}, True, True, Owed.DOCUMENT),
+        ({"versions": ["1.0"]}, False, True, Owed.UNDECLARED),
+        ({"versions": ["1.0"], "wire": "negotiated"}, False, True, Owed.PLAIN),
+        ({"versions": ["1.0"], "wire": "negotiated"}, False, False, Owed.PLAIN),
+        ({"versions": ["1.0"], "wire": "negotiated"}, True, True, Owed.NEGOTIATED),
+        ({"versions": ["1.0"], "wire": "negotiated"}, True, False, Owed.EITHER),
+        ({"versions": ["9.0"], "wire": "negotiated"}, True, True, Owed.EITHER),
+        ("negotiated", True, True, Owed.DOCUMENT),
+    ],
+)
+def test_what_is_owed_follows_from_the_announcement_and_the_declaration(said, declared, known, owes):
+    assert owed(Catalogue("2026-07-28", {EXTENSION_ID: said}, ()), declared=declared, known=known) is owes
+
+
+@pytest.mark.parametrize(
+    ("text", "begins"),
+    [
+        (DOCUMENT, True),
+        (f"\ufeff <?xml version='1.0'?><!-- a -->{DOCUMENT}", True),
+        ("<x:tool_response xmlns:x='urn:x'/>", True),
+        ("<table/>", False),
+        (f"See {DOCUMENT}", False),
+        ("", False),
+        (None, False),
+    ],
+)
+def test_a_document_is_known_by_its_root(text, begins):
+    assert begins_a_document(text) is begins
+
+
+@asynccontextmanager
+async def over_http(miniature, *, stateless):
+    """The miniature at a port of this machine."""
+    app = miniature.server().streamable_http_app(stateless_http=stateless)
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(server.serve, [listener])
+            yield HttpPeer(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp")
+            server.should_exit = True
+
+
+@pytest.mark.parametrize("stateless", [True, False])
+async def test_over_http_a_server_may_forget_what_a_client_of_the_handshake_declared(stateless):
+    async with over_http(Negotiated(), stateless=stateless) as peer:
+        report = await check([peer], Options(examples=1, eras=("handshake",)))
+    assert [str(run) for run in report.runs] == ["http, 2025-11-25", "http, 2025-11-25, plain client"]
+    assert not any(judgement.broken for judgement in report.judgements)
+    of_the_handshake = {e.observation.requirement for e in report.evidence if e.run == "http, 2025-11-25"}
+    assert "XMCP-MCP-015" not in of_the_handshake
+    assert ("XMCP-MCP-026" in of_the_handshake, "XMCP-MCP-003" in of_the_handshake) == (stateless, not stateless)
+
+
+async def test_a_server_that_turns_plain_clients_away_is_noted_and_judged_by_its_documents(monkeypatch):
+    catalogue = Session.catalogue
+    opened = []
+
+    async def once(session):
+        opened.append(session)
+        if len(opened) == 2:
+            raise PeerUnavailable("The server refuses.")
+        return await catalogue(session)
+
+    monkeypatch.setattr(Session, "catalogue", once)
+    report = await check([InMemoryPeer(Miniature().server())], Options(examples=1))
+    assert [run.plain for run in report.runs] == [False, True, False]
+    assert report.runs[1].notes == ["Not judged: The server refuses."]
+    assert not any(judgement.broken for judgement in report.judgements)
+
+
+async def test_a_server_that_gives_no_documents_is_not_asked_again_as_a_plain_client():
+    mutant = all_mutants()["XMCP-MCP-001"]
+    report = await check([InMemoryPeer(mutant().server())], Options(examples=1))
+    assert not any(run.plain for run in report.runs)
+
+
+def of_orders(told=None, error=None, schema=None):
+    """What a call with a forged `user_id` breaks, by what the document says."""
+    orders = Tool("t", schema or {"type": "object"}, {TOOL_META_KEY: {"server_populated": ["user_id"]}}, read_only=True)
+    refused = () if schema is None else ("/user_id",)
+    call = Call(orders, "t", {"user_id": "forged"}, refused=refused, trap="forged", forged=("user_id",))
+    meta = {} if told is None else {"server_populated": told}
+    plain = result(**meta) if error is None else result(f"{error['code']} no", is_error=True, error=error)
+    observations = [*of_exchange(Exchange(call, result=plain), ["1.0"], Owed.PLAIN)]
+    return {o.requirement: o.ok for o in observations if o.requirement in ("XMCP-TOL-023", "XMCP-TOL-024")}
+
+
+CLOSED = {"type": "object", "additionalProperties": False}
+
+
+def failed(code, **meta):
+    category = "permission_denied" if code == "FORBIDDEN_PARAM_OVERRIDE" else "invalid_input"
+    return {"code": code, "message": "no", "retryable": False, "category": category, "meta": meta}
+
+
+@pytest.mark.parametrize(
+    ("told", "error", "schema", "found"),
+    [
+        ({"values": {"user_id": "u-1"}}, None, CLOSED, {"XMCP-TOL-023": True, "XMCP-TOL-024": True}),
+        ({"values": {"user_id": "u-1"}}, None, None, {"XMCP-TOL-023": True}),
+        ({"values": {"user_id": "forged"}}, None, None, {"XMCP-TOL-023": False}),
+        ({"values": {"user_id": {"id": "forged"}}, "overridden": ["user_id"]}, None, None, {"XMCP-TOL-023": False}),
+        ({"redacted": ["user_id"], "overridden": ["user_id"]}, None, None, {"XMCP-TOL-023": True}),
+        # It could be the forged value that is not told.
+        ({"redacted": ["user_id"]}, None, None, {}),
+        (None, failed("FORBIDDEN_PARAM_OVERRIDE"), CLOSED, {"XMCP-TOL-023": True, "XMCP-TOL-024": True}),
+        (
+            None,
+            failed("VALIDATION_FAIL", fields=[{"pointer": "/user_id", "message": "unknown"}]),
+            CLOSED,
+            {"XMCP-TOL-024": False},
+        ),
+        (None, failed("VALIDATION_FAIL", fields=[{"pointer": "/other", "message": "unknown"}]), CLOSED, {}),
+        (None, failed("MISSING_SERVER_PARAM"), CLOSED, {}),
+    ],
+)
+def test_a_forged_value_is_judged_by_what_the_answer_says_of_it(told, error, schema, found):
+    assert of_orders(told, error, schema) == found

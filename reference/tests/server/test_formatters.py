@@ -1,0 +1,268 @@
+"""Formatters: what `DeclarativeXMLFormatter` keeps, how a tool gets its formatter, and what happens when one fails."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from lxml import etree
+from pydantic import BaseModel
+
+from xmcp import XMCP, DisplayEnvelope, ToolResponse
+from xmcp.server import ServeError
+from xmcp.xml_formatters import DeclarativeXMLFormatter
+
+ORDER = {
+    "id": 7,
+    "customer": {"name": "Ada", "address": {"city": "London", "zip": "N1"}, "secret": "x"},
+    "lines": [{"sku": "a", "n": 1, "cost": 9}, {"sku": "b", "n": 2, "cost": 8}],
+    "note": "internal",
+}
+
+
+def tree(text: str) -> Any:
+    def of(element: Any) -> Any:
+        return [(child.get("key", child.tag), of(child)) for child in element] or element.text
+
+    return of(etree.fromstring(text))
+
+
+class Orders(DeclarativeXMLFormatter):
+    top_level_fields = ["lines.sku", "id", {"customer": ["name", {"address": ["city"]}]}]
+
+
+class Search(DeclarativeXMLFormatter):
+    top_level_fields = ["total"]
+    results_list_field = "hits"
+    result_item_fields = ["title", "author.name"]
+
+
+HITS = {"hits": [{"title": "A", "author": {"name": "X", "age": 3}, "score": 1}], "total": 1, "took": 5}
+
+
+def test_fields_are_kept_at_every_level_in_the_order_in_which_they_are_named() -> None:
+    assert tree(Orders()(ORDER)) == [
+        ("lines", [("item", [("sku", "a")]), ("item", [("sku", "b")])]),
+        ("id", "7"),
+        ("customer", [("name", "Ada"), ("address", [("city", "London")])]),
+    ]
+
+
+def test_the_list_of_results_is_kept_with_the_fields_of_its_items() -> None:
+    hit = [("item", [("title", "A"), ("author", [("name", "X")])])]
+    assert tree(Search()(HITS)) == [("total", "1"), ("hits", hit)]
+    assert tree(DeclarativeXMLFormatter(results_list_field="hits", result_item_fields=["title"])(HITS)) == [
+        ("hits", [("item", [("title", "A")])]),
+        ("total", "1"),
+        ("took", "5"),
+    ]
+    assert tree(DeclarativeXMLFormatter(top_level_fields=["total"], results_list_field="hits")(HITS))[1][0] == "hits"
+
+
+def test_of_a_list_the_fields_of_each_entry_are_kept() -> None:
+    both = DeclarativeXMLFormatter(top_level_fields=["a"])([{"a": 1, "b": 2}, {"a": 3}])
+    assert tree(both) == [("item", [("a", "1")]), ("item", [("a", "3")])]
+
+
+def test_what_is_not_there_is_left_out_and_what_has_no_members_stays() -> None:
+    formatter = DeclarativeXMLFormatter(top_level_fields=["absent", "customer.name.first", "id"])
+    assert tree(formatter({"id": 1, "customer": {"name": "Ada"}})) == [("customer", [("name", "Ada")]), ("id", "1")]
+    assert tree(formatter("text")) == "text"
+
+
+def test_a_member_that_is_named_as_a_whole_stays_whole() -> None:
+    for fields in (["customer", "customer.name"], ["customer.name", "customer"]):
+        assert "zip" in DeclarativeXMLFormatter(top_level_fields=fields)(ORDER)
+    both = DeclarativeXMLFormatter(top_level_fields=["customer.name", {"customer": ["secret"]}])(ORDER)
+    assert tree(both) == [("customer", [("name", "Ada"), ("secret", "x")])]
+
+
+def test_names_that_are_no_element_names_and_markup_in_values_forge_nothing() -> None:
+    data = {"a b": "<x>&amp;</x>", "1": {"xml": 2}, 'q"<': 3}
+    formatter = DeclarativeXMLFormatter(top_level_fields=["a b", "1.xml", 'q"<'])
+    assert tree(formatter(data)) == [("a b", "<x>&amp;</x>"), ("1", [("xml", "2")]), ('q"<', "3")]
+
+
+def test_models_and_dataclasses_are_read_as_json() -> None:
+    class Inner(BaseModel):
+        city: str
+        zip: str = "N1"
+
+    @dataclass
+    class Outer:
+        inner: Inner
+        n: int
+
+    assert tree(DeclarativeXMLFormatter(top_level_fields=["inner.city"])(Outer(Inner(city="London"), 1))) == [
+        ("inner", [("city", "London")])
+    ]
+
+
+def test_the_indentation_is_that_of_the_default_formatter() -> None:
+    assert DeclarativeXMLFormatter(top_level_fields=["id"])(ORDER, 2) == "    <result>\n      <id>7</id>\n    </result>"
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"top_level_fields": "city"}, "takes a list of names"),
+        ({"top_level_fields": {"city": ["a"]}}, "takes a list of names"),
+        ({"top_level_fields": [1]}, "a field is a name or a mapping"),
+        ({"top_level_fields": [{"a": "b"}]}, "takes a list of names"),
+        ({"result_item_fields": ["a"]}, "needs results_list_field"),
+        ({"results_list_field": ["a"]}, "takes the name of one member"),
+    ],
+)
+def test_a_declaration_that_means_nothing_is_refused(options: dict[str, Any], told: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=told):
+        DeclarativeXMLFormatter(**options)
+
+
+# ---- binding ----
+
+
+def shout(data: Any, indent_level: int) -> str:
+    return f"<shout>{str(data).upper()}</shout>"
+
+
+class Callable:
+    def __call__(self, data: Any, indent_level: int = 0) -> str:
+        return "<object/>"
+
+
+class Later(DeclarativeXMLFormatter):
+    root = "later"
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "text"),
+    [
+        (Orders, "Orders", "<sku>a</sku>"),
+        (Orders(), "Orders", "<sku>a</sku>"),
+        ("Orders", "Orders", "<sku>a</sku>"),
+        (shout, "shout", "<shout>{'ID'"),
+        (Callable, "Callable", "<object/>"),
+        (Callable(), "Callable", "<object/>"),
+        ("loud", "loud", "<shout>{'ID'"),
+        ("Later", "Later", "<later>"),
+    ],
+    ids=["class", "object", "class's name", "function", "own class", "own object", "function's name", "a later name"],
+)
+@pytest.mark.parametrize("in_annotations", [False, True])
+async def test_a_class_an_object_a_function_and_a_name_can_be_bound(
+    given: Any, name: str, text: str, in_annotations: bool, call: Any
+) -> None:
+    mcp = XMCP()
+    options: dict[str, Any] = {"annotations": {"xml_formatter": given}} if in_annotations else {"xml_formatter": given}
+
+    @mcp.tool(**options)
+    def order() -> dict[str, Any]:
+        return ORDER
+
+    mcp.add_xml_formatter(shout, "loud")
+    reply = await call(mcp, "order")
+    assert text in reply.llm_output
+    assert reply.format == "application/xml"
+    assert reply.structured == ORDER
+    tool = await mcp.get_tool("order")
+    assert tool is not None
+    assert (tool.meta or {})["dev.xmcp/tool"] == {"xml_formatter": name}
+
+
+@pytest.mark.parametrize("given", [7, lambda data: "x", int, object()], ids=["number", "lambda", "class", "object"])
+def test_what_is_no_formatter_is_refused_where_it_stands(given: Any) -> None:
+    mcp = XMCP()
+    with pytest.raises(TypeError, match="xml_formatter is"):
+        mcp.tool(xml_formatter=given)(shout_tool)
+
+
+def shout_tool() -> dict[str, Any]:
+    return {}
+
+
+def test_a_name_of_nobody_stops_the_server_at_its_start_and_says_which_tool() -> None:
+    mcp = XMCP()
+
+    @mcp.tool(xml_formatter="Ordres")
+    def order() -> dict[str, Any]:
+        return ORDER
+
+    with pytest.raises(LookupError, match=r"'order'.*no formatter named 'Ordres'; there are .*Orders"):
+        mcp.check_tools()
+    with pytest.raises(ServeError, match="no formatter named 'Ordres'"):
+        mcp.serve(port=0)
+
+
+def test_a_name_that_two_classes_have_is_refused() -> None:
+    type("Twice", (DeclarativeXMLFormatter,), {"__module__": "one"})
+    keep = [type("Twice", (DeclarativeXMLFormatter,), {"__module__": m}) for m in ("one", "two")]
+    mcp = XMCP()
+    mcp.tool(xml_formatter="Twice", name="t")(shout_tool)
+    with pytest.raises(LookupError, match="several formatters named 'Twice'"):
+        mcp.check_tools()
+    assert keep
+
+
+async def test_a_formatter_gets_the_payload_of_a_display_and_writes_beside_it(call: Any) -> None:
+    mcp = XMCP()
+
+    @mcp.display_tool(xml_formatter=DeclarativeXMLFormatter(top_level_fields=["region"]))
+    def sales() -> DisplayEnvelope:
+        return DisplayEnvelope(type="table", alt="a table", payload=[{"region": "EMEA", "n": 1}])
+
+    for show_user in (True, False):
+        reply = await call(mcp, "sales", show_user=show_user)
+        assert tree(reply.llm_output) == [("item", [("region", "EMEA")])]
+        assert (reply.display is not None) is show_user
+
+
+async def test_a_formatter_writes_what_a_display_tool_returns_when_nobody_looks(call: Any) -> None:
+    mcp = XMCP()
+
+    @mcp.display_tool(xml_formatter=shout)
+    def sales(show_user: bool = False) -> Any:
+        return {"a": "b"}
+
+    assert (await call(mcp, "sales")).llm_output == "<shout>{'A': 'B'}</shout>"
+
+
+async def test_a_formatter_is_asked_for_scalars_too_and_never_for_a_response(call: Any) -> None:
+    mcp = XMCP()
+
+    @mcp.tool(xml_formatter=shout)
+    def word() -> str:
+        return "hello"
+
+    @mcp.tool(xml_formatter=shout)
+    def whole() -> ToolResponse:
+        return ToolResponse("whole", llm_output="as it is")
+
+    assert (await call(mcp, "word")).llm_output == "<shout>HELLO</shout>"
+    assert (await call(mcp, "whole")).llm_output == "as it is"
+
+
+@pytest.mark.parametrize("fault", [ZeroDivisionError("s3cr3t"), None], ids=["raises", "returns no text"])
+async def test_a_formatter_that_fails_loses_nothing(
+    fault: Exception | None, call: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    mcp = XMCP()
+
+    def broken(data: Any, indent_level: int) -> str:
+        if fault:
+            raise fault
+        return None  # type: ignore[return-value]
+
+    @mcp.tool(xml_formatter=broken)
+    def order() -> dict[str, Any]:
+        return {"id": 7}
+
+    with caplog.at_level(logging.ERROR, "xmcp.server"):
+        reply = await call(mcp, "order")
+    assert tree(reply.llm_output) == [("id", "7")]
+    assert reply.structured == {"id": 7}
+    assert "s3cr3t" not in reply.wire
+    assert [record.getMessage() for record in caplog.records] == [
+        "The formatter broken of the tool 'order' failed; the default formatter wrote instead."
+    ]

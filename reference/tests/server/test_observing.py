@@ -1,0 +1,198 @@
+"""What is told of each call: a line in the log with its fields, and the span."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+from fastmcp import Client
+from fastmcp.server.middleware import Middleware
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from xmcp import XMCP, XMCPError
+
+
+def server() -> XMCP:
+    mcp = XMCP("logged")
+
+    @mcp.tool
+    def fine(secret: str = "") -> str:
+        return "s3cr3t result"
+
+    @mcp.tool
+    def refused() -> None:
+        raise XMCPError("CONFLICT", "s3cr3t")
+
+    @mcp.tool
+    def crashes() -> None:
+        raise ValueError("s3cr3t")
+
+    return mcp
+
+
+def calls(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
+    wanted = ("tool", "outcome", "error_code", "error_id", "request_id", "duration_ms")
+    return [
+        {name: getattr(record, name) for name in wanted if hasattr(record, name)}
+        for record in caplog.records
+        if record.name == "xmcp.server" and hasattr(record, "outcome")
+    ]
+
+
+async def test_each_call_is_one_line_with_its_fields(call: Any, caplog: pytest.LogCaptureFixture) -> None:
+    mcp = server()
+    with caplog.at_level(logging.INFO, "xmcp.server"):
+        await call(mcp, "fine", secret="s3cr3t")
+        await call(mcp, "refused")
+        crashed = await call(mcp, "crashes")
+        await call(mcp, "no\nwhere")
+    told = calls(caplog)
+    assert [(line["tool"], line["outcome"], line.get("error_code")) for line in told] == [
+        ("fine", "ok", None),
+        ("refused", "error", "CONFLICT"),
+        ("crashes", "error", "INTERNAL"),
+        ("no\ufffdwhere", "error", "UNKNOWN_TOOL"),
+    ]
+    assert all(line["duration_ms"] > 0 and line["request_id"] for line in told)
+    assert told[2]["error_id"] == crashed.meta["error_id"]
+    lines = [record for record in caplog.records if hasattr(record, "outcome")]
+    assert not any("s3cr3t" in str(record.__dict__) for record in lines)
+    assert [record.getMessage().split(" ")[:2] for record in lines[:2]] == [["fine", "ok"], ["refused", "CONFLICT"]]
+
+
+async def test_a_call_through_a_mounted_server_is_one_line(call: Any, caplog: pytest.LogCaptureFixture) -> None:
+    parent = XMCP("parent")
+    parent.mount(server(), namespace="c")
+    with caplog.at_level(logging.INFO, "xmcp.server"):
+        await call(parent, "c_fine")
+        crashed = await call(parent, "c_crashes")
+    assert [(line["tool"], line.get("error_id")) for line in calls(caplog)] == [
+        ("c_fine", None),
+        ("c_crashes", crashed.meta["error_id"]),
+    ]
+    assert f"error_id={crashed.meta['error_id']}" in caplog.text
+
+
+async def test_a_cancelled_call_says_so(era: str, caplog: pytest.LogCaptureFixture) -> None:
+    mcp = XMCP()
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    @mcp.tool
+    async def waits() -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    with caplog.at_level(logging.INFO, "xmcp.server"):
+        async with Client(mcp, mode=era) as client:
+            task = asyncio.create_task(client.call_tool_mcp("waits", {}))
+            await begun.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await asyncio.wait_for(ended.wait(), 5)
+            for _ in range(100):
+                if calls(caplog):
+                    break
+                await asyncio.sleep(0.01)
+    assert [(line["tool"], line["outcome"]) for line in calls(caplog)] == [("waits", "cancelled")]
+
+
+async def test_a_cancellation_that_is_not_the_callers_is_an_error(call: Any) -> None:
+    mcp = XMCP()
+
+    @mcp.tool
+    async def awaits_a_cancelled_task() -> None:
+        task = asyncio.create_task(asyncio.sleep(5))
+        await asyncio.sleep(0)
+        task.cancel()
+        await task
+
+    @mcp.tool
+    def raises_in_a_thread() -> None:
+        raise asyncio.CancelledError("s3cr3t")
+
+    for tool in ("awaits_a_cancelled_task", "raises_in_a_thread"):
+        reply = await call(mcp, tool)
+        assert (reply.code, reply.category) == ("CANCELLED", "cancelled")
+        assert "s3cr3t" not in reply.wire
+
+
+async def test_the_one_failure_of_a_task_group_is_the_failure(call: Any) -> None:
+    mcp = XMCP()
+
+    @mcp.tool
+    async def one() -> None:
+        async def fails() -> None:
+            raise XMCPError("CONFLICT", "changed")
+
+        async with asyncio.TaskGroup() as group:
+            group.create_task(fails())
+
+    @mcp.tool
+    async def two() -> None:
+        raise ExceptionGroup("s3cr3t", [XMCPError("CONFLICT", "a"), ValueError("b")])
+
+    assert (await call(mcp, "one")).code == "CONFLICT"
+    assert (await call(mcp, "two")).code == "INTERNAL"
+
+
+async def test_where_nobody_listens_nothing_is_put_together(call: Any, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "xmcp.server"):
+        await call(server(), "fine")
+    assert not calls(caplog)
+
+
+async def test_the_span_of_the_request_tells_the_outcome(monkeypatch: pytest.MonkeyPatch, call: Any) -> None:
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
+    await call(server(), "fine")
+    crashed = await call(server(), "crashes")
+    spans = [span for span in exporter.get_finished_spans() if "xmcp.outcome" in (span.attributes or {})]
+    assert [span.name for span in spans] == ["tools/call fine", "tools/call crashes"]
+    fine, failed = (dict(span.attributes or {}) for span in spans)
+    assert fine["xmcp.outcome"] == "ok"
+    assert "xmcp.error_id" not in fine
+    assert (failed["xmcp.outcome"], failed["error.type"]) == ("error", "INTERNAL")
+    assert failed["xmcp.error_id"] == crashed.meta["error_id"]
+
+
+async def test_a_tool_that_calls_another_of_its_server_gets_mcps_own_result(call: Any) -> None:
+    mcp = server()
+    got = []
+
+    @mcp.tool
+    async def both() -> str:
+        got.extend([await mcp.call_tool(name) for name in ("fine", "crashes")])
+        return got[0].content[0].text
+
+    class Watches(Middleware):
+        async def on_call_tool(self, context: Any, call_next: Any) -> Any:
+            result = await call_next(context)
+            assert "dev.xmcp/version" not in (result.meta or {})
+            return result
+
+    mcp.add_middleware(Watches())
+    assert (await call(mcp, "both")).llm_output == "s3cr3t result"
+    assert got[0].structured_content == {"result": "s3cr3t result"}
+    assert got[1].is_error
+    assert got[1].meta["dev.xmcp/error"]["code"] == "INTERNAL"
+
+
+async def test_a_tool_that_is_a_client_of_another_server_gets_documents(call: Any, reply: Any) -> None:
+    inner, outer = server(), XMCP("outer")
+
+    @outer.tool
+    async def asks() -> str:
+        async with Client(inner) as client:
+            return reply(await client.call_tool_mcp("fine", {})).llm_output
+
+    assert (await call(outer, "asks")).llm_output == "s3cr3t result"

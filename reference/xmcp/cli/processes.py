@@ -1,0 +1,210 @@
+"""One server in several processes (`--workers`), or in one that is replaced when a file changes (`--reload`).
+
+What may live here: starting, watching and ending these processes, with uvicorn's supervisors. In each of them the
+author's module is imported anew; the socket is made once and shared.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import multiprocessing.connection
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from multiprocessing import resource_tracker
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import uvicorn
+from fastmcp import FastMCP
+from fastmcp.server.http import StarletteWithLifespan
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors import ChangeReload, Multiprocess
+from uvicorn.supervisors.multiprocess import Process
+
+from xmcp.cli import in_a_line
+from xmcp.cli.target import load_server
+from xmcp.server.serving import HTTPTransport, ReadyServer, Serving, http_app
+
+_LAST_WAIT: Final = 5.0  # seconds; uvicorn itself gives open streams two
+
+
+@dataclass(frozen=True)
+class Application:
+    """What makes the ASGI application, in whichever process: it can be pickled, the application cannot."""
+
+    target: str
+    transport: HTTPTransport
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def of(self, server: FastMCP[Any]) -> StarletteWithLifespan:
+        """Return the application of `server`; a plain FastMCP server gets the defaults of XMCP."""
+        if isinstance(server, Serving):
+            return server.http_app(transport=self.transport, **self.options)
+        return http_app(server, transport=self.transport, **self.options)
+
+    def __call__(self) -> StarletteWithLifespan:
+        """Import the server in this process, which serves it and does not outlive the one that started it."""
+        _hear_ctrl_c()
+        _end_with_parent()
+        try:
+            return self.of(load_server(self.target))
+        except click.ClickException as error:
+            error.show()
+        except Exception as error:
+            click.echo(f"Error: {self.target} could not be served: {in_a_line(error)}", err=True)
+        sys.exit(STARTUP_FAILURE)
+
+
+# ---- workers ----
+
+
+class _Worker(Process):
+    """A process of uvicorn's that says once when it accepts connections."""
+
+    @cached_property
+    def server(self) -> ReadyServer:
+        return ReadyServer(self.config, self._say_ready)
+
+    def _say_ready(self) -> None:
+        self.child_conn.send(True)
+
+    def start(self) -> None:
+        with _deaf_to_ctrl_c():
+            super().start()
+
+    def has_started(self) -> bool:
+        return self.parent_conn.poll()
+
+    def runs(self) -> bool:
+        return self.process.is_alive()
+
+
+class Workers(Multiprocess):
+    """Several processes that accept from one socket.
+
+    One that ends is replaced. One that cannot start ends them all: the next could not either.
+    """
+
+    processes: list[_Worker]  # type: ignore[assignment]
+
+    def __init__(self, config: uvicorn.Config, listener: socket.socket, ready: Callable[[], None]) -> None:
+        super().__init__(config, [listener])
+        self.failed = False
+        self._ready = ready
+
+    def init_processes(self) -> None:
+        """Start the workers and wait until they accept; the first alone, so that one only says why it cannot."""
+        for number in (1, self.processes_num):
+            while len(self.processes) < number:
+                self.processes.append(self._started())
+            while not self.should_exit.is_set() and not all(worker.has_started() for worker in self.processes):
+                self.should_exit.wait(0.02)
+                self.handle_signals()
+                self.keep_subprocess_alive()
+            if self.should_exit.is_set():
+                return
+        self._ready()
+
+    def keep_subprocess_alive(self) -> None:
+        """Replace workers that have ended."""
+        for index, worker in enumerate(self.processes):
+            if self.should_exit.is_set() or worker.runs():
+                continue
+            if not worker.has_started():
+                self.failed = True
+                self.should_exit.set()
+                return
+            self.processes[index] = self._started()
+
+    def _started(self) -> _Worker:
+        worker = _Worker(self.config, self.sockets)
+        worker.start()
+        return worker
+
+    def join_all(self) -> None:
+        """Wait for the workers to end, and end those that do not."""
+        for worker in self.processes:
+            worker.process.join(_LAST_WAIT)
+            if worker.runs():
+                worker.process.kill()
+                worker.process.join()
+
+    # A terminal that closes ends the command, and no signal changes the number of workers.
+    handle_hup = handle_quit = Multiprocess.handle_term
+    handle_ttin = handle_ttou = lambda _: None
+
+
+# ---- reload ----
+
+
+class _Attempt(ReadyServer):
+    """A server that is replaced when a file changes, also when it could not start."""
+
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        """Run; if that was not possible, say what happens next."""
+        try:
+            super().run(sockets)
+        except SystemExit:
+            click.echo("It could not start; it is tried again when a file changes.", err=True)
+            raise
+
+
+class _Reload(ChangeReload):  # type: ignore[misc, valid-type]
+    def startup(self) -> None:
+        with _deaf_to_ctrl_c():
+            super().startup()
+
+    def restart(self) -> None:
+        with _deaf_to_ctrl_c():
+            super().restart()
+
+
+def reload(config: uvicorn.Config, listener: socket.socket, directory: Path, ready: Callable[[], None]) -> None:
+    """Serve in a process of its own, until interrupted; a Python file that changes below `directory` replaces it."""
+    config.reload_dirs = [directory]
+    _Reload(config, target=_Attempt(config, ready).run, sockets=[listener]).run()
+
+
+# ---- a process and the one that started it ----
+
+
+@contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """Have a process that is started meanwhile not hear Ctrl-C until it is ready to end quietly.
+
+    Python would draw a traceback of whatever it is importing. The one that starts it hears it afterwards.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # which would start with the first process, and unblock the signal
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _hear_ctrl_c() -> None:
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def wait() -> None:
+        multiprocessing.connection.wait([parent.sentinel])
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, name="xmcp parent", daemon=True).start()
