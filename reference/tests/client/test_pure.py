@@ -275,6 +275,38 @@ class TestResults:
         assert read.response.error.code == "TOOL_ERROR"
         assert message in read.response.error.message
 
+    ENVELOPE = {"type": "markdown", "payload": "hi"}
+    TOLD = {"code": "CONFLICT", "message": "m", "category": "conflict", "retryable": True, "x": 1}
+
+    def plain(self, said: str, *, speaks_xmcp: bool = True, is_error: bool = False, **members: Any) -> Any:
+        meta = {"dev.xmcp/plain": "1.0", **{f"dev.xmcp/{name}": value for name, value in members.items()}}
+        given = result(text(said), is_error=is_error, _meta=meta)
+        return results.read(given, "t", speaks_xmcp=speaks_xmcp).response
+
+    def test_a_plain_result_of_an_xmcp_server_has_its_rest_in_the_meta(self) -> None:
+        read = self.plain(self.DOCUMENT, display=self.ENVELOPE, server_populated={"values": {"a": 1}})
+        assert read.llm_output == self.DOCUMENT
+        assert read.display.to_dict() == self.ENVELOPE
+        assert read.server_populated == {"values": {"a": 1}}
+        failed = self.plain("CONFLICT: m", is_error=True, error=self.TOLD).error
+        assert (failed.code, failed.message, failed.retryable, failed.category) == ("CONFLICT", "m", True, "conflict")
+        assert self.plain("x", is_error=True, error={"code": "TIMEOUT", "message": "m"}).error.retryable is False
+
+    def test_of_a_server_that_announced_nothing_no_meta_is_read(self) -> None:
+        read = self.plain("hi", speaks_xmcp=False, display=self.ENVELOPE, server_populated={"values": {}})
+        assert (read.llm_output, read.display, read.server_populated) == ("hi", None, None)
+        read = self.plain("it broke", speaks_xmcp=False, is_error=True, error=self.TOLD)
+        assert (read.error.code, read.error.message) == ("TOOL_ERROR", "it broke")
+
+    @pytest.mark.parametrize("bad", ["x", None, {}, {"code": "no"}, {"code": "A", "message": 7}, []])
+    def test_members_that_are_not_what_they_say_lose_no_text(self, bad: Any) -> None:
+        failed = self.plain("it broke", is_error=True, error=bad)
+        assert (failed.error.code, failed.error.message) == ("TOOL_ERROR", "it broke")
+        if bad is not None:
+            shown = self.plain("hi", display=bad, server_populated=7)
+            assert (shown.llm_output, shown.display, shown.server_populated) == ("hi", None, None)
+            assert shown.warnings
+
     def test_what_a_message_cannot_carry_is_mentioned(self) -> None:
         blocks = (
             text("a"),

@@ -13,8 +13,8 @@ from xmcp.server import XMCP, XMCPError
 from xmcp.wire import DisplayEnvelope, ToolResponse
 
 
-def sales() -> XMCP:
-    mcp = XMCP("sales")
+def sales(**options: Any) -> XMCP:
+    mcp = XMCP("sales", **options)
 
     @mcp.display_tool
     def summary(region: str, show_user: bool = False) -> Any:
@@ -37,8 +37,11 @@ def sales() -> XMCP:
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 @pytest.mark.parametrize("transport", ["memory", "http"])
-async def test_displays_errors_and_words_of_an_xmcp_server_arrive(http: Any, transport: str, mode: str) -> None:
-    target: Any = sales()
+@pytest.mark.parametrize("wire", ["always", "negotiated"])  # over HTTP the handshake era gets plain results then
+async def test_displays_errors_and_words_of_an_xmcp_server_arrive(
+    http: Any, transport: str, mode: str, wire: Any
+) -> None:
+    target: Any = sales(wire=wire)
     if transport == "http":
         target = await http(target) + "/mcp"
     calls = [

@@ -1,17 +1,21 @@
-"""From what a server returned to one `ToolResponse` (semantics 23, spec chapter 6.2), and our own errors. Pure.
+"""From what a server returned to one `ToolResponse` (semantics 23, spec chapter 6), and our own errors. Pure.
 
-Only the text of a server that announced the extension is read as a document. From any other server text is text.
+Only the text of a server that announced the extension is read as a document, unless `_meta` says that the result
+is plain. From any other server text is text, and `_meta` nothing that is read.
 """
 
 from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from pydantic import ValidationError
+
 from xmcp.wire import DecodeError, ErrorInfo, ToolResponse, decode
+from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, PLAIN_META_KEY, POPULATED_META_KEY
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, ContentBlock
@@ -30,7 +34,10 @@ class Reading:
 
 def read(result: CallToolResult, tool_name: str, *, speaks_xmcp: bool) -> Reading:
     """What `result` says. Of a document that cannot be read nothing is passed on but the kind of fault."""
-    return _read_document(result, tool_name) if speaks_xmcp else Reading(_read_plain(result, tool_name))
+    if not speaks_xmcp:
+        return Reading(_read_plain(result, tool_name))
+    meta = result.meta or {}
+    return Reading(_read_members(result, tool_name, meta)) if PLAIN_META_KEY in meta else _read_document(result, tool_name)
 
 
 def failed(tool_name: str, error: ErrorInfo) -> Reading:
@@ -75,6 +82,32 @@ def _read_document(result: CallToolResult, tool_name: str) -> Reading:
     if result.is_error and response.error is None:
         return Reading(ToolResponse(tool_name, error=_told(response.llm_output or ""), display=response.display))
     return Reading(response, first.text)
+
+
+def _read_members(result: CallToolResult, tool_name: str, meta: Mapping[str, Any]) -> ToolResponse:
+    """A plain result of an XMCP server: what text cannot say stands in `_meta` (spec section 6.3)."""
+    response, filled, warnings = _read_plain(result, tool_name), meta.get(POPULATED_META_KEY), []
+    error = response.error
+    if error is not None and isinstance(told := meta.get(ERROR_META_KEY), Mapping):
+        known = {name: told[name] for name in ErrorInfo.__dataclass_fields__ if name in told}
+        try:
+            error = ErrorInfo(**{"retryable": False, **known})
+        except (TypeError, ValueError) as fault:
+            warnings.append(f"the error in `_meta` is none: {fault}")
+    display = meta.get(DISPLAY_META_KEY)
+    try:
+        ToolResponse(tool_name, display=display)
+    except (TypeError, ValidationError):
+        display = None
+        warnings.append("the display was dropped: it is no display envelope")
+    return ToolResponse(
+        tool_name,
+        llm_output=response.llm_output,
+        error=error,
+        display=display,
+        server_populated=filled if isinstance(filled, Mapping) else None,
+        warnings=tuple(warnings),
+    )
 
 
 def _read_plain(result: CallToolResult, tool_name: str) -> ToolResponse:
