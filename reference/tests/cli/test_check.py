@@ -39,7 +39,9 @@ def served(*arguments: str) -> Iterator[str]:
     command = [sys.executable, "-m", "xmcp", "serve", *arguments, "--port", "0"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
-        yield next(found[0] for line in process.stderr if (found := re.search(r"http://\S+", line)))
+        url = next(found[0] for line in process.stderr if (found := re.search(r"http://\S+", line)))
+        threading.Thread(target=process.stderr.read, daemon=True).start()  # a full pipe would stop it
+        yield url
     finally:
         process.terminate()
         process.wait(20)

@@ -65,6 +65,17 @@ async def test_each_call_is_one_line_with_its_fields(call: Any, caplog: pytest.L
     assert [record.getMessage().split(" ")[:2] for record in lines[:2]] == [["fine", "ok"], ["refused", "CONFLICT"]]
 
 
+async def test_the_traceback_begins_with_the_authors_code(call: Any, caplog: pytest.LogCaptureFixture) -> None:
+    await call(server(), "crashes")
+    (record,) = [record for record in caplog.records if record.name == "xmcp.server"]
+    assert record.exc_info is not None
+    kind, failure, trace = record.exc_info
+    assert (kind, str(failure)) == (ValueError, "s3cr3t")
+    assert trace is not None
+    assert trace.tb_frame.f_code.co_name == "crashes"
+    assert trace.tb_next is None
+
+
 async def test_a_call_through_a_mounted_server_is_one_line(call: Any, caplog: pytest.LogCaptureFixture) -> None:
     parent = XMCP("parent")
     parent.mount(server(), namespace="c")

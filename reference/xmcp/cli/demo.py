@@ -73,7 +73,8 @@ def demo() -> None:
         lines = log.read_text(errors="replace").splitlines() if log.exists() else []
     if trouble is not None:
         raise click.ClickException(f"the sample server did not start: {lines[-1] if lines else trouble}")
-    _closing(console, [line for line in lines if line.startswith(("The tool ", "RuntimeError: "))])
+    told = [line.partition("xmcp.server: ")[2] or line for line in lines]
+    _closing(console, [line for line in told if line.startswith(("The tool ", "RuntimeError: "))])
 
 
 async def _chat(console: Console, log: Path) -> str | None:

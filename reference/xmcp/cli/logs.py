@@ -19,9 +19,10 @@ FORMATS: Final[tuple[Format, ...]] = ("text", "json")
 _QUIET_LIBRARIES: Final = ("fastmcp", "mcp", "sse_starlette", "asyncio", "httpx2", "httpcore2", "docket", "watchfiles")
 
 
-def logging_config(level: str, log_format: Format) -> dict[str, Any]:
+def logging_config(level: str, log_format: Format, *, tells_calls_itself: bool = False) -> dict[str, Any]:
     """Return what `logging.config.dictConfig` takes: records from `level` on, a line each, on stderr.
 
+    Of a server that `tells_calls_itself`, as `XMCP` does, FastMCP's own account of each failed call is left out.
     The result can be pickled, for the processes that serve.
     """
     at_least_warnings = level if level == "error" else "warning"
@@ -30,11 +31,15 @@ def logging_config(level: str, log_format: Format) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"line": {"()": f"{__name__}.{_FORMATTERS[log_format].__name__}"}},
-        "filters": {"without_query": {"()": f"{__name__}.{WithoutQuery.__name__}"}},
+        "filters": {
+            "without_query": {"()": f"{__name__}.{WithoutQuery.__name__}"},
+            "without_calls": {"()": f"{__name__}.{WithoutCalls.__name__}"},
+        },
         "handlers": {"stderr": {"class": f"{__name__}.{StderrHandler.__name__}", "formatter": "line"}},
         "root": {"level": level.upper(), "handlers": ["stderr"]},
         "loggers": {
             **dict.fromkeys(_QUIET_LIBRARIES, quiet),
+            _CALLS: {"handlers": [], "propagate": True, "filters": ["without_calls"] if tells_calls_itself else []},
             "uvicorn.error": {**quiet, "level": level.upper() if level == "debug" else at_least_warnings.upper()},
             "uvicorn.access": {"handlers": [], "propagate": True, "filters": ["without_query"]},
         },
@@ -81,6 +86,17 @@ class StderrHandler(logging.StreamHandler[IO[str]]):
         """Write the record."""
         self.stream = sys.stderr
         super().emit(record)
+
+
+_CALLS: Final = "fastmcp.server.server"
+
+
+class WithoutCalls(logging.Filter):
+    """Leaves out what FastMCP says of a call that failed: with its traceback it would stand there twice."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Let through what is about something else."""
+        return not str(record.msg).startswith(("Error calling tool", "Invalid arguments for tool"))
 
 
 class WithoutQuery(logging.Filter):

@@ -90,7 +90,7 @@ def serve(
         )
 
     # Before the author's module, which may log while it is imported; after FastMCP, which sets up its own log.
-    from xmcp.server import ServeError
+    from xmcp.server import XMCP, ServeError
     from xmcp.server.serving import (
         ReadyServer,
         listen,
@@ -101,9 +101,10 @@ def serve(
         uvicorn_settings,
     )
 
-    log_config = logging_config(log_level, log_format)
-    logging.config.dictConfig(log_config)
+    logging.config.dictConfig(logging_config(log_level, log_format))
     server = load_server(target)
+    log_config = logging_config(log_level, log_format, tells_calls_itself=isinstance(server, XMCP))
+    logging.config.dictConfig(log_config)
     try:
         refuse_contradictions(server)
     except ServeError as error:

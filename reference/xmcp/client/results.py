@@ -37,7 +37,9 @@ def read(result: CallToolResult, tool_name: str, *, speaks_xmcp: bool) -> Readin
     if not speaks_xmcp:
         return Reading(_read_plain(result, tool_name))
     meta = result.meta or {}
-    return Reading(_read_members(result, tool_name, meta)) if PLAIN_META_KEY in meta else _read_document(result, tool_name)
+    if PLAIN_META_KEY in meta:
+        return Reading(_read_members(result, tool_name, meta))
+    return _read_document(result, tool_name)
 
 
 def failed(tool_name: str, error: ErrorInfo) -> Reading:

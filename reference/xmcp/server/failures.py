@@ -38,7 +38,7 @@ def error_for(failure: BaseException, call: Call) -> ErrorInfo:
     """Return the error a caller is told about `failure`; for anything not foreseen that is `INTERNAL`."""
     if isinstance(failure, NotFoundError | DisabledError):  # raised inside a tool, it would be wrapped
         return _unknown_tool(call)
-    cause = _without_wrapping(failure)
+    cause = cause_of(failure)
     for applies, error in _TABLE:
         if applies(cause):
             return error(cause, call)
@@ -158,7 +158,7 @@ def _is_masked(failure: BaseException) -> bool:
     return isinstance(failure, ToolError) and failure.__cause__ is not None and raised_by_fastmcp(failure)
 
 
-def _without_wrapping(failure: BaseException) -> BaseException:
+def cause_of(failure: BaseException) -> BaseException:
     """Return what the tool raised, where FastMCP put a `ToolError` around it, or a task group a group of one."""
     while True:
         if _is_masked(failure) and failure.__cause__ is not None:

@@ -21,7 +21,7 @@ from xmcp.server import observing
 from xmcp.server.call import Call, current_call
 from xmcp.server.catalogue import as_listed
 from xmcp.server.extension import announcement
-from xmcp.server.failures import error_for, internal, must_propagate
+from xmcp.server.failures import cause_of, error_for, internal, must_propagate
 from xmcp.server.lanes import in_lanes
 from xmcp.server.negotiation import Reader, Wire, declared_by, reader_for
 from xmcp.server.outgoing import answer, answer_error
@@ -149,10 +149,7 @@ def _failed(failure: BaseException, call: Call, reader: Reader) -> tuple[ToolRes
 def _logged(failure: BaseException, call: Call, error: ErrorInfo) -> ErrorInfo:
     """Write what the client is not told into the log, under the id that it is told."""
     if (error.meta or {}).get("error_id") == call.error_id:
-        extra = {"tool": call.tool_name, "error_id": call.error_id}
-        observing.logger.error(
-            "The tool %r failed. error_id=%s", call.tool_name, call.error_id, exc_info=failure, extra=extra
-        )
+        observing.tell_failure(call, cause_of(failure))
     return error
 
 

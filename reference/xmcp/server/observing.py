@@ -22,6 +22,26 @@ OK: Final = "ok"
 ERROR: Final = "error"
 
 
+_PLUMBING: Final = ("fastmcp.", "anyio.", "pydantic.", "mcp.", "xmcp.server.")
+
+
+def tell_failure(call: Call, failure: BaseException) -> None:
+    """Log what the client is not told of `failure`, under the id that it is told (XMCP-ERR-030).
+
+    The traceback begins where the author's code does; how the call came there is the same for every tool.
+    """
+    trace = failure.__traceback__
+    while trace is not None and str(trace.tb_frame.f_globals.get("__name__")).startswith(_PLUMBING):
+        trace = trace.tb_next
+    logger.error(
+        "The tool %r failed. error_id=%s",
+        safe_tool_name(call.tool_name),
+        call.error_id,
+        exc_info=(type(failure), failure, trace or failure.__traceback__),
+        extra={"tool": safe_tool_name(call.tool_name), "error_id": call.error_id},
+    )
+
+
 def tell(call: Call, outcome: str, seconds: float, request_id: str | None, error: ErrorInfo | None = None) -> None:
     """Log how `call` ended after `seconds`, and write it into the span that FastMCP opened for the request.
 
