@@ -10,6 +10,7 @@ from fastmcp import Client, FastMCP
 from fastmcp.server import create_proxy
 from fastmcp.server.middleware import Middleware
 from fastmcp.server.middleware.caching import ResponseCachingMiddleware
+from fastmcp.server.middleware.error_handling import ErrorHandlingMiddleware
 from fastmcp.server.middleware.response_limiting import ResponseLimitingMiddleware
 from fastmcp.tools import Tool, ToolResult
 from fastmcp.tools.tool_transform import ArgTransform
@@ -230,3 +231,104 @@ async def test_a_mounting_plain_server_passes_documents_on_and_announces_nothing
     async with Client(parent, mode=era) as client:
         capabilities = client.session.server_capabilities
         assert "dev.xmcp/tool-response" not in (capabilities.extensions or {})
+
+
+# ---- what strangers put where our own things stand ----
+
+
+class Answers(Middleware):
+    """Answers a call itself, with whatever it was given."""
+
+    def __init__(self, result: Any) -> None:
+        self.result = result
+
+    async def on_call_tool(self, context: Any, call_next: Any) -> Any:
+        await call_next(context)
+        return self.result
+
+
+ENVELOPE = {"type": "markdown", "payload": "forged"}
+
+
+@pytest.mark.parametrize(
+    ("members", "code"),
+    [
+        ({"dev.xmcp/display": ENVELOPE}, None),
+        ({"dev.xmcp/display": {"type": 7}}, None),
+        ({"dev.xmcp/display": "x"}, None),
+        ({"dev.xmcp/attributes": {"nope": 1}}, None),
+        ({"dev.xmcp/attributes": 7}, None),
+        ({"dev.xmcp/server_populated": 7}, None),
+        ({"dev.xmcp/error": {"nope": 1}}, None),
+    ],
+)
+@pytest.mark.parametrize("from_a_proxy", [True, False])
+async def test_members_that_are_none_of_ours_are_not_taken_for_ours(
+    members: Any, code: str | None, from_a_proxy: bool, call: Any
+) -> None:
+    server = (FastMCP if from_a_proxy else XMCP)("s")
+
+    @server.tool
+    def forges() -> ToolResult:
+        return ToolResult(content="hi", meta={**members, "own/x": 1})
+
+    @server.tool
+    def fails() -> ToolResult:
+        return ToolResult(content="it broke", meta=members, is_error=True)
+
+    front: Any = server
+    if from_a_proxy:
+        front = XMCP("front")
+        front.mount(create_proxy(server))
+    reply = await call(front, "forges")
+    assert (reply.code, reply.llm_output, reply.display, reply.filled) == (code, "hi", None, None)
+    assert reply.result_meta["own/x"] == 1
+    failed = await call(front, "fails")
+    assert (failed.code, failed.message) == ("TOOL_ERROR", "it broke")
+
+
+async def test_a_middleware_can_answer_with_mcps_own_result(call: Any) -> None:
+    answer = mcp_types.CallToolResult(content=[mcp_types.TextContent(type="text", text="from above")])
+    mcp = XMCP(middleware=[Answers(answer)])
+    mcp.tool(name="t")(lambda: "x")
+    assert (await call(mcp, "t")).llm_output == "from above"
+
+
+async def test_errors_keep_their_codes_behind_fastmcps_own_error_handling(call: Any) -> None:
+    mcp = XMCP(middleware=[ErrorHandlingMiddleware()])
+
+    @mcp.tool
+    def fails(n: int) -> None:
+        raise XMCPError("DB_TIMEOUT", "slow", retry_after_ms=5)
+
+    @mcp.tool
+    def crashes() -> None:
+        raise ValueError("s3cr3t")
+
+    assert (await call(mcp, "fails", n=1)).code == "DB_TIMEOUT"
+    assert (await call(mcp, "fails", n="x")).meta["fields"][0]["pointer"] == "/n"
+    assert (await call(mcp, "nowhere")).code == "UNKNOWN_TOOL"
+    crashed = await call(mcp, "crashes")
+    assert crashed.code == "INTERNAL"
+    assert "s3cr3t" not in crashed.wire
+
+
+async def test_arguments_that_a_transformed_tool_does_not_take_are_named(call: Any) -> None:
+    mcp = XMCP()
+
+    @mcp.tool
+    def stock(item: str, limit: int = 1) -> str:
+        return item
+
+    tool = await mcp.get_tool("stock")
+    assert tool is not None
+    renamed = {"item": ArgTransform(name="the/thing")}
+    mcp.add_tool(Tool.from_tool(tool, name="renamed", transform_args=renamed))
+    missing = await call(mcp, "renamed")
+    assert missing.code == "VALIDATION_FAIL"
+    assert [(field["pointer"], field["reason"]) for field in missing.meta["fields"]] == [("/the~1thing", "missing")]
+    odd = await call(mcp, "renamed", **{"the/thing": "x", "item": 1, "b": 2})
+    assert [(field["pointer"], field["reason"]) for field in odd.meta["fields"]] == [
+        ("/b", "unexpected"),
+        ("/item", "unexpected"),
+    ]

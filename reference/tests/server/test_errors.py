@@ -27,7 +27,7 @@ from mcp import MCPError
 from mcp_types import MISSING_REQUIRED_CLIENT_CAPABILITY
 from pydantic import AfterValidator, AnyUrl, BaseModel, Field, Json
 
-from xmcp import XMCP, DisplayEnvelope, XMCPError
+from xmcp import XMCP, DisplayEnvelope, ErrorInfo, ToolResponse, XMCPError
 from xmcp.server.errors import ServeError
 
 SECRET = "s3cr3t-t0ken"
@@ -548,3 +548,49 @@ async def test_context_logging_and_concurrent_calls_do_not_mix_answers(era: str,
     for n, result in enumerate(map(reply, shown)):
         assert result.display == ({"type": "text", "payload": str(n)} if n % 2 == 0 else None)
         assert str(n) in result.llm_output
+
+
+class Panic(BaseException):
+    """What a library in another language raises."""
+
+
+class Speechless(ToolError):
+    def __str__(self) -> str:
+        raise RuntimeError("s3cr3t")
+
+
+@pytest.mark.parametrize("failure", [Panic("s3cr3t"), Speechless("x"), BaseExceptionGroup("s3cr3t", [Panic("a")])])
+async def test_whatever_a_tool_raises_the_session_goes_on(failure: BaseException, call: Any, era: str) -> None:
+    mcp = XMCP()
+
+    @mcp.tool
+    async def fails() -> None:
+        raise failure
+
+    @mcp.tool
+    def works() -> str:
+        return "fine"
+
+    async with Client(mcp, mode=era, timeout=5) as client:
+        failed = await client.call_tool_mcp("fails", {})
+        assert "INTERNAL" in failed.content[0].text
+        assert "s3cr3t" not in failed.model_dump_json()
+        assert "fine" in (await client.call_tool_mcp("works", {})).content[0].text
+
+
+async def test_a_response_without_the_data_that_the_schema_promises_is_not_sent(
+    call: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    mcp = XMCP()
+
+    @mcp.tool
+    def promises() -> dict[str, int]:
+        return ToolResponse("t", llm_output="x")  # type: ignore[return-value]
+
+    @mcp.tool
+    def told() -> dict[str, int]:
+        return ToolResponse("t", error=ErrorInfo("CONFLICT", "no"))  # type: ignore[return-value]
+
+    assert (await call(mcp, "promises")).code == "INTERNAL"
+    assert "annotate it so, or set output_schema=None" in caplog.text
+    assert (await call(mcp, "told")).code == "CONFLICT"

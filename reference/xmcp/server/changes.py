@@ -66,7 +66,9 @@ class Announcements:
 
     def run_on(self, loop: asyncio.AbstractEventLoop) -> None:
         """Announce from now on; before this a change is told to nobody, for nobody is there."""
-        self._loop = weakref.ref(loop)
+        with self._lock:  # what an earlier loop was closed on top of was for clients that are gone
+            self._loop = weakref.ref(loop)
+            self._pending, self._scheduled = {}, False
 
     def relay_to(self, mounting: Announcements) -> None:
         """Tell the clients of a server that mounts this one, too. It is held weakly."""

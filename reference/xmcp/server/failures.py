@@ -36,6 +36,8 @@ def must_propagate(failure: BaseException) -> bool:
 
 def error_for(failure: BaseException, call: Call) -> ErrorInfo:
     """Return the error a caller is told about `failure`; for anything not foreseen that is `INTERNAL`."""
+    if _is_translated(failure):
+        failure = failure.__cause__ or failure
     if isinstance(failure, NotFoundError | DisabledError):  # raised inside a tool, it would be wrapped
         return _unknown_tool(call)
     cause = cause_of(failure)
@@ -93,6 +95,20 @@ def _refused_arguments(failure: BaseException, call: Call) -> ErrorInfo:
     return ErrorInfo(
         code="VALIDATION_FAIL",
         message=f"The arguments do not fit the tool's input schema. {told}" + (f"; and {more} more" if more else ""),
+        meta={"fields": fields, "side_effects": "none"},
+    )
+
+
+def _refused_names(failure: BaseException, _call: Call) -> ErrorInfo:
+    """FastMCP's transformed tools check names by themselves, and say the wrong ones after a colon."""
+    reason = "missing" if str(failure).startswith("Missing") else "unexpected"
+    words = {"missing": "Field required", "unexpected": "Unexpected argument"}[reason]
+    names = str(failure).partition(": ")[2].split(", ")[:MAX_FIELDS]
+    fields = [{"pointer": f"/{_escaped(name)}"[:MAX_POINTER], "reason": reason, "message": words} for name in names]
+    told = "; ".join(f"{field['pointer']}: {words}" for field in fields)
+    return ErrorInfo(
+        code="VALIDATION_FAIL",
+        message=f"The arguments do not fit the tool's input schema. {told}",
         meta={"fields": fields, "side_effects": "none"},
     )
 
@@ -158,10 +174,15 @@ def _is_masked(failure: BaseException) -> bool:
     return isinstance(failure, ToolError) and failure.__cause__ is not None and raised_by_fastmcp(failure)
 
 
+def _is_translated(failure: BaseException) -> bool:
+    """Say whether it is what FastMCP's `ErrorHandlingMiddleware` makes of a failure."""
+    return isinstance(failure, MCPError) and raised_by_fastmcp(failure, "fastmcp.server.middleware.error_handling")
+
+
 def cause_of(failure: BaseException) -> BaseException:
     """Return what the tool raised, where FastMCP put a `ToolError` around it, or a task group a group of one."""
     while True:
-        if _is_masked(failure) and failure.__cause__ is not None:
+        if (_is_masked(failure) or _is_translated(failure)) and failure.__cause__ is not None:
             failure = failure.__cause__
         elif isinstance(failure, BaseExceptionGroup) and len(failure.exceptions) == 1:
             failure = failure.exceptions[0]
@@ -180,6 +201,7 @@ _TABLE: Final[tuple[tuple[Callable[[BaseException], bool], Callable[[BaseExcepti
         _refused_arguments,
     ),
     (_is(ValidationError), _unusable_argument),
+    (lambda f: isinstance(f, TypeError) and raised_by_fastmcp(f, "fastmcp.tools.tool_transform"), _refused_names),
     (_is(RateLimitError), _rate_limited),
     (_is(AuthorizationError), _forbidden),
     (_is(CancelledError), _cancelled),
@@ -234,5 +256,9 @@ def _pointer(detail: ErrorDetails, arguments: Mapping[str, Any]) -> str:
             here = here[step]
         elif not (position == len(detail["loc"]) and _REASONS.get(detail["type"]) == "missing"):
             continue
-        path += "/" + str(step).replace("~", "~0").replace("/", "~1")
+        path += "/" + _escaped(str(step))
     return path
+
+
+def _escaped(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")

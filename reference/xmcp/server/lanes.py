@@ -8,14 +8,16 @@ those lanes into what the client is sent. Pure functions only; no decision about
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any, Final
 
 from fastmcp.tools.base import ToolResult
 from mcp_types import ContentBlock, TextContent
+from pydantic import ValidationError
 
 from xmcp.server.errors import XMCPError
-from xmcp.wire import DecodeError, ErrorInfo, ToolResponse, decode
+from xmcp.wire import DecodeError, DisplayEnvelope, ErrorInfo, ToolResponse, decode
 from xmcp_models.registry import (
     DISPLAY_META_KEY,
     ERROR_META_KEY,
@@ -87,19 +89,36 @@ def response_in(tool_name: str, result: ToolResult) -> ToolResponse:
 def _from_lanes(tool_name: str, result: ToolResult) -> ToolResponse:
     meta = result.meta or {}
     texts = [block.text for block in result.content if isinstance(block, TextContent)]
+    filled, attributes = meta.get(POPULATED_META_KEY), meta.get(ATTRIBUTES_KEY)
     response = ToolResponse(
         tool_name,
-        display=meta.get(DISPLAY_META_KEY),
-        server_populated=meta.get(POPULATED_META_KEY),
-        **meta.get(ATTRIBUTES_KEY, {}),
+        display=_display(meta.get(DISPLAY_META_KEY)),
+        server_populated=filled if isinstance(filled, Mapping) else None,
+        **{name: attributes[name] for name in _ATTRIBUTES if isinstance(attributes, Mapping) and name in attributes},
     )
     if result.is_error:
-        lane = meta.get(ERROR_META_KEY)
         said = "\n".join(texts).strip() or "The tool reports a failure without saying more."
-        return replace(response, error=ErrorInfo(**lane) if lane else ErrorInfo("TOOL_ERROR", said))
+        return replace(response, error=_error(meta.get(ERROR_META_KEY)) or ErrorInfo("TOOL_ERROR", said))
     if response.display is not None and not texts:
         return response
     return replace(response, llm_output="\n".join(texts))
+
+
+# Whoever stands between a tool and the client can write into the lanes: what is none of ours is not read.
+
+
+def _display(lane: object) -> DisplayEnvelope | None:
+    try:
+        return DisplayEnvelope.model_validate(lane) if isinstance(lane, Mapping) else None
+    except ValidationError:
+        return None
+
+
+def _error(lane: object) -> ErrorInfo | None:
+    try:
+        return ErrorInfo(**lane) if isinstance(lane, Mapping) else None
+    except (TypeError, ValueError):
+        return None
 
 
 def others_meta(result: ToolResult) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from asyncio import CancelledError
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import mcp_types
@@ -16,20 +17,21 @@ from fastmcp.server.context import Context
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import Tool
 from fastmcp.tools.base import InputRequiredToolResult, ToolResult
+from mcp_types import CallToolResult
 
 from xmcp.server import observing
 from xmcp.server.call import Call, current_call
 from xmcp.server.catalogue import as_listed
 from xmcp.server.extension import announcement
 from xmcp.server.failures import cause_of, error_for, internal, must_propagate
-from xmcp.server.lanes import in_lanes
 from xmcp.server.negotiation import Reader, Wire, declared_by, reader_for
 from xmcp.server.outgoing import answer, answer_error
-from xmcp.server.sensitive import without
-from xmcp.wire import ErrorInfo, ToolResponse
+from xmcp.server.sensitive import Secrets
+from xmcp.wire import ErrorInfo
 from xmcp_models.registry import EXTENSION_ID
 
-_FAILURES: Final = (Exception, SystemExit)  # a library that calls sys.exit() must not end the server
+_NOT_OURS: Final = (KeyboardInterrupt, GeneratorExit)
+"""What is not the failure of a call; all else, such as the `sys.exit()` of a library, must not end the server."""
 
 
 class ResponseMiddleware(Middleware):
@@ -66,20 +68,19 @@ class ResponseMiddleware(Middleware):
         """Answer the call with a response, whatever happens below.
 
         A call that another XMCP server of this process hands on, or that a tool makes while it answers the same
-        request, stays in the lanes: only what leaves the process is written.
+        request, stays in the lanes and fails as in FastMCP: only what leaves the process is written.
 
         Raises:
             MCPError: the client lacks a capability the tool cannot do without (SEP-2575).
         """
         message = context.message
         request = context.fastmcp_context.request_context if context.fastmcp_context else None
-        call = Call(message.name, message.arguments or {}, request)
         outer = current_call.get()
+        if outer is not None and outer.request is request:
+            return await call_next(context)
+        call = Call(message.name, message.arguments or {}, request)
         token = current_call.set(call)
         try:
-            if outer is not None and outer.request is request:
-                call.sensitive = outer.sensitive
-                return await _handed_on(context, call_next, call)
             return await self._answered(context, call_next, call)
         finally:
             current_call.reset(token)
@@ -93,35 +94,22 @@ class ResponseMiddleware(Middleware):
         try:
             try:
                 result = await call_next(context)
+                if isinstance(result, CallToolResult):  # of somebody's middleware
+                    result = ToolResult.from_mcp_result(result)
                 if _is_no_answer_yet(result):
                     outcome = observing.INPUT_REQUIRED
                     return result  # type: ignore[no-any-return]
-                if call.sensitive:
-                    result = without(call.sensitive, result)
                 result, error = answer(call, result, reader)
-            except asyncio.CancelledError as failure:
-                if _is_being_cancelled():
-                    raise
-                result, error = _failed(failure, call, reader)
-            except _FAILURES as failure:
-                if must_propagate(failure):
+            except _NOT_OURS:
+                raise
+            except BaseException as failure:
+                if must_propagate(failure) or (isinstance(failure, CancelledError) and _is_being_cancelled()):
                     raise
                 result, error = _failed(failure, call, reader)
             outcome = observing.OK if error is None else observing.ERROR
             return result
         finally:
             observing.tell(call, outcome, time.perf_counter() - begun, request_id, error)
-
-
-async def _handed_on(context: Any, call_next: Any, call: Call) -> ToolResult:
-    """Return the result in the lanes, a failure too."""
-    try:
-        return await call_next(context)  # type: ignore[no-any-return]
-    except _FAILURES as failure:
-        if must_propagate(failure):
-            raise
-        error = _logged(failure, call, error_for(failure, call))
-        return in_lanes(ToolResponse("", error=error, server_populated=call.filled), ToolResult(content=[]))
 
 
 def _is_no_answer_yet(result: object) -> bool:
@@ -136,14 +124,24 @@ def _is_being_cancelled() -> bool:
 
 
 def _failed(failure: BaseException, call: Call, reader: Reader) -> tuple[ToolResult, ErrorInfo | None]:
-    error = without(call.sensitive, error_for(failure, call)) if call.sensitive else error_for(failure, call)
     try:
-        answered = answer_error(call, error, reader)
-    except Exception as unwritable:  # the author's `meta` is no JSON
+        error = error_for(failure, call)
+        if call.sensitive:
+            error = Secrets(call.sensitive).out_of_error(error)
+        answered = answer_error(call, error, _told_of(failure, call), reader)
+    except Exception as unwritable:  # the author's `meta` is no JSON, or the exception cannot even say what it is
         failure, error = unwritable, internal(call)
-        answered = answer_error(call, error, reader)
+        answered = answer_error(call, error, None, reader)
     _logged(failure, call, error)
     return answered
+
+
+def _told_of(failure: BaseException, call: Call) -> Mapping[str, Any] | None:
+    """Return what was filled in for the tool whose failure it is; not for one that failed inside and was forgiven."""
+    if call.failed_with is None:
+        return None
+    raised, told = call.failed_with
+    return told if cause_of(raised) is cause_of(failure) else None
 
 
 def _logged(failure: BaseException, call: Call, error: ErrorInfo) -> ErrorInfo:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Final
 
@@ -54,7 +54,7 @@ def answer(call: Call, result: ToolResult, reader: Reader) -> tuple[ToolResult, 
             return _with_document(document_in(result), response, result, reader)
         response = replace(response, tool_name=tool_name)
     else:
-        response = _ours(response, call)
+        response = _unasked_dropped(response, call)
     if not reader.documents:
         return _plain(response, result), response.error
     if not is_document(result):
@@ -63,13 +63,17 @@ def answer(call: Call, result: ToolResult, reader: Reader) -> tuple[ToolResult, 
     return _with_document(encode(response, check=not is_document(result)), response, result, reader)
 
 
-def answer_error(call: Call, error: ErrorInfo, reader: Reader) -> tuple[ToolResult, ErrorInfo | None]:
+def answer_error(
+    call: Call, error: ErrorInfo, filled: Mapping[str, Any] | None, reader: Reader
+) -> tuple[ToolResult, ErrorInfo | None]:
     """Return what the client is sent for a call that failed with `error`, and that error as it is sent.
+
+    `filled` says which parameters the server had filled in for it.
 
     Raises:
         ValueError, TypeError: as `answer`.
     """
-    response = _ours(ToolResponse(safe_tool_name(call.tool_name), error=error), call)
+    response = ToolResponse(safe_tool_name(call.tool_name), error=_cut(error), server_populated=filled)
     native = ToolResult(content=[])
     if not reader.documents:
         return _plain(response, native), response.error
@@ -77,11 +81,17 @@ def answer_error(call: Call, error: ErrorInfo, reader: Reader) -> tuple[ToolResu
     return _with_document(encode(response), response, native, Reader(documents=True))
 
 
-def _ours(response: ToolResponse, call: Call) -> ToolResponse:
-    """Return `response` with what this server adds and takes away, whoever reads it."""
-    if response.server_populated is None and call.filled is not None:
-        response = replace(response, server_populated=call.filled)
-    return response if response.error is None else replace(response, error=_cut(response.error))
+def _unasked_dropped(response: ToolResponse, call: Call) -> ToolResponse:
+    """Return `response` without a display that the caller did not ask for (XMCP-DSP-021), whoever put it there."""
+    if response.error is not None:
+        response = replace(response, error=_cut(response.error))
+    if response.display is None or call.wants_display:
+        return response
+    return replace(response, display=None, llm_output="" if _is_empty(response) else response.llm_output)
+
+
+def _is_empty(response: ToolResponse) -> bool:
+    return response.llm_output is None and response.error is None
 
 
 def _with_note(response: ToolResponse, blocks: Sequence[ContentBlock]) -> ToolResponse:

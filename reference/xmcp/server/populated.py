@@ -16,6 +16,7 @@ import anyio.to_thread
 from fastmcp.server.auth import AccessToken
 from fastmcp.server.context import Context
 from fastmcp.server.dependencies import get_access_token, get_http_headers
+from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
 from xmcp.server.errors import XMCPError
@@ -90,7 +91,8 @@ class ParamProviders:
             try:
                 value = await provider(request)
             except LookupError as none:
-                answers.append(f"{provider!r} raised {none!r}")
+                answers.append(f"{provider!r} raised {type(none).__name__}")
+                logger.debug("The provider %r has no value for %r: %r", provider, request.name, none)
             else:
                 if value is not None or none_is_one:
                     return value
@@ -137,13 +139,17 @@ class Parameter(NamedTuple):
 
     sensitive: bool
     takes_none: bool
-    has_default: bool
+    default: Any
+
+
+REQUIRED: Final = inspect.Parameter.empty
+"""The default of a parameter that has none."""
 
 
 def marked(
-    tool_name: str, parameters: Mapping[str, Any], named: Iterable[str], sensitive: Iterable[str]
+    fn: Callable[..., Any], parameters: Mapping[str, Any], named: Iterable[str], sensitive: Iterable[str]
 ) -> dict[str, Parameter]:
-    """Return the parameters that the server fills in.
+    """Return the parameters of `fn` that the server fills in.
 
     They are those that the input schema `parameters` marks with `"server_populated": true` and those in `named`;
     sensitive are those that it marks with `"sensitive": true` and those in `sensitive`.
@@ -152,6 +158,7 @@ def marked(
         ValueError: a name that is no parameter, a sensitive one that the server does not fill in, or a mark
             inside of a parameter, where it would hide nothing.
     """
+    tool_name = getattr(fn, "__name__", type(fn).__name__)
     properties: Mapping[str, Any] = parameters.get("properties", {})
     filled = dict.fromkeys(named) | {name: None for name, schema in properties.items() if schema.get(MARK) is True}
     secret = {*sensitive, *(name for name in filled if properties.get(name, {}).get(SENSITIVE_MARK) is True)}
@@ -165,13 +172,19 @@ def marked(
             f"The tool {tool_name!r} marks a field inside of a parameter as server_populated, where the caller would "
             "see it. Mark a parameter of the function itself, and build the object in the function."
         )
-    required = parameters.get("required", [])
     return {
-        name: Parameter(
-            sensitive=name in secret, takes_none=_takes_none(properties[name]), has_default=name not in required
-        )
+        name: Parameter(name in secret, _takes_none(properties[name]), _default(fn, name, parameters))
         for name in filled
     }
+
+
+def _default(fn: Callable[..., Any], name: str, parameters: Mapping[str, Any]) -> Any:
+    if name in parameters.get("required", []):
+        return REQUIRED
+    default = inspect.signature(fn).parameters[name].default
+    if isinstance(default, FieldInfo):
+        return default.get_default(call_default_factory=True, validated_data={})
+    return parameters["properties"][name].get("default") if default is REQUIRED else default
 
 
 def _takes_none(schema: Mapping[str, Any]) -> bool:
@@ -229,11 +242,10 @@ def _used(schema: Any, definitions: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """The arguments to call a tool with, what is told of them (spec section 2.7), and the values not to be told."""
+    """The arguments to call a tool with, and what is told of them (spec section 2.7)."""
 
     arguments: dict[str, Any]
     told: dict[str, Any]
-    sensitive: tuple[Any, ...]
 
 
 async def fill(
@@ -242,11 +254,12 @@ async def fill(
     wanted: Mapping[str, Parameter],
     providers: ParamProviders,
     context: Context | None,
+    sensitive: list[Any],
 ) -> Filled:
     """Return the arguments with a value for each of the parameters `wanted`.
 
-    What the caller sent for one is set aside. Where nobody has a value the function's own default counts, and its
-    name is told as redacted: what the default is, the function knows.
+    What the caller sent for one is set aside. Where nobody has a value the function's own default counts. Values
+    that are not to be told are added to `sensitive` as soon as they are known.
 
     Raises:
         XMCPError: `FORBIDDEN_PARAM_OVERRIDE`, where the server rejects what the caller sent;
@@ -266,20 +279,19 @@ async def fill(
         try:
             values[name] = await providers.value(request, none_is_one=parameter.takes_none)
         except LookupError as none:
-            if not parameter.has_default:
+            if parameter.default is REQUIRED:
                 logger.warning("The tool %r has no value for its parameter %r: %s.", tool_name, name, none)
                 raise _missing(name) from None
+            values[name] = parameter.default
+        if parameter.sensitive:
+            sensitive.append(values[name])
     told = {name: _as_json(value) for name, value in values.items() if not wanted[name].sensitive}
     parts = {"values": told, "redacted": [name for name in wanted if name not in told], "overridden": sent}
-    return Filled(
-        arguments={**own, **values},
-        told={key: part for key, part in parts.items() if part},
-        sensitive=tuple(value for name, value in values.items() if wanted[name].sensitive),
-    )
+    return Filled(arguments={**own, **values}, told={key: part for key, part in parts.items() if part})
 
 
 def _as_json(value: Any) -> Any:
-    return without_lone_surrogates(to_jsonable_python(value, fallback=str))
+    return without_lone_surrogates(to_jsonable_python(value, fallback=str, bytes_mode="base64"))
 
 
 def _forbidden(names: Sequence[str]) -> XMCPError:

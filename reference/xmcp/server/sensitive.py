@@ -1,75 +1,170 @@
-"""Values that are not to be told (XMCP-TOL-022): taken out of whatever leaves the server.
+"""Values that are not to be told (XMCP-TOL-022): taken out of whatever a tool answers.
 
-Pure functions only. What is sensitive, the author says (`populated`).
+Pure functions only. What is sensitive, the author says (`populated`). A tool's result is cleaned before anything is
+written of it, so that no formatter escapes or cuts a value beyond recognition; its failures on the way out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import base64
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final
+from xml.sax.saxutils import escape
 
 from fastmcp.tools.base import ToolResult
+from mcp_types import ContentBlock, EmbeddedResource, TextContent, TextResourceContents
+from pydantic import BaseModel, SecretBytes, SecretStr
 from pydantic_core import to_jsonable_python
 
-from xmcp.wire import ErrorInfo
+from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
+from xmcp_models.registry import PREFIX
 
 REDACTED: Final = "[redacted]"
 SHORTEST: Final = 4
 """Characters of a value that is looked for; a shorter one stands in answers by chance."""
 
-Answer = TypeVar("Answer", ToolResult, ErrorInfo)
 
+class Secrets:
+    """The sensitive values of a call, and how to take them out. Of a list or an object each member is one."""
 
-def without(secrets: Sequence[Any], answer: Answer) -> Answer:
-    """Return `answer` with `REDACTED` wherever one of `secrets` stands in it, alone or inside of a text.
-
-    Of a list or an object each member is looked for. Values with fewer than `SHORTEST` characters are not.
-    """
-    known = _Secrets(secrets)
-    if isinstance(answer, ErrorInfo):
-        return replace(answer, message=known.out_of(answer.message), meta=known.out_of(answer.meta))
-    cleaned = answer.model_copy()
-    cleaned.content = [
-        type(block).model_validate(known.out_of(block.model_dump(mode="json", by_alias=True)))
-        for block in answer.content
-    ]
-    cleaned.structured_content = known.out_of(answer.structured_content)
-    cleaned.meta = known.out_of(answer.meta)
-    return cleaned
-
-
-class _Secrets:
-    def __init__(self, values: Sequence[Any]) -> None:
-        texts = {text for value in values for text in _texts(to_jsonable_python(value, fallback=str))}
+    def __init__(self, values: Iterable[Any]) -> None:
+        texts = {form for value in values for leaf in _leaves(value) for form in _forms(leaf)}
         # The longest first: a secret that holds another one goes as a whole.
         self._texts = sorted((text for text in texts if len(text) >= SHORTEST), key=len, reverse=True)
 
+    def __bool__(self) -> bool:
+        return bool(self._texts)
+
     def out_of(self, value: Any) -> Any:
+        """Return JSON `value` with `REDACTED` in the place of each secret, alone or inside of a text."""
         match value:
             case str():
-                for text in self._texts:
-                    value = value.replace(text, REDACTED)
-                return value
+                return self.out_of_text(value)
             case bool() | None:
                 return value
             case int() | float():
-                return REDACTED if str(value) in self._texts else value
+                return REDACTED if any(form in self._texts for form in _forms(value)) else value
             case Mapping():
-                return {self.out_of(key): self.out_of(part) for key, part in value.items()}
+                return self._members(value)
             case list() | tuple():
                 return [self.out_of(part) for part in value]
             case _:
                 return value
 
+    def out_of_text(self, text: str) -> str:
+        """Return `text` with `REDACTED` in the place of each secret."""
+        for secret in self._texts:
+            text = text.replace(secret, REDACTED)
+        return text
 
-def _texts(value: Any) -> list[str]:
+    def out_of_error(self, error: ErrorInfo) -> ErrorInfo:
+        """Return `error` without the secrets; a code that holds one is no code to be told."""
+        code = error.code if self.out_of_text(error.code) == error.code else "TOOL_ERROR"
+        category = error.category if code == error.code else None
+        return replace(
+            error, code=code, category=category, message=self.out_of_text(error.message), meta=self.out_of(error.meta)
+        )
+
+    def out_of_display(self, display: DisplayEnvelope) -> DisplayEnvelope:
+        """Return `display` without the secrets.
+
+        Raises:
+            ValueError: what is left is no envelope any more.
+        """
+        members = display.to_dict()
+        return DisplayEnvelope.model_validate({**self.out_of(members), "type": members["type"]})
+
+    def out_of_response(self, response: ToolResponse) -> ToolResponse:
+        """Return a response that an author built without the secrets.
+
+        Raises:
+            ValueError: as `out_of_display`.
+        """
+        return replace(
+            response,
+            llm_output=self.out_of(response.llm_output),
+            error=None if response.error is None else self.out_of_error(response.error),
+            display=None if response.display is None else self.out_of_display(response.display),
+        )
+
+    def out_of_result(self, result: ToolResult) -> ToolResult:
+        """Return a result of MCP's own without the secrets: in its texts, its data and its `_meta`."""
+        cleaned = result.model_copy()
+        cleaned.content = [self._block(block) for block in result.content]
+        cleaned.structured_content = self.out_of(result.structured_content)
+        if result.meta is not None:  # the names of our own members say what stands there
+            cleaned.meta = {
+                name if name.startswith(PREFIX) else self.out_of_text(name): self.out_of(part)
+                for name, part in result.meta.items()
+            }
+        return cleaned
+
+    def _members(self, value: Mapping[Any, Any]) -> dict[Any, Any]:
+        cleaned: dict[Any, Any] = {}
+        for key, part in value.items():
+            name = self.out_of_text(key) if isinstance(key, str) else key
+            while name in cleaned:  # two that are secret keep a place each
+                name += "'"
+            cleaned[name] = self.out_of(part)
+        return cleaned
+
+    def _block(self, block: ContentBlock) -> ContentBlock:
+        """Return a block with its words cleaned; its type, its media type and its binary data are no words."""
+        if isinstance(block, TextContent):
+            return block.model_copy(update={"text": self.out_of_text(block.text)})
+        if isinstance(block, EmbeddedResource):
+            inner = block.resource
+            changes: dict[str, Any] = {"uri": self._uri(inner.uri)}
+            if isinstance(inner, TextResourceContents):
+                changes["text"] = self.out_of_text(inner.text)
+            return block.model_copy(update={"resource": inner.model_copy(update=changes)})
+        words = {name: self.out_of(getattr(block, name, None)) for name in ("name", "title", "description")}
+        changes = {name: value for name, value in words.items() if value is not None}
+        if (uri := getattr(block, "uri", None)) is not None:
+            changes["uri"] = self._uri(uri)
+        return block.model_copy(update=changes)
+
+    def _uri(self, uri: Any) -> Any:
+        return uri if self.out_of_text(str(uri)) == str(uri) else "redacted:"
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """The values inside of a value, whatever hides or leaves them out when it is written."""
     match value:
-        case dict():
-            return [text for part in value.values() for text in _texts(part)]
-        case list():
-            return [text for part in value for text in _texts(part)]
+        case SecretStr() | SecretBytes():
+            yield from _leaves(value.get_secret_value())
+        case BaseModel():
+            for part in value.__dict__.values():
+                yield from _leaves(part)
+        case Mapping():
+            for part in value.values():
+                yield from _leaves(part)
+        case list() | tuple() | set() | frozenset():
+            for part in value:
+                yield from _leaves(part)
+        case bytes() | bytearray():
+            yield bytes(value).decode("utf-8", "replace")
+            yield base64.b64encode(value).decode()
         case bool() | None:
-            return []
+            return
+        case str() | int() | float():
+            yield value
+        case _ if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            for field in dataclasses.fields(value):
+                yield from _leaves(getattr(value, field.name))
         case _:
-            return [str(value)]
+            yield str(value)
+            written = to_jsonable_python(value, fallback=str, bytes_mode="base64")
+            if isinstance(written, str):
+                yield written
+
+
+def _forms(leaf: Any) -> set[str]:
+    """How a value can stand in a text."""
+    if isinstance(leaf, int | float):
+        return {str(leaf), *([str(int(leaf))] if leaf == leaf // 1 else [])}
+    text = str(leaf)
+    return {form for plain in (text, text.strip()) for form in (plain, escape(plain), json.dumps(plain)[1:-1])}

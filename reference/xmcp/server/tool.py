@@ -12,10 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, cast, get_args
 
 import anyio
+import jsonschema_rs
 from fastmcp.exceptions import ValidationError
 from fastmcp.server.context import Context
 from fastmcp.server.dependencies import get_context
-from fastmcp.tools.base import ToolResult
+from fastmcp.tools.base import InputRequiredToolResult, ToolResult
 from fastmcp.tools.function_tool import FunctionTool, ToolMeta
 from fastmcp.utilities.types import Audio, File, Image, NotSet
 from mcp_types import CallToolResult, ContentBlock, TextContent
@@ -24,17 +25,17 @@ from pydantic import ValidationError as PydanticValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from xmcp.server import metadata as tool_metadata
-from xmcp.server.call import current_call
+from xmcp.server.call import SHOW_USER, Call, current_call
 from xmcp.server.lanes import in_lanes, response_in
 from xmcp.server.populated import Filled, Parameter, ParamProviders, fill, hidden, marked
 from xmcp.server.results import response_to, under_the_switch
+from xmcp.server.sensitive import Secrets
 from xmcp.server.surrogates import without_lone_surrogates
 from xmcp.wire import DisplayEnvelope, ToolResponse
 from xmcp.xml_formatters import XMLFormatter
 from xmcp_models.display_envelope import DisplayEnvelope as EnvelopeModel
 from xmcp_models.registry import POPULATED_META_KEY
 
-SHOW_USER: Final = "show_user"
 _SHOW_USER_DESCRIPTION: Final = (
     "True shows the result to the person, as a chart, a table or the like; false only returns it to you."
 )
@@ -77,7 +78,7 @@ class XMCPTool(FunctionTool):
             tool.output_schema = None
         told = dict(said.metadata)
         tool.formatter = said.formatter
-        tool.populated = marked(tool.name, tool.parameters, said.server_populated, said.sensitive)
+        tool.populated = marked(fn, tool.parameters, said.server_populated, said.sensitive)
         if tool.populated:
             tool.parameters = hidden(tool.parameters, tool.populated)
             told["server_populated"] = list(tool.populated)
@@ -99,10 +100,24 @@ class XMCPTool(FunctionTool):
             XMCPError: as `populated.fill`.
             Exception: whatever the function raises.
         """
-        told: dict[str, Any] = {}
-        if self.populated:
-            filled = await self._filled(arguments)
-            arguments, told = filled.arguments, filled.told
+        if not self.populated:
+            return await self._answered(arguments, Secrets(()))
+        call = current_call.get() or Call(self.name, arguments)
+        sensitive: list[Any] = []
+        try:
+            filled = await self._filled(arguments, sensitive)
+        finally:
+            call.sensitive.extend(sensitive)
+        try:
+            answer = await self._answered(filled.arguments, Secrets(sensitive))
+        except Exception as failure:
+            call.failed_with = failure, filled.told
+            raise
+        if filled.told and not isinstance(answer, InputRequiredToolResult):
+            answer.meta = {**(answer.meta or {}), POPULATED_META_KEY: filled.told}
+        return answer
+
+    async def _answered(self, arguments: dict[str, Any], secrets: Secrets) -> ToolResult:
         show_user = False
         if self.display:
             show_user, arguments = self._without_switch(arguments)
@@ -113,10 +128,15 @@ class XMCPTool(FunctionTool):
                 raise unfit from None  # the cause repeats the value
             raise
         if not isinstance(result, _KeptResult):  # asks the client for input (SEP-2322): no result yet
-            return result
-        answer = self._answer(result, show_user=show_user)
-        if told:
-            answer.meta = {**(answer.meta or {}), POPULATED_META_KEY: told}
+            return _question(result, secrets) if secrets else result
+        answer = self._answer(result.without(secrets) if secrets else result, show_user=show_user)
+        if secrets and answer.structured_content is not None and self.output_schema is not None:
+            jsonschema_rs.validate(self.output_schema, answer.structured_content)
+        if answer.structured_content is None and self.output_schema is not None and not answer.is_error:
+            raise TypeError(
+                "The tool has an output schema and returned no data for it. A tool that returns a ToolResponse or a "
+                "DisplayEnvelope has none: annotate it so, or set output_schema=None."
+            )
         return answer
 
     def _answer(self, result: _KeptResult, *, show_user: bool) -> ToolResult:
@@ -134,17 +154,12 @@ class XMCPTool(FunctionTool):
         ruled = under_the_switch(response, show_user=show_user)
         return result if ruled is response else in_lanes(ruled, result)
 
-    async def _filled(self, arguments: dict[str, Any]) -> Filled:
+    async def _filled(self, arguments: dict[str, Any], sensitive: list[Any]) -> Filled:
         context = _context()
         # The server whose tool it is; where servers are mounted, not the one that the client speaks to.
         providers = getattr(context and context.fastmcp, "param_providers", None) or ParamProviders("override")
         with anyio.fail_after(self.timeout):
-            filled = await fill(self.name, arguments, self.populated, providers, context)
-        call = current_call.get()
-        if call is not None:
-            call.filled = filled.told
-            call.sensitive.extend(filled.sensitive)
-        return filled
+            return await fill(self.name, arguments, self.populated, providers, context, sensitive)
 
     def _unfit(self, error: ValidationError) -> Exception | None:
         """Return what `error` is if the caller is not at fault: a value that the server filled in does not fit."""
@@ -208,6 +223,16 @@ def _context() -> Context | None:
         return None
 
 
+def _question(result: ToolResult, secrets: Secrets) -> ToolResult:
+    """Return a question to the client without the secrets; the state it carries is sealed."""
+    if not isinstance(result, InputRequiredToolResult):
+        return result
+    asked = result.input_required
+    said = asked.model_dump(mode="json", by_alias=True, exclude_none=True)
+    cleaned = {**said, "inputRequests": secrets.out_of(said.get("inputRequests"))}
+    return InputRequiredToolResult(type(asked).model_validate(cleaned))
+
+
 class _Switch(BaseModel):
     show_user: bool = False
 
@@ -222,6 +247,17 @@ class _KeptResult(ToolResult):
         result.structured_content = native.structured_content
         result._value, result._data = value, data
         return result
+
+    def without(self, secrets: Secrets) -> _KeptResult:
+        """The same without the secrets: whatever is written of the value is written of what is left of it."""
+        value, data = self.kept
+        if isinstance(value, ToolResponse):
+            value = secrets.out_of_response(value)
+        elif isinstance(value, EnvelopeModel):
+            value = secrets.out_of_display(DisplayEnvelope.model_validate(_members(value)))
+        elif not _speaks_mcp(value):
+            value = secrets.out_of(value)
+        return _KeptResult.of(secrets.out_of_result(self), value, secrets.out_of(data))
 
     @property
     def kept(self) -> tuple[Any, Any]:
