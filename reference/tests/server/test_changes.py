@@ -319,3 +319,21 @@ async def test_a_mounted_server_keeps_no_parent_alive() -> None:
 def test_a_tool_that_is_not_there_cannot_be_removed() -> None:
     with pytest.raises(KeyError, match="nonsuch"):
         XMCP("empty").remove_tool("nonsuch")
+
+
+def test_what_changed_as_a_loop_ended_does_not_silence_the_next(era: str) -> None:
+    mcp = XMCP("twice")
+    mcp.tool(name="first")(lambda: 1)
+
+    async def adds_at_the_very_end() -> None:
+        async with Client(mcp, mode=era):
+            pass
+        mcp.tool(name="second")(lambda: 1)
+
+    async def hears() -> None:
+        async with hearing(mcp, era) as ears:
+            mcp.tool(name="third")(lambda: 1)
+            assert await ears.next() == TOOLS_CHANGED
+
+    asyncio.run(adds_at_the_very_end())
+    asyncio.run(hears())
