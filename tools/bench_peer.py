@@ -80,6 +80,7 @@ def main() -> None:
     app = build(kind, tools).http_app(stateless_http=True, host_origin_protection="auto")
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
+    listener.listen()
     print(listener.getsockname()[1], flush=True)
     uvicorn.Server(uvicorn.Config(app, log_level="critical", ws="none", timeout_keep_alive=600)).run(sockets=[listener])
 

@@ -56,9 +56,23 @@ def _brackets(raw: bytes) -> int:
 _OPTIONS = orjson.OPT_STRICT_INTEGER | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
 _to_json = partial(orjson.dumps, default=plain, option=_OPTIONS)
 # In JSON text these stand inside strings only, so replacing them blindly is right.
-_INERT = tuple(
-    (character.encode(), f"\\u{ord(character):04x}".encode()) for character in "&<>\x7f\u2028\u2029\ufffe\uffff"
+_INERT = tuple((character.encode(), f"\\u{ord(character):04x}".encode()) for character in "&<>\x7f")
+# Those of several bytes by their first one, which is quickly seen not to be there.
+_INERT_BY_FIRST = tuple(
+    (inert[0][0][:1], inert)
+    for inert in (
+        tuple((character.encode(), f"\\u{ord(character):04x}".encode()) for character in characters)
+        for characters in ("\u2028\u2029", "\ufffe\uffff")
+    )
 )
+_MARGIN = _ORJSON_DEPTH - DEFAULT_LIMITS.json_depth
+_LONG = 32
+"""Members from which on a value is written inside of the arrays that count its depth, and not twice."""
+
+
+def _is_long(value: Any) -> bool:
+    parts = value.values() if isinstance(value, dict) else ()
+    return any(isinstance(part, list | dict) and len(part) > _LONG for part in parts)
 
 
 def dump(value: Any, where: str, illegal: Illegal = "replace") -> tuple[str, bool]:
@@ -70,9 +84,12 @@ def dump(value: Any, where: str, illegal: Illegal = "replace") -> tuple[str, boo
     """
     lossy = False
     try:
-        raw = _to_json(value)
-        if _brackets(raw) > DEFAULT_LIMITS.json_depth:
-            _to_json(_wrapped(value, _ORJSON_DEPTH - DEFAULT_LIMITS.json_depth))
+        if _is_long(value):
+            raw = _to_json(_wrapped(value, _MARGIN))[_MARGIN:-_MARGIN]
+        else:
+            raw = _to_json(value)
+            if _brackets(raw) > DEFAULT_LIMITS.json_depth:
+                _to_json(_wrapped(value, _MARGIN))
     except TypeError:
         # orjson's answer to big integers, keys that are no strings, lone surrogates and depth alike; it never
         # says where.
@@ -80,6 +97,10 @@ def dump(value: Any, where: str, illegal: Illegal = "replace") -> tuple[str, boo
         raw = orjson.dumps(value)
     for character, escaped in _INERT:
         raw = raw.replace(character, escaped)
+    for first, inert in _INERT_BY_FIRST:
+        if first in raw:
+            for character, escaped in inert:
+                raw = raw.replace(character, escaped)
     return raw.decode(), lossy
 
 
