@@ -90,7 +90,7 @@ class ResponseMiddleware(Middleware):
         request_id = _request_id(context.fastmcp_context)
         begun = time.perf_counter()
         error: ErrorInfo | None = None
-        outcome = observing.CANCELLED
+        outcome = observing.ERROR
         try:
             try:
                 result = await call_next(context)
@@ -103,10 +103,14 @@ class ResponseMiddleware(Middleware):
             except _NOT_OURS:
                 raise
             except BaseException as failure:
-                if must_propagate(failure) or (isinstance(failure, CancelledError) and _is_being_cancelled()):
+                if isinstance(failure, CancelledError) and _is_being_cancelled():
+                    outcome = observing.CANCELLED
+                    raise
+                if must_propagate(failure):
                     raise
                 result, error = _failed(failure, call, reader)
-            outcome = observing.OK if error is None else observing.ERROR
+            if error is None:
+                outcome = observing.OK
             return result
         finally:
             observing.tell(call, outcome, time.perf_counter() - begun, request_id, error)
