@@ -24,6 +24,8 @@ from .verdict import Evidence, ExitCode, Judgement, conforms, judge
 
 ERAS = ("newest", "handshake")
 _FEW = 3  # tools that a server with the wire `always` is asked for as a plain client
+_NAMED = 10
+"""So many tools a note names."""
 _NOWHERE = "xmcp_conformance_no_such_tool"
 
 
@@ -218,11 +220,14 @@ async def _exchanges(session: Session, calls: Iterable[Call], run: Run) -> Async
 
 def plan(catalogue: Catalogue, options: Options, notes: list[str]) -> Iterator[Call]:
     """The calls to make, the same for the same catalogue and options; `notes` gets what is left out and why."""
-    for tool in catalogue.tools:
-        if tool.read_only or options.allow_writes:
-            yield from _of_tool(tool, options, notes)
-        else:
-            notes.append(f"`{quoted(tool.name)}` was not called: it is not marked read-only (--allow-writes calls it).")
+    kept = [tool for tool in catalogue.tools if tool.read_only or options.allow_writes]
+    writing = [f"`{quoted(tool.name)}`" for tool in catalogue.tools if tool not in kept]
+    if writing:
+        more = f" and {len(writing) - _NAMED} more" if len(writing) > _NAMED else ""
+        told = f"{', '.join(writing[:_NAMED])}{more}"
+        notes.append(f"Not called, for it is not marked read-only (--allow-writes calls it): {told}.")
+    for tool in kept:
+        yield from _of_tool(tool, options, notes)
     yield Call(None, _NOWHERE, {}, Intent.UNKNOWN_TOOL)
 
 

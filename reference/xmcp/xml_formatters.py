@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, Final, Protocol
 
 from pydantic_core import to_jsonable_python
 
@@ -79,10 +79,22 @@ class DeclarativeXMLFormatter:
     does not have is left out. Names that are no safe element names are written as by `default_formatter`.
     """
 
-    root: ClassVar[str] = ROOT
+    root: str = ROOT
     top_level_fields: Sequence[Field] | None = None
     results_list_field: str | None = None
     result_item_fields: Sequence[Field] | None = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Refuse what looks like a declaration and is none: a typing error would keep everything.
+
+        Raises:
+            TypeError: an attribute `…_field` or `…_fields` of another name than those above.
+        """
+        super().__init_subclass__(**options)
+        known = ("top_level_fields", "results_list_field", "result_item_fields")
+        for name in vars(cls):
+            if name.endswith(("_field", "_fields")) and not name.startswith("_") and name not in known:
+                raise TypeError(f"{cls.__name__} declares {name!r}; there are {', '.join(known)}.")
 
     def __init__(
         self,
@@ -90,6 +102,7 @@ class DeclarativeXMLFormatter:
         top_level_fields: Sequence[Field] | None = None,
         results_list_field: str | None = None,
         result_item_fields: Sequence[Field] | None = None,
+        root: str | None = None,
     ) -> None:
         """Take what is given instead of what the class says.
 
@@ -100,6 +113,7 @@ class DeclarativeXMLFormatter:
         top = self.top_level_fields if top_level_fields is None else top_level_fields
         items = self.result_item_fields if result_item_fields is None else result_item_fields
         results = self.results_list_field if results_list_field is None else results_list_field
+        self.root = self.root if root is None else root
         if not _SAFE_NAME.fullmatch(self.root):
             raise ValueError(f"root is {self.root!r}, which is no element name.")
         if results is not None and not isinstance(results, str):

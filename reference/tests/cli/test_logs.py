@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import logging.config
+import os
 import pickle
 from typing import Any
 
@@ -24,6 +25,7 @@ def test_a_record_is_one_object_with_its_extra_fields() -> None:
     assert "\n" not in line
     told = json.loads(line)
     assert told.pop("time").endswith("+00:00")
+    assert told.pop("process") == os.getpid()
     assert told == {"level": "warning", "logger": "shop", "message": "sold 3\nof \ud800", "item": "tea", "when": "{1}"}
 
 

@@ -120,6 +120,20 @@ def test_a_declaration_that_means_nothing_is_refused(options: dict[str, Any], to
         DeclarativeXMLFormatter(**options)
 
 
+def test_the_outermost_element_has_the_name_it_is_given() -> None:
+    assert (
+        DeclarativeXMLFormatter(top_level_fields=["id"], root="order")({"id": 1}) == "<order>\n  <id>1</id>\n</order>"
+    )
+    with pytest.raises(ValueError, match="no element name"):
+        DeclarativeXMLFormatter(root="a b")
+
+
+def test_a_declaration_with_a_typing_error_keeps_not_everything_but_is_refused() -> None:
+    with pytest.raises(TypeError, match="Typo declares 'top_level_field'; there are top_level_fields, "):
+        type("Typo", (DeclarativeXMLFormatter,), {"top_level_field": ["id"]})
+    type("Fine", (DeclarativeXMLFormatter,), {"_own_fields": 1, "fields_of_interest": 2})
+
+
 # ---- binding ----
 
 
@@ -189,7 +203,7 @@ def test_a_name_of_nobody_stops_the_server_at_its_start_and_says_which_tool() ->
     def order() -> dict[str, Any]:
         return ORDER
 
-    with pytest.raises(LookupError, match=r"'order'.*no formatter named 'Ordres'; there are .*Orders"):
+    with pytest.raises(LookupError, match=r"'order'.*no formatter named 'Ordres'; known are: .*Orders"):
         mcp.check_tools()
     with pytest.raises(ServeError, match="no formatter named 'Ordres'"):
         mcp.serve(port=0)

@@ -137,10 +137,8 @@ async def test_a_mounted_application_can_be_started_again(over_http: Any, reply:
             }
 
 
-@pytest.mark.parametrize("transport", ["http", "sse"])
+@pytest.mark.parametrize(("transport", "era"), [("http", "auto"), ("http", "legacy"), ("sse", "legacy")])
 async def test_tokens_are_demanded_and_scopes_hide_tools(transport: Any, era: str, over_http: Any, reply: Any) -> None:
-    if (transport, era) == ("sse", "auto"):
-        pytest.skip("SSE is of the handshake eras")
     people = {
         "reader": {"client_id": "alice", "scopes": ["read"]},
         "admin": {"client_id": "bob", "scopes": ["read", "admin"]},

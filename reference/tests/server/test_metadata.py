@@ -96,9 +96,9 @@ async def test_a_server_with_a_circle_does_not_start_and_says_how_it_goes() -> N
 
 async def test_a_server_whose_tool_depends_on_nobodys_tool_does_not_start() -> None:
     mcp = XMCP()
-    mcp.tool(name="run", depends_on=["genrate", "run2"])(lambda: 1)
+    mcp.tool(name="run", depends_on=["genrate", "xyz"])(lambda: 1)
     mcp.tool(name="generate")(lambda: 1)
-    with pytest.raises(DependencyError, match=r"'run' depends on 'genrate', 'run2'\. The tools are 'run', 'generate'"):
+    with pytest.raises(DependencyError, match=r"'run' depends on 'genrate' \(is it 'generate'\?\), 'xyz'\. The tools"):
         mcp.check_tools()
 
 

@@ -162,6 +162,8 @@ async def test_an_error_is_in_the_meta_and_in_words(era: str) -> None:
         _ERROR.validate(result.meta["dev.xmcp/error"])
         assert result.content[0].text.startswith(f"{code}: ")
         assert "s3cr3t" not in result.model_dump_json()
+        error_id = (result.meta["dev.xmcp/error"].get("meta") or {}).get("error_id")
+        assert (f"(error id {error_id})" in result.content[0].text) is (code == "INTERNAL")
 
 
 async def test_what_was_filled_in_is_in_the_meta(era: str) -> None:

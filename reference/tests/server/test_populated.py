@@ -356,6 +356,32 @@ async def test_one_name_alone_is_one_name(era: str) -> None:
     assert (await listed(mcp, era))["t"].meta["dev.xmcp/tool"] == {"server_populated": ["user"]}
 
 
+async def test_who_has_a_provider_of_its_own_is_not_filled_by_another(call: Any) -> None:
+    mcp = XMCP()
+
+    @mcp.tool
+    def whoami(user: Annotated[str, FILLED]) -> str:
+        return user
+
+    mcp.param_provider(lambda: "anybody")
+    mcp.param_provider("user")(lambda request: request.headers["x-user"])
+    assert (await call(mcp, "whoami")).code == "MISSING_SERVER_PARAM"
+
+
+def test_a_parameter_that_nobody_provides_is_told_at_the_start(caplog: pytest.LogCaptureFixture) -> None:
+    mcp = XMCP()
+    mcp.tool(server_populated=["user", "place"], name="t")(lambda user, place="here": user)
+    mcp.param_provider("usr")(lambda: "u")
+    mcp.check_tools()
+    assert [record.getMessage() for record in caplog.records] == [
+        "Nobody provides the parameter 'user' of the tool 't' yet."
+    ]
+    caplog.clear()
+    mcp.param_provider(lambda: "anybody")
+    mcp.check_tools()
+    assert not caplog.records
+
+
 # ---- sensitive values ----
 
 

@@ -64,6 +64,7 @@ class JSONLine(logging.Formatter):
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
+            "process": record.process,
             "logger": record.name,
             "message": record.getMessage(),
         }

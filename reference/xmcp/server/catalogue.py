@@ -6,6 +6,7 @@ a name in `depends_on` is the name of a tool in the same list, or it is not sent
 
 from __future__ import annotations
 
+import difflib
 import logging
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -49,10 +50,18 @@ def check(tools: Iterable[Tool], *, complete: bool) -> None:
     """
     depends_on = {tool.name: metadata.of(tool.meta).get("depends_on", []) for tool in tools}
     if complete and (missing := unknown(depends_on)):
-        told = "; ".join(f"{tool!r} depends on {', '.join(map(repr, names))}" for tool, names in missing.items())
+        told = "; ".join(
+            f"{tool!r} depends on {', '.join(_named(name, list(depends_on)) for name in names)}"
+            for tool, names in missing.items()
+        )
         raise DependencyError(f"There is no such tool: {told}. The tools are {', '.join(map(repr, depends_on))}.")
     if round_trip := circle(depends_on):
         raise DependencyError(f"Tools depend on each other in a circle: {_path(round_trip)}.")
+
+
+def _named(name: str, known: Sequence[str]) -> str:
+    like = difflib.get_close_matches(name, known, n=1)
+    return f"{name!r} (is it {like[0]!r}?)" if like else repr(name)
 
 
 def _resolved(name: str, tool: str, names: frozenset[str], local: frozenset[str]) -> str | None:

@@ -29,6 +29,9 @@ class NamedFormatter:
         """Return what the formatter of that name returns."""
         return self.found()(data, indent_level)
 
+    def __str__(self) -> str:
+        return self.name
+
     def found(self) -> XMLFormatter:
         """Return the formatter.
 
@@ -66,8 +69,8 @@ def bound(given: Any, registered: Mapping[str, XMLFormatter]) -> XMLFormatter:
 
 def name_of(given: Any) -> str:
     """Return the name under which a formatter stands in the catalogue."""
-    if isinstance(given, str):
-        return given
+    if isinstance(given, str | NamedFormatter):
+        return str(given)
     own = getattr(given, "__name__", None)
     return own if isinstance(own, str) else type(given).__name__
 
@@ -89,7 +92,10 @@ def formatted(formatter: XMLFormatter | None, data: Any) -> str:
         call = current_call.get()
         tool = "?" if call is None else call.tool_name
         logger.exception(
-            "The formatter %s of the tool %r failed; the default formatter wrote instead.", name_of(formatter), tool
+            "The formatter %s of the tool %r failed; the default formatter wrote instead.",
+            name_of(formatter),
+            tool,
+            extra={"tool": tool},
         )
         return default_formatter(data)
 
@@ -111,7 +117,7 @@ def _named(name: str, registered: Mapping[str, XMLFormatter]) -> XMLFormatter:
         places = ", ".join(sorted(f"{kind.__module__}.{kind.__qualname__}" for kind in classes))
         raise LookupError(f"there are several formatters named {name!r}: {places}. Give the class itself.")
     known = sorted({*registered, *(kind.__name__ for kind in _subclasses(DeclarativeXMLFormatter))})
-    has = f"there are {', '.join(known)}" if known else "there is none at all"
+    has = f"known are: {', '.join(known)}" if known else "none is known"
     raise LookupError(
         f"there is no formatter named {name!r}; {has}. Subclass DeclarativeXMLFormatter, or register "
         "a function with `mcp.add_xml_formatter(function)`."

@@ -158,7 +158,9 @@ def _plain(response: ToolResponse, native: ToolResult) -> ToolResult:
 def _told(error: ErrorInfo) -> str:
     """Return an error as a model reads it where there is no element for it."""
     again = "" if error.retry_after_ms is None else f", after {error.retry_after_ms / 1000:g} s"
-    return f"{error.code}{f' (retryable{again})' if error.retryable else ''}: {error.message}"
+    error_id = (error.meta or {}).get("error_id")
+    found_by = f" (error id {error_id})" if error_id is not None else ""
+    return f"{error.code}{f' (retryable{again})' if error.retryable else ''}: {error.message}{found_by}"
 
 
 def _json(value: dict[str, Any], where: str) -> Any:

@@ -57,7 +57,7 @@ ParamProvider = Callable[[ParamRequest], Any | Awaitable[Any]] | Callable[[], An
 
 
 class ParamProviders:
-    """Whom a server asks for the values: first the provider of that very parameter, then those of any."""
+    """Whom a server asks for the values: the provider of that very parameter, or if it has none those of any."""
 
     def __init__(self, on_override: str) -> None:
         if on_override not in get_args(OnOverride):
@@ -78,6 +78,13 @@ class ParamProviders:
         else:
             self._named[name] = made
 
+    def knows(self, name: str) -> bool:
+        """Say whether anybody is asked for the parameter."""
+        return bool(self._asked_for(name))
+
+    def _asked_for(self, name: str) -> Sequence[_Provider]:
+        return [self._named[name]] if name in self._named else self._general
+
     async def value(self, request: ParamRequest, *, none_is_one: bool) -> Any:
         """Return the value for the parameter; `None` only where the parameter takes it.
 
@@ -85,9 +92,8 @@ class ParamProviders:
             LookupError: nobody has one; the message says who was asked.
             Exception: whatever a provider raises that is no `LookupError`.
         """
-        own = self._named.get(request.name)
         answers = []
-        for provider in [*([] if own is None else [own]), *self._general]:
+        for provider in self._asked_for(request.name):
             try:
                 value = await provider(request)
             except LookupError as none:
@@ -280,7 +286,8 @@ async def fill(
             values[name] = await providers.value(request, none_is_one=parameter.takes_none)
         except LookupError as none:
             if parameter.default is REQUIRED:
-                logger.warning("The tool %r has no value for its parameter %r: %s.", tool_name, name, none)
+                extra = {"tool": tool_name}
+                logger.warning("The tool %r has no value for its parameter %r: %s.", tool_name, name, none, extra=extra)
                 raise _missing(name) from None
             values[name] = parameter.default
         if parameter.sensitive:

@@ -66,7 +66,7 @@ def envelope_of(value: Any) -> DisplayEnvelope | list[dict[str, str]]:
     elif isinstance(value, EnvelopeModel):  # the generated model knows no rules for payloads
         value = value.model_dump(exclude_none=True)
     if not isinstance(value, Mapping):
-        return [{"pointer": "", "reason": "wrong_type", "message": "It is no object with `type` and `payload`"}]
+        return [{"pointer": "", "reason": "wrong_type", "message": "it is not an object with `type` and `payload`"}]
     try:
         envelope = DisplayEnvelope.model_validate(dict(value))
     except PydanticValidationError as error:
@@ -117,11 +117,11 @@ def under_the_switch(response: ToolResponse, *, show_user: bool) -> ToolResponse
 
 
 def _no_envelope(faults: list[dict[str, str]]) -> ErrorInfo:
-    told = "; ".join(f"{fault['pointer'] or 'the result'}: {fault['message']}" for fault in faults)
+    told = "; ".join(f"{fault['pointer']}: {fault['message']}".removeprefix(": ") for fault in faults)
     return ErrorInfo(
         code="INVALID_PAYLOAD",
-        message="A display was asked for and the tool returned no valid display envelope."
-        + (f" {told}." if told else "")
+        message="A display was asked for and the tool returned no valid display envelope"
+        + (f" ({told})." if told else ".")
         + " Call it with show_user=false to get its result as text.",
         meta={"params": {"envelope": faults}, "side_effects": "unknown"},
     )

@@ -7,6 +7,7 @@ failures become in `failures`, how a server is run in `serving`.
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -31,10 +32,12 @@ from xmcp.server.formatting import NamedFormatter, bound, name_of
 from xmcp.server.metadata import names, told
 from xmcp.server.middleware import ResponseMiddleware
 from xmcp.server.negotiation import Wire, checked_wire
-from xmcp.server.populated import OnOverride, ParamProvider, ParamProviders
+from xmcp.server.populated import REQUIRED, OnOverride, ParamProvider, ParamProviders
 from xmcp.server.serving import Serving
 from xmcp.server.tool import Sayings, XMCPTool
 from xmcp.xml_formatters import XMLFormatter
+
+logger = logging.getLogger("xmcp.server")
 
 F = TypeVar("F", bound=Callable[..., Any])
 P = TypeVar("P", bound=ParamProvider)
@@ -211,11 +214,16 @@ class XMCP(Serving):
         tools = local_tools(self)
         check_dependencies(tools, complete=len(self.providers) == 1)
         for tool in tools:
-            if isinstance(tool, XMCPTool) and isinstance(tool.formatter, NamedFormatter):
+            if not isinstance(tool, XMCPTool):
+                continue
+            if isinstance(tool.formatter, NamedFormatter):
                 try:
                     tool.formatter.found()
                 except LookupError as error:
                     raise LookupError(f"The tool {tool.name!r}: {error}") from None
+            for name, parameter in tool.populated.items():
+                if parameter.default is REQUIRED and not self.param_providers.knows(name):
+                    logger.warning("Nobody provides the parameter %r of the tool %r yet.", name, tool.name)
 
     def _register(self, name_or_fn: Any, options: ToolOptions, *, display: bool) -> Any:
         if options.get("task") is None:
