@@ -27,8 +27,7 @@ def circle(depends_on: Mapping[str, Sequence[str]]) -> list[str]:
     return []
 
 
-def unknown(depends_on: Mapping[str, Sequence[str]], names: Sequence[str] | None = None) -> dict[str, list[str]]:
-    """Return for each tool the names in its `depends_on` that are none of `names` (default: the tools in the graph)."""
-    known = set(depends_on if names is None else names)
-    missing = {tool: [name for name in before if name not in known] for tool, before in depends_on.items()}
+def unknown(depends_on: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Return for each tool the names in its `depends_on` that are no tools in the graph."""
+    missing = {tool: [name for name in before if name not in depends_on] for tool, before in depends_on.items()}
     return {tool: names for tool, names in missing.items() if names}

@@ -219,6 +219,17 @@ def test_a_name_that_two_classes_have_is_refused() -> None:
     assert keep
 
 
+def test_a_named_formatter_that_cannot_be_made_stops_the_server_at_its_start() -> None:
+    keep = type("Unmade", (DeclarativeXMLFormatter,), {"top_level_fields": "city"})
+    mcp = XMCP("s")
+    mcp.tool(xml_formatter="Unmade", name="t")(shout_tool)
+    with pytest.raises(
+        ServeError, match=r"s cannot start\. The tool 't': the formatter 'Unmade' cannot be made: top_level"
+    ):
+        mcp.serve(port=0)
+    assert keep
+
+
 async def test_a_formatter_gets_the_payload_of_a_display_and_writes_beside_it(call: Any) -> None:
     mcp = XMCP()
 

@@ -198,4 +198,4 @@ def test_the_graph() -> None:
     assert found[0] == found[-1]
     assert set(pairwise(found)) <= {("a", "b"), ("b", "c"), ("c", "a")}
     assert unknown({"a": ["b", "x"], "b": []}) == {"a": ["x"]}
-    assert unknown({"a": ["b"]}, ["b"]) == {}
+    assert unknown({"a": ["b"], "b": ["a"]}) == {}

@@ -182,16 +182,39 @@ async def test_a_declared_switch_is_a_boolean_that_is_false_by_default() -> None
 def _takes_text(show_user: str) -> None: ...
 
 
-async def test_an_author_may_set_an_output_schema_on_a_display_tool(call: Any) -> None:
+async def test_a_display_tool_promises_no_data_that_it_could_not_keep() -> None:
     mcp = XMCP("schema")
-    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    with pytest.raises(ValueError, match="'counted' has an output schema, which a result that is shown"):
+        mcp.display_tool(output_schema={"type": "object"}, name="counted")(lambda: {"n": 1})
+    mcp.display_tool(output_schema=None, name="shown")(lambda: {"n": 1})
+    assert (await catalogue(mcp))["shown"].output_schema is None
 
-    @mcp.display_tool(output_schema=schema)
-    def counted() -> dict[str, int]:
-        return {"n": 1}
 
-    assert (await catalogue(mcp))["counted"].output_schema == schema
-    assert (await call(mcp, "counted")).structured == {"n": 1}
+class _Callable:
+    def __call__(self, x: int) -> int:
+        return x
+
+    @classmethod
+    def method(cls) -> int:
+        return 1
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (_Callable(), "add_tool"),
+        (vars(_Callable)["method"], "outermost"),
+        (7, "is a int; it takes a function or a name"),
+    ],
+    ids=["object", "classmethod", "number"],
+)
+async def test_what_is_no_function_is_refused_with_the_way_to_do_it(given: Any, told: str, call: Any) -> None:
+    mcp = XMCP("odd")
+    with pytest.raises(TypeError, match=told):
+        mcp.tool(given)
+    if callable(given):
+        mcp.add_tool(given)
+        assert (await call(mcp, "_Callable", x=3)).llm_output == "3"
 
 
 async def test_a_tool_annotated_with_a_response_promises_no_data() -> None:

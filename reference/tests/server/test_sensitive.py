@@ -136,7 +136,7 @@ async def test_a_question_to_the_client_tells_no_sensitive_value() -> None:
         return {}
 
     async with Client(mcp, mode="auto", elicitation_handler=answers) as client:
-        with pytest.raises(Exception):  # noqa: B017, PT011 - it asks for ever
+        with pytest.raises(RuntimeError, match="more than 10 rounds"):  # it asks for ever
             await client.call_tool_mcp("asks", {})
     assert set(asked) == {"use [redacted]?"}
 
@@ -213,3 +213,19 @@ async def test_what_another_tool_was_given_is_not_told(call: Any) -> None:
         assert reply.filled is None
         assert "u-1" not in reply.wire
     assert (await call(mcp, "prof", fail=True)).filled == {"values": {"user": "u-1"}}
+
+
+async def test_a_value_that_may_be_told_tells_none_that_may_not(call: Any) -> None:
+    mcp = XMCP()
+
+    @mcp.tool(server_populated=["url", "key"], sensitive=["key"])
+    def fetch(url: str, key: str, fail: bool = False) -> str:
+        if fail:
+            raise XMCPError("CONFLICT", "no")
+        return "fetched"
+
+    mcp.param_provider("url")(lambda: f"https://example.test/?key={SECRET}")
+    mcp.param_provider("key")(lambda: SECRET)
+    for fail in (False, True):
+        reply = await call(mcp, "fetch", fail=fail)
+        assert reply.filled == {"values": {"url": "https://example.test/?key=[redacted]"}, "redacted": ["key"]}

@@ -36,7 +36,7 @@ class NamedFormatter:
         """Return the formatter.
 
         Raises:
-            LookupError: there is none of that name, or several.
+            LookupError: there is none of that name, there are several, or it cannot be made.
         """
         if self._found is None:
             self._found = _named(self.name, self._registered)
@@ -112,7 +112,10 @@ def _named(name: str, registered: Mapping[str, XMLFormatter]) -> XMLFormatter:
         return registered[name]
     classes = {kind for kind in _subclasses(DeclarativeXMLFormatter) if kind.__name__ == name}
     if len(classes) == 1:
-        return classes.pop()()
+        try:
+            return classes.pop()()
+        except (TypeError, ValueError) as error:
+            raise LookupError(f"the formatter {name!r} cannot be made: {error}") from None
     if classes:
         places = ", ".join(sorted(f"{kind.__module__}.{kind.__qualname__}" for kind in classes))
         raise LookupError(f"there are several formatters named {name!r}: {places}. Give the class itself.")

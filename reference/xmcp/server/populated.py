@@ -20,6 +20,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
 from xmcp.server.errors import XMCPError
+from xmcp.server.sensitive import Secrets
 from xmcp.server.surrogates import without_lone_surrogates
 
 logger = logging.getLogger("xmcp.server")
@@ -292,7 +293,9 @@ async def fill(
             values[name] = parameter.default
         if parameter.sensitive:
             sensitive.append(values[name])
-    told = {name: _as_json(value) for name, value in values.items() if not wanted[name].sensitive}
+    # A value that may be told can have one in it that may not: a URL with its key.
+    secrets = Secrets(sensitive)
+    told = {name: secrets.out_of(_as_json(value)) for name, value in values.items() if not wanted[name].sensitive}
     parts = {"values": told, "redacted": [name for name in wanted if name not in told], "overridden": sent}
     return Filled(arguments={**own, **values}, told={key: part for key, part in parts.items() if part})
 

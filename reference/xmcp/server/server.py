@@ -155,11 +155,11 @@ class XMCP(Serving):
         Called with `show_user=true` it must return a `DisplayEnvelope` (or a mapping that is one);
         otherwise whatever it returns is text for the model. A function that declares `show_user` is
         given it; for one that does not, it is added to the input schema and taken out of the call.
-        There is no output schema unless `output_schema` sets one.
+        There is no output schema: a result that is shown is no data.
 
         Raises:
             TypeError: as `tool`, and for a declared `show_user` that is no boolean.
-            ValueError: as `tool`.
+            ValueError: as `tool`, and for an `output_schema`.
         """
         return self._register(name_or_fn, options, display=True)
 
@@ -232,7 +232,9 @@ class XMCP(Serving):
         app = options.pop("app", None)
         if app:
             options["meta"] = _meta_with_app(options.get("meta"), app)
-        named = not inspect.isroutine(name_or_fn)
+        named = name_or_fn is None or isinstance(name_or_fn, str)
+        if not named and (isinstance(name_or_fn, classmethod) or not inspect.isroutine(name_or_fn)):
+            raise TypeError(_no_function(name_or_fn))
         describe = cast("Any", described)(name_or_fn if named else None, **options)
 
         def register(fn: F) -> F:
@@ -282,6 +284,13 @@ def _as_tool(tool: Tool | Callable[..., Any]) -> Tool:
 
 def _meta_with_app(meta: dict[str, Any] | None, app: AppConfig | dict[str, Any] | bool) -> dict[str, Any]:
     return {**(meta or {}), "ui": True if app is True else app_config_to_meta_dict(cast("AppConfig", app))}
+
+
+def _no_function(given: object) -> str:
+    if isinstance(given, classmethod):
+        return "Put @classmethod outermost, or register the method of the finished class: `mcp.tool(Class.method)`."
+    hint = " Give it to `mcp.add_tool(...)`, which takes anything that can be called." if callable(given) else ""
+    return f"The first argument is a {type(given).__name__}; it takes a function or a name.{hint}"
 
 
 def _reject_unbound(fn: Callable[..., Any]) -> None:

@@ -1,6 +1,7 @@
 """How a server is run: the transports with safe defaults, and `serve()`.
 
-Sockets, signals and the one line on stderr live here; nothing about tools or results.
+Sockets, signals and the one line on stderr live here; what keeps a server from starting is said before there are any.
+Nothing about results.
 """
 
 from __future__ import annotations

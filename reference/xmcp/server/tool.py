@@ -70,10 +70,16 @@ class XMCPTool(FunctionTool):
 
         Raises:
             TypeError: a display tool declares a `show_user` that is no boolean.
-            ValueError: FastMCP cannot make a tool of this function, or a name is none of its parameters.
+            ValueError: FastMCP cannot make a tool of this function, a name is none of its parameters, or a display tool
+                has an output schema.
         """
         tool = cast("XMCPTool", cls.from_function(fn, metadata=metadata))
         # An envelope or a response is not the data that an output schema inferred from it would promise.
+        if said.display and metadata.output_schema not in (NotSet, None):
+            raise ValueError(
+                f"The display tool {tool.name!r} has an output schema, which a result that is shown could not keep: "
+                "leave output_schema out, or give the data by a tool of its own."
+            )
         if metadata.output_schema is NotSet and (said.display or _mentions(tool.return_type, ToolResponse)):
             tool.output_schema = None
         told = dict(said.metadata)
