@@ -4,6 +4,7 @@
     uv run nox -s bench -- --quick      fewer rounds
     uv run nox -s bench -- wire         only the codec (bench_wire.py says what its floors are)
     uv run nox -s bench -- server       only tools/call, against a bare FastMCP server (bench_server.py)
+    uv run nox -s bench -- client       only AIClient, against a loop by hand on the raw SDKs (bench_client.py)
 
 A line that misses its bar ends in `!`. Nothing here fails a build: a busy machine is no fault of the code.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 
+import bench_client
 import bench_server
 import bench_wire
 
@@ -21,6 +23,11 @@ def line(name: str, value: float, bar: float | None, rest: str = "", *, at_least
     """One figure with its bar, above which it misses, or below which if it is a bar for `at_least`."""
     missed = " !" if bar is not None and (value < bar if at_least else value > bar) else ""
     print(f"{name:<34}{value:>8.2f}{'' if bar is None else f'{bar:g}':>7}  {rest}{missed}", flush=True)
+
+
+def report(figure: bench_server.Figure) -> None:
+    """The same, of a figure of the server or the client."""
+    line(f"{figure.name:<44}", figure.value, figure.bar, figure.rest, at_least=figure.at_least)
 
 
 def wire(rounds: int) -> None:
@@ -53,20 +60,24 @@ def server(rounds: int) -> None:
         async for figure in bench_server.of_5_mb(max(3, rounds // 2)):
             report(figure)
 
-    def report(figure: bench_server.Figure) -> None:
-        line(f"{figure.name:<44}", figure.value, figure.bar, figure.rest, at_least=figure.at_least)
-
     asyncio.run(measure())
 
 
-PARTS = {"wire": wire, "server": server}
+def client(rounds: int) -> None:
+    """The client."""
+    print(f"\n{'':<44}{'x floor':>8}{'bar':>7}")
+    for figure in bench_client.figures(rounds):
+        report(figure)
+
+
+PARTS = {"wire": wire, "server": server, "client": client}
 
 
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "parts", nargs="*", metavar="part", choices=[*PARTS, []], help="wire, server; all if none is named"
+        "parts", nargs="*", metavar="part", choices=[*PARTS, []], help="wire, server, client; all if none is named"
     )
     parser.add_argument("--quick", action="store_true", help="5 rounds instead of 15")
     arguments = parser.parse_args()

@@ -61,14 +61,14 @@ def _home() -> dict[str, str]:
 def requirements() -> str:
     """The registry as a page: each sentence, who is bound by it, and what turns it red."""
     known, home = registry(), _home()
-    counts = {means: len(known.verified_by(means)) for means in ("server", "vectors", "document")}
+    counts = {means: len(known.verified_by(means)) for means in ("server", "vectors", "document", "client")}
     excluded = sum(1 for requirement in known.requirements.values() if requirement.excluded)
     lines = [
         "# Requirements",
         "",
         f"Version {known.version}: {len(known.requirements)} sentences. {counts['server']} are verified by checks of "
         f"`xmcp check server`, each with a mutant that breaks it; {counts['vectors']} by vectors; {counts['document']} "
-        f"by `xmcp check document` alone; {excluded} are not "
+        f"by `xmcp check document` alone; {counts['client']} by checks of what a client did; {excluded} are not "
         "verified yet, with the reason. What is not verified is never counted as tested.",
     ]
     chapter_now = ""
@@ -93,6 +93,8 @@ def _entry(requirement: Requirement, file: str) -> list[str]:
         verified.append("vectors.")
     if "document" in requirement.verified_by:
         verified.append("`xmcp check document`.")
+    if "client" in requirement.verified_by:
+        verified.append("a check of what a client did, and a mutant of ours that breaks the sentence.")
     if requirement.excluded:
         verified.append(f"*nothing yet*: {requirement.excluded}.")
     link = f"[{requirement.id}]({file}#{requirement.id})"

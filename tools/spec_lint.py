@@ -53,12 +53,17 @@ class Sentence:
 
 @dataclass
 class Evidence:
-    """What claims to verify a requirement: ids named by check code, by mutants, by vectors, by checks of files."""
+    """What claims to verify a requirement: ids named by check code, by mutants, by vectors, by checks of files.
+
+    `client_checks` and `client_mutants`: by checks of the traces of clients, and by mutants of the reference client.
+    """
 
     checks: set[str] = field(default_factory=set)
     mutants: set[str] = field(default_factory=set)
     vectors: set[str] = field(default_factory=set)
     documents: set[str] = field(default_factory=set)
+    client_checks: set[str] = field(default_factory=set)
+    client_mutants: set[str] = field(default_factory=set)
 
 
 def _lines(text: str) -> Iterator[tuple[int, str, str, bool]]:
@@ -147,6 +152,8 @@ def lint_evidence(entries: Sequence[Mapping[str, Any]], evidence: Evidence) -> I
         ("check of documents", evidence.documents),
         ("mutant", evidence.mutants),
         ("vector", evidence.vectors),
+        ("check of clients", evidence.client_checks),
+        ("mutant of the client", evidence.client_mutants),
     ):
         for id_ in sorted(ids - known):
             yield f"{id_}: a {name} names it and the registry does not know it"
@@ -155,7 +162,7 @@ def lint_evidence(entries: Sequence[Mapping[str, Any]], evidence: Evidence) -> I
         if bool(means) == bool(entry.get("excluded")):
             yield f"{id_}: needs either `verified_by` or a reason in `excluded`"
         for mean in means:
-            if mean not in ("server", "vectors", "document"):
+            if mean not in ("server", "vectors", "document", "client"):
                 yield f"{id_}: is verified by `{mean}`, which is nothing the suite has"
         for mean, name, ids in (
             ("server", "check", evidence.checks),
@@ -166,6 +173,11 @@ def lint_evidence(entries: Sequence[Mapping[str, Any]], evidence: Evidence) -> I
                 yield f"{id_}: claims `{mean}`, and no {name} names it"
             if mean not in means and id_ in ids:
                 yield f"{id_}: a {name} names it, and `verified_by` does not say `{mean}`"
+        for name, ids in (("check", evidence.client_checks), ("mutant", evidence.client_mutants)):
+            if "client" in means and id_ not in ids:
+                yield f"{id_}: claims `client`, and no {name} of clients names it"
+        if "client" not in means and id_ in evidence.client_checks & evidence.client_mutants:
+            yield f"{id_}: has a check and a mutant of clients, and `verified_by` does not say `client`"
         if "document" in means and id_ not in evidence.documents:
             yield f"{id_}: claims `document`, and no check of documents names it"
         if id_ in evidence.documents and not {"document", "server"} & set(means):
@@ -185,13 +197,20 @@ def evidence() -> Evidence:
     suite = ROOT / "conformance" / "xmcp_conformance"
     code = {path.name: path.read_text(encoding="utf-8") for path in sorted(suite.glob("*.py"))}
     documents = code.pop("document_checks.py")  # what only `xmcp check document` looks for
+    mutants_of_client = sorted((ROOT / "reference" / "tests" / "client").glob("mutants*.py"))
     vectors = json.loads((ROOT / "conformance" / "vectors" / "wire.json").read_text(encoding="utf-8"))
     return Evidence(
         checks=set(_ID.findall("".join(code.values()))),
         documents=set(_ID.findall(documents)),
         mutants=set(all_mutants()),
         vectors={id_ for case in vectors["vectors"] for id_ in case["requirements"]},
+        client_checks=_named_in(sorted((suite / "client_checks").glob("*.py"))),
+        client_mutants=_named_in(mutants_of_client),
     )
+
+
+def _named_in(paths: Sequence[Path]) -> set[str]:
+    return {id_ for path in paths for id_ in _ID.findall(path.read_text(encoding="utf-8"))}
 
 
 def accept(text: str, current: Mapping[str, str]) -> str:
@@ -234,6 +253,7 @@ def main() -> None:
     print(
         f"{len(entries)} requirements: {means.count('server')} verified by server checks and mutants, "
         f"{means.count('vectors')} by vectors, {means.count('document')} by checks of documents, "
+        f"{means.count('client')} by checks of clients and mutants of ours, "
         f"{excluded} excluded with a reason"
     )
 

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from xmcp.client import AIClient, ChatChunk
+    from xmcp.client import AIClient, ChatChunk, CircuitOpenError, Conversation, QuotaExceeded, SyncAIClient
     from xmcp.dependencies import DependencyError
     from xmcp.server import XMCP, ParamRequest, XMCPError
     from xmcp.wire import DecodeError, DisplayEnvelope, ErrorInfo, ToolResponse
@@ -20,11 +20,15 @@ if TYPE_CHECKING:
 _HOME: Final[dict[str, str]] = {
     "AIClient": "xmcp.client",
     "ChatChunk": "xmcp.client",
+    "CircuitOpenError": "xmcp.client",
+    "Conversation": "xmcp.client",
     "DecodeError": "xmcp.wire",
     "DependencyError": "xmcp.dependencies",
     "DisplayEnvelope": "xmcp.wire",
     "ErrorInfo": "xmcp.wire",
     "ParamRequest": "xmcp.server",
+    "QuotaExceeded": "xmcp.client",
+    "SyncAIClient": "xmcp.client",
     "ToolResponse": "xmcp.wire",
     "XMCP": "xmcp.server",
     "XMCPError": "xmcp.server",
@@ -34,11 +38,15 @@ __all__ = [
     "XMCP",
     "AIClient",
     "ChatChunk",
+    "CircuitOpenError",
+    "Conversation",
     "DecodeError",
     "DependencyError",
     "DisplayEnvelope",
     "ErrorInfo",
     "ParamRequest",
+    "QuotaExceeded",
+    "SyncAIClient",
     "ToolResponse",
     "XMCPError",
 ]

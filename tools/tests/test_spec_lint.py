@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 import spec_lint as lint
 
+from xmcp_conformance.client_checks import CHECKS
+
 ROOT = Path(__file__).resolve().parents[2]
 
 GOOD = """# 1. Title
@@ -121,6 +123,37 @@ def test_a_requirement_without_its_evidence_is_named(evidence, fault):
     faults = list(lint.lint_evidence(ENTRIES, evidence))
     assert len(faults) == 1
     assert fault in faults[0]
+
+
+def client_faults(**evidence):
+    entries = [{**ENTRIES[0], "verified_by": ["client"]}, ENTRIES[1]]
+    return list(lint.lint_evidence(entries, lint.Evidence(**evidence)))
+
+
+def test_a_sentence_verified_by_clients_has_a_check_and_a_mutant():
+    both = {"client_checks": {"XMCP-ABC-001"}, "client_mutants": {"XMCP-ABC-001"}}
+    assert client_faults(**both) == []
+    assert client_faults(client_mutants={"XMCP-ABC-001"}) == [
+        "XMCP-ABC-001: claims `client`, and no check of clients names it"
+    ]
+    assert client_faults(client_checks={"XMCP-ABC-001"}) == [
+        "XMCP-ABC-001: claims `client`, and no mutant of clients names it"
+    ]
+
+
+@pytest.mark.parametrize("kind", ["client_checks", "client_mutants"])
+def test_a_check_or_mutant_of_clients_of_an_unknown_sentence_is_named(kind):
+    both = {"client_checks": {"XMCP-ABC-001"}, "client_mutants": {"XMCP-ABC-001"}}
+    faults = client_faults(**{**both, kind: {"XMCP-ABC-001", "XMCP-ZZZ-001"}})
+    assert len(faults) == 1
+    assert "XMCP-ZZZ-001" in faults[0]
+    assert "the registry does not know it" in faults[0]
+
+
+def test_the_checks_of_clients_are_those_of_the_suite_and_no_checks_of_servers():
+    evidence = lint.evidence()
+    assert evidence.client_checks == set(CHECKS)
+    assert "XMCP-CLI-001" not in evidence.checks
 
 
 @pytest.mark.parametrize(

@@ -183,7 +183,8 @@ async def test_a_document_that_cannot_be_read_never_reaches_the_model(servers: A
     garble, bad = [m["content"] for m in result["history"] if m["role"] == "tool"]
     assert "INVALID_XML" in garble
     assert "secret" not in garble
-    assert "kept" in bad
+    assert ToolResponse.from_xml(bad).llm_output == "kept"
+    assert "oops" not in bad
     assert [chunk.tool_name for chunk in told if chunk.type == "warning"] == ["bad_display"]
 
 
@@ -221,5 +222,41 @@ async def test_a_structlog_like_logger_gets_event_and_fields() -> None:
             return lambda event, **fields: events.append((level, event, fields))
 
     async with ai(logger=Logger()) as client:
-        await client.chat("q", [], session_id="s")
-    assert ("info", "chat_done", {"session_id": "s", "turn": 1, "stop_reason": "stop", "displays": 0}) in events
+        await client.chat("q", [], tenant_id="t", session_id="s")
+    (done,) = [(level, fields) for level, event, fields in events if event == "chat_done"]
+    assert len(done[1].pop("chat_id")) == 32
+    assert done == (
+        "info",
+        {"tenant_id": "t", "session_id": "s", "turn": 1, "stop_reason": "stop", "displays": 0},
+    )
+
+
+@pytest.mark.parametrize(
+    ("own", "given", "expected"), [(7.0, None, 7), (7.0, 2.4, 2), (None, None, 300), (0.2, None, 1)]
+)
+async def test_answers_are_kept_as_long_as_the_application_says_else_the_cache(
+    own: float | None, given: float | None, expected: int
+) -> None:
+    kept: list[int] = []
+
+    class Kept:
+        ttl = own
+
+        async def get(self, key: str) -> None:
+            return None
+
+        async def set(self, key: str, value: str, ttl: int) -> None:
+            kept.append(ttl)
+
+    class Tools:
+        async def discover_tools(self) -> list[dict[str, Any]]:
+            return [{"name": "t", "annotations": {"readOnlyHint": True}}]
+
+        async def execute_tool_call(self, tool_name: str, arguments: dict[str, Any]) -> str:
+            return "ok"
+
+    async with ai(
+        [Turn(calls=[("t", {})]), "x"], [Tools()], cache=Kept(), cache_ttl=given, cache_read_only=True
+    ) as client:
+        await client.chat("q", [])
+    assert kept == [expected]

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from xmcp.client import connection
-from xmcp.client.connection import CallFailed, ConnectFailed, Server
+from xmcp.client.connection import Server
+from xmcp.client.errors import CallFailed, ConnectFailed
 from xmcp.client.log import EventLog
 from xmcp.client.targets import Source
 
@@ -22,11 +23,17 @@ class StandIn:
         made.append(self)
         self.behaviour = behaviour
         self.left = False
+        self.listed = 0
         self.entered_in: Any = None
         self.left_in: Any = None
         self.session = SimpleNamespace()
         self.server_info = SimpleNamespace(name="stand_in")
-        self.server_capabilities = SimpleNamespace(extensions={"dev.xmcp/tool-response": {}}, experimental=None)
+        self.protocol_version = "2025-11-25"
+        self.server_capabilities = SimpleNamespace(
+            extensions={"dev.xmcp/tool-response": {}},
+            experimental=None,
+            tools=None if behaviour.get("offers_no_tools") else SimpleNamespace(list_changed=False),
+        )
 
     async def __aenter__(self) -> StandIn:
         self.entered_in = asyncio.current_task()
@@ -39,14 +46,17 @@ class StandIn:
         if "leave" in self.behaviour:
             raise self.behaviour["leave"]
 
-    async def list_tools(self) -> list[Any]:
+    async def list_tools(self, **_: Any) -> list[Any]:
+        self.listed += 1
+        if lists := self.behaviour.get("lists"):
+            return list(await lists(self))
         return []
 
     async def call_tool_mcp(self, tool: str, arguments: dict[str, Any]) -> Any:
         return await self.behaviour["tools"][tool]()
 
 
-Make = Callable[..., tuple[Server, list[StandIn]]]
+Make = Callable[..., tuple[Any, list[StandIn]]]
 
 
 @pytest.fixture
@@ -55,7 +65,7 @@ async def make() -> Any:
 
     def make(**behaviour: Any) -> tuple[Server, list[StandIn]]:
         made: list[StandIn] = []
-        source = Source("http://host/mcp", lambda: StandIn(made, **behaviour))  # type: ignore[arg-type, return-value]
+        source = Source("http://host/mcp", lambda _: StandIn(made, **behaviour))  # type: ignore[arg-type, return-value]
         servers.append(Server(source, None, 5.0, EventLog()))
         return servers[-1], made
 
@@ -83,12 +93,12 @@ async def test_a_call_that_is_under_way_survives_the_break_another_call_met(make
         return "new"
 
     server, made = make(tools={"steady": steady, "breaks": breaks, "quick": quick})
-    under_way = asyncio.create_task(server.call("steady", {}))  # type: ignore[arg-type]
+    under_way = asyncio.create_task(server.execute_tool_call("steady", {}))
     await server.open()
     with pytest.raises(CallFailed):
-        await server.call("breaks", {})
+        await server.execute_tool_call("breaks", {})
     assert not made[0].left
-    assert await server.call("quick", {}) == "new"
+    assert await server.execute_tool_call("quick", {}) == "new"
     assert (len(made), made[0].left) == (2, False)
     gate.set()
     assert await under_way == "fine"
@@ -102,7 +112,7 @@ async def test_callers_that_find_no_connection_make_one_together(make: Make) -> 
         return "ok"
 
     server, made = make(tools={"quick": quick})
-    assert await asyncio.gather(*(server.call("quick", {}) for _ in range(9))) == ["ok"] * 9
+    assert await asyncio.gather(*(server.execute_tool_call("quick", {}) for _ in range(9))) == ["ok"] * 9
     assert len(made) == 1
 
 
@@ -132,9 +142,10 @@ async def test_what_broke_a_connection_is_logged_for_people_without_secrets_and_
 ) -> None:
     server, _ = make(tools={"breaks": breaks})
     with pytest.raises(CallFailed) as caught:
-        await server.call("breaks", {})
+        await server.execute_tool_call("breaks", {})
     error = caught.value.error
     assert (error.code, error.meta) == ("CONNECTION_FAILED", {"side_effects": "unknown"})
+    assert caught.value.transport
     assert "pipe" not in error.message
     (lost,) = [record.getMessage() for record in caplog.records if "server_lost" in record.getMessage()]
     assert "pipe to http://host/mcp broke" in lost
@@ -144,7 +155,7 @@ async def test_whether_a_server_speaks_xmcp_is_remembered_while_it_is_lost(make:
     server, _ = make(tools={"breaks": breaks})
     await server.open()
     with pytest.raises(CallFailed):
-        await server.call("breaks", {})
+        await server.execute_tool_call("breaks", {})
     assert (server.speaks_xmcp, server.name) == (True, "stand_in")
 
 
@@ -153,7 +164,7 @@ async def test_a_closed_server_stays_closed(make: Make) -> None:
     await server.open()
     await server.close()
     with pytest.raises(CallFailed) as caught:
-        await server.call("breaks", {})
+        await server.execute_tool_call("breaks", {})
     assert caught.value.error.meta == {"side_effects": "none"}
     with pytest.raises(ConnectFailed, match="closed"):
         await server.open()
@@ -174,7 +185,7 @@ async def test_closing_while_connecting_does_not_wait_for_the_server(
     opening = asyncio.create_task(server.open())
     await entering.wait()
     await asyncio.wait_for(server.close(), 5)
-    with pytest.raises(asyncio.CancelledError):
+    with pytest.raises(ConnectFailed, match="closed"):
         await opening
     assert made[0].entered_in.done()
 
@@ -186,7 +197,7 @@ async def test_a_connection_that_does_not_close_is_cancelled(make: Make, monkeyp
 
     monkeypatch.setattr(connection, "CLOSE_SECONDS", 0.01)
     made: list[StandIn] = []
-    server = Server(Source("s", lambda: Stubborn(made)), None, 5.0, EventLog())  # type: ignore[arg-type, return-value]
+    server = Server(Source("s", lambda _: Stubborn(made)), None, 5.0, EventLog())  # type: ignore[arg-type, return-value]
     await server.open()
     await server.close()
     assert made[0].entered_in.done()
@@ -214,8 +225,68 @@ async def test_a_protocol_error_ends_a_connection_only_if_it_says_so(make: Make,
     codes = []
     for _ in range(2):
         with pytest.raises(CallFailed) as caught:
-            await server.call("refuses", {})
+            await server.execute_tool_call("refuses", {})
         codes.append(caught.value.error.code)
         assert caught.value.error.message
+        assert caught.value.transport is lost
     assert codes == ["CONNECTION_FAILED" if lost else "TOOL_ERROR"] * 2
     assert len(made) == (2 if lost else 1)
+
+
+async def test_a_listing_that_meets_a_broken_connection_is_made_on_a_new_one(make: Make) -> None:
+    async def lists(client: StandIn) -> list[str]:
+        if client is made[0] and client.listed > 1:
+            raise OSError("broken")
+        return ["a", "b"] if client is not made[0] else ["a"]
+
+    server, made = make(lists=lists)
+    assert await server.open() == ["a"]
+    assert await server.discover_tools() == ["a", "b"]
+    await made[0].entered_in
+    assert made[0].left
+    assert [client.listed for client in made] == [2, 1]
+
+
+async def test_a_listing_that_is_refused_or_takes_too_long_costs_no_connection(make: Make) -> None:
+    from mcp import MCPError
+
+    async def lists(client: StandIn) -> list[str]:
+        if client.listed == 2:
+            raise MCPError(code=-32603, message="not now")
+        if client.listed == 3:
+            await never()
+        return ["a"]
+
+    server, made = make(lists=lists)
+    server._connect_timeout = 0.2
+    await server.open()
+    with pytest.raises(ConnectFailed, match="not now"):
+        await server.discover_tools()
+    with pytest.raises(ConnectFailed, match=r"within 0\.2 s"):
+        await server.discover_tools()
+    assert await server.discover_tools() == ["a"]
+    assert (len(made), server.connected) == (1, True)
+
+
+async def test_no_tools_are_what_a_server_has_that_offers_none_and_not_one_that_lost_its_way(make: Make) -> None:
+    from mcp import MCPError
+
+    async def lists(_: StandIn) -> list[str]:
+        raise MCPError(code=-32601, message="Not Found")
+
+    server, _ = make(lists=lists)
+    with pytest.raises(ConnectFailed, match="Not Found"):
+        await server.open()
+    server, _ = make(lists=lists, offers_no_tools=True)
+    assert await server.open() == []
+
+
+async def test_who_watches_is_told_of_connections_and_losses_in_order(make: Make) -> None:
+    told: list[Any] = []
+    server, _ = make(tools={"breaks": breaks})
+    server._watcher = SimpleNamespace(connected=told.append, lost=told.append)
+    await server.open()
+    for _ in range(2):
+        with pytest.raises(CallFailed):
+            await server.execute_tool_call("breaks", {})
+    assert told == [[], "pipe to http://host/mcp broke", [], "pipe to http://host/mcp broke"]

@@ -12,12 +12,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from xmcp.client.calls import CallPipeline
+from xmcp.client.calls import ChatScope, Pipeline
 from xmcp.client.catalogue import Catalogue, build
 from xmcp.client.chunks import ChatChunk
-from xmcp.client.connection import CallFailed
+from xmcp.client.errors import CallFailed
+from xmcp.client.fallback import Model as Asked
 from xmcp.client.log import EventLog
 from xmcp.client.loop import Chat, ChatSettings
+from xmcp.client.middleware import ChatContext
+from xmcp.client.turn import Hooks
 from xmcp.providers import Completion, ModelRequest, ProviderError, ScriptedProvider, ToolCall, Turn, Usage
 from xmcp.wire import ErrorInfo, ToolResponse
 
@@ -40,6 +43,7 @@ class StandIn:
 
     name: str = "stand_in"
     named: bool = False
+    identity: str = "stand_in"
     speaks_xmcp: bool = True
     delays: list[int] = field(default_factory=list)
     running: int = 0
@@ -49,7 +53,7 @@ class StandIn:
     def tools(self) -> list[mt.Tool]:
         return [mt.Tool(name=name, input_schema={"type": "object"}) for name in [*ANSWERS, *FAULTS, "never"]]
 
-    async def call(self, tool: str, arguments: dict[str, Any]) -> mt.CallToolResult:
+    async def execute_tool_call(self, tool: str, arguments: dict[str, Any]) -> mt.CallToolResult:
         self.running += 1
         self.most = max(self.most, self.running)
         try:
@@ -93,11 +97,12 @@ class Model:
 
 
 def chat(model: Any, server: StandIn | None = None, history: Sequence[Any] = (), **options: Any) -> Chat:
-    options = {"max_turns": 6, "display": "exit", "on_display": None, "on_error": None, **options}
-    slots, timeout = options.pop("slots", asyncio.Semaphore(4)), options.pop("timeout", 30.0)
+    hooks = Hooks(options.pop("on_display", None), options.pop("on_error", None))
+    pipeline = Pipeline(slots=options.pop("slots", asyncio.Semaphore(4)), timeouts={"*": options.pop("timeout", 30.0)})
+    settings = ChatSettings(models=(Asked(model, None),), hooks=hooks, **{"max_turns": 6, **options})
     catalogue = build([(server, server.tools)], 1) if server else Catalogue()
-    pipeline = CallPipeline(catalogue, slots, timeout, EventLog())
-    return Chat(ChatSettings(provider=model, model=None, **options), pipeline, EventLog(), list(history), "query")
+    scope = ChatScope(ChatContext("chat"), EventLog(), None)
+    return Chat(settings, pipeline, lambda: catalogue, scope, list(history), "query")
 
 
 async def chunks_of(running: Chat) -> list[ChatChunk]:
@@ -219,7 +224,8 @@ async def test_a_cancelled_chat_cancels_its_calls_and_leaves_no_task() -> None:
         await task
     assert server.running == 0
     assert asyncio.all_tasks() == tasks
-    assert [message["role"] for message in running.messages] == ["user"]
+    assert [message["role"] for message in running.messages] == ["user", "assistant", "tool", "tool"]
+    assert all("CANCELLED" in message["content"] for message in running.messages[-2:])
 
 
 async def test_a_call_that_takes_too_long_is_a_timeout_and_the_others_are_not_touched() -> None:
@@ -382,7 +388,13 @@ async def test_a_model_that_fails_raises_with_a_history_to_go_on_from() -> None:
         await chunks_of(running)
     assert caught.value.history is not None
     assert [message["role"] for message in caught.value.history] == ["user", "assistant", "tool"]
-    assert caught.value.usage == {"input_tokens": 7, "output_tokens": 1, "cached_tokens": 0, "llm_calls": 1}
+    assert caught.value.usage == {
+        "input_tokens": 7,
+        "output_tokens": 1,
+        "cached_tokens": 0,
+        "cost_usd": None,
+        "llm_calls": 1,
+    }
     assert errors == ["UPSTREAM_UNAVAILABLE"]
     again = await chunks_of(chat(Model([]), StandIn(), caught.value.history))
     assert again[-1].result is not None

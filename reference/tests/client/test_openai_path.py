@@ -71,7 +71,13 @@ async def test_three_calls_of_one_turn_over_two_servers_one_failing(
     assert (result["answer"], result["stop_reason"]) == ("All done: 5.", "stop")
     assert result["display"] == result["displays"][0] == shown[0][0]
     assert result["display"].to_dict() == {"type": "table", "title": "Sales", "payload": [{"n": 0}, {"n": 1}]}
-    assert result["usage"] == {"input_tokens": 20, "output_tokens": 10, "cached_tokens": 4, "llm_calls": 2}
+    assert result["usage"] == {
+        "input_tokens": 20,
+        "output_tokens": 10,
+        "cached_tokens": 4,
+        "cost_usd": None,
+        "llm_calls": 2,
+    }
     for each in (result["history"], shown[0][1]):
         valid(each)
     assert chat_server.requests[1]["messages"] == result["history"][:-1]

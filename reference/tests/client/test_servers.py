@@ -155,7 +155,7 @@ async def test_a_server_that_stays_away_is_an_error_that_says_nothing_was_done(
     from xmcp.client import connection
 
     async with ai([servers.plain()], *[Turn(calls=[("add", {"a": 1, "b": 1})])] * 2) as client:
-        (server,) = client._servers
+        server: Any = client._servers._members[0].server
         link = server._link
         assert link is not None
         server._put_aside(link, ConnectionError("test"))
@@ -226,9 +226,10 @@ async def test_a_time_out_of_the_servers_own_is_the_tools_error_and_costs_no_con
         return "never"
 
     async with ai([mcp], Turn(calls=[("slow", {})])) as client:
-        link = client._servers[0]._link
+        server: Any = client._servers._members[0].server
+        link = server._link
         (read,) = await tool_reads(client)
-        assert client._servers[0]._link is link
+        assert server._link is link
     assert read.error is not None
     assert read.error.code == "TOOL_ERROR"
     assert "timed out" in read.error.message

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from typing import Any
 
 import pytest
@@ -82,12 +83,13 @@ def test_ids_are_always_present_and_different_and_good_ones_stay(
     after = unique_ids(before, taken)
     ids = [call.id for call in after]
     assert len({*ids}) == len(ids)
-    assert all(ids)
+    assert all(re.fullmatch("[A-Za-z0-9_-]{1,40}", id_) for id_ in ids)
     assert not {*ids} & {*taken}
     assert [(call.name, call.arguments) for call in after] == [(call.name, call.arguments) for call in before]
     assert unique_ids(after, taken) == after
     for old, new in zip(before, after, strict=True):
-        if old.id and old.id not in taken and [call.id for call in before].count(old.id) == 1:
+        legal = re.fullmatch("[A-Za-z0-9_-]{1,40}", old.id)
+        if legal and old.id not in taken and [call.id for call in before].count(old.id) == 1:
             assert new.id == old.id or new.id.startswith(old.id)
 
 

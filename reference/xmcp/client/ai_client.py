@@ -3,32 +3,44 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import uuid
 import weakref
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, MutableSequence, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Any, Final, Self
 
-from xmcp.client import catalogue, targets
-from xmcp.client.callbacks import DisplayCallback, ErrorCallback
-from xmcp.client.calls import CallPipeline
-from xmcp.client.catalogue import Catalogue
-from xmcp.client.chunks import ChatChunk, ChatResult
-from xmcp.client.connection import ConnectFailed, Server
-from xmcp.client.displays import DisplayMode
+from xmcp.client import cache as caching
+from xmcp.client import fallback, metatools, spans
+from xmcp.client.accounting import Price
+from xmcp.client.approval import APPROVAL_SECONDS, Approve
+from xmcp.client.cache import ResponseCache
+from xmcp.client.callbacks import DisplayCallback, ErrorCallback, UsageSink
+from xmcp.client.calls import ChatScope, Pipeline
+from xmcp.client.catalogue import Catalogue, Entry
+from xmcp.client.chat_stream import ChatStream
+from xmcp.client.chunks import ChatResult
+from xmcp.client.ending import DisplayMode
+from xmcp.client.fallback import Fallback
 from xmcp.client.log import EventLog
-from xmcp.client.loop import Chat, ChatSettings
+from xmcp.client.loop import LLM_SECONDS, Chat, ChatSettings
+from xmcp.client.middleware import ChatContext, Stack, named
+from xmcp.client.model_view import DISPLAY_BUDGET, RESULT_BUDGET, Budgets
+from xmcp.client.offering import offered
+from xmcp.client.params import hidden
+from xmcp.client.retry import RetryPolicy
+from xmcp.client.servers import Servers, ServerStatus, ToolChanges
 from xmcp.client.targets import Target
+from xmcp.client.turn import Hooks
 from xmcp.providers import LLMProvider, Message, OpenAIProvider
+from xmcp.storage import BreakerStore, Cache, MemoryBreakers
 
-_NO_HISTORY = (
+_NO_HISTORY: Final = (
     "chat() and stream_chat() need the history: the list of messages so far, [] for a new conversation. "
     "Keep result['history'] and pass it with the next query."
 )
-
-
-_Claim: TypeAlias = "list[weakref.ref[AsyncGenerator[ChatChunk, None]]]"
-"""The stream that runs on a history. One that nobody holds any more is over, though it is closed only soon after."""
 
 
 class AIClient:
@@ -39,24 +51,50 @@ class AIClient:
         result = await ai.chat("Show me sales for EMEA", history=[])
     ```
 
-    One client serves any number of chats at once; each brings its own history and leaves nothing behind.
+    One client serves any number of chats at once; each brings its own history and leaves nothing behind. Times are
+    seconds.
 
     Args:
         servers: Targets (`xmcp.client.targets`): a list, whose tools keep their names where those do not clash; or a
             mapping from a name of yours, with which all tools of that server begin (`crm__find`). A server that cannot
-            be reached is left out, with a warning in the log and in every chat.
+            be reached is left out, with a warning in the log and in every chat, until it can be.
         openai_api_key: Key for the built-in `OpenAIProvider`; absent, `OPENAI_API_KEY` counts.
         openai_base_url: Another server with OpenAI's format, for the built-in provider.
         llm_provider: Your own provider instead of the built-in one.
         llm_model: Model to ask for; `None` leaves it to the provider.
-        max_turns: Most calls of the model in one chat.
+        fallback_models: Models to ask in this order when one fails: names, or pairs of a provider (or the name of its
+            class) and a name. A chat that fell back stays with the model that answered.
+        max_turns: Most answers of the model in one chat.
         max_concurrency: Most tool calls at once, over all chats; those that wait are served in order.
-        tool_timeout: Seconds a tool call may take.
-        connect_timeout: Seconds that connecting to a server may take, the listing of its tools included.
-        display: `exit`: a turn whose calls all showed something ends the chat, without another call of the model;
+        tool_timeout: How long a tool call may take, once it has its slot: a number, or a mapping from names of tools
+            as the model knows them, with `*` for all others.
+        connect_timeout: How long connecting to a server may take, the listing of its tools included.
+        llm_timeout: How long a model may be silent, before its answer and within it.
+        chat_timeout: How long a chat may take; it then ends with the stop reason `timeout`. `None`: no limit.
+        retry_policy: A `RetryPolicy`, or a mapping with its members (`max_attempts`, `backoff_base`, ...).
+        breaker_threshold: So many failures of a server in a row hold its calls back; `None`: none do.
+        breaker_reset_after: After so long one call may try whether it is back.
+        breakers: Where the state of the breakers is kept (`xmcp.storage.RedisBreakers` shares it between processes),
+            instead of the two options before.
+        cache: Where answers of cacheable tools are kept (`xmcp.storage`); `None`: nowhere.
+        cache_ttl: How long; `None` leaves it to the cache.
+        cache_read_only: Whether tools annotated `readOnlyHint` are cacheable too.
+        display: `exit`: a turn that shows the answer ends the chat, without another call of the model;
             `continue`: the model always has the last word.
+        display_budget: Most bytes of a display's JSON that the model sees; above it stands a reference.
+        result_budget: Most bytes of one result's text that the model sees; above it the middle is left out.
+        meta_tools: Whether the model is offered `__think__`, `__clarify__` and `__summarize__`; or which of them.
+        params: Values for parameters of tools that the model neither sees nor sets, by name: a value, or a function of
+            the call (`ToolState`), sync or async.
+        approve: Asked before a tool is called: `True`, `False`, or a refusal in words. Sync or async.
+        approval_timeout: How long that may take; nobody's answer is a refusal.
+        middleware: Objects with hooks around model and tool calls (`xmcp.client.Middleware`), outermost first.
         on_display: Called with each display and the history at that moment, in call order; sync or async.
         on_error: The same for each error: of a tool, of the client, of the model.
+        usage_sink: Called with the usage record of each model call as it ends; sync or async.
+        price: What a model call cost, from provider, model and usage; absent, `cost_usd` is `None`.
+        refresh_interval: Every so often all servers are asked for their tools again; 0: only when they say so.
+        require_servers: Whether a server that cannot be reached at the start is an error (`ServersUnavailable`).
         logger: A standard logger or one like structlog's; default `logging.getLogger("xmcp")`.
 
     Raises:
@@ -71,28 +109,58 @@ class AIClient:
         openai_api_key: str | None = None,
         llm_provider: LLMProvider | None = None,
         llm_model: str | None = None,
+        fallback_models: Sequence[Fallback] = (),
         openai_base_url: str | None = None,
         max_turns: int = 10,
         max_concurrency: int = 16,
-        tool_timeout: float = 60.0,
+        tool_timeout: float | Mapping[str, float] = 60.0,
         connect_timeout: float = 10.0,
+        llm_timeout: float = LLM_SECONDS,
+        chat_timeout: float | None = None,
+        retry_policy: RetryPolicy | Mapping[str, Any] | None = None,
+        breaker_threshold: int | None = 5,
+        breaker_reset_after: float = 30.0,
+        breakers: BreakerStore | None = None,
+        cache: Cache | None = None,
+        cache_ttl: float | None = None,
+        cache_read_only: bool = False,
         display: DisplayMode = "exit",
+        display_budget: int = DISPLAY_BUDGET,
+        result_budget: int = RESULT_BUDGET,
+        meta_tools: bool | Collection[str] = False,
+        params: Mapping[str, Any] | None = None,
+        approve: Approve | None = None,
+        approval_timeout: float = APPROVAL_SECONDS,
+        middleware: Sequence[Any] = (),
         on_display: DisplayCallback | None = None,
         on_error: ErrorCallback | None = None,
+        usage_sink: UsageSink | None = None,
+        price: Price | None = None,
+        refresh_interval: float = 0,
+        require_servers: bool = False,
         logger: Any = None,
     ) -> None:
-        for option, value in (
-            ("max_turns", max_turns),
-            ("max_concurrency", max_concurrency),
-            ("tool_timeout", tool_timeout),
-            ("connect_timeout", connect_timeout),
-        ):
-            if not value > 0:
-                raise ValueError(f"{option} must be above 0, not {value!r}.")
+        timeouts = dict(tool_timeout) if isinstance(tool_timeout, Mapping) else {"*": tool_timeout}
+        timeouts.setdefault("*", 60.0)
+        if None in timeouts.values():
+            raise TypeError("tool_timeout must be a number of seconds: a call without a limit could hang for ever.")
+        _whole(max_turns=max_turns, max_concurrency=max_concurrency)
+        _above_zero(
+            connect_timeout=connect_timeout,
+            llm_timeout=llm_timeout,
+            chat_timeout=chat_timeout,
+            approval_timeout=approval_timeout,
+            display_budget=display_budget,
+            result_budget=result_budget,
+            cache_ttl=cache_ttl,
+            **{f"tool_timeout[{name!r}]": seconds for name, seconds in timeouts.items()},
+        )
         if display not in ("exit", "continue"):
             raise ValueError(f"display must be 'exit' or 'continue', not {display!r}.")
         if isinstance(servers, str) or not isinstance(servers, Sequence | Mapping):
             raise TypeError("servers must be a list of servers, or a mapping from names to servers.")
+        if cache is not None and not isinstance(cache, Cache):
+            raise TypeError("cache must have the methods get and set (xmcp.storage.Cache), such as MemoryCache().")
         if llm_provider is not None and (openai_api_key is not None or openai_base_url is not None):
             raise ValueError("Give either llm_provider, or openai_api_key and openai_base_url, not both.")
         if llm_provider is not None and not isinstance(llm_provider, LLMProvider):
@@ -100,62 +168,132 @@ class AIClient:
                 "llm_provider must be a provider (xmcp.providers.LLMProvider), for example OpenAIProvider()."
             )
         # A provider of the caller's is the caller's to close.
-        self._own_provider: OpenAIProvider | None = None
-        if llm_provider is None:
-            llm_provider = self._own_provider = OpenAIProvider(openai_api_key, openai_base_url)
-        self._settings = ChatSettings(llm_provider, llm_model, max_turns, display, on_display, on_error)
-        pairs = servers.items() if isinstance(servers, Mapping) else ((None, target) for target in servers)
-        self._sources = [(name, targets.source(target, connect_timeout)) for name, target in pairs]
-        self._connect_timeout = connect_timeout
-        self._tool_timeout = tool_timeout
-        self._slots = asyncio.Semaphore(max_concurrency)
+        own = OpenAIProvider(openai_api_key, openai_base_url) if llm_provider is None else None
+        models = fallback.chain(llm_provider or own, llm_model, fallback_models)  # type: ignore[arg-type]
+        made = [model.provider for model in models if model.made and hasattr(model.provider, "aclose")]
+        self._own_providers: list[Any] = [*([own] if own else []), *made]
+        chosen = metatools.chosen(meta_tools)
+        self._settings = ChatSettings(
+            models=models,
+            max_turns=max_turns,
+            display=display,
+            llm_timeout=llm_timeout,
+            meta_tools=chosen,
+            hooks=Hooks(on_display, on_error),
+            usage_sink=usage_sink,
+            price=price,
+        )
         self._log = EventLog(logger)
-        self._servers: list[Server] = []
-        self._catalogue: Catalogue | None = None
-        self._running: dict[int, _Claim] = {}
+        if breakers is None and breaker_threshold is not None:
+            # A probe is not to outlive its lease: it may take its whole time, and had to wait for a slot.
+            lease = 2 * max(timeouts.values())
+            breakers = MemoryBreakers(breaker_threshold, breaker_reset_after, probe_timeout=lease)
+        self._cache = cache
+        self._params = dict(params or {})
+        self._max_concurrency = max_concurrency
+        self._responses = None if cache is None else ResponseCache(cache, cache_ttl, self._log)
+        self._pipeline = Pipeline(
+            slots=asyncio.Semaphore(max_concurrency),
+            timeouts=timeouts,
+            retry=RetryPolicy.of(retry_policy),
+            breakers=breakers,
+            cache=self._responses,
+            cache_read_only=cache_read_only,
+            middleware=Stack(middleware),
+            approve=approve,
+            approval_timeout=approval_timeout,
+            params=self._params,
+            budgets=Budgets(display_budget, result_budget),
+        )
+        self._chat_timeout = chat_timeout
+        pairs = servers.items() if isinstance(servers, Mapping) else ((None, target) for target in servers)
+        self._servers = Servers(
+            list(pairs),
+            connect_timeout=connect_timeout,
+            log=self._log,
+            refresh_interval=refresh_interval,
+            require=require_servers,
+            offer=self._offered,
+            extra=metatools.offered(chosen),
+        )
+        self._entered = False
+        self._running: dict[int, weakref.ref[ChatStream]] = {}
 
     async def __aenter__(self) -> Self:
-        """Connect to all servers at once. It takes no longer than `connect_timeout` and a little, whatever they do."""
-        if self._servers or self._catalogue is not None:
+        """Connect to all servers at once. It takes no longer than `connect_timeout` and a little, whatever they do.
+
+        Raises:
+            DependencyError: tools of a server depend on each other in a circle.
+            ServersUnavailable: with `require_servers`, where one cannot be reached.
+        """
+        if self._entered:
             raise RuntimeError("This AIClient is in use: enter it once and share it, or make another one.")
-        self._servers = [Server(source, name, self._connect_timeout, self._log) for name, source in self._sources]
+        self._entered = True
+        # A semaphore belongs to the event loop that first waits for it, and this may be another one than last time.
+        self._pipeline = replace(self._pipeline, slots=asyncio.Semaphore(self._max_concurrency))
         try:
-            listings = await asyncio.gather(*(server.open() for server in self._servers), return_exceptions=True)
+            await self._servers.open()
         except BaseException:
-            await self.__aexit__(None, None, None)
+            await self.aclose()
             raise
-        reached, warnings = [], []
-        for server, listing in zip(self._servers, listings, strict=True):
-            if isinstance(listing, ConnectFailed):
-                warnings.append(f"The server {server.label} cannot be reached, its tools are missing: {listing}.")
-            elif isinstance(listing, BaseException):
-                await self.__aexit__(None, None, None)
-                raise listing
-            else:
-                reached.append((server, listing))
-        self._catalogue = catalogue.build(reached, version=1, warnings=warnings)
-        for warning in self._catalogue.warnings:
-            self._log.warning("catalogue", message=warning)
         return self
 
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """Leave every server and close the built-in provider."""
-        servers, self._servers, self._catalogue = self._servers, [], None
-        await asyncio.gather(*(server.close() for server in servers))
-        if self._own_provider is not None:
-            await self._own_provider.aclose()
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Leave every server and close the providers made here. Chats that still run end with `RuntimeError`."""
+        self._entered = False
+        await self._servers.close()
+        for provider in self._own_providers:
+            await provider.aclose()
+
+    @property
+    def tools(self) -> list[Mapping[str, Any]]:
+        """The tools that the model is offered now, in the OpenAI format."""
+        return list(self._servers.catalogue.schemas.tools)
+
+    @property
+    def servers(self) -> list[ServerStatus]:
+        """How each server is, in the order given."""
+        return self._servers.status()
+
+    async def refresh_tools(self) -> ToolChanges:
+        """Ask every server for its tools again: what came, went and changed, and how many there are.
+
+        Calls that are under way are not touched; chats offer the new tools from their next turn on.
+        """
+        self._check_entered()
+        return await self._servers.refresh()
+
+    async def clear_cache(self, tenant_id: str | None = None, *, every_tenant: bool = False) -> None:
+        """Forget the cached answers of one tenant (`None`: of chats without one), or of all.
+
+        Raises:
+            RuntimeError: there is no cache, or it has no `clear`.
+        """
+        if self._responses is None or not hasattr(self._cache, "clear"):
+            raise RuntimeError("There is no cache that can be cleared: AIClient(cache=...) takes one.")
+        await self._responses.clear("" if every_tenant else caching.tenant_prefix(named("tenant_id", tenant_id)))
 
     async def chat(
-        self, query: str, history: Sequence[Message] | None = None, *, session_id: str | None = None
+        self,
+        user_query: str,
+        history: Sequence[Message] | None = None,
+        *,
+        tenant_id: str | None = None,
+        session_id: str | None = None,
     ) -> ChatResult:
         """Answer one query: ask the model, run the tools it calls, until it has answered or shown the answer.
 
         Args:
-            query: What the person says; appended to the history unless it is its last message already.
+            user_query: What the person says; appended to the history unless it is its last message already.
             history: The conversation so far, in the OpenAI chat format; required, `[]` to begin. It is not changed.
-            session_id: Goes into every log event of this chat.
+            tenant_id: Whose chat it is: nothing of it is used for another's. Goes to middleware, cache, usage and log.
+            session_id: Goes into every usage record and log event of this chat.
 
         Returns:
             `ChatResult`: `answer`, `display`, `displays`, `history`, `usage`, `stop_reason`.
@@ -163,49 +301,101 @@ class AIClient:
         Raises:
             ValueError: no history, or one that no model would take.
             RuntimeError: this very list is in another running chat, or the client is not entered.
-            ProviderError: the model could not be asked, after the retries of its SDK. Its `history` has all turns that
+            ProviderError: no model could be asked, after the retries of its SDK. Its `history` has all turns that
                 were completed and can be passed to `chat()` again. What tools do wrong never raises: the model is told.
+            QuotaExceeded: a quota of the tenant is used up; with `history` likewise.
         """
-        async with aclosing(self.stream_chat(query, history, session_id=session_id)) as chunks:
+        stream = self.stream_chat(user_query, history, tenant_id=tenant_id, session_id=session_id)
+        async with aclosing(stream) as chunks:
             async for chunk in chunks:
                 if chunk.result is not None:
                     return chunk.result
         raise AssertionError("a chat ended without its last event")
 
     def stream_chat(
-        self, query: str, history: Sequence[Message] | None = None, *, session_id: str | None = None
-    ) -> AsyncGenerator[ChatChunk, None]:
+        self,
+        user_query: str,
+        history: Sequence[Message] | None = None,
+        *,
+        tenant_id: str | None = None,
+        session_id: str | None = None,
+    ) -> ChatStream:
         """The same as `chat`, told while it happens: see `ChatChunk`. The last chunk is `done` with the result.
 
         Leave it early with `aclose()` (or `contextlib.aclosing`), or cancel the task: running calls are cancelled at
-        their servers and nothing stays behind. Raises what `chat` raises.
+        their servers and nothing stays behind; `ChatStream.history` is what to go on with. Raises what `chat` raises.
         """
         if history is None:
             raise ValueError(_NO_HISTORY)
         if isinstance(history, str | bytes) or not isinstance(history, Sequence):
             raise TypeError(f"history must be a list of messages, not {type(history).__name__}.")
-        if not isinstance(query, str):
-            raise TypeError(f"query must be a string, not {type(query).__name__}.")
-        claim: _Claim = []
-        chunks = self._stream(query, history, self._log.bind(session_id=session_id), claim)
-        claim.append(weakref.ref(chunks))
-        return chunks
+        if not isinstance(user_query, str):
+            raise TypeError(f"user_query must be a string, not {type(user_query).__name__}.")
+        tenant, session = named("tenant_id", tenant_id), named("session_id", session_id)
+        context = ChatContext(uuid.uuid4().hex, tenant, session)
+        stream = ChatStream(history, context.chat_id)
+        stream.attach(self._stream(user_query, history, context, weakref.ref(stream)))
+        return stream
 
     async def _stream(
-        self, query: str, history: Sequence[Message], log: EventLog, claim: _Claim
-    ) -> AsyncGenerator[ChatChunk, None]:
-        if self._catalogue is None:
-            raise RuntimeError("The AIClient is not connected: use it inside `async with AIClient(...) as ai:`.")
-        other = self._running.get(id(history))
-        if other is not None and other[0]() is not None:
+        self, query: str, history: Sequence[Message], context: ChatContext, stream: weakref.ref[ChatStream]
+    ) -> AsyncGenerator[Any, None]:
+        self._check_entered()
+        # What nobody can change can be in any number of chats.
+        other = self._running.get(id(history)) if isinstance(history, MutableSequence) else None
+        if other is not None and other() is not None:
             raise RuntimeError("This history is in use by another running chat: give each conversation its own list.")
-        calls = CallPipeline(self._catalogue, self._slots, self._tool_timeout, log)
-        chat = Chat(self._settings, calls, log, history, query)
-        self._running[id(history)] = claim
+        log = self._log.bind(tenant_id=context.tenant_id, session_id=context.session_id, chat_id=context.chat_id)
+        span = spans.chat_span(context.tenant_id, context.session_id)
+        deadline = None
+        if self._chat_timeout is not None:
+            deadline = asyncio.get_running_loop().time() + self._chat_timeout
+        scope = ChatScope(context, log, deadline, span)
+        stop_reason, failed = None, "cancelled"
+        self._running[id(history)] = stream
         try:
+            chat = Chat(self._settings, self._pipeline, self._catalogue, scope, history, query)
+            if (own := stream()) is not None:
+                own.chat = chat
+                del own
             async with aclosing(chat.run()) as chunks:
                 async for chunk in chunks:
+                    if chunk.result is not None:
+                        stop_reason = chunk.result["stop_reason"]
                     yield chunk
+        except Exception as exc:
+            failed = type(exc).__name__
+            raise
         finally:
-            if self._running.get(id(history)) is claim:
+            if self._running.get(id(history)) is stream:
                 del self._running[id(history)]
+            attributes = {"xmcp.stop_reason": stop_reason}
+            spans.finish(span, None if stop_reason else failed, **attributes)
+
+    def _catalogue(self) -> Catalogue:
+        if not self._entered:
+            raise RuntimeError("The AIClient was closed while this chat was running.")
+        return self._servers.catalogue
+
+    def _check_entered(self) -> None:
+        if not self._entered:
+            raise RuntimeError("The AIClient is not connected: use it inside `async with AIClient(...) as ai:`.")
+
+    def _offered(self, entry: Entry, siblings: Mapping[str, Entry]) -> Mapping[str, Any]:
+        return offered(entry, siblings, hidden(self._params, entry))
+
+
+def _above_zero(**options: float | None) -> None:
+    for option, value in options.items():
+        if value is not None and (not isinstance(value, int | float) or isinstance(value, bool)):
+            raise TypeError(f"{option} must be a number, not {value!r}.")
+        if value is not None and not 0 < value < math.inf:
+            raise ValueError(f"{option} must be above 0, not {value!r}.")
+
+
+def _whole(**options: int) -> None:
+    for option, value in options.items():
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise TypeError(f"{option} must be a whole number, not {value!r}.")
+        if not value > 0:
+            raise ValueError(f"{option} must be above 0, not {value!r}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypedDict
 
@@ -11,28 +12,50 @@ ChunkType: TypeAlias = Literal[
     "llm_delta",
     "tool_call",
     "tool_started",
+    "retry",
     "tool_result",
-    "tool_display",
     "tool_error",
+    "tool_display",
     "warning",
     "usage",
     "done",
 ]
 
-StopReason: TypeAlias = Literal["stop", "display", "max_turns", "length", "content_filter", "empty"]
-"""Why a chat ended.
+StopReason: TypeAlias = Literal[
+    "stop", "display", "clarify", "max_turns", "timeout", "length", "content_filter", "empty"
+]
+"""Why a chat ended (spec section 11.7).
 
-`stop`: the model answered. `display`: the calls of a turn showed the answer. `max_turns`: the limit was reached before
-either. `length`, `content_filter`: the vendor cut or withheld the answer. `empty`: the model said nothing at all.
+`stop`: the model answered. `display`: the calls of a turn showed the answer. `clarify`: the model asks the person.
+`max_turns`, `timeout`: the limit was reached before any of these. `length`, `content_filter`: the vendor cut or
+withheld the answer. `empty`: the model said nothing at all.
 """
 
 
-class ChatUsage(TypedDict):
-    """What a chat used: tokens as the vendor counted them (`None`: it never said) and calls of the model."""
+class UsageRecord(TypedDict):
+    """What one call of a model used (spec section 10.3). What is not known is `None`."""
 
     input_tokens: int | None
     output_tokens: int | None
     cached_tokens: int | None
+    cost_usd: float | None
+    timestamp: str
+    session_id: str | None
+    tenant_id: str | None
+    provider: str
+    model: str
+
+
+class ChatUsage(TypedDict):
+    """What a chat used: tokens as the vendor counted them (`None`: it never said) and calls of the model.
+
+    `cost_usd` is the sum of the costs that are known, `None` if none is.
+    """
+
+    input_tokens: int | None
+    output_tokens: int | None
+    cached_tokens: int | None
+    cost_usd: float | None
     llm_calls: int
 
 
@@ -51,6 +74,19 @@ class ChatResult(TypedDict):
     stop_reason: StopReason
 
 
+@dataclass(frozen=True, slots=True)
+class CallReport:
+    """How a call of a tool went: the server that was asked (`None`: none was), how often, and how long it all took."""
+
+    server: str | None = None
+    attempts: int = 0
+    duration_ms: float = 0.0
+    cached: bool = False
+    """Whether the answer came from the cache, or from an equal call that was under way."""
+    handed_on: Mapping[str, str] | None = None
+    """Parameters that a predecessor filled in, with the predecessor's name (spec section 11.3)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatChunk:
     """One event of a chat (semantics 25). `turn` counts the model's answers from 1; 0 is before the first.
@@ -60,9 +96,11 @@ class ChatChunk:
     ============== ==================================================================================================
     `llm_delta`    `text`: the next piece of what the model writes
     `tool_call`    `call_id`, `tool_name`, `arguments` (`None` if they are no JSON object), `text`: as they were written
-    `tool_started` `call_id`, `tool_name`: the call has its slot and is on its way
-    `tool_result`  `call_id`, `tool_name`, `response`, `text`: its `llm_output`
-    `tool_error`   `call_id`, `tool_name`, `response`, `error`
+    `tool_started` `call_id`, `tool_name`, `report`: the call has its slot and is on its way to a server
+    `retry`        `call_id`, `tool_name`, `attempt` (how many have failed), `wait_ms`, `error`. Without `call_id` it is
+                   the model that is asked again: its text of this turn so far is void
+    `tool_result`  `call_id`, `tool_name`, `response`, `text`: its `llm_output`, `report`
+    `tool_error`   `call_id`, `tool_name`, `response`, `error`, `report`
     `tool_display` `call_id`, `tool_name`, `envelope`: show it now
     `warning`      `text`, and `call_id`, `tool_name` where it is about a call
     `usage`        `usage`: what the model call that just ended used
@@ -70,6 +108,7 @@ class ChatChunk:
     ============== ==================================================================================================
 
     Calls of one turn run at once, so their events mix; those of one call keep the order of the table.
+    `xmcp.client.records.event` gives a chunk as the JSON of spec section 10.2.
     """
 
     type: ChunkType
@@ -81,5 +120,8 @@ class ChatChunk:
     response: ToolResponse | None = None
     envelope: DisplayEnvelope | None = None
     error: ErrorInfo | None = None
-    usage: ChatUsage | None = None
+    attempt: int | None = None
+    wait_ms: int | None = None
+    report: CallReport | None = None
+    usage: UsageRecord | None = None
     result: ChatResult | None = None

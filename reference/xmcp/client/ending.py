@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from xmcp.client.chunks import StopReason
 from xmcp.providers import Completion
+
+DisplayMode: TypeAlias = Literal["exit", "continue"]
+"""Whether a turn that showed everything ends the chat."""
 
 _CUT: Final[dict[str, tuple[StopReason, str]]] = {
     "length": ("length", "The model reached its output limit: the answer is cut."),

@@ -1,100 +1,164 @@
-"""The loop: ask the model, run what it calls, ask again, until it has answered (semantics 3 to 9 and 25).
+"""The loop: ask the model, run what it calls, ask again, until it has answered (spec chapter 11).
 
 There is one loop, `Chat.run`; everything else that chats consumes its events. All state of a chat lives in its `Chat`.
-`Chat.messages` is a valid history at every moment: a turn's assistant message and its tool messages enter it together.
+`Chat.messages` is a valid history at every moment: a turn's assistant message and its tool messages enter it together,
+however the turn ended.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AsyncExitStack, aclosing, suppress
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from xmcp.client import displays, messages
-from xmcp.client.arguments import parse_arguments
-from xmcp.client.callbacks import DisplayCallback, ErrorCallback, notify
-from xmcp.client.calls import CallPipeline, Outcome
-from xmcp.client.chunks import ChatChunk, ChatResult, ChatUsage, ChunkType, StopReason
-from xmcp.client.displays import DisplayMode
-from xmcp.client.ending import ending
-from xmcp.client.log import EventLog
-from xmcp.client.naming import legal
-from xmcp.providers import Completion, LLMProvider, Message, ModelRequest, ProviderError, ToolCall, ToolSchemas
+from xmcp.client import accounting, fallback, messages, metatools, spans
+from xmcp.client.accounting import Price
+from xmcp.client.callbacks import UsageSink, notify
+from xmcp.client.calls import ChatScope, Pipeline
+from xmcp.client.catalogue import Catalogue
+from xmcp.client.chunks import ChatChunk, ChatResult, ChunkType, StopReason, UsageRecord
+from xmcp.client.ending import DisplayMode, ending
+from xmcp.client.fallback import Model
+from xmcp.client.middleware import LLMState
+from xmcp.client.turn import Hooks, Turn
+from xmcp.providers import Completion, Message, ModelRequest, ProviderError, ToolSchemas
 from xmcp.providers.base import unique_ids
-from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
+from xmcp.wire import DisplayEnvelope
 
-CANCEL_SECONDS: Final = 5.0
-"""How long the calls of a chat that ends early may take to let go."""
+LLM_SECONDS: Final = 300.0
+"""How long a model may be silent, before its answer or within it, where the application says nothing else."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChatSettings:
-    """What a client gives to each of its chats."""
+    """What a client gives to each of its chats. Times are seconds."""
 
-    provider: LLMProvider
-    model: str | None
+    models: tuple[Model, ...]
     max_turns: int
-    display: DisplayMode
-    on_display: DisplayCallback | None
-    on_error: ErrorCallback | None
+    display: DisplayMode = "exit"
+    llm_timeout: float = LLM_SECONDS
+    meta_tools: tuple[str, ...] = ()
+    hooks: Hooks = field(default_factory=Hooks)
+    usage_sink: UsageSink | None = None
+    price: Price | None = None
+
+
+class _TimeOver(Exception):
+    """The time of the chat is over."""
 
 
 class Chat:
-    """One running chat.
+    """One running chat. `catalogue` gives the tools as they are now; each turn keeps those it was asked with.
 
     Raises:
         ValueError: the history cannot be continued.
     """
 
     def __init__(
-        self, settings: ChatSettings, calls: CallPipeline, log: EventLog, history: Sequence[Message], query: str
+        self,
+        settings: ChatSettings,
+        pipeline: Pipeline,
+        catalogue: Callable[[], Catalogue],
+        scope: ChatScope,
+        history: Sequence[Message],
+        query: str,
     ) -> None:
         self._settings = settings
-        self._calls = calls
-        self._log = log
+        self._pipeline = pipeline
+        self._catalogue = catalogue
+        self._scope = scope
+        self._log = scope.log
         self.messages = messages.begin(history, query)
         self._ids = messages.call_ids(self.messages)
+        self._model = 0
         self._turn = 0
+        self._text: list[str] = []
         self._completion = Completion()
-        self._outcomes: list[Outcome] = []
         self._displays: list[DisplayEnvelope] = []
-        self._usage = ChatUsage(input_tokens=None, output_tokens=None, cached_tokens=None, llm_calls=0)
+        self._usage = accounting.NOTHING
+        self._now = asyncio.get_running_loop().time
 
     async def run(self) -> AsyncGenerator[ChatChunk, None]:
         """The events of the chat; the last one is `done`.
 
         Raises:
-            ProviderError: the model could not be asked; its `history` and `usage` are set.
+            ProviderError: no model could be asked; its `history` and `usage` are set.
+            QuotaExceeded: a middleware stops the chat; likewise.
         """
-        for text in self._warnings():
+        try:
+            async with aclosing(self._run()) as events:
+                async for event in events:
+                    yield event
+        except Exception as exc:
+            # XMCP-CLI-073, whoever raised it: an application's own middleware can stop a chat, too.
+            with suppress(AttributeError):
+                exc.history, exc.usage = messages.copied(self.messages), self._usage  # type: ignore[attr-defined]
+            raise
+
+    async def _run(self) -> AsyncGenerator[ChatChunk, None]:
+        for text in self._warnings(self._catalogue()):
             yield self._chunk("warning", text=text)
         while self._turn < self._settings.max_turns:
             self._turn += 1
-            async with aclosing(self._ask()) as events:
-                async for event in events:
-                    yield event
+            catalogue = self._catalogue()
+            try:
+                async with aclosing(self._ask(catalogue)) as events:
+                    async for event in events:
+                        yield event
+            except _TimeOver:
+                yield self._answered("timeout", "".join(self._text))
+                return
             text, calls = self._completion.text, unique_ids(self._completion.tool_calls, self._ids)
             if not calls:
                 stop_reason, warning = ending(self._completion)
                 if warning:
                     yield self._chunk("warning", text=warning)
-                if text:
-                    self.messages.append(messages.assistant_message(text))
-                yield self._done(stop_reason, text)
+                yield self._answered(stop_reason, text)
                 return
             self._ids.update(call.id for call in calls)
-            async with aclosing(self._run_calls(text, calls)) as events:
-                async for event in events:
-                    yield event
-            if displays.ends_chat([outcome.response for outcome in self._outcomes], self._settings.display):
+            turn = self._begin_turn(catalogue, text, calls)
+            try:
+                async with aclosing(turn.run()) as events:
+                    async for event in events:
+                        yield event
+            finally:
+                self._take(turn)
+            if question := turn.said(metatools.CLARIFY):
+                yield self._done("clarify", question)
+                return
+            if turn.timed_out:
+                yield self._done("timeout")
+                return
+            if self._settings.display == "exit" and turn.shows_all:
                 yield self._done("display")
                 return
         yield self._done("max_turns", self._completion.text)
 
-    def _warnings(self) -> Sequence[str]:
-        catalogue, provider = self._calls.catalogue, self._settings.provider
+    def _begin_turn(self, catalogue: Catalogue, text: str, calls: Sequence[Any]) -> Turn:
+        return Turn(
+            self._turn,
+            catalogue,
+            text,
+            calls,
+            pipeline=self._pipeline,
+            scope=self._scope,
+            hooks=self._settings.hooks,
+            history=self.messages,
+            meta_tools=self._settings.meta_tools,
+        )
+
+    def _take(self, turn: Turn) -> None:
+        """A turn enters the history, however it ended; a summary takes the place of what is older."""
+        self._displays += turn.displays
+        new = turn.messages
+        if summary := turn.said(metatools.SUMMARIZE):
+            self.messages = metatools.summarized(self.messages, summary)
+        self.messages += new
+
+    def _warnings(self, catalogue: Catalogue) -> Sequence[str]:
+        provider = self._settings.models[0].provider
         if catalogue.entries and not provider.supports_tools:
             unused = (
                 f"The model of provider {provider.name!r} takes no tools: none of {len(catalogue.entries)} is offered."
@@ -102,127 +166,125 @@ class Chat:
             return (*catalogue.warnings, unused)
         return catalogue.warnings
 
-    async def _ask(self) -> AsyncGenerator[ChatChunk, None]:
-        """One call of the model: its text as it comes, then its usage; what it said is in `_completion` afterwards."""
-        provider = self._settings.provider
-        tools = self._calls.catalogue.schemas if provider.supports_tools else ToolSchemas()
-        request = ModelRequest(tuple(self.messages), tools, self._settings.model)
+    async def _ask(self, catalogue: Catalogue) -> AsyncGenerator[ChatChunk, None]:
+        """Ask the models in their order until one has answered: text as it comes, then what it used.
+
+        What it said is in `_completion` afterwards, its text so far in `_text` at any moment.
+        """
+        failures, repeated = 0, False
+        while True:
+            self._text.clear()
+            try:
+                async with aclosing(self._attempt(self._settings.models[self._model], catalogue)) as events:
+                    async for event in events:
+                        yield event
+                return
+            except ProviderError as exc:
+                failures += 1
+                self._log.warning("llm_failed", turn=self._turn, category=exc.category.value, status=exc.status)
+                more = self._model + 1 < len(self._settings.models)
+                step = fallback.next_step(exc, repeated=repeated, more=more)
+                if step == "raise":
+                    hook, history = self._settings.hooks.on_error, messages.copied(self.messages)
+                    await notify(
+                        "on_error", hook, self._log, exc.to_error_info(), history, deadline=self._scope.deadline
+                    )
+                    raise
+                repeated = step == "repeat"
+                # The chat stays with the next model: who has just failed is likely to fail again.
+                self._model += step == "next"
+                yield self._chunk("retry", attempt=failures, wait_ms=0, error=exc.to_error_info())
+
+    async def _attempt(self, model: Model, catalogue: Catalogue) -> AsyncGenerator[ChatChunk, None]:
+        """Ask one model once."""
+        provider, middleware, deadline = model.provider, self._pipeline.middleware, self._scope.deadline
+        state = LLMState(
+            chat=self._scope.context,
+            turn=self._turn,
+            provider=provider.name,
+            model=model.name,
+            messages=messages.copied(self.messages) if middleware else self.messages,
+            tools=catalogue.schemas if provider.supports_tools else _NO_TOOLS,
+        )
+        span = spans.llm_span(self._scope.span, provider.name, model.name, self._turn)
+        failed: str | None = "cancelled"
+        try:
+            async with AsyncExitStack() as stack:
+                if middleware:
+                    await stack.enter_async_context(middleware.around("llm", state, self._log, deadline))
+                async with aclosing(self._pieces(model, state)) as pieces:
+                    async for piece in pieces:
+                        yield self._chunk("llm_delta", text=piece)
+                state.completion = self._completion
+                usage = state.usage = accounting.record(
+                    self._completion, provider.name, state.model, self._scope.context, self._settings.price
+                )
+                # Before the hooks on the way out: a call that ended is accounted for, whatever ends the chat now.
+                self._usage = accounting.add(self._usage, usage)
+                await notify("usage_sink", self._settings.usage_sink, self._log, usage, deadline=deadline)
+            failed = None
+        except ProviderError as exc:
+            failed = exc.category.value
+            raise
+        except Exception as exc:
+            failed = "timeout" if isinstance(exc, _TimeOver) else type(exc).__name__
+            if isinstance(exc, TimeoutError) and deadline is not None and self._now() >= deadline:
+                raise _TimeOver from exc
+            raise
+        finally:
+            used = self._completion.usage if failed is None else None
+            spans.finish(
+                span,
+                failed,
+                **{
+                    "gen_ai.usage.input_tokens": used and used.input_tokens,
+                    "gen_ai.usage.output_tokens": used and used.output_tokens,
+                },
+            )
+        self._log.info("llm_call", turn=self._turn, finish_reason=self._completion.finish_reason, **_counts(usage))
+        yield self._chunk("usage", usage=usage)
+
+    async def _pieces(self, model: Model, state: LLMState) -> AsyncGenerator[str, None]:
+        """The text of one answer in pieces, each waited for in bounded time; then `_completion` is set.
+
+        Raises:
+            ProviderError: the model failed, or was silent for too long.
+            _TimeOver: the time of the chat is over.
+        """
+        name, silence = model.provider.name, self._settings.llm_timeout
+        request = ModelRequest(tuple(state.messages), state.tools, state.model)
+        now, deadline = self._now, self._scope.deadline
         completion: Completion | None = None
         try:
-            async with aclosing(provider.stream(request)) as pieces:
-                async for piece in pieces:
+            async with aclosing(model.provider.stream(request)) as pieces:
+                while True:
+                    until = now() + silence if deadline is None else min(now() + silence, deadline)
+                    async with asyncio.timeout_at(until):
+                        piece = await anext(pieces, None)
+                    if piece is None:
+                        break
                     if isinstance(piece, Completion):
                         completion = piece
                     elif piece:
-                        yield self._chunk("llm_delta", text=piece)
-            if completion is None:
-                raise ProviderError(
-                    f"The provider {provider.name!r} ended without a completion.", provider=provider.name
-                )
-        except ProviderError as exc:
-            await self._report_failure(exc)
+                        self._text.append(piece)
+                        yield piece
+        except ProviderError:
             raise
+        except TimeoutError as exc:
+            if deadline is not None and now() >= deadline:
+                raise _TimeOver from exc
+            message = f"The provider {name!r} was silent for {silence:g} s."
+            raise ProviderError(message, category="network", provider=name, began=bool(self._text)) from exc
         except Exception as exc:
-            error = ProviderError(
-                f"The provider {provider.name!r} failed: {type(exc).__name__}.", provider=provider.name
-            )
-            await self._report_failure(error)
-            raise error from exc
+            raise ProviderError(f"The provider {name!r} failed: {type(exc).__name__}.", provider=name) from exc
+        if completion is None:
+            raise ProviderError(f"The provider {name!r} ended without a completion.", provider=name)
         self._completion = completion
-        yield self._chunk("usage", usage=self._count(completion))
 
-    async def _run_calls(self, text: str, calls: Sequence[ToolCall]) -> AsyncGenerator[ChatChunk, None]:
-        """One turn's calls, all at once: events as they happen; `_outcomes` in call order afterwards.
-
-        Hooks learn of the outcomes in call order (semantics 5): each waits for those before it.
-        """
-        arguments = [parse_arguments(call.arguments) for call in calls]
-        for call, parsed in zip(calls, arguments, strict=True):
-            known = None if isinstance(parsed, ErrorInfo) else parsed
-            yield self._call_chunk("tool_call", call, arguments=known, text=call.arguments)
-        events: asyncio.Queue[ToolCall | tuple[int, Outcome]] = asyncio.Queue()
-        outcomes: list[Outcome | None] = [None] * len(calls)
-        reported = 0
-
-        async def work(place: int) -> None:
-            call = calls[place]
-            outcome = _cancelled(call)
-            try:
-                outcome = await self._calls.run(call, arguments[place], lambda: events.put_nowait(call))
-            finally:
-                events.put_nowait((place, outcome))
-
-        tasks = [asyncio.create_task(work(place), name=f"xmcp call {calls[place].name}") for place in range(len(calls))]
-        try:
-            while reported < len(calls):
-                event = await events.get()
-                if isinstance(event, ToolCall):
-                    yield self._call_chunk("tool_started", event)
-                    continue
-                place, outcome = event
-                outcomes[place] = outcome
-                for chunk in self._outcome_chunks(outcome):
-                    yield chunk
-                while reported < len(calls) and (outcome_in_order := outcomes[reported]) is not None:
-                    await self._report(outcome_in_order, text, calls, outcomes)
-                    reported += 1
-        finally:
-            await _end(tasks)
-        self._outcomes = [outcome for outcome in outcomes if outcome is not None]
-        self.messages += messages.turn_messages(text, calls, [outcome.content for outcome in self._outcomes])
-
-    def _outcome_chunks(self, outcome: Outcome) -> Sequence[ChatChunk]:
-        call, response = outcome.call, outcome.response
-        chunks = [self._call_chunk("warning", call, text=text) for text in response.warnings]
-        if response.error is not None:
-            chunks.append(self._call_chunk("tool_error", call, response=response, error=response.error))
-        else:
-            chunks.append(self._call_chunk("tool_result", call, response=response, text=response.llm_output))
-        if response.display is not None:
-            chunks.append(self._call_chunk("tool_display", call, envelope=response.display))
-        return chunks
-
-    async def _report(
-        self, outcome: Outcome, text: str, calls: Sequence[ToolCall], outcomes: Sequence[Outcome | None]
-    ) -> None:
-        """Tell the hooks of one outcome, with a history that is valid although other calls may be under way."""
-        display, error = outcome.response.display, outcome.response.error
-        if display is not None:
-            self._displays.append(display)
-
-        def history() -> list[dict[str, Any]]:
-            contents = [known.content if known else None for known in outcomes]
-            return [*self.messages, *messages.turn_messages(text, calls, contents)]
-
-        if display is not None and self._settings.on_display is not None:
-            await notify("on_display", self._settings.on_display, self._log, display, history())
-        if error is not None and self._settings.on_error is not None:
-            await notify("on_error", self._settings.on_error, self._log, error, history())
-
-    async def _report_failure(self, error: ProviderError) -> None:
-        error.history, error.usage = list(self.messages), self._usage
-        self._log.warning("llm_failed", turn=self._turn, category=error.category.value, status=error.status)
-        await notify("on_error", self._settings.on_error, self._log, error.to_error_info(), list(self.messages))
-
-    def _count(self, completion: Completion) -> ChatUsage:
-        """Add a model call to the chat's usage; return its own."""
-        used, total = completion.usage, self._usage
-        one = ChatUsage(
-            input_tokens=used.input_tokens,
-            output_tokens=used.output_tokens,
-            cached_tokens=used.cached_tokens,
-            llm_calls=1,
-        )
-        self._usage = ChatUsage(
-            input_tokens=_plus(total["input_tokens"], used.input_tokens),
-            output_tokens=_plus(total["output_tokens"], used.output_tokens),
-            cached_tokens=_plus(total["cached_tokens"], used.cached_tokens),
-            llm_calls=total["llm_calls"] + 1,
-        )
-        self._log.info(
-            "llm_call", turn=self._turn, model=completion.model, finish_reason=completion.finish_reason, **one
-        )
-        return one
+    def _answered(self, stop_reason: StopReason, text: str) -> ChatChunk:
+        if text:
+            self.messages.append(messages.assistant_message(text))
+        return self._done(stop_reason, text)
 
     def _done(self, stop_reason: StopReason, answer: str = "") -> ChatChunk:
         result = ChatResult(
@@ -239,26 +301,12 @@ class Chat:
     def _chunk(self, type_: ChunkType, **fields: Any) -> ChatChunk:
         return ChatChunk(type=type_, turn=self._turn, **fields)
 
-    def _call_chunk(self, type_: ChunkType, call: ToolCall, **fields: Any) -> ChatChunk:
-        return self._chunk(type_, call_id=call.id, tool_name=legal(call.name), **fields)
+
+_NO_TOOLS: Final = ToolSchemas()
 
 
-def _plus(total: int | None, more: int | None) -> int | None:
-    return total if more is None else (total or 0) + more
+def _counts(usage: UsageRecord) -> dict[str, Any]:
+    return {name: value for name, value in usage.items() if name in _LOGGED}
 
 
-def _cancelled(call: ToolCall) -> Outcome:
-    """What stands for a call whose task something other than this chat has cancelled."""
-    name = legal(call.name)
-    error = ErrorInfo("CANCELLED", "The call was cancelled before it ended.", meta={"side_effects": "unknown"})
-    response = ToolResponse(name, error=error)
-    return Outcome(call, response, response.to_xml())
-
-
-async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:
-    """Leave no task behind: cancel what still runs and wait for it, in bounded time."""
-    running = [task for task in tasks if not task.done()]
-    for task in running:
-        task.cancel()
-    if running:
-        await asyncio.wait(running, timeout=CANCEL_SECONDS)
+_LOGGED: Final = frozenset({"provider", "model", "input_tokens", "output_tokens", "cached_tokens"})

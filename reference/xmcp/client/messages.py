@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any, Final
 
+from xmcp.client.arguments import parse_arguments
 from xmcp.client.naming import legal
 from xmcp.providers import Message, ToolCall
 from xmcp.wire import ErrorInfo, ToolResponse
@@ -25,17 +27,28 @@ def user_message(text: str) -> dict[str, Any]:
 
 
 def assistant_message(text: str, calls: Sequence[ToolCall] = ()) -> dict[str, Any]:
-    """What the model said. Arguments stay as it wrote them; a name no vendor would take back is made legal."""
+    """What the model said, so that every vendor takes it back: with legal names, and objects as arguments.
+
+    Arguments that are no JSON object stand there as an empty one (XMCP-CLI-007); what was written is in the answer.
+    """
     if not calls:
         return {"role": "assistant", "content": text}
     return {
         "role": "assistant",
         "content": text or None,
         "tool_calls": [
-            {"id": call.id, "type": "function", "function": {"name": legal(call.name), "arguments": call.arguments}}
+            {"id": call.id, "type": "function", "function": {"name": legal(call.name), "arguments": _object(call)}}
             for call in calls
         ],
     }
+
+
+def copied(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """The same messages, sharing nothing that can be changed."""
+    return [
+        deepcopy(dict(message)) if any(isinstance(v, list | dict) for v in message.values()) else dict(message)
+        for message in messages
+    ]
 
 
 def tool_message(call: ToolCall, content: str) -> dict[str, Any]:
@@ -64,11 +77,33 @@ def begin(history: Sequence[Message], query: str) -> list[dict[str, Any]]:
         raise ValueError(
             f"The history cannot be continued: {wrong}. Pass the history that chat() returned, or drop that turn."
         )
-    messages = [dict(message) for message in history]
+    messages = _in_call_order(copied(history))
     message = user_message(query)
     if not messages or any(messages[-1].get(key) != value for key, value in message.items()):
         messages.append(message)
     return messages
+
+
+def _object(call: ToolCall) -> str:
+    readable = call.arguments.strip() and isinstance(parse_arguments(call.arguments), dict)
+    return call.arguments if readable else "{}"
+
+
+def _in_call_order(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Tool messages in the order of their calls, which others leave in the order in which the calls ended."""
+    order: dict[Any, int] = {}
+    ordered: list[dict[str, Any]] = []
+    answers: list[dict[str, Any]] = []
+    for message in [*history, {"role": ""}]:
+        if message["role"] == "tool":
+            answers.append(message)
+            continue
+        ordered += sorted(answers, key=lambda answer: order.get(answer.get("tool_call_id"), 0))
+        answers = []
+        ordered.append(message)
+        if message["role"] == "assistant":
+            order = {call["id"]: place for place, call in enumerate(message.get("tool_calls") or ())}
+    return ordered[:-1]
 
 
 def problem(history: Sequence[Message]) -> str | None:
@@ -86,6 +121,8 @@ def problem(history: Sequence[Message]) -> str | None:
             return f"history[{place}] comes before the answer to the call {open_ids[0]!r}"
         if message["role"] == "assistant":
             calls = message.get("tool_calls") or ()
+            if not isinstance(calls, Sequence) or isinstance(calls, str):
+                return f"history[{place}] has tool_calls that are no list"
             open_ids = [call["id"] for call in calls if isinstance(call, Mapping) and isinstance(call.get("id"), str)]
             if len(set(open_ids)) != len(calls):
                 return f"history[{place}] has calls without an id of their own"

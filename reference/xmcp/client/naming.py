@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
+
+from xmcp.client.metatools import RESERVED
 
 MAX_NAME: Final = 64
 """Longest function name that the chat formats of all vendors take."""
@@ -32,22 +34,29 @@ class Exposed:
     tool: str
 
 
-def expose(listings: Sequence[Listing]) -> tuple[list[Exposed], list[str]]:
+Names: TypeAlias = Mapping[tuple[int, str], str]
+"""Names that were given: by the place of a server's listing, and the tool's name there."""
+
+
+def expose(listings: Sequence[Listing], kept: Names | None = None) -> tuple[list[Exposed], list[str]]:
     """A name for every tool, all different, in the order of the listings; and a sentence for every clash.
 
-    Nothing is dropped, except that a tool which one server lists twice counts once.
+    Nothing is dropped, except that a tool which one server lists twice counts once. `kept` has the names given before,
+    also those of tools that are not there now: a tool that has one keeps it, and no other tool ever gets it. A server
+    keeps its place in the listings for as long as `kept` does; one that is away has an empty listing. The names of the
+    client's own tools are given to nobody.
     """
     out: list[Exposed] = []
     warnings: list[str] = []
-    taken: set[str] = set()
+    kept = kept or {}
+    taken = {*RESERVED, *kept.values()}
     for place, listing in enumerate(listings):
         for tool in dict.fromkeys(listing.tools):
-            name = legal(f"{listing.server}__{tool}" if listing.named else tool)
-            if name in taken:
-                name = _free(listing.server, tool, taken)
-                warnings.append(
-                    f"The tool {tool!r} of server {listing.server!r} is offered as {name!r}: its name was taken."
-                )
+            wanted = legal(f"{listing.server}__{tool}" if listing.named else tool)
+            name = kept.get((place, tool)) or (wanted if wanted not in taken else _free(listing.server, tool, taken))
+            if name != wanted:
+                why = "the client has a tool of that name itself" if wanted in RESERVED else "its name was taken"
+                warnings.append(f"The tool {tool!r} of server {listing.server!r} is offered as {name!r}: {why}.")
             taken.add(name)
             out.append(Exposed(name, place, tool))
     return out, warnings

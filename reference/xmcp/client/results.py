@@ -9,11 +9,12 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
+from xmcp.client.errors import CircuitOpenError, QuotaExceeded
 from xmcp.wire import DecodeError, ErrorInfo, ToolResponse, decode
 from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, PLAIN_META_KEY, POPULATED_META_KEY
 
@@ -23,23 +24,29 @@ if TYPE_CHECKING:
 MAX_NAMES: Final = 50
 """So many tool names an error lists for the model."""
 
+MAX_COMPARED: Final = 200
+"""So many names are compared with one that there is not."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A response, and the document it was read from if there was a readable one."""
+    """A response, the document it was read from if there was a readable one, and MCP's structured content."""
 
     response: ToolResponse
     document: str | None = None
+    structured: Any = None
 
 
 def read(result: CallToolResult, tool_name: str, *, speaks_xmcp: bool) -> Reading:
     """What `result` says. Of a document that cannot be read nothing is passed on but the kind of fault."""
-    if not speaks_xmcp:
-        return Reading(_read_plain(result, tool_name))
     meta = result.meta or {}
-    if PLAIN_META_KEY in meta:
-        return Reading(_read_members(result, tool_name, meta))
-    return _read_document(result, tool_name)
+    if not speaks_xmcp:
+        reading = Reading(_read_plain(result, tool_name))
+    elif PLAIN_META_KEY in meta:
+        reading = Reading(_read_members(result, tool_name, meta))
+    else:
+        reading = _read_document(result, tool_name)
+    return replace(reading, structured=None if reading.response.error else result.structured_content)
 
 
 def failed(tool_name: str, error: ErrorInfo) -> Reading:
@@ -49,7 +56,9 @@ def failed(tool_name: str, error: ErrorInfo) -> Reading:
 
 def unknown_tool(name: str, known: Collection[str]) -> ErrorInfo:
     """The model named a tool that is not there: what there is, likely ones first."""
-    likely = difflib.get_close_matches(name, known, n=3)
+    # Comparing takes time for each name: of very many only those are compared that begin alike.
+    compared = known if len(known) <= MAX_COMPARED else [n for n in known if n[:2] == name[:2]][:MAX_COMPARED]
+    likely = difflib.get_close_matches(name, compared, n=3)
     names = [*likely, *(n for n in known if n not in likely)][:MAX_NAMES]
     offer = f" There are: {', '.join(names)}." if names else " There are no tools."
     return ErrorInfo(
@@ -68,6 +77,41 @@ def timed_out(seconds: float) -> ErrorInfo:
     )
 
 
+def circuit_open(exc: CircuitOpenError) -> ErrorInfo:
+    """The server failed so often that its calls are held back; nothing was sent."""
+    return ErrorInfo(
+        "CIRCUIT_OPEN",
+        f"The server {exc.server} failed several times in a row; calls are held back for {exc.retry_after:.0f} s.",
+        retry_after_ms=max(1, round(exc.retry_after * 1000)),
+        meta={"side_effects": "none"},
+    )
+
+
+def cancelled(tool_name: str) -> Reading:
+    """The call was ended before there was a result."""
+    message = "The call was cancelled before it ended."
+    return failed(tool_name, ErrorInfo("CANCELLED", message, meta={"side_effects": "unknown"}))
+
+
+def crashed(tool_name: str, error_id: str) -> Reading:
+    """A fault of ours or of a hook: the model learns that it happened and how to find it, nothing more."""
+    return failed(tool_name, ErrorInfo("INTERNAL", "The client failed to make this call.", meta={"error_id": error_id}))
+
+
+def chat_timed_out(tool_name: str) -> Reading:
+    """The time of the whole chat was over before there was a result."""
+    message = "The time for this conversation was over before the call ended; it was cancelled."
+    return failed(tool_name, ErrorInfo("TIMEOUT", message, retryable=False, meta={"side_effects": "unknown"}))
+
+
+def not_made(tool_name: str, quota: QuotaExceeded) -> Reading:
+    """A quota of the tenant stopped the chat at this call."""
+    message = "The call was not made: a quota is used up."
+    params = {"quota": quota.quota} if quota.quota else None
+    meta = {"side_effects": "none", **({"params": params} if params else {})}
+    return failed(tool_name, ErrorInfo("QUOTA_EXCEEDED", message, meta=meta))
+
+
 def _read_document(result: CallToolResult, tool_name: str) -> Reading:
     first = result.content[0] if result.content else None
     if first is None or first.type != "text":
@@ -83,7 +127,9 @@ def _read_document(result: CallToolResult, tool_name: str) -> Reading:
         return failed(tool_name, error)
     if result.is_error and response.error is None:
         return Reading(ToolResponse(tool_name, error=_told(response.llm_output or ""), display=response.display))
-    return Reading(response, first.text)
+    # A display that was left out stands in the text still; the model is given the response as it was taken.
+    left_out = response.display is None and "<display" in first.text
+    return Reading(response, None if left_out else first.text)
 
 
 def _read_members(result: CallToolResult, tool_name: str, meta: Mapping[str, Any]) -> ToolResponse:

@@ -6,14 +6,21 @@ Messages are in the OpenAI chat format; a provider for another vendor translates
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 import orjson
 
 Message: TypeAlias = Mapping[str, Any]
 """One message of a conversation in the OpenAI chat format."""
+
+
+MAX_ID: Final = 40
+"""Longest id of a call that all vendors take."""
+
+_LEGAL_ID: Final = re.compile(rf"[A-Za-z0-9_-]{{1,{MAX_ID}}}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +102,17 @@ class LLMProvider(Protocol):
 
 
 def unique_ids(calls: Iterable[ToolCall], taken: Collection[str] = ()) -> tuple[ToolCall, ...]:
-    """The same calls with ids that are present and differ from each other and from `taken`.
+    """The same calls with ids that every vendor takes and that differ from each other and from `taken`.
 
-    Some vendors give no ids, some give the same ones in every turn; a history needs them to tell results apart.
+    Some vendors give no ids, some give the same ones in every turn, some give ids that others refuse; a history needs
+    them to tell results apart.
     """
     seen = set(taken)
     out = []
     for call in calls:
-        base = call.id or "call"
-        unique, number = base if call.id else "call_0", 1
+        given = call.id if isinstance(call.id, str) and _LEGAL_ID.fullmatch(call.id) else ""
+        base = given[: MAX_ID - 5] or "call"
+        unique, number = given or "call_0", 1
         while unique in seen:
             unique, number = f"{base}_{number}", number + 1
         seen.add(unique)

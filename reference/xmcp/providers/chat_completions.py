@@ -104,7 +104,7 @@ class Assembly:
     def _take_call(self, part: Mapping[str, Any]) -> None:
         function = part.get("function") or {}
         call = self._call_of(part)
-        call["id"] = call["id"] or part.get("id") or ""
+        call["id"] = call["id"] or str(part.get("id") or "")
         call["name"] = call["name"] or function.get("name") or ""
         arguments = function.get("arguments")
         if isinstance(arguments, str):
@@ -143,10 +143,17 @@ def whole(answer: Mapping[str, Any], provider: str) -> Completion:
 
 def usage(reported_usage: Mapping[str, Any]) -> Usage:
     """Tokens from a `usage` object."""
-    details = reported_usage.get("prompt_tokens_details") or {}
+    details = reported_usage.get("prompt_tokens_details")
     return Usage(
-        reported_usage.get("prompt_tokens"), reported_usage.get("completion_tokens"), details.get("cached_tokens")
+        _count(reported_usage.get("prompt_tokens")),
+        _count(reported_usage.get("completion_tokens")),
+        _count(details.get("cached_tokens")) if isinstance(details, Mapping) else None,
     )
+
+
+def _count(value: Any) -> int | None:
+    """A count as somebody else's server wrote it; `None` for what is none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def content_text(content: Any) -> str:

@@ -69,7 +69,8 @@ _KEY_LIKE: Final = re.compile(r"(?i)\b(?:sk|gsk|xai)-[\w*.-]{6,}|(?<=bearer )\S+
 class ProviderError(Exception):
     """A model call that failed for good, after the SDK's own retries.
 
-    `category` says what to do about it, `status` is the vendor's HTTP status where there was one. `chat()` and
+    `category` says what to do about it, `status` is the vendor's HTTP status where there was one, `began` whether the
+    answer had begun and broke off, so that asking again can help although the SDK did not. `chat()` and
     `stream_chat()` set `history`, which is valid as it stands and has every turn that was completed, so that a caller
     can go on from it, and `usage`, what the chat had used until then.
     """
@@ -82,6 +83,7 @@ class ProviderError(Exception):
         provider: str = "",
         model: str | None = None,
         status: int | None = None,
+        began: bool = False,
     ) -> None:
         """`message` is shown to people: no credential, no body of a foreign error page."""
         super().__init__(message)
@@ -90,6 +92,7 @@ class ProviderError(Exception):
         self.provider = provider
         self.model = model
         self.status = status
+        self.began = began
         self.history: list[dict[str, Any]] | None = None
         self.usage: Mapping[str, Any] | None = None
 

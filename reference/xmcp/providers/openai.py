@@ -34,6 +34,9 @@ _MISSING_KEY: Final = (
 )
 
 
+_PLACEHOLDER: Final = "The OpenAI API key has a character that no key has: was a placeholder such as `sk-…` left in?"
+
+
 class OpenAIProvider:
     """Completions by the openai SDK.
 
@@ -71,6 +74,8 @@ class OpenAIProvider:
         self._api_key = api_key or os.environ.get("OPENAI_API_KEY") or ("none" if self._base_url else None)
         if client is None and self._api_key is None:
             raise ProviderError(_MISSING_KEY, category=ErrorCategory.AUTH, provider=self.name)
+        if self._api_key and not self._api_key.isascii():
+            raise ProviderError(_PLACEHOLDER, category=ErrorCategory.AUTH, provider=self.name)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
         """See `LLMProvider.stream`. An answer that comes in one piece, not as a stream, is read all the same."""
@@ -91,10 +96,10 @@ class OpenAIProvider:
                         yield piece
         except (httpx2.HTTPError, httpx2.StreamError, EventTooLarge) as exc:
             message = f"The connection to {self.name} broke in the middle of its answer ({type(exc).__name__})."
-            raise self._error(message, ErrorCategory.NETWORK, model) from exc
+            raise self._error(message, ErrorCategory.NETWORK, model, began=True) from exc
         except ProviderError as exc:
             # Not `from exc`: what the vendor said may quote the key, and a cause is printed with a traceback.
-            raise self._error(exc.message, exc.category, model, exc.status) from None
+            raise self._error(exc.message, exc.category, model, exc.status, began=True) from None
         finally:
             await response.aclose()
 
@@ -160,9 +165,11 @@ class OpenAIProvider:
         told = chat_completions.reported(f"HTTP status {exc.status_code}", self.name, status=exc.status_code)
         return self._error(told.message, told.category, model, exc.status_code)
 
-    def _error(self, message: str, category: ErrorCategory, model: str, status: int | None = None) -> ProviderError:
+    def _error(
+        self, message: str, category: ErrorCategory, model: str, status: int | None = None, *, began: bool = False
+    ) -> ProviderError:
         safe = redact(message, self._api_key if self._api_key != "none" else None)
-        return ProviderError(safe, category=category, provider=self.name, model=model, status=status)
+        return ProviderError(safe, category=category, provider=self.name, model=model, status=status, began=began)
 
 
 async def _events(response: httpx2.Response) -> AsyncGenerator[Event, None]:

@@ -1,0 +1,181 @@
+"""The oracle of clients judged: each check sees its own fault, and nothing in the twin that is right."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from xmcp_conformance.client_checks import CHECKS, examined, judge
+from xmcp_conformance.client_faults import all_faults
+from xmcp_conformance.client_faults.calls import STOCK, turn
+from xmcp_conformance.client_faults.scribe import Scribe, call, error, failure, result, tool
+from xmcp_conformance.client_trace import Setup, Trace
+from xmcp_conformance.requirements import registry
+
+FAULTS = [(id_, fault) for id_, faults in all_faults().items() for fault in faults]
+NAMED = [pytest.param(id_, fault, id=f"{id_}-{fault.__name__}") for id_, fault in FAULTS]
+
+
+@pytest.mark.parametrize(("id_", "fault"), NAMED)
+def test_a_fault_breaks_its_sentence_and_no_other(id_, fault):
+    broken = judge(fault(True))
+    assert {violation.id for violation in broken} == {id_}, [str(violation) for violation in broken]
+    for violation in broken:
+        assert violation.seen
+        assert violation.expected
+        assert 0 <= violation.index < len(fault(True).records)
+
+
+@pytest.mark.parametrize(("id_", "fault"), NAMED)
+def test_its_twin_is_right_and_gives_the_same_occasion(id_, fault):
+    assert [str(violation) for violation in judge(fault(False))] == []
+    assert id_ in examined(fault(False))
+
+
+def test_every_check_has_a_fault():
+    assert set(all_faults()) == set(CHECKS)
+
+
+def test_every_check_is_of_a_sentence_for_clients():
+    sentences = registry().requirements
+    assert {id_: sentences[id_].role for id_ in CHECKS if sentences[id_].role != "client"} == {}
+
+
+@pytest.mark.parametrize("fault", [fault for _, fault in FAULTS], ids=lambda fault: fault.__name__)
+def test_a_trace_comes_back_from_json(fault):
+    trace = fault(True)
+    text = json.dumps(trace.to_json())
+    again = Trace.of(json.loads(text))
+    assert json.dumps(again.to_json()) == text
+    assert judge(again) == judge(trace)
+
+
+def test_the_shortest_chat_breaks_nothing():
+    s = turn()
+    s.end("")
+    assert judge(s.trace) == []
+
+
+def of_calls_in_one_slot() -> Scribe:
+    s = turn(call(tag="t1"), call(tag="t2"), max_concurrency=1)
+    for id_ in ("t1", "t2"):
+        number = s.called(id_)
+        s.wait(1)
+        s.answered(number)
+        s.reply(id_)
+    return s
+
+
+def of_a_server_that_sees_a_cancellation_late() -> Scribe:
+    s = turn(call(tag="t1"), call(tag="t2"), max_concurrency=1, tool_timeout=5.0)
+    one = s.called("t1")
+    s.wait(5)
+    two = s.called("t2")
+    s.late(one)
+    s.answered(two)
+    s.reply("t1")
+    s.reply("t2")
+    return s
+
+
+def of_a_client_that_never_tries_again() -> Scribe:
+    s = turn(call(), tools=[tool("search", read_only=True)])
+    s.failed(s.called(), failure("DB_TIMEOUT", retryable=True))
+    s.reply()
+    return s
+
+
+def of_two_reasons_for_one_refusal(code: str) -> Scribe:
+    s = turn(call("find", written="{"))
+    s.reply(content=error(code))
+    return s
+
+
+def of_two_equally_far(part: str) -> Scribe:
+    last, far = tool("last", "part", depends_on=["a", "b"]), tool("c")
+    tools = [last, tool("a", depends_on=["c"]), tool("b", depends_on=["d"]), far, tool("d")]
+    s = turn(*(call(name, f"t{name}") for name in ["c", "d", "a", "b", "last"]), tools=tools)
+    s.make("tc", structured={"part": "of c"})
+    s.make("td", structured={"part": "of d"})
+    s.make("ta")
+    s.make("tb")
+    s.answered(s.called("tlast", part=part))
+    s.reply("tlast")
+    return s
+
+
+def of_a_text_that_was_cut() -> Scribe:
+    s = turn(call())
+    s.answered(s.called(), "a very long text")
+    s.reply(content=result("a very").replace("<llm_output", '<llm_output truncated="true"'))
+    return s
+
+
+def of_a_number_in_another_spelling() -> Scribe:
+    s = turn(call("stock", part=1), tools=[STOCK])
+    s.answered(s.called(part=1.0))
+    s.reply()
+    return s
+
+
+def of_equal_calls_without_a_cache() -> Scribe:
+    s = turn(call(id_="a"), call(id_="b"), tools=[tool("search", read_only=True)])
+    one, two = s.called("a"), s.called("b")
+    s.wait(1)
+    s.lost(two)
+    s.lost(one)
+    s.answered(s.called("b"), "b")
+    s.answered(s.called("a"), "a")
+    s.reply("a")
+    s.reply("b")
+    return s
+
+
+def of_a_breaker_that_opens_as_a_call_goes_out() -> Scribe:
+    s = turn(call(tag="t1"), call(tag="t2"), breaker_threshold=1)
+    s.lost(s.called("t1"))
+    s.answered(s.called("t2"))
+    s.reply("t1")
+    s.reply("t2")
+    return s
+
+
+def of_a_breaker_that_counts_attempts(code: str) -> Scribe:
+    s = turn(call(tag="t1"), call(tag="t2"), tools=[tool("search", read_only=True)], breaker_threshold=2)
+    s.lost(s.called("t1"))
+    s.lost(s.called("t1"))
+    s.reply("t1")
+    s.wait(1)
+    if code:
+        s.reply("t2", error(code, retry_after_ms=1))
+    else:
+        s.make("t2")
+    return s
+
+
+@pytest.mark.parametrize(
+    "scribe",
+    [
+        of_calls_in_one_slot(),
+        of_a_server_that_sees_a_cancellation_late(),
+        of_a_client_that_never_tries_again(),
+        of_two_reasons_for_one_refusal("UNKNOWN_TOOL"),
+        of_two_reasons_for_one_refusal("VALIDATION_FAIL"),
+        of_two_equally_far("of c"),
+        of_two_equally_far("of d"),
+        of_a_text_that_was_cut(),
+        of_a_number_in_another_spelling(),
+        of_equal_calls_without_a_cache(),
+        of_a_breaker_that_opens_as_a_call_goes_out(),
+        of_a_breaker_that_counts_attempts("CIRCUIT_OPEN"),
+        of_a_breaker_that_counts_attempts(""),
+    ],
+)
+def test_what_the_sentences_leave_open_breaks_none(scribe):
+    scribe.finish()
+    assert [str(violation) for violation in judge(scribe.trace)] == []
+
+
+def test_an_empty_trace_examines_nothing():
+    assert examined(Trace(Setup(servers=[], tools=[]), [])) == set()

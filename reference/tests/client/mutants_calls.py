@@ -1,0 +1,381 @@
+"""Mutants of what becomes of the calls of a turn: arguments, dependencies, names, readings."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from mutants import breaks
+
+from xmcp.client import ai_client, catalogue, layers, naming, object_server, offering, results, servers
+from xmcp.client.calls import Outcome, Pipeline
+from xmcp.client.layers import Handover
+from xmcp.client.results import Reading
+from xmcp.client.turn import Turn
+from xmcp.wire import ErrorInfo, ToolResponse
+
+
+@breaks("XMCP-CLI-010")
+def tries_what_cannot_be_read(patch: pytest.MonkeyPatch) -> None:
+    """Calls the tool without arguments where the model wrote none that can be read, before it says so."""
+    outcome = Turn._outcome
+
+    async def trying(ended: Turn, place: int, call: Any) -> Outcome:
+        entry = ended._entries[place]
+        if entry is not None and isinstance(ended._arguments[place], ErrorInfo):
+            await entry.server.execute_tool_call(entry.tool, {})
+        return await outcome(ended, place, call)
+
+    patch.setattr(Turn, "_outcome", trying)
+
+
+@breaks("XMCP-CLI-011")
+def guesses_tools(patch: pytest.MonkeyPatch) -> None:
+    """Calls the first tool there is where the model named none that it was offered."""
+    init = Turn.__init__
+
+    def guessing(ended: Turn, *args: Any, **kwargs: Any) -> None:
+        init(ended, *args, **kwargs)
+        first = next(iter(ended._catalogue.entries.values()), None)
+        own = ended._meta_tools
+        ended._entries = [
+            entry or (None if call.name in own else first)
+            for entry, call in zip(ended._entries, ended._calls, strict=True)
+        ]
+
+    patch.setattr(Turn, "__init__", guessing)
+
+
+@breaks("XMCP-CLI-012")
+def drops_empty_arguments(patch: pytest.MonkeyPatch) -> None:
+    """Leaves out arguments that are null."""
+    run = Pipeline.run
+
+    async def dropping(pipeline: Pipeline, request: Any, *rest: Any) -> Outcome:
+        if isinstance(request.arguments, dict):
+            kept = {name: value for name, value in request.arguments.items() if value is not None}
+            request = replace(request, arguments=kept)
+        return await run(pipeline, request, *rest)
+
+    patch.setattr(Pipeline, "run", dropping)
+
+
+@breaks("XMCP-CLI-014")
+def tells_the_model_its_own_exception(patch: pytest.MonkeyPatch) -> None:
+    """Puts the text of an exception of its own into an error for the model."""
+    execute = object_server.ObjectServer.execute_tool_call
+
+    async def telling(server: Any, tool: str, given: dict[str, Any]) -> Any:
+        try:
+            return await execute(server, tool, given)
+        except object_server.CallFailed as exc:
+            if exc.__cause__ is not None and not isinstance(exc.__cause__, object_server.CallFailed):
+                exc.error = replace(exc.error, message=f"{exc.error.message} {exc.__cause__}")
+            raise
+
+    patch.setattr(object_server.ObjectServer, "execute_tool_call", telling)
+
+
+@breaks("XMCP-CLI-020")
+def runs_one_after_the_other(patch: pytest.MonkeyPatch) -> None:
+    """Runs the calls of a turn one after the other."""
+    init, outcome = Turn.__init__, Turn._outcome
+
+    def locked(ended: Turn, *args: Any, **kwargs: Any) -> None:
+        init(ended, *args, **kwargs)
+        ended.lock = asyncio.Lock()  # type: ignore[attr-defined]
+
+    async def one(ended: Turn, place: int, call: Any) -> Outcome:
+        for before in ended._graph[place]:
+            await ended._ended[before].wait()
+        async with ended.lock:  # type: ignore[attr-defined]
+            return await outcome(ended, place, call)
+
+    patch.setattr(Turn, "__init__", locked)
+    patch.setattr(Turn, "_outcome", one)
+
+
+@breaks("XMCP-CLI-021")
+def has_no_limit(patch: pytest.MonkeyPatch) -> None:
+    """Runs any number of calls at the same time."""
+    patch.setattr(ai_client.asyncio, "Semaphore", lambda slots: asyncio.BoundedSemaphore(10_000))
+
+
+@breaks("XMCP-CLI-022")
+def one_failure_fails_the_turn(patch: pytest.MonkeyPatch) -> None:
+    """Does not make calls that come after others in their chains when an unrelated call has failed."""
+    handed_on = layers.handed_on
+
+    def unforgiving(call: int, given: Any, entries: Any, graph: Any, known: Any, hidden: Any = ()) -> Any:
+        before = layers.nearest_first(call, lambda place: graph[place])
+        made = [p for p, entry in enumerate(entries) if entry is not None and p != call and not graph[p]]
+        if any(known[p] is None and p not in before for p in made):
+            return ErrorInfo("DEPENDENCY_FAILED", "Another call of the turn failed.")
+        return handed_on(call, given, entries, graph, known, hidden)
+
+    patch.setattr(layers, "handed_on", unforgiving)
+
+
+@breaks("XMCP-TOL-012")
+def does_not_wait(patch: pytest.MonkeyPatch) -> None:
+    """Starts calls of `hasty` before those that it depends on have ended."""
+    predecessors = layers.predecessors
+
+    def hasty(entries: Any) -> Any:
+        rows = zip(entries, predecessors(entries), strict=True)
+        return tuple(() if entry is not None and entry.tool == "hasty" else row for entry, row in rows)
+
+    patch.setattr(layers, "predecessors", hasty)
+
+
+@breaks("XMCP-CLI-030")
+def hands_on_no_numbers(patch: pytest.MonkeyPatch) -> None:
+    """Hands on no member of a result that is a number."""
+    has_member = layers._has_member
+
+    def texts_only(result: Any, name: str) -> bool:
+        return has_member(result, name) and not isinstance(result.value[name], int)
+
+    patch.setattr(layers, "_has_member", texts_only)
+
+
+@breaks("XMCP-CLI-031")
+def hands_on_members_only(patch: pytest.MonkeyPatch) -> None:
+    """Hands on members of results only, whatever a tool provides."""
+    handed_on = layers.handed_on
+
+    def members(call: int, given: Any, entries: Any, graph: Any, *rest: Any) -> Any:
+        bare = [entry and replace(entry, provides=None) for entry in entries]
+        return handed_on(call, given, bare, graph, *rest)
+
+    patch.setattr(layers, "handed_on", members)
+
+
+@breaks("XMCP-CLI-032")
+def prefers_the_farthest(patch: pytest.MonkeyPatch) -> None:
+    """Takes a value from the farthest predecessor that has one."""
+    nearest_first = layers.nearest_first
+    patch.setattr(layers, "nearest_first", lambda *args: dict(reversed(nearest_first(*args).items())))
+
+
+@breaks("XMCP-CLI-033")
+def trusts_what_the_model_wrote(patch: pytest.MonkeyPatch) -> None:
+    """Keeps what the model wrote where a value is handed on."""
+    handed_on = layers.handed_on
+
+    def trusting(call: int, given: Mapping[str, Any], *rest: Any) -> Any:
+        handed = handed_on(call, given, *rest)
+        return Handover({**handed.arguments, **given}, handed.sources) if isinstance(handed, Handover) else handed
+
+    patch.setattr(layers, "handed_on", trusting)
+
+
+@breaks("XMCP-CLI-034")
+def hands_on_the_first_of_several(patch: pytest.MonkeyPatch) -> None:
+    """Hands on the result of the first of several calls of a tool."""
+
+    def first(row: Any, entries: Any, known: Any) -> list[int]:
+        firsts: dict[str, int] = {}
+        for place in row:
+            if known[place] is not None:
+                firsts.setdefault(entries[place].tool, place)
+        return [*firsts.values()]
+
+    patch.setattr(layers, "_successes", first)
+
+
+@breaks("XMCP-CLI-035")
+def calls_in_spite_of_a_failed_predecessor(patch: pytest.MonkeyPatch) -> None:
+    """Makes a call although every call of a tool that it depends on has failed."""
+    patch.setattr(layers, "_all_failed", lambda row, entries, known: None)
+
+
+@breaks("XMCP-CLI-036")
+def hands_on_what_does_not_fit(patch: pytest.MonkeyPatch) -> None:
+    """Makes a call with a handed-on value that does not fit its parameter."""
+    patch.setattr(layers, "_refused", lambda schema, values: {})
+
+
+@breaks("XMCP-CLI-037")
+def demands_what_is_provided(patch: pytest.MonkeyPatch) -> None:
+    """Lists a parameter as one that the model has to give although a predecessor provides it."""
+    less = offering._asking_less
+    patch.setattr(offering, "_asking_less", lambda schema, hidden, optional: less(schema, hidden, hidden))
+
+
+@breaks("XMCP-CLI-090")
+def drops_a_tool_whose_name_is_taken(patch: pytest.MonkeyPatch) -> None:
+    """Offers only the first of two tools that have the same name."""
+    expose = naming.expose
+
+    def dropping(listings: Any, *args: Any, **kwargs: Any) -> Any:
+        exposed, warnings = expose(listings, *args, **kwargs)
+        return [e for e in exposed if listings[e.listing].named or e.name == naming.legal(e.tool)], warnings
+
+    patch.setattr(catalogue, "expose", dropping)
+
+
+@breaks("XMCP-CLI-092")
+def names_with_one_underscore(patch: pytest.MonkeyPatch) -> None:
+    """Puts one underscore between the name of a server and that of its tool."""
+    build = catalogue.build
+
+    def building(given: Any, version: int, *args: Any, **kwargs: Any) -> Any:
+        built = build(given, version, *args, **kwargs)
+        entries = {}
+        tools = []
+        for tool in built.schemas.tools:
+            name = tool["function"]["name"]
+            entry = built.entries.get(name)
+            if entry is not None and entry.server.named:
+                name = name.replace("__", "_", 1)
+                entry = replace(entry, name=name)
+                tool = {**tool, "function": {**tool["function"], "name": name}}
+            if entry is not None:
+                entries[name] = entry
+            tools.append(tool)
+        return replace(built, entries=entries, schemas=type(built.schemas).of(tools, version))
+
+    patch.setattr(servers, "build", building)
+
+
+@breaks("XMCP-CLI-093")
+def calls_by_the_models_name(patch: pytest.MonkeyPatch) -> None:
+    """Calls a tool at its server by the name that the model knows."""
+    run = Pipeline.run
+
+    async def naming_it(pipeline: Pipeline, request: Any, *rest: Any) -> Outcome:
+        return await run(pipeline, replace(request, entry=replace(request.entry, tool=request.name)), *rest)
+
+    patch.setattr(Pipeline, "run", naming_it)
+
+
+@breaks("XMCP-CLI-094")
+def one_server_down_is_none_up(patch: pytest.MonkeyPatch) -> None:
+    """Offers no tools at all where one server cannot be reached."""
+    build = catalogue.build
+    discover = object_server.ObjectServer.discover_tools
+    down: list[Any] = []
+
+    async def discovering(server: Any) -> Any:
+        try:
+            return await discover(server)
+        except Exception:
+            down.append(asyncio.get_running_loop())
+            raise
+
+    def building(given: Any, *args: Any, **kwargs: Any) -> Any:
+        return build([] if asyncio.get_running_loop() in down else given, *args, **kwargs)
+
+    patch.setattr(object_server.ObjectServer, "discover_tools", discovering)
+    patch.setattr(servers, "build", building)
+
+
+@breaks("XMCP-MCP-010")
+def reads_documents_from_anybody(patch: pytest.MonkeyPatch) -> None:
+    """Reads the text of every server as a document where it is one."""
+    read = results.read
+
+    def credulous(result: Any, name: str, *, speaks_xmcp: bool) -> Reading:
+        if not speaks_xmcp and result.content and result.content[0].text.endswith("</tool_response>"):
+            speaks_xmcp = True
+        return read(result, name, speaks_xmcp=speaks_xmcp)
+
+    patch.setattr(results, "read", credulous)
+
+
+@breaks("XMCP-MCP-012")
+def takes_garbage_for_an_empty_result(patch: pytest.MonkeyPatch) -> None:
+    """Takes a document that cannot be read for a result without text."""
+    read = results.read
+
+    def lenient(result: Any, name: str, *, speaks_xmcp: bool) -> Reading:
+        reading = read(result, name, speaks_xmcp=speaks_xmcp)
+        error = reading.response.error
+        return Reading(ToolResponse(name, "")) if error is not None and error.code == "INVALID_XML" else reading
+
+    patch.setattr(results, "read", lenient)
+
+
+@breaks("XMCP-MCP-013")
+def shows_the_model_garbage(patch: pytest.MonkeyPatch) -> None:
+    """Puts the raw text of a document that cannot be read into the error for the model."""
+    read = results.read
+
+    def raw(result: Any, name: str, *, speaks_xmcp: bool) -> Reading:
+        reading = read(result, name, speaks_xmcp=speaks_xmcp)
+        error = reading.response.error
+        if error is None or error.code != "INVALID_XML":
+            return reading
+        return results.failed(name, replace(error, message=f"{error.message} {result.content[0].text}"))
+
+    patch.setattr(results, "read", raw)
+
+
+@breaks("XMCP-RSP-072")
+def refuses_a_document_for_its_display(patch: pytest.MonkeyPatch) -> None:
+    """Takes a call as failed because the display of its document is none."""
+    decode = results.decode
+    patch.setattr(results, "decode", lambda text, bad_display: decode(text))
+
+
+@breaks("XMCP-MCP-011")
+def takes_the_text_of_others_apart(patch: pytest.MonkeyPatch) -> None:
+    """Leaves the white space at the ends of a stranger's text out, and everything in angle brackets."""
+    read_plain = results._read_plain
+
+    def stripped(result: Any, name: str) -> ToolResponse:
+        response = read_plain(result, name)
+        if response.llm_output and response.llm_output.startswith("<"):
+            return ToolResponse(name, "".join(part.partition(">")[2] for part in response.llm_output.split("<")))
+        return response
+
+    patch.setattr(results, "_read_plain", stripped)
+
+
+@breaks("XMCP-TOL-003")
+def refuses_metadata_it_does_not_know(patch: pytest.MonkeyPatch) -> None:
+    """Does not offer a tool whose metadata has a member that it does not know."""
+    build = catalogue.build
+    known = {"display", "depends_on", "provides", "server_populated", "xml_formatter", "cacheable"}
+
+    def strict(given: Any, *args: Any, **kwargs: Any) -> Any:
+        kept = [
+            (server, [tool for tool in tools if set((tool.meta or {}).get("dev.xmcp/tool", {})) <= known])
+            for server, tools in given
+        ]
+        return build(kept, *args, **kwargs)
+
+    patch.setattr(servers, "build", strict)
+
+
+@breaks("XMCP-CLI-038")
+def starts_with_a_circle(patch: pytest.MonkeyPatch) -> None:
+    """Starts although tools depend on each other in a circle."""
+    patch.setattr(servers, "circle", lambda graph: [])
+
+
+@breaks("XMCP-CLI-091")
+def gives_a_name_to_another_tool(patch: pytest.MonkeyPatch) -> None:
+    """Gives the name of a tool that has gone to another one."""
+    expose = naming.expose
+    patch.setattr(catalogue, "expose", lambda listings, *args, **kwargs: expose(listings))
+
+
+@breaks("XMCP-CLI-096")
+def forgets_a_tool_in_the_middle_of_a_turn(patch: pytest.MonkeyPatch) -> None:
+    """Refuses a call because its tool has gone since the model asked for it."""
+    run = Pipeline.run
+
+    async def forgetful(pipeline: Pipeline, request: Any, *rest: Any) -> Outcome:
+        if request.entry.tool not in request.entry.server._tools.tools:
+            error = results.unknown_tool(request.name, [])
+            return Outcome(
+                request.call, ToolResponse(request.name, error=error), ToolResponse("t", error=error).to_xml()
+            )
+        return await run(pipeline, request, *rest)
+
+    patch.setattr(Pipeline, "run", forgetful)

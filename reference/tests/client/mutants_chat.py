@@ -1,0 +1,383 @@
+"""Mutants of what the model is sent, what the application is told, and what ends a chat."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from mutants import breaks
+
+from xmcp.client import (
+    accounting,
+    ai_client,
+    loop,
+    messages,
+    metatools,
+    model_view,
+    offering,
+    quotas,
+    results,
+)
+from xmcp.client.chunks import ChatChunk
+from xmcp.client.loop import Chat
+from xmcp.client.turn import Turn
+from xmcp.wire import ErrorInfo, ToolResponse
+
+
+@breaks("XMCP-CLI-001")
+def appends_to_the_callers_list(patch: pytest.MonkeyPatch) -> None:
+    """Appends what is said to the list that the application gave."""
+    begin = messages.begin
+
+    def appending(history: Any, query: str) -> list[dict[str, Any]]:
+        new = begin(history, query)
+        history[:] = new
+        return new
+
+    patch.setattr(messages, "begin", appending)
+
+
+@breaks("XMCP-CLI-002")
+def answers_in_reverse(patch: pytest.MonkeyPatch) -> None:
+    """Puts the tool messages of a turn into the history in reverse order."""
+    turn_messages = messages.turn_messages
+
+    def reversed_messages(text: str, calls: Any, contents: Any) -> list[dict[str, Any]]:
+        first, *rest = turn_messages(text, calls, contents)
+        return [first, *reversed(rest)]
+
+    patch.setattr(messages, "turn_messages", reversed_messages)
+
+
+@breaks("XMCP-CLI-003")
+def gives_the_model_bare_text(patch: pytest.MonkeyPatch) -> None:
+    """Gives the model the text of a plain server's result instead of a document."""
+    for_model = model_view.for_model
+
+    def bare(response: ToolResponse, document: str | None = None, *budgets: Any) -> str:
+        text = response.llm_output
+        if document is None and response.error is None and text and "<" not in text and not response.display:
+            return text
+        return for_model(response, document, *budgets)
+
+    patch.setattr(model_view, "for_model", bare)
+
+
+@breaks("XMCP-CLI-004")
+def calls_a_cancelled_call_a_fault(patch: pytest.MonkeyPatch) -> None:
+    """Answers a call of `slow` that it cancelled with the code INTERNAL."""
+    cancelled, unanswered = results.cancelled, messages._unanswered
+    fault = ErrorInfo("INTERNAL", "It was cancelled.")
+
+    def failed(name: str) -> Any:
+        return results.failed(name, fault) if name == "slow" else cancelled(name)
+
+    def failed_message(call: Any) -> str:
+        return ToolResponse("slow", error=fault).to_xml() if call.name == "slow" else unanswered(call)
+
+    patch.setattr(results, "cancelled", failed)
+    patch.setattr(messages, "_unanswered", failed_message)
+
+
+@breaks("XMCP-CLI-005")
+def keeps_ids_that_were_used(patch: pytest.MonkeyPatch) -> None:
+    """Keeps the id that a model gave to a call of an earlier turn too."""
+    unique = loop.unique_ids
+    patch.setattr(loop, "unique_ids", lambda calls, taken: unique(calls))
+
+
+@breaks("XMCP-CLI-006")
+def forgets_text_beside_calls(patch: pytest.MonkeyPatch) -> None:
+    """Leaves the text that a model wrote beside its calls out of the history."""
+    assistant = messages.assistant_message
+
+    def silent(text: str, calls: Any = ()) -> dict[str, Any]:
+        return assistant("" if calls else text, calls)
+
+    patch.setattr(messages, "assistant_message", silent)
+
+
+@breaks("XMCP-CLI-013")
+def gives_up_after_a_failed_call(patch: pytest.MonkeyPatch) -> None:
+    """Ends the chat after a turn in which every call failed."""
+    take = Chat._take
+
+    def taken(chat: Chat, ended: Turn) -> None:
+        take(chat, ended)
+        if not ended.timed_out and all(outcome and outcome.response.error for outcome in ended.outcomes):
+            chat._turn = 10_000
+
+    done = Chat._done
+
+    def stopped(chat: Chat, stop_reason: Any, answer: str = "") -> ChatChunk:
+        return done(chat, "stop" if chat._turn == 10_000 else stop_reason, answer)
+
+    patch.setattr(Chat, "_take", taken)
+    patch.setattr(Chat, "_done", stopped)
+
+
+@breaks("XMCP-CLI-060")
+def never_ends_with_a_display(patch: pytest.MonkeyPatch) -> None:
+    """Asks the model again after a chain of calls of which only the last showed something."""
+    shows = Turn.shows_all.fget
+    assert shows is not None
+
+    def only_all(ended: Turn) -> bool:
+        shown = [outcome and outcome.response.display is not None for outcome in ended.outcomes]
+        return bool(shows(ended)) and all(shown)
+
+    patch.setattr(Turn, "shows_all", property(only_all))
+
+
+@breaks("XMCP-CLI-061")
+def ends_with_any_display(patch: pytest.MonkeyPatch) -> None:
+    """Ends a chat after a turn in which anything was shown and nothing failed."""
+
+    def anything(ended: Turn) -> bool:
+        responses = [outcome.response for outcome in ended.outcomes if outcome]
+        return not any(r.error for r in responses) and any(r.display for r in responses)
+
+    patch.setattr(Turn, "shows_all", property(anything))
+
+
+@breaks("XMCP-CLI-062")
+def ends_although_told_to_go_on(patch: pytest.MonkeyPatch) -> None:
+    """Ends a chat after a display although the application wants the model's last word."""
+    init = Chat.__init__
+
+    def exiting(chat: Chat, settings: Any, *rest: Any) -> None:
+        init(chat, replace(settings, display="exit"), *rest)
+
+    patch.setattr(Chat, "__init__", exiting)
+
+
+@breaks("XMCP-CLI-063")
+def lists_displays_in_reverse(patch: pytest.MonkeyPatch) -> None:
+    """Lists the displays of a chat last first."""
+    done = Chat._done
+
+    def reversed_displays(chat: Chat, *rest: Any) -> ChatChunk:
+        chat._displays = chat._displays[::-1]
+        return done(chat, *rest)
+
+    patch.setattr(Chat, "_done", reversed_displays)
+
+
+@breaks("XMCP-CLI-064")
+def stops_after_a_failing_callback(patch: pytest.MonkeyPatch) -> None:
+    """Tells the model of a result where a callback for an error failed."""
+    report = Turn._report
+
+    async def reported(ended: Turn, place: int) -> int:
+        failed = []
+        hooks = ended._hooks
+
+        def watched(hook: Any) -> Any:
+            def call(value: Any, history: Any) -> None:
+                try:
+                    hook(value, history)
+                except Exception:
+                    failed.append(value)
+
+            return call
+
+        ended._hooks = replace(hooks, on_display=watched(hooks.on_display), on_error=watched(hooks.on_error))
+        known = await report(ended, place)
+        ended._hooks = hooks
+        for number, outcome in enumerate(ended.outcomes[:known]):
+            if outcome is not None and any(value is outcome.response.error for value in failed):
+                ended.outcomes[number] = replace(outcome, content=ToolResponse("t", "It worked.").to_xml())
+        return known
+
+    patch.setattr(Turn, "_report", reported)
+
+
+@breaks("XMCP-CLI-070")
+def asks_once_too_often(patch: pytest.MonkeyPatch) -> None:
+    """Asks the model once more than its limit of turns allows."""
+    init = Chat.__init__
+
+    def more(chat: Chat, settings: Any, *rest: Any) -> None:
+        init(chat, replace(settings, max_turns=settings.max_turns + 1), *rest)
+
+    patch.setattr(Chat, "__init__", more)
+
+
+@breaks("XMCP-CLI-071")
+def hides_the_limit(patch: pytest.MonkeyPatch) -> None:
+    """Says `stop` where the limit of turns ended the chat."""
+    done = Chat._done
+
+    def hiding(chat: Chat, stop_reason: Any, answer: str = "") -> ChatChunk:
+        return done(chat, "stop" if stop_reason == "max_turns" else stop_reason, answer)
+
+    patch.setattr(Chat, "_done", hiding)
+
+
+@breaks("XMCP-CLI-072")
+def answers_with_a_result(patch: pytest.MonkeyPatch) -> None:
+    """Gives the last result of a tool as the answer where the model gave none."""
+    done = Chat._done
+
+    def answering(chat: Chat, stop_reason: Any, answer: str = "") -> ChatChunk:
+        last = chat.messages[-1]
+        return done(chat, stop_reason, answer or (last["content"] if last["role"] == "tool" else ""))
+
+    patch.setattr(Chat, "_done", answering)
+
+
+@breaks("XMCP-CLI-073")
+def loses_the_history_of_a_failed_chat(patch: pytest.MonkeyPatch) -> None:
+    """Hands over only what the person said last when the model cannot be asked."""
+    run = Chat.run
+
+    async def poor(chat: Chat) -> Any:
+        try:
+            async for chunk in run(chat):
+                yield chunk
+        except Exception as exc:
+            history = exc.history  # type: ignore[attr-defined]
+            newest = max(i for i, message in enumerate(history) if message["role"] == "user")
+            exc.history = history[: newest + 1]  # type: ignore[attr-defined]
+            raise
+
+    patch.setattr(Chat, "run", poor)
+
+
+@breaks("XMCP-CLI-074")
+def asks_in_spite_of_the_quota(patch: pytest.MonkeyPatch) -> None:
+    """Asks the model although the tenant's quota is used up."""
+
+    async def careless(*_: Any) -> None:
+        return None
+
+    patch.setattr(quotas.TenantQuotas, "before_llm", careless)
+    patch.setattr(quotas.TenantQuotas, "after_llm", careless)
+
+
+@breaks("XMCP-CLI-075")
+def asks_again_without_a_word(patch: pytest.MonkeyPatch) -> None:
+    """Asks again after an answer that broke off without saying that its text is void."""
+    ask = Chat._ask
+
+    async def silent(chat: Chat, catalogue: Any) -> Any:
+        async for chunk in ask(chat, catalogue):
+            if chunk.type != "retry":
+                yield chunk
+
+    patch.setattr(Chat, "_ask", silent)
+
+
+@breaks("XMCP-CLI-082")
+def shows_what_the_application_fills(patch: pytest.MonkeyPatch) -> None:
+    """Shows the model the parameters that the application fills in."""
+    patch.setattr(ai_client, "offered", lambda entry, siblings, hidden: offering.offered(entry, siblings))
+
+
+@breaks("XMCP-CLI-084")
+def thinks_aloud(patch: pytest.MonkeyPatch) -> None:
+    """Tells the application a thought as if it were text of the model."""
+    outcome_chunks = Turn._outcome_chunks
+
+    def aloud(ended: Turn, place: int) -> Sequence[ChatChunk]:
+        chunks = outcome_chunks(ended, place)
+        if (thought := ended.said(metatools.THINK)) and ended._calls[place].name == metatools.THINK:
+            return [ChatChunk(type="llm_delta", turn=ended._number, text=thought), *chunks]
+        return chunks
+
+    patch.setattr(Turn, "_outcome_chunks", aloud)
+
+
+@breaks("XMCP-CLI-085")
+def goes_on_after_a_question(patch: pytest.MonkeyPatch) -> None:
+    """Asks the model again after it had a question for the person."""
+    said = Turn.said
+    patch.setattr(Turn, "said", lambda ended, tool: "" if tool == metatools.CLARIFY else said(ended, tool))
+
+
+@breaks("XMCP-CLI-086")
+def summarizes_the_rules_away(patch: pytest.MonkeyPatch) -> None:
+    """Drops the system messages when the model summarizes."""
+    summarized = metatools.summarized
+
+    def careless(history: Any, summary: str) -> list[dict[str, Any]]:
+        return [m for m in summarized(history, summary) if m["role"] not in ("system", "developer")]
+
+    patch.setattr(metatools, "summarized", careless)
+
+
+@breaks("XMCP-DSP-040")
+def repeats_large_displays(patch: pytest.MonkeyPatch) -> None:
+    """Puts a display of any size before the model."""
+    patch.setattr(model_view, "size", lambda display: 0)
+
+
+@breaks("XMCP-DSP-041")
+def drops_large_displays(patch: pytest.MonkeyPatch) -> None:
+    """Puts nothing in the place of a display that is too large for the model."""
+    for_model = model_view.for_model
+
+    def dropping(response: ToolResponse, document: str | None = None, *budgets: Any) -> str:
+        display = response.display
+        if display is None or model_view.size(display) <= budgets[0].display:
+            return for_model(response, document, *budgets)
+        bare = ToolResponse(response.tool_name, response.llm_output, error=response.error)
+        return for_model(bare, None, *budgets)
+
+    patch.setattr(model_view, "for_model", dropping)
+
+
+@breaks("XMCP-DSP-042")
+def shows_the_person_the_reference(patch: pytest.MonkeyPatch) -> None:
+    """Shows the person what the model sees of a large display."""
+    chunk = Turn._chunk
+
+    def small(ended: Turn, type_: Any, call: Any, **fields: Any) -> ChatChunk:
+        display = fields.get("envelope")
+        if display is not None and model_view.size(display) > model_view.DISPLAY_BUDGET:
+            fields["envelope"] = model_view.reference(display)
+        return chunk(ended, type_, call, **fields)
+
+    patch.setattr(Turn, "_chunk", small)
+
+
+@breaks("XMCP-REC-002")
+def shows_before_the_result(patch: pytest.MonkeyPatch) -> None:
+    """Tells of a display before it tells of the result that has it."""
+    outcome_chunks = Turn._outcome_chunks
+    patch.setattr(Turn, "_outcome_chunks", lambda ended, place: [*reversed(outcome_chunks(ended, place))])
+
+
+@breaks("XMCP-REC-003")
+def says_done_twice(patch: pytest.MonkeyPatch) -> None:
+    """Says `done` a second time."""
+    run = Chat.run
+
+    async def twice(chat: Chat) -> Any:
+        async for chunk in run(chat):
+            yield chunk
+            if chunk.type == "done":
+                yield chunk
+
+    patch.setattr(Chat, "run", twice)
+
+
+@breaks("XMCP-CLI-076")
+def books_on_another_tenant(patch: pytest.MonkeyPatch) -> None:
+    """Writes the usage of a chat into the record of the tenant that came first."""
+    record = accounting.record
+    first: list[Any] = []
+
+    def booked(completion: Any, provider: str, model: Any, chat: Any, price: Any) -> Any:
+        first.append(chat.tenant_id)
+        return {**record(completion, provider, model, chat, price), "tenant_id": first[0]}
+
+    patch.setattr(accounting, "record", booked)
+
+
+@breaks("XMCP-CLI-007")
+def keeps_what_cannot_be_read(patch: pytest.MonkeyPatch) -> None:
+    """Keeps arguments in the history as the model wrote them, JSON or not."""
+    patch.setattr(messages, "_object", lambda call: call.arguments)

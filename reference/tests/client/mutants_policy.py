@@ -1,0 +1,240 @@
+"""Mutants of the way of a call: attempts, time-outs, breakers, caches, approvals, parameters."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from mutants import breaks
+
+from xmcp.client import approval, cache, params, results, retry, turn
+from xmcp.client.cache import ResponseCache
+from xmcp.client.calls import Outcome, Pipeline
+from xmcp.client.results import Reading
+from xmcp.storage import MemoryBreakers, breakers
+from xmcp.wire import ErrorInfo, ToolResponse
+
+
+@breaks("XMCP-ERR-040")
+def tries_anything_again(patch: pytest.MonkeyPatch) -> None:
+    """Makes any call again whose error is retryable, whatever the tool may have done."""
+    patch.setattr(retry, "allowed", lambda error, entry: error.retryable and error.code != "CIRCUIT_OPEN")
+
+
+@breaks("XMCP-ERR-041")
+def is_impatient(patch: pytest.MonkeyPatch) -> None:
+    """Waits for no more than half a second, whatever the server asks for."""
+    wait = retry.wait
+    patch.setattr(retry, "wait", lambda *args: min(wait(*args), 0.5))
+
+
+@breaks("XMCP-ERR-042")
+def keeps_the_error_to_itself(patch: pytest.MonkeyPatch) -> None:
+    """Tells the model that a call succeeded with nothing to say, where it has given up on it."""
+    run = Pipeline.run
+
+    async def silent(pipeline: Pipeline, request: Any, *rest: Any) -> Outcome:
+        outcome = await run(pipeline, request, *rest)
+        error = outcome.response.error
+        if error is None or error.code != "GIVEN_UP":
+            return outcome
+        return replace(outcome, content=ToolResponse(request.name, "").to_xml())
+
+    patch.setattr(Pipeline, "run", silent)
+
+
+@breaks("XMCP-SEC-040")
+def tries_for_ever(patch: pytest.MonkeyPatch) -> None:
+    """Does not count its attempts."""
+    ends = retry.ends
+    patch.setattr(retry, "ends", lambda policy, failures, *rest: failures > 30 or ends(policy, 0, *rest))
+
+
+@breaks("XMCP-CLI-040")
+def waits_as_long_as_it_is_told(patch: pytest.MonkeyPatch) -> None:
+    """Waits for another attempt however long the server asks for."""
+    patch.setattr(retry, "ends", lambda policy, failures, *rest: failures >= policy.max_attempts)
+
+
+@breaks("XMCP-CLI-041")
+def calls_a_time_out_a_failure(patch: pytest.MonkeyPatch) -> None:
+    """Gives a call that was not answered in time a code of its own making."""
+    patch.setattr(results, "timed_out", lambda seconds: ErrorInfo("X_TOO_SLOW", "m", retryable=False))
+
+
+@breaks("XMCP-CLI-042")
+def counts_a_tools_errors(patch: pytest.MonkeyPatch) -> None:
+    """Counts the errors of tools as failures of their server."""
+    record = Pipeline._record
+    read = results.read
+    failed: list[bool] = []
+
+    def reading(*args: Any, **kwargs: Any) -> Reading:
+        answer = read(*args, **kwargs)
+        failed.append(answer.response.error is not None)
+        return answer
+
+    async def recorded(pipeline: Pipeline, entry: Any, admitted: Any, outcome: Any, log: Any) -> None:
+        if outcome == "ok" and failed and failed.pop():
+            outcome = "failed"
+        await record(pipeline, entry, admitted, outcome, log)
+
+    patch.setattr(results, "read", reading)
+    patch.setattr(Pipeline, "_record", recorded)
+
+
+@breaks("XMCP-CLI-043")
+def holds_nothing_back(patch: pytest.MonkeyPatch) -> None:
+    """Calls a server while its breaker is open."""
+    admit = breakers.admit
+
+    def lax(circuit: Any, rules: Any, now: float) -> Any:
+        if circuit.state == "open" and now < circuit.until:
+            return circuit, breakers.Admitted(probe=False, token="0")
+        return admit(circuit, rules, now)
+
+    patch.setattr(breakers, "admit", lax)
+
+
+@breaks("XMCP-CLI-044")
+def sends_many_probes(patch: pytest.MonkeyPatch) -> None:
+    """Lets every call through while a probe is under way."""
+    admit = breakers.admit
+
+    def lax(circuit: Any, rules: Any, now: float) -> Any:
+        if circuit.state == "half_open":
+            return circuit, breakers.Admitted(probe=False, token="0")
+        return admit(circuit, rules, now)
+
+    patch.setattr(breakers, "admit", lax)
+
+
+@breaks("XMCP-CLI-045")
+def closes_whatever_the_probe_says(patch: pytest.MonkeyPatch) -> None:
+    """Closes a breaker although its probe did not reach the server."""
+    record = MemoryBreakers.record
+
+    async def closing(self: Any, server: str, admitted: Any, outcome: Any) -> Any:
+        return await record(self, server, admitted, "ok" if admitted.probe else outcome)
+
+    patch.setattr(MemoryBreakers, "record", closing)
+
+
+@breaks("XMCP-CLI-046")
+def lets_calls_run_on(patch: pytest.MonkeyPatch) -> None:
+    """Waits for the calls of a cancelled chat instead of cancelling them."""
+
+    async def patient(tasks: Any) -> None:
+        if running := [task for task in tasks if not task.done()]:
+            await asyncio.wait(running, timeout=50)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    patch.setattr(turn, "_end", patient)
+
+
+@breaks("XMCP-CLI-050")
+def caches_everything(patch: pytest.MonkeyPatch) -> None:
+    """Answers calls of any tool from the cache."""
+    patch.setattr(cache, "can_be_cached", lambda entry, *, read_only_too: True)
+
+
+@breaks("XMCP-CLI-051")
+def forgets_whose_answer_it_was(patch: pytest.MonkeyPatch) -> None:
+    """Leaves the tenant out of the key of a cached answer."""
+    key = cache.key
+    patch.setattr(cache, "key", lambda tenant_id, entry, arguments: key(None, entry, arguments))
+
+
+@breaks("XMCP-CLI-052")
+def caches_errors(patch: pytest.MonkeyPatch) -> None:
+    """Keeps errors in the cache."""
+    keep = cache.can_be_kept
+    patch.setattr(cache, "can_be_kept", lambda reading: reading.response.error is not None or keep(reading))
+
+
+@breaks("XMCP-CLI-053")
+def caches_what_passes(patch: pytest.MonkeyPatch) -> None:
+    """Keeps transient displays in the cache."""
+    patch.setattr(cache, "can_be_kept", lambda reading: reading.response.error is None)
+
+
+@breaks("XMCP-CLI-054")
+def flies_alone(patch: pytest.MonkeyPatch) -> None:
+    """Makes a call although an equal one is under way."""
+
+    async def alone(own: ResponseCache, key: str, call: Any, deadline: Any = None) -> Any:
+        return await own._fly(key, call, cache._Flight())
+
+    patch.setattr(ResponseCache, "answer", alone)
+
+
+@breaks("XMCP-CLI-055")
+def takes_the_others_down(patch: pytest.MonkeyPatch) -> None:
+    """Cancels a call that others wait for when the chat that made it is cancelled."""
+    answer = ResponseCache.answer
+
+    async def selfish(own: ResponseCache, key: str, *rest: Any) -> Any:
+        first = key not in own._flights
+        try:
+            return await answer(own, key, *rest)
+        except asyncio.CancelledError:
+            if first and (flight := own._flights.get(key)) is not None:
+                flight.task.cancel()
+            raise
+
+    patch.setattr(ResponseCache, "answer", selfish)
+
+
+@breaks("XMCP-CLI-080")
+def asks_afterwards(patch: pytest.MonkeyPatch) -> None:
+    """Makes calls of tools that change nothing without asking for an approval."""
+    refusal = approval.refusal
+
+    async def lax(approve: Any, state: Any, *rest: Any) -> Any:
+        return None if state.read_only else await refusal(approve, state, *rest)
+
+    patch.setattr(approval, "refusal", lax)
+
+
+@breaks("XMCP-CLI-081")
+def hides_a_refusal(patch: pytest.MonkeyPatch) -> None:
+    """Answers a call that was not approved as if the tool had failed."""
+    refusal = approval.refusal
+
+    async def hiding(*args: Any) -> Any:
+        refused = await refusal(*args)
+        return None if refused is None else ErrorInfo("TOOL_ERROR", "It did not work.")
+
+    patch.setattr(approval, "refusal", hiding)
+
+
+@breaks("XMCP-CLI-083")
+def lets_the_model_fill_in(patch: pytest.MonkeyPatch) -> None:
+    """Keeps what the model wrote for a parameter that the application fills in."""
+    filled = params.filled
+
+    async def trusting(given: Any, entry: Any, state: Any) -> Any:
+        arguments = await filled(given, entry, state)
+        return {**arguments, **state.arguments} if isinstance(arguments, dict) else arguments
+
+    patch.setattr(params, "filled", trusting)
+
+
+@breaks("XMCP-ERR-012")
+def does_not_know_what_to_do(patch: pytest.MonkeyPatch) -> None:
+    """Calls an error of a category that it does not know a fault of its own."""
+    read = results.read
+
+    def strict(result: Any, name: str, *, speaks_xmcp: bool) -> Reading:
+        reading = read(result, name, speaks_xmcp=speaks_xmcp)
+        error = reading.response.error
+        if error is not None and error.category.startswith("x_"):  # type: ignore[union-attr]
+            raise ValueError(error.category)
+        return reading
+
+    patch.setattr(results, "read", strict)

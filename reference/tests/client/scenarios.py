@@ -1,0 +1,347 @@
+"""Scenarios in which each sentence about clients has an occasion: small, each about one thing. Not a test module."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from observed import Act, Ask, Change, Conversation, Says, Scenario
+
+from xmcp_conformance.client_trace import Server, Setup, Tool
+
+SYSTEM: Final = {"role": "system", "content": "Be brief."}
+EARLIER: Final = [
+    SYSTEM,
+    {"role": "user", "content": "earlier"},
+    {"role": "assistant", "content": "said earlier"},
+]
+
+
+def _setup(*tools: Tool, servers: Sequence[Server] = (Server(),), **options: Any) -> Setup:
+    return Setup(servers=servers, tools=tools, **options)
+
+
+def _tool(name: str, server: int = 0, **fields: Any) -> Tool:
+    return Tool(server=server, name=name, **fields)
+
+
+def _takes(*names: str, required: Sequence[str] = (), **schemas: Any) -> dict[str, Any]:
+    return {"properties": {**{name: {} for name in names}, **schemas}, "required": list(required)}
+
+
+def _one(*turns: Says, **fields: Any) -> list[Conversation]:
+    return [Conversation(turns, **fields)]
+
+
+ROWS: Final = {"rows": [[1]], "other": "o"}
+LATE: Final = {"code": "DB_TIMEOUT", "retryable": True}
+
+SCENARIOS: Final[dict[str, Scenario]] = {
+    "a plain answer to an earlier conversation": Scenario(_setup(), chats=_one(Says("hello"), history=EARLIER)),
+    "two calls and text beside them": Scenario(
+        _setup(_tool("a"), _tool("b")),
+        {0: [Act(delay=2)], 1: [Act(delay=1)]},
+        _one(Says("I look.", [Ask(0), Ask(1)]), Says("done")),
+    ),
+    "one id in every turn": Scenario(
+        _setup(_tool("a")), {}, _one(Says("", [Ask(0, id="x")]), Says("", [Ask(0, id="x")]), Says("done"))
+    ),
+    "calls that cannot be made": Scenario(
+        _setup(_tool("a")),
+        {},
+        _one(Says("", [Ask("unknown"), Ask(0, written='{"tag": "cut'), Ask(0, written="[1]")]), Says("sorry")),
+    ),
+    "arguments as they were written": Scenario(
+        _setup(_tool("a")), {}, _one(Says("", [Ask(0, {"n": None, "s": "é", "list": [1, {"x": 2.5}]})]))
+    ),
+    "every way in which a call can fail": Scenario(
+        _setup(_tool("a"), tool_timeout=5, breaker_threshold=None),
+        {0: [Act("error"), Act("error", code="GIVEN_UP"), Act("lost"), Act("late"), Act("garbled"), Act("down")]},
+        _one(*[Says("", [Ask(0)])] * 6, Says("sorry")),
+    ),
+    "one fails and the others do not": Scenario(
+        _setup(_tool("a"), _tool("b"), _tool("c", depends_on=["b"])),
+        {0: [Act("error", code="GONE")], 1: [Act(delay=1)]},
+        _one(Says("", [Ask(0), Ask(1), Ask(2)]), Says("done")),
+    ),
+    "all fail": Scenario(_setup(_tool("a")), {0: [Act("error")]}, _one(Says("", [Ask(0)]), Says("sorry"))),
+    "a server that does not know XMCP": Scenario(
+        _setup(_tool("a"), _tool("b"), servers=[Server(xmcp=False)]),
+        {1: [Act("forged")]},
+        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
+    ),
+    "displays that are no displays": Scenario(
+        _setup(_tool("a")), {0: [Act("bad_display")]}, _one(Says("", [Ask(0)]), Says("done"))
+    ),
+    "more calls than slots": Scenario(
+        _setup(_tool("a"), max_concurrency=2),
+        {0: [Act(delay=1)]},
+        [Conversation([Says("", [Ask(0)] * 3)]), Conversation([Says("", [Ask(0)] * 2)])],
+    ),
+    "a predecessor that hands nothing on": Scenario(
+        _setup(_tool("a"), _tool("hasty", depends_on=["a"])),
+        {0: [Act(delay=3)]},
+        _one(Says("", [Ask(1), Ask(0)])),
+    ),
+    "a member is handed on": Scenario(
+        _setup(_tool("a"), _tool("b", depends_on=["a"], input_schema=_takes("rows"))),
+        {0: [Act(structured=ROWS)]},
+        _one(Says("", [Ask(0), Ask(1, {"rows": "made up"})])),
+    ),
+    "a whole result is handed on": Scenario(
+        _setup(_tool("a", provides="data"), _tool("b", depends_on=["a"], input_schema=_takes("data"))),
+        {0: [Act(structured=ROWS), Act()]},
+        _one(Says("", [Ask(0), Ask(1)]), Says("", [Ask(0), Ask(1)])),
+    ),
+    "near and far, early and late": Scenario(
+        _setup(
+            _tool("far"),
+            _tool("near", depends_on=["far"]),
+            _tool("near2", depends_on=["far"]),
+            _tool("end", depends_on=["near", "near2"], input_schema=_takes("x")),
+        ),
+        {0: [Act(structured={"x": 1})], 1: [Act(structured={"x": 2})], 2: [Act(structured={"x": 3})]},
+        _one(Says("", [Ask(0), Ask(1), Ask(2), Ask(3)]), Says("", [Ask(0), Ask(1), Ask(3)])),
+    ),
+    "several calls of a predecessor": Scenario(
+        _setup(_tool("a"), _tool("b", depends_on=["a"], input_schema=_takes("x"))),
+        {0: [Act(structured={"x": 1}), Act(structured={"x": 2}), Act("error")]},
+        _one(Says("", [Ask(0), Ask(0), Ask(0), Ask(1)])),
+    ),
+    "a failed predecessor": Scenario(
+        _setup(_tool("a"), _tool("b", depends_on=["a"]), _tool("c", depends_on=["b"]), _tool("d")),
+        {0: [Act("error", code="GONE")]},
+        _one(Says("", [Ask(0), Ask(1), Ask(2), Ask(3)]), Says("sorry")),
+    ),
+    "a value that does not fit": Scenario(
+        _setup(_tool("a"), _tool("b", depends_on=["a"], input_schema=_takes(x={"type": "integer"}))),
+        {0: [Act(structured={"x": "three"})]},
+        _one(Says("", [Ask(0), Ask(1)]), Says("sorry")),
+    ),
+    "what a predecessor provides is not asked for": Scenario(
+        _setup(
+            _tool("a", provides="x"),
+            _tool("b", depends_on=["a"], input_schema=_takes("x", "y", required=["x", "y"])),
+        ),
+        {},
+        _one(Says("", [Ask(0), Ask(1, {"y": 1})])),
+    ),
+    "attempts": Scenario(
+        _setup(_tool("read", read_only=True), _tool("write"), _tool("same", idempotent=True)),
+        {
+            0: [Act("error", **LATE), Act("error", retry_after_ms=7000, **LATE), Act()],
+            1: [Act("error", **LATE), Act("error", side_effects="none", **LATE), Act()],
+            2: [Act("lost"), Act("error", **LATE)],
+        },
+        _one(Says("", [Ask(0), Ask(1), Ask(2)]), Says("", [Ask(1)]), Says("", [Ask(0)]), Says("sorry")),
+    ),
+    "a server that wants a long wait": Scenario(
+        _setup(_tool("read", read_only=True)),
+        {0: [Act("error", retry_after_ms=130_000, **LATE), Act()]},
+        _one(Says("", [Ask(0)]), Says("sorry")),
+    ),
+    "a call that never left": Scenario(
+        _setup(_tool("write")), {0: [Act("down"), Act()]}, _one(Says("", [Ask(0)]), Says("done"))
+    ),
+    "a tool that is too slow": Scenario(
+        _setup(_tool("a"), tool_timeout=5), {0: [Act("late")]}, _one(Says("", [Ask(0)]), Says("sorry"))
+    ),
+    "a breaker opens, probes fail, a probe comes through": Scenario(
+        _setup(_tool("a"), breaker_threshold=2, breaker_reset_after=10),
+        {0: [Act("lost"), Act("lost"), Act("lost"), Act()]},
+        _one(
+            Says("", [Ask(0)]),
+            Says("", [Ask(0)]),
+            Says("", [Ask(0)]),
+            Says("", [Ask(0)], delay=11),
+            Says("", [Ask(0)], delay=1),
+            Says("", [Ask(0)], delay=11),
+            Says("", [Ask(0)]),
+            Says("done"),
+        ),
+    ),
+    "several calls when a probe is due": Scenario(
+        _setup(_tool("a"), breaker_threshold=1, breaker_reset_after=10),
+        {0: [Act("lost"), Act(delay=2)]},
+        _one(Says("", [Ask(0)]), Says("", [Ask(0)] * 3, delay=12), Says("", [Ask(0)] * 2), Says("done")),
+    ),
+    "a tools errors and a breaker": Scenario(
+        _setup(_tool("a"), breaker_threshold=2),
+        {0: [Act("error", code="GONE")]},
+        _one(*[Says("", [Ask(0)])] * 4, Says("sorry")),
+    ),
+    "a chat is cancelled": Scenario(
+        _setup(_tool("a"), _tool("b", depends_on=["a"])),
+        {0: [Act(delay=20)]},
+        [Conversation([Says("", [Ask(0), Ask(1)])], cancelled=5), Conversation([Says("", [Ask(0)])])],
+    ),
+    "a chat is cancelled in one call": Scenario(
+        _setup(_tool("slow")), {0: [Act(delay=20)]}, [Conversation([Says("", [Ask(0)])], cancelled=5)]
+    ),
+    "a cache": Scenario(
+        _setup(_tool("kept", cacheable=True, read_only=True), _tool("read", read_only=True), cache=True),
+        {},
+        _one(*[Says("", [Ask(0, tag="same"), Ask(1, tag="same2")])] * 2, Says("", [Ask(0, tag="other")]), tenant="t"),
+    ),
+    "a cache and two tenants": Scenario(
+        _setup(_tool("kept", cacheable=True, read_only=True), cache=True),
+        {},
+        [
+            Conversation([Says("", [Ask(0, tag="same")])], tenant="one"),
+            Conversation([Says("", [Ask(0, tag="same")])], tenant="two", begins=5),
+        ],
+    ),
+    "errors and a cache": Scenario(
+        _setup(_tool("kept", cacheable=True, read_only=True), cache=True),
+        {0: [Act("error", code="GONE"), Act()]},
+        _one(*[Says("", [Ask(0, tag="same")])] * 2, Says("done")),
+    ),
+    "transient displays and a cache": Scenario(
+        _setup(_tool("kept", cacheable=True, read_only=True), cache=True, display="continue"),
+        {0: [Act(display="transient")]},
+        _one(*[Says("", [Ask(0, tag="same")])] * 2, Says("done")),
+    ),
+    "equal calls at the same time": Scenario(
+        _setup(_tool("kept", cacheable=True, read_only=True), cache=True),
+        {0: [Act(delay=5)]},
+        [
+            Conversation([Says("", [Ask(0, tag="same")])], cancelled=2),
+            Conversation([Says("", [Ask(0, tag="same")])], begins=1),
+        ],
+    ),
+    "displays end a chat": Scenario(
+        _setup(_tool("a"), _tool("b")),
+        {0: [Act(display="small", delay=2)], 1: [Act(display="small")]},
+        _one(Says("", [Ask(0), Ask(1)])),
+    ),
+    "a chain ends in a display": Scenario(
+        _setup(_tool("a"), _tool("b", depends_on=["a"], input_schema=_takes("rows"))),
+        {0: [Act(structured=ROWS)], 1: [Act(display="small")]},
+        _one(Says("", [Ask(0), Ask(1)])),
+    ),
+    "a display beside a plain result": Scenario(
+        _setup(_tool("a"), _tool("b")), {0: [Act(display="small")]}, _one(Says("", [Ask(0), Ask(1)]), Says("done"))
+    ),
+    "a display beside an error": Scenario(
+        _setup(_tool("a"), _tool("b")),
+        {0: [Act(display="small")], 1: [Act("error", code="GONE")]},
+        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
+    ),
+    "a display and the last word": Scenario(
+        _setup(_tool("a"), display="continue"), {0: [Act(display="small")]}, _one(Says("", [Ask(0)]), Says("done"))
+    ),
+    "a large display": Scenario(
+        _setup(_tool("a"), display="continue"), {0: [Act(display="large")]}, _one(Says("", [Ask(0)]), Says("done"))
+    ),
+    "callbacks that fail": Scenario(
+        _setup(_tool("a"), _tool("b")),
+        {0: [Act(display="small")], 1: [Act("error", code="GONE")]},
+        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
+        callbacks_fail=True,
+    ),
+    "the limit of turns": Scenario(_setup(_tool("a"), max_turns=2), {}, _one(*[Says("", [Ask(0)])] * 4)),
+    "the limit of turns, with text": Scenario(
+        _setup(_tool("a"), max_turns=2), {}, _one(*[Says("so far", [Ask(0)])] * 4)
+    ),
+    "the time of a chat": Scenario(
+        _setup(_tool("a"), chat_timeout=10), {0: [Act(delay=30)]}, _one(Says("", [Ask(0)]), Says("done"))
+    ),
+    "a model that fails": Scenario(
+        _setup(_tool("a")), {}, _one(Says("", [Ask(0)]), Says("", fails="rate_limit"), history=EARLIER)
+    ),
+    "an answer that breaks off": Scenario(
+        _setup(_tool("a")),
+        {},
+        _one(Says("", [Ask(0)]), Says("half an ans", fails="network", broken=True), Says("whole")),
+    ),
+    "another model": Scenario(_setup(), {}, _one(Says("", fails="network"), Says("from the other")), fallbacks=1),
+    "a quota": Scenario(
+        _setup(_tool("a"), quota_tokens={"poor": 2000}),
+        {},
+        [
+            Conversation([Says("", [Ask(0)], tokens=2500), Says("done", tokens=10)], tenant="poor"),
+            Conversation([Says("", [Ask(0)], tokens=1990), Says("done", tokens=10)], tenant="rich"),
+        ],
+    ),
+    "approvals": Scenario(
+        _setup(_tool("a"), _tool("read", read_only=True), approval=True),
+        {},
+        _one(Says("", [Ask(0)]), Says("", [Ask(1)]), Says("", [Ask(0)]), Says("done")),
+        approves=[True, True, False],
+    ),
+    "parameters of the application": Scenario(
+        _setup(
+            _tool("a", input_schema=_takes("user", "q", required=["user"])),
+            _tool("b", depends_on=["c"], input_schema=_takes("user")),
+            _tool("c"),
+            params={"user": "u-1"},
+        ),
+        {2: [Act(structured={"user": "handed on"})]},
+        _one(Says("", [Ask(0, {"q": 1, "user": "root"})]), Says("", [Ask(2), Ask(1)])),
+    ),
+    "thoughts": Scenario(
+        _setup(_tool("a"), meta_tools=("__think__",)),
+        {},
+        _one(Says("", [Ask("__think__", {"thought": "They mean last year."}), Ask(0)]), Says("done")),
+    ),
+    "a question to the person": Scenario(
+        _setup(_tool("a"), meta_tools=("__clarify__",)),
+        {},
+        _one(Says("", [Ask(0), Ask("__clarify__", {"question": "Which year?"})]), Says("never asked")),
+    ),
+    "a summary": Scenario(
+        _setup(_tool("a"), meta_tools=("__summarize__",)),
+        {},
+        _one(Says("", [Ask(0), Ask("__summarize__", {"summary": "They said hello."})]), Says("done"), history=EARLIER),
+    ),
+    "names that clash": Scenario(
+        _setup(_tool("a"), _tool("a", server=1), servers=[Server(), Server()]),
+        {},
+        _one(Says("", [Ask(0), Ask(1)])),
+    ),
+    "names that were given": Scenario(
+        _setup(_tool("a"), _tool("a", server=1), servers=[Server(given_name="crm"), Server(given_name="erp")]),
+        {},
+        _one(Says("", [Ask(0), Ask(1)])),
+    ),
+    "a server that is down": Scenario(
+        _setup(_tool("a"), _tool("b", server=1), servers=[Server(), Server(reachable=False)]),
+        {},
+        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
+    ),
+    "metadata of a later version": Scenario(
+        _setup(_tool("a", unknown={"colour": 3, "provides": 7}), _tool("b", depends_on=["a"])),
+        {},
+        _one(Says("", [Ask(0), Ask(1)])),
+    ),
+    "tools that depend on each other in a circle": Scenario(
+        _setup(_tool("a", depends_on=["b"]), _tool("b", depends_on=["a"])), {}, _one(Says("hello"))
+    ),
+    "a category of a later version": Scenario(
+        _setup(_tool("read", read_only=True)),
+        {0: [Act("error", code="X_ODD", category="x_weather")]},
+        _one(Says("", [Ask(0)]), Says("sorry")),
+    ),
+    "two tenants at the same time": Scenario(
+        _setup(_tool("a")),
+        {0: [Act(delay=2)]},
+        [
+            Conversation([Says("Acme looks.", [Ask(0)])], query="the books of Acme", tenant="acme"),
+            Conversation(
+                [Says("Bolt looks for its nuts.", [Ask(0)])], query="the nuts of Bolt", tenant="bolt", begins=1
+            ),
+        ],
+    ),
+    "a tool goes and another takes its name": Scenario(
+        _setup(_tool("a"), _tool("b", server=1), servers=[Server(), Server()]),
+        {0: [Act(delay=1)]},
+        _one(Says("", [Ask(0)]), Says("", [Ask(1)], delay=10), Says("", [Ask("a")]), Says("done")),
+        changes=[Change(5, 0, [_tool("c")]), Change(6, 1, [_tool("a", server=1)])],
+    ),
+    "a tool changes while it is called": Scenario(
+        _setup(_tool("a"), _tool("b", depends_on=["a"])),
+        {0: [Act(delay=10)]},
+        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
+        changes=[Change(5, 0, [_tool("a")])],
+    ),
+}

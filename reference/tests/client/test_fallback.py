@@ -1,0 +1,52 @@
+"""Which model is asked next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from xmcp.client import fallback
+from xmcp.client.fallback import Model
+from xmcp.providers import ErrorCategory, OpenAIProvider, ProviderError, ScriptedProvider
+
+FIRST, OTHER = ScriptedProvider([]), ScriptedProvider([])
+
+
+def test_the_chain_is_made_of_names_providers_and_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    chain = fallback.chain(FIRST, "a", ["b", (OTHER, "c"), (OTHER, None), ("OpenAIProvider", "d")])
+    assert chain[:4] == (Model(FIRST, "a"), Model(FIRST, "b"), Model(OTHER, "c"), Model(OTHER, None))
+    assert isinstance(chain[4].provider, OpenAIProvider)
+    assert chain[4].name == "d"
+
+
+@pytest.mark.parametrize(
+    ("fallbacks", "error", "said"),
+    [
+        ("gpt-4o-mini", TypeError, r"\['gpt-4o-mini'\]"),
+        ([3], TypeError, "names of models, or pairs"),
+        ([("gpt",)], TypeError, "pairs"),
+        ([(3, "m")], TypeError, "as a provider"),
+        ([("Gpt", "m")], ValueError, "there are OpenAIProvider"),
+    ],
+)
+def test_what_is_no_model_is_refused_in_words(fallbacks: Any, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        fallback.chain(FIRST, None, fallbacks)
+
+
+@pytest.mark.parametrize("category", list(ErrorCategory))
+@pytest.mark.parametrize("began", [True, False])
+@pytest.mark.parametrize("repeated", [True, False])
+@pytest.mark.parametrize("more", [True, False])
+def test_a_broken_answer_is_asked_for_once_more_and_then_the_next_model(
+    category: ErrorCategory, began: bool, repeated: bool, more: bool
+) -> None:
+    step = fallback.next_step(ProviderError("m", category=category, began=began), repeated=repeated, more=more)
+    if category is ErrorCategory.NETWORK and began and not repeated:
+        assert step == "repeat"
+    elif category is ErrorCategory.CONTENT or not more:
+        assert step == "raise"
+    else:
+        assert step == "next"

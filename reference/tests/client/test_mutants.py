@@ -1,0 +1,44 @@
+"""The client is judged by the conformance suite's checks, and each check sees the mutant that breaks its sentence."""
+
+from __future__ import annotations
+
+import pytest
+from mutants import all_mutants
+from observed import observe
+from scenarios import SCENARIOS
+
+from xmcp_conformance.client_checks import examined, judge
+from xmcp_conformance.requirements import registry
+
+MUTANTS = all_mutants()
+
+
+@pytest.fixture(params=SCENARIOS, scope="module")
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def test_the_client_breaks_no_sentence(name: str) -> None:
+    assert [str(violation) for violation in judge(observe(SCENARIOS[name]))] == []
+
+
+def test_every_sentence_about_clients_that_is_verified_has_an_occasion_and_a_mutant() -> None:
+    seen = set().union(*(examined(observe(scenario)) for scenario in SCENARIOS.values()))
+    verified = {requirement.id for requirement in registry().verified_by("client")}
+    assert verified <= seen, verified - seen
+    assert verified == set(MUTANTS)
+
+
+@pytest.mark.parametrize("requirement", MUTANTS)
+def test_a_mutant_breaks_its_own_sentence_and_no_other(requirement: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    MUTANTS[requirement](monkeypatch)
+    broken = {}
+    for name, scenario in SCENARIOS.items():
+        for violation in judge(observe(scenario)):
+            broken.setdefault(violation.id, f"{name}: {violation}")
+    assert set(broken) == {requirement}, broken
+
+
+@pytest.mark.parametrize("requirement", MUTANTS)
+def test_a_mutant_says_what_it_does_wrong(requirement: str) -> None:
+    assert (MUTANTS[requirement].__doc__ or "").endswith(".")

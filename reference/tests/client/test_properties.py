@@ -1,0 +1,166 @@
+"""Whatever a model asks for and whatever servers do: no sentence is broken, nothing waits for ever, nothing is left.
+
+Models, servers and chats are made by Hypothesis; the checks are those of the conformance suite. `observe` itself fails
+where something waits for ever (`virtual_time.Stuck`) or leaves a task behind.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from observed import Act, Ask, Conversation, Says, Scenario, observe
+
+from xmcp_conformance.client_checks import judge
+from xmcp_conformance.client_trace import Server, Setup, Tool
+
+EXAMPLES = int(os.environ.get("XMCP_CLIENT_EXAMPLES", "150"))
+SECONDS = st.sampled_from([0.0, 0.5, 1.0, 3.0, 20.0])
+NAMES = ["a", "b", "c", "d"]
+PARAMETERS = ["x", "y"]
+VALUES = st.sampled_from([1, "one", None, [1], {"x": 2}])
+
+
+@st.composite
+def tools(draw: st.DrawFn, servers: int) -> list[Tool]:
+    """Tools that depend on earlier ones of their server, and on some that there are not."""
+    made: list[Tool] = []
+    for _ in range(draw(st.integers(1, 4))):
+        server = draw(st.integers(0, servers - 1))
+        free = [name for name in NAMES if not any(t.server == server and t.name == name for t in made)]
+        if not free:
+            continue
+        before = [tool.name for tool in made if tool.server == server]
+        properties = {
+            name: draw(st.sampled_from([{}, {"type": "integer"}]))
+            for name in draw(st.sets(st.sampled_from(PARAMETERS)))
+        }
+        read_only = draw(st.booleans())
+        made.append(
+            Tool(
+                server=server,
+                name=draw(st.sampled_from(free)),
+                input_schema={"properties": properties, "required": draw(st.sampled_from([[], [*properties]]))},
+                depends_on=draw(st.lists(st.sampled_from(before), unique=True)) if before else (),
+                provides=draw(st.none() | st.sampled_from(PARAMETERS)),
+                cacheable=read_only and draw(st.booleans()),
+                read_only=read_only,
+                idempotent=draw(st.booleans()),
+            )
+        )
+    return made
+
+
+ACTS = st.builds(
+    Act,
+    kind=st.sampled_from(["ok"] * 5 + ["error", "error", "lost", "down", "late", "garbled", "forged", "bad_display"]),
+    delay=SECONDS,
+    display=st.sampled_from(["none", "none", "small", "large", "transient"]),
+    structured=st.none() | st.dictionaries(st.sampled_from(PARAMETERS), VALUES),
+    code=st.sampled_from(["TOOL_ERROR", "DB_TIMEOUT", "X_NEW"]),
+    retryable=st.booleans(),
+    retry_after_ms=st.none() | st.sampled_from([0, 700, 7000, 119_000, 121_000]),
+    side_effects=st.none() | st.sampled_from(["none", "unknown"]),
+)
+
+
+def asks(count: int, cached: list[int]) -> st.SearchStrategy[Ask]:
+    """Calls of the tools there are, of others, and of the client's own.
+
+    Only calls that a cache can answer are equal to others: of the rest nobody could tell which call a server got.
+    """
+    arguments = st.dictionaries(st.sampled_from([*PARAMETERS, "z"]), VALUES, max_size=2)
+    places = st.integers(0, count - 1)
+    equal = [st.builds(Ask, st.sampled_from(cached), tag=st.sampled_from(["same", "other"]))] if cached else []
+    return st.one_of(
+        st.builds(Ask, places, arguments),
+        st.builds(Ask, places, arguments),
+        st.builds(Ask, places, id=st.sampled_from(["", "id", "call_0"])),
+        st.builds(Ask, places, written=st.sampled_from(["", "{", "[1]", '{"tag": "cut", "x": "'])),
+        st.builds(Ask, st.sampled_from(["unknown", "a", "bad name!"])),
+        st.builds(Ask, st.just("__think__"), st.just({"thought": "They mean revenue."})),
+        st.builds(Ask, st.just("__clarify__"), st.sampled_from([{"question": "Which year?"}, {}])),
+        st.builds(Ask, st.just("__summarize__"), st.just({"summary": "They said hello."})),
+        *equal,
+    )
+
+
+def says(ask: st.SearchStrategy[Ask]) -> st.SearchStrategy[Says]:
+    """Answers of the model: most have calls."""
+    return st.one_of(
+        st.builds(Says, st.sampled_from(["", "I look."]), st.lists(ask, min_size=1, max_size=5), delay=SECONDS),
+        st.builds(Says, st.sampled_from(["", "An answer."]), tokens=st.none() | st.integers(0, 500)),
+        st.builds(
+            Says,
+            st.sampled_from(["", "half"]),
+            fails=st.sampled_from(["network", "rate_limit", "content"]),
+            broken=st.booleans(),
+        ),
+    )
+
+
+@st.composite
+def scenarios(draw: st.DrawFn) -> Scenario:
+    """A whole scenario."""
+    named = draw(st.booleans())
+    servers = [
+        Server(
+            given_name=f"s{place}" if named else None,
+            xmcp=draw(st.booleans() | st.just(True)),
+            reachable=draw(st.sampled_from([True, True, True, False])),
+        )
+        for place in range(draw(st.integers(1, 2)))
+    ]
+    all_tools = draw(tools(len(servers)))
+    setup = Setup(
+        servers=servers,
+        tools=all_tools,
+        display=draw(st.sampled_from(["exit", "continue"])),
+        max_turns=draw(st.integers(1, 5)),
+        max_concurrency=draw(st.sampled_from([1, 2, 16])),
+        max_attempts=draw(st.integers(1, 4)),
+        tool_timeout=draw(st.sampled_from([2.0, 60.0])),
+        chat_timeout=draw(st.none() | st.none() | st.sampled_from([5.0, 100.0])),
+        breaker_threshold=draw(st.none() | st.integers(1, 3)),
+        breaker_reset_after=draw(st.sampled_from([1.0, 10.0])),
+        cache=draw(st.booleans()),
+        cache_read_only=draw(st.booleans()),
+        meta_tools=draw(st.sampled_from([(), ("__think__", "__clarify__", "__summarize__")])),
+        params=draw(st.sampled_from([{}, {"x": "application"}])),
+        approval=draw(st.booleans()),
+        quota_tokens=draw(st.sampled_from([{}, {"one": 900}])),
+    )
+    keeps = setup.cache and not setup.approval
+    cached = [i for i, t in enumerate(all_tools) if keeps and (t.cacheable or (setup.cache_read_only and t.read_only))]
+    answers = says(asks(len(all_tools), cached))
+    chat = st.builds(
+        Conversation,
+        st.lists(answers, max_size=4),
+        history=st.sampled_from([[], [{"role": "system", "content": "Be brief."}]]),
+        tenant=st.sampled_from([None, "one", "two"]),
+        begins=SECONDS,
+        cancelled=st.none() | st.none() | SECONDS,
+    )
+    return Scenario(
+        setup,
+        {place: draw(st.lists(ACTS, min_size=1, max_size=4)) for place in range(len(all_tools))},
+        draw(st.lists(chat, min_size=1, max_size=3)),
+        approves=draw(st.lists(st.booleans(), min_size=1, max_size=4)),
+        callbacks_fail=draw(st.booleans()),
+        fallbacks=draw(st.integers(0, 1)),
+    )
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(scenarios())
+def test_no_sentence_about_clients_is_broken(scenario: Scenario) -> None:
+    trace = observe(scenario)
+    violations = [str(violation) for violation in judge(trace)]
+    assert not violations, "\n".join([*violations, *map(_line, enumerate(trace.records))])
+
+
+def _line(numbered: Any) -> str:
+    number, record = numbered
+    return f"{number:>4} {str(record)[:300]}"

@@ -1,0 +1,245 @@
+"""What the loop makes of dependencies, of models that fail, of its own tools and of the time it has."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+from stand_ins import ScriptedModel, ScriptedServer, answers_in, asks, by_type, chat, events_of
+
+from xmcp.providers import Completion, ModelRequest, ProviderError
+from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
+
+CHART = ToolResponse("chart", "A chart.", DisplayEnvelope(type="text", payload="chart"))
+CHAIN: dict[str, Any] = {
+    "sql": {"metadata": {"provides": "sql"}},
+    "rows": {
+        "metadata": {"depends_on": ["sql"]},
+        "inputSchema": {"type": "object", "properties": {"sql": {"type": "string"}}, "required": ["sql"]},
+    },
+    "chart": {
+        "metadata": {"depends_on": ["rows"], "display": True},
+        "inputSchema": {"type": "object", "properties": {"rows": {"type": "array"}, "title": {}}, "required": ["rows"]},
+    },
+}
+
+
+def chain(**tools: Any) -> ScriptedServer:
+    return ScriptedServer(
+        {
+            "sql": lambda a: "SELECT 1",
+            "rows": lambda a: (f"ran {a['sql']}", {"rows": [[1]]}),
+            "chart": lambda a: CHART,
+            **tools,
+        },
+        **CHAIN,
+    )
+
+
+async def test_a_chain_of_calls_in_one_turn_is_one_turn_and_its_display_ends_the_chat() -> None:
+    server = chain()
+    model = ScriptedModel(asks(("chart", {"title": "T"}), "rows", "sql"))
+    told = await events_of(chat(model, server))
+    assert server.calls == [("sql", {}), ("rows", {"sql": "SELECT 1"}), ("chart", {"title": "T", "rows": [[1]]})]
+    result = told[-1].result
+    assert result is not None
+    assert (result["stop_reason"], len(model.requests)) == ("display", 1)
+    assert [m["tool_call_id"] for m in result["history"] if m["role"] == "tool"] == ["c0", "c1", "c2"]
+    chart = next(e for e in told if e.type == "tool_result" and e.tool_name == "chart")
+    assert chart.report is not None
+    assert chart.report.handed_on == {"rows": "rows"}
+
+
+async def test_a_failed_predecessor_fails_its_dependants_and_nobody_else() -> None:
+    server = chain(sql=lambda a: ErrorInfo("NOT_FOUND", "no such table"), other=lambda a: "fine")
+    model = ScriptedModel(asks("sql", "rows", "chart", "other"))
+    await events_of(chat(model, server))
+    answers = answers_in(model.requests[1].messages)
+    assert [a.error and a.error.code for a in answers.values()] == [
+        "NOT_FOUND",
+        "DEPENDENCY_FAILED",
+        "DEPENDENCY_FAILED",
+        None,
+    ]
+    assert "sql" in (answers["c2"].error.message if answers["c2"].error else "")
+    assert sorted(name for name, _ in server.calls) == ["other", "sql"]
+
+
+async def test_a_value_that_does_not_fit_stops_its_call_and_not_the_chat() -> None:
+    server = chain(rows=lambda a: ("ran", {"rows": "none"}))
+    model = ScriptedModel(asks("sql", "rows", "chart"))
+    await events_of(chat(model, server))
+    error = answers_in(model.requests[1].messages)["c2"].error
+    assert error is not None
+    assert (error.code, server.count("chart")) == ("DEPENDENCY_FAILED", 0)
+    assert (error.meta or {})["fields"][0]["pointer"] == "/rows"
+
+
+async def test_cancelling_a_chat_ends_the_calls_that_wait_for_others_too(valid: Any) -> None:
+    never, tasks = asyncio.Event(), asyncio.all_tasks()
+    server = chain(sql=lambda a: never.wait())
+    running = chat(ScriptedModel(asks("sql", "rows", "chart")), server)
+    events = running.run()
+    async for event in events:
+        if event.type == "tool_started":
+            break
+    await events.aclose()
+    valid(running.messages)
+    assert (server.running, server.calls, asyncio.all_tasks()) == (0, [("sql", {})], tasks)
+
+
+class Breaking(ScriptedModel):
+    """A model whose answers are pieces of text and then an exception, or a completion."""
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
+        self.requests.append(request)
+        pieces: Any = self.answers.pop(0)
+        for piece in pieces:
+            if isinstance(piece, Exception):
+                raise piece
+            yield piece
+
+
+BROKE = ProviderError("broke", category="network", began=True)
+
+
+async def test_a_broken_answer_is_asked_for_once_more_and_its_text_is_void() -> None:
+    model = Breaking(["half an ", BROKE], ["whole", Completion("whole")])  # type: ignore[arg-type]
+    told = await events_of(chat(model))
+    assert [(e.type, e.text) for e in told if e.type in ("llm_delta", "retry")] == [
+        ("llm_delta", "half an "),
+        ("retry", None),
+        ("llm_delta", "whole"),
+    ]
+    retry = by_type(told)["retry"][0]
+    assert (retry.call_id, retry.attempt, retry.error and retry.error.code) == (None, 1, "UPSTREAM_UNAVAILABLE")
+    assert told[-1].result is not None
+    assert (told[-1].result["answer"], told[-1].result["usage"]["llm_calls"]) == ("whole", 1)
+
+
+async def test_an_answer_that_breaks_twice_is_the_next_models_and_the_chat_stays_with_that() -> None:
+    first = Breaking([BROKE], [BROKE])  # type: ignore[arg-type]
+    second = ScriptedModel(asks("t"), "done")
+    told = await events_of(chat((first, second), ScriptedServer({"t": lambda a: "ok"})))
+    assert (len(first.requests), len(second.requests)) == (2, 2)
+    assert told[-1].result is not None
+    assert told[-1].result["answer"] == "done"
+
+
+async def test_when_no_model_is_left_the_last_failure_is_raised_with_the_history(valid: Any) -> None:
+    models = tuple(ScriptedModel(ProviderError(name, category="rate_limit")) for name in "ab")
+    with pytest.raises(ProviderError, match="b") as caught:
+        await events_of(chat(models))
+    assert caught.value.history == [{"role": "user", "content": "query"}]
+
+
+async def test_a_request_at_fault_is_given_to_no_other_model() -> None:
+    other = ScriptedModel()
+    with pytest.raises(ProviderError):
+        await events_of(chat((ScriptedModel(ProviderError("m", category="content")), other)))
+    assert other.requests == []
+
+
+async def test_a_model_that_is_silent_for_too_long_is_a_failed_model() -> None:
+    class Silent(ScriptedModel):
+        async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
+            await asyncio.Event().wait()
+            yield ""
+
+    told = await events_of(chat((Silent(), ScriptedModel("here")), settings={"llm_timeout": 0.01}))
+    assert told[-1].result is not None
+    assert told[-1].result["answer"] == "here"
+    with pytest.raises(ProviderError, match=r"'model' was silent for 0.01 s"):
+        await events_of(chat(Silent(), settings={"llm_timeout": 0.01}))
+
+
+async def test_when_the_time_of_a_chat_is_over_its_calls_are_answered_and_it_says_so(valid: Any) -> None:
+    never = asyncio.Event()
+    server = ScriptedServer({"t": lambda a: "ok", "hangs": lambda a: never.wait()})
+    told = await events_of(chat(ScriptedModel(asks("t", "hangs")), server, chat_timeout=0.05))
+    result = told[-1].result
+    assert result is not None
+    assert (result["stop_reason"], result["answer"], server.running) == ("timeout", None, 0)
+    valid(result["history"])
+    assert [a.error and a.error.code for a in answers_in(result["history"]).values()] == [None, "TIMEOUT"]
+    assert [e.error and e.error.code for e in by_type(told)["tool_error"]] == ["TIMEOUT"]
+
+
+async def test_when_the_time_is_over_while_the_model_writes_its_text_is_the_answer() -> None:
+    class Slow(ScriptedModel):
+        async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
+            yield "so far"
+            await asyncio.Event().wait()
+
+    told = await events_of(chat(Slow(), chat_timeout=0.02))
+    assert told[-1].result is not None
+    assert (told[-1].result["stop_reason"], told[-1].result["answer"]) == ("timeout", "so far")
+    assert told[-1].result["history"][-1] == {"role": "assistant", "content": "so far"}
+
+
+async def test_a_thought_is_in_the_history_and_nowhere_else() -> None:
+    model = ScriptedModel(asks(("__think__", {"thought": "They mean revenue."})), "Revenue is 3.")
+    told = await events_of(chat(model, meta_tools=True))
+    result = told[-1].result
+    assert result is not None
+    assert "They mean revenue." in str(result["history"])
+    assert (result["answer"], result["displays"]) == ("Revenue is 3.", [])
+    assert not any("They mean" in (e.text or "") for e in told if e.type != "tool_call")
+    assert model.requests[0].tools.tools[0]["function"]["name"] == "__think__"
+
+
+async def test_a_question_to_the_person_ends_the_chat_after_its_turn(valid: Any) -> None:
+    server = ScriptedServer({"t": lambda a: "ok"})
+    model = ScriptedModel(asks("t", ("__clarify__", {"question": "Which year?"})))
+    told = await events_of(chat(model, server, meta_tools=True))
+    result = told[-1].result
+    assert result is not None
+    assert (result["stop_reason"], result["answer"]) == ("clarify", "Which year?")
+    assert (len(model.requests), server.count("t")) == (1, 1)
+    valid(result["history"])
+
+
+async def test_a_summary_takes_the_place_of_what_is_old(valid: Any) -> None:
+    history = [
+        {"role": "system", "content": "rules"},
+        {"role": "user", "content": "old question"},
+        {"role": "assistant", "content": "old answer"},
+    ]
+    model = ScriptedModel(asks(("__summarize__", {"summary": "They asked before."})), "done")
+    told = await events_of(chat(model, history=history, meta_tools=True))
+    result = told[-1].result
+    assert result is not None
+    valid(result["history"])
+    assert [m["role"] for m in result["history"]] == ["system", "user", "user", "assistant", "tool", "assistant"]
+    assert "old question" not in str(model.requests[1].messages)
+    assert "They asked before." in str(model.requests[1].messages[1])
+
+
+async def test_tools_of_its_own_that_are_not_offered_are_unknown_tools() -> None:
+    model = ScriptedModel(asks(("__clarify__", {"question": "?"})), "done")
+    told = await events_of(chat(model))
+    assert told[-1].result is not None
+    assert (told[-1].result["stop_reason"], told[-1].result["answer"]) == ("stop", "done")
+    error = answers_in(model.requests[1].messages)["c0"].error
+    assert error is not None
+    assert error.code == "UNKNOWN_TOOL"
+
+
+async def test_a_call_whose_arguments_cannot_be_read_is_what_its_dependants_failed_for() -> None:
+    gate = asyncio.Event()
+
+    async def slow(_: Any) -> str:
+        await gate.wait()
+        return "SELECT 1"
+
+    model = ScriptedModel(asks("sql", ("rows", "{cut"), "chart"))
+    running = asyncio.create_task(events_of(chat(model, chain(sql=slow))))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    gate.set()
+    await running
+    answers = answers_in(model.requests[1].messages)
+    assert [a.error and a.error.code for a in answers.values()] == [None, "VALIDATION_FAIL", "DEPENDENCY_FAILED"]
+    assert "`rows`" in (answers["c2"].error.message if answers["c2"].error else "")

@@ -1,0 +1,60 @@
+"""An event loop whose clock jumps to the next timer, so that minutes of waiting take no time. Not a test module."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class Stuck(BaseException):
+    """Nothing is ready and no timer runs: what waits would wait for ever."""
+
+
+class VirtualTimeLoop(asyncio.SelectorEventLoop):
+    """A loop for code without I/O. What it would leave to a thread runs at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._now = 0.0
+
+    def time(self) -> float:
+        """Seconds of the virtual clock."""
+        return self._now
+
+    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> Any:
+        """Run it here and now: a thread would need real time."""
+        future = self.create_future()
+        try:
+            future.set_result(func(*args))
+        except Exception as exc:
+            future.set_exception(exc)
+        return future
+
+    def _run_once(self) -> None:
+        timers = [timer for timer in self._scheduled if not timer.cancelled()]  # type: ignore[attr-defined]
+        if not self._ready:  # type: ignore[attr-defined]
+            if not timers:
+                raise Stuck
+            self._now = max(self._now, min(timer.when() for timer in timers))
+        super()._run_once()  # type: ignore[misc]
+
+
+def run(main: Coroutine[Any, Any, T]) -> T:
+    """`asyncio.run` in virtual time.
+
+    Raises:
+        Stuck: something waits for ever.
+        AssertionError: a task was left behind.
+    """
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+
+        async def watched() -> T:
+            result = await main
+            left = asyncio.all_tasks() - {asyncio.current_task()}
+            assert not left, f"left behind: {left}"
+            return result
+
+        return runner.run(watched())

@@ -1,0 +1,99 @@
+"""A Redis for the tests of stores: a place of its own for each test, and a road to it that can be blocked."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
+from urllib.parse import urlsplit
+
+import pytest
+import redis
+
+
+@pytest.fixture
+def redis_url() -> str:
+    """The URL of a Redis that answers; the test is skipped where there is none, and fails where CI says so."""
+    url = os.environ.get("REDIS_URL", "redis://127.0.0.1:6379/0")
+    try:
+        with redis.Redis.from_url(url, socket_timeout=2, socket_connect_timeout=2, retry=None) as client:
+            client.ping()
+    except (redis.RedisError, OSError) as exc:
+        reason = f"no Redis at REDIS_URL ({type(exc).__name__}): start one, or set the variable"
+        if os.environ.get("CI", "").lower() == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return url
+
+
+@pytest.fixture
+def prefix(redis_url: str) -> Iterator[str]:
+    """A prefix nobody else has; the keys that begin with it are gone after the test."""
+    mine = f"xmcp-test:{secrets.token_hex(8)}:"
+    yield mine
+    with redis.Redis.from_url(redis_url) as client:
+        keys = [*client.scan_iter(match=mine + "*", count=1000)]
+        if keys:
+            client.unlink(*keys)
+
+
+class Road:
+    """A TCP relay to Redis. While `open` is not set nothing passes; `cut` breaks every connection.
+
+    With `lose_answer` it breaks the connection in the place of the next answer.
+    """
+
+    def __init__(self, host: str, port: int) -> None:
+        self._target = (host, port)
+        self.open = asyncio.Event()
+        self.open.set()
+        self.lose_answer = False
+        self.url = ""
+        self.connections = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._writers: set[asyncio.StreamWriter] = set()
+
+    async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        far_reader, far_writer = await asyncio.open_connection(*self._target)
+        self._writers |= {writer, far_writer}
+        for source, sink, answers in ((reader, far_writer, False), (far_reader, writer, True)):
+            self._tasks.add(asyncio.create_task(self._relay(source, sink, answers)))
+
+    async def _relay(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, answers: bool) -> None:
+        with suppress(ConnectionError):
+            while data := await source.read(65536):
+                await self.open.wait()
+                if answers and self.lose_answer:
+                    self.lose_answer = False
+                    break
+                sink.write(data)
+                await sink.drain()
+        sink.close()
+
+    def cut(self) -> None:
+        for writer in self._writers:
+            writer.transport.abort()
+        self._writers.clear()
+
+    async def close(self) -> None:
+        self.cut()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+@pytest.fixture
+async def road(redis_url: str) -> AsyncIterator[Road]:
+    parts = urlsplit(redis_url)
+    road = Road(parts.hostname or "127.0.0.1", parts.port or 6379)
+    listener = await asyncio.start_server(road.accept, "127.0.0.1", 0)
+    # Credentials and database stay; only the address is the relay's.
+    credentials = parts.netloc.rpartition("@")[0]
+    address = f"127.0.0.1:{listener.sockets[0].getsockname()[1]}"
+    road.url = parts._replace(netloc=f"{credentials}@{address}" if credentials else address).geturl()
+    yield road
+    listener.close()
+    await road.close()

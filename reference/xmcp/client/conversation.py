@@ -1,0 +1,375 @@
+"""`Conversation`: an `AIClient` that remembers, and its snapshots (spec section 10.5)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import weakref
+from collections import deque
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import IO, Any, Final, NoReturn, Self
+
+import jsonschema_rs
+
+from xmcp.client import accounting, messages, records
+from xmcp.client.ai_client import AIClient
+from xmcp.client.chat_stream import ChatStream
+from xmcp.client.chunks import ChatChunk, ChatResult, ChatUsage, StopReason
+from xmcp.client.records import ToolCallRecord, Trace
+from xmcp.providers import Message
+from xmcp.wire import DisplayEnvelope
+
+FORMAT: Final = "xmcp-conversation"
+VERSION: Final = 1
+LEAVE_SECONDS: Final = 15.0
+"""How long a chat that was left may take to let go before the next one is refused."""
+
+_SYSTEM: Final = ("system", "developer")
+
+
+class SnapshotError(ValueError):
+    """A snapshot that cannot be gone on from: what is wrong with it, where, and what to do."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConversationReply(Mapping[str, Any]):
+    """What one chat of a conversation came to: the mapping that `AIClient.chat()` returns, and how it came to it."""
+
+    result: ChatResult
+    trace: Trace
+    """The records of this chat."""
+
+    def __getitem__(self, key: str) -> Any:
+        return self.result[key]  # type: ignore[literal-required]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.result)
+
+    def __len__(self) -> int:
+        return len(self.result)
+
+    @property
+    def answer(self) -> str | None:
+        """The model's final text, `None` if there is none."""
+        return self.result["answer"]
+
+    @property
+    def displays(self) -> list[DisplayEnvelope]:
+        """All that was shown, by turn and in call order."""
+        return self.result["displays"]
+
+    @property
+    def stop_reason(self) -> StopReason:
+        """Why the chat ended."""
+        return self.result["stop_reason"]
+
+    @property
+    def usage(self) -> ChatUsage:
+        """What this chat used."""
+        return self.result["usage"]
+
+    @property
+    def tool_calls(self) -> list[ToolCallRecord]:
+        """Every call of a tool, by turn and in call order."""
+        return self.trace.calls
+
+
+@dataclass(slots=True)
+class _Running:
+    """The chat that is under way."""
+
+    consumer: weakref.ref[AsyncGenerator[ChatChunk, None]] | None = None
+    """Dead once whoever iterates has gone without `aclose()`: the event loop then ends the chat for them."""
+    stream: ChatStream | None = None
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Conversation:
+    """One conversation with an `AIClient`: it keeps the history, whatever ends a chat, and what was used.
+
+    ```python
+    conversation = Conversation(ai, system="Be brief.")
+    reply = await conversation.chat("Show me sales for EMEA")
+    print(reply.answer, reply.tool_calls)
+    ```
+
+    One chat at a time; any number of conversations share a client. After an exception, a cancellation or a stream that
+    was left, the history has the query and every turn that was begun, and the next `chat()` goes on from there. So a
+    query can be tried again: it is not repeated in the history if nothing came after it.
+
+    Args:
+        ai: The client, entered.
+        history: Messages to go on from, in the OpenAI chat format.
+        system: The system message, where the history does not begin with one.
+        tenant_id: Whose conversation it is, for every chat.
+        session_id: Goes into every usage record, log event and trace; default none.
+        metadata: Facts of the application's own, JSON values, kept in snapshots; `metadata` is theirs to change.
+        keep_traces: Of so many chats, the latest, the records are kept in memory.
+
+    Raises:
+        ValueError: a history that no model would take, or two system messages.
+    """
+
+    def __init__(
+        self,
+        ai: AIClient,
+        *,
+        history: Sequence[Message] = (),
+        system: str | None = None,
+        tenant_id: str | None = None,
+        session_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        keep_traces: int = 100,
+    ) -> None:
+        self._ai = ai
+        self._history = [dict(one) for one in history]
+        if wrong := messages.problem(self._history):
+            raise ValueError(f"The history cannot be continued: {wrong}. Pass the history that chat() returned.")
+        if system is not None:
+            if self._history and self._history[0]["role"] in _SYSTEM:
+                raise ValueError("The history begins with a system message already: leave out `system`, or that one.")
+            self._history.insert(0, {"role": "system", "content": system})
+        self.tenant_id = None if tenant_id is None else str(tenant_id)
+        self.session_id = None if session_id is None else str(session_id)
+        self.metadata: dict[str, Any] = dict(metadata or {})
+        self._usage = accounting.NOTHING
+        self._traces: deque[Trace] = deque(maxlen=keep_traces)
+        self._running: _Running | None = None
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """The messages so far, a copy: valid for every vendor at every moment, also while a chat runs."""
+        if self._running is not None and self._running.stream is not None:
+            return self._running.stream.history
+        return [dict(one) for one in self._history]
+
+    @property
+    def usage(self) -> ChatUsage:
+        """What all chats have used so far, those that failed included."""
+        return self._usage.copy()
+
+    @property
+    def traces(self) -> list[Trace]:
+        """The records of the latest chats, oldest first, the running one included."""
+        return list(self._traces)
+
+    async def chat(self, query: str) -> ConversationReply:
+        """Ask, and wait for the answer.
+
+        Raises:
+            RuntimeError: a chat of this conversation is running, or the client is not entered.
+            ProviderError, QuotaExceeded: as `AIClient.chat` does; the history is kept.
+        """
+        trace = self._trace()
+        result: ChatResult | None = None
+        async with aclosing(self._stream(query, trace)) as chunks:
+            async for chunk in chunks:
+                result = chunk.result
+        if result is None:
+            raise AssertionError("a chat ended without its last event")
+        return ConversationReply(result, trace)
+
+    def stream_chat(self, query: str) -> AsyncGenerator[ChatChunk, None]:
+        """The same, told while it happens: see `ChatChunk`. The chat begins with the first step of the iteration.
+
+        Leave it early with `aclose()` (or `contextlib.aclosing`); a loop over it that is broken off and keeps no
+        reference to it does so as well. Raises what `chat` raises.
+        """
+        return self._stream(query, self._trace())
+
+    def clear(self) -> None:
+        """Begin anew: history, usage and traces are forgotten; the system message and the metadata stay.
+
+        Raises:
+            RuntimeError: a chat is running.
+        """
+        if self._running is not None:
+            raise RuntimeError("A chat of this conversation is running: clear it when that has ended.")
+        asked = next((n for n, one in enumerate(self._history) if one["role"] not in _SYSTEM), len(self._history))
+        del self._history[asked:]
+        self._usage = accounting.NOTHING
+        self._traces.clear()
+
+    def snapshot(self) -> dict[str, Any]:
+        """The conversation as JSON values (spec section 10.5): all that `resume` needs, in any process, on any day.
+
+        Also while a chat runs: it then has the turns that have ended. Members of messages that are `None` are left
+        out, and half of a surrogate pair becomes U+FFFD.
+
+        Raises:
+            TypeError: the history or the metadata hold what is not JSON; the message says where.
+            ValueError: the history has a message that the format does not know.
+        """
+        written: dict[str, Any] = {
+            "format": FORMAT,
+            "version": VERSION,
+            "created_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "session_id": self.session_id,
+            "tenant_id": self.tenant_id,
+            "history": [records.message(one, _refuser(f"history/{place}")) for place, one in enumerate(self.history)],
+            "usage": dict(self._usage),
+            "metadata": records.as_json(self.metadata, _refuser("metadata")),
+        }
+        _check(written)
+        return written
+
+    @classmethod
+    def resume(cls, ai: AIClient, snapshot: Mapping[str, Any] | str | bytes, *, keep_traces: int = 100) -> Self:
+        """The conversation that a snapshot is, to be gone on with.
+
+        A snapshot says whose conversation it is: take it from where its person cannot change it.
+
+        Args:
+            ai: The client, with any models and tools.
+            snapshot: What `snapshot()` returned, or its JSON text.
+            keep_traces: As for `Conversation`; a snapshot has no traces.
+
+        Raises:
+            SnapshotError: it is none, it is of a version that this release does not know, or its history is not one
+                that a model would take.
+        """
+        read = _read(snapshot)
+        conversation = cls(
+            ai,
+            history=read["history"],
+            tenant_id=read.get("tenant_id"),
+            session_id=read.get("session_id"),
+            metadata=read.get("metadata"),
+            keep_traces=keep_traces,
+        )
+        used = read.get("usage") or {}
+        conversation._usage = accounting.NOTHING | {name: used[name] for name in accounting.NOTHING if name in used}  # type: ignore[assignment]
+        return conversation
+
+    def export_traces(self, target: str | os.PathLike[str] | IO[str]) -> None:
+        """Write the records of the latest chats as JSON Lines (spec section 10.4) to a file, or to a path anew.
+
+        It blocks while it writes.
+        """
+        if isinstance(target, str | os.PathLike):
+            with open(target, "w", encoding="ascii", newline="\n") as file:
+                self.export_traces(file)
+            return
+        for trace in self.traces:
+            target.write(trace.to_jsonl())
+
+    def _trace(self) -> Trace:
+        return Trace(session_id=self.session_id, tenant_id=self.tenant_id)
+
+    def _stream(self, query: str, trace: Trace) -> AsyncGenerator[ChatChunk, None]:
+        running = _Running()
+        events = self._events(query, trace, running)
+        running.consumer = weakref.ref(events)
+        return events
+
+    async def _events(self, query: str, trace: Trace, running: _Running) -> AsyncGenerator[ChatChunk, None]:
+        await self._wait_for_its_turn()
+        self._running = running
+        failure: BaseException | None = None
+        try:
+            running.stream = self._ai.stream_chat(
+                query, self._history, tenant_id=self.tenant_id, session_id=self.session_id
+            )
+            trace.chat_id = running.stream.chat_id  # as in the log
+            self._traces.append(trace)
+            async with aclosing(running.stream) as chunks:
+                async for chunk in chunks:
+                    trace.take(chunk)
+                    if chunk.usage is not None:
+                        self._usage = accounting.add(self._usage, chunk.usage)
+                    yield chunk
+        except BaseException as exc:
+            failure = exc
+            raise
+        finally:
+            if running.stream is not None:
+                self._history = running.stream.history
+            trace.end(self._history, failure)
+            self._running = None
+            running.over.set()
+
+    async def _wait_for_its_turn(self) -> None:
+        """Return when no chat runs.
+
+        Raises:
+            RuntimeError: one does, and somebody listens to it; or one was left and does not end.
+        """
+        try:
+            async with asyncio.timeout(LEAVE_SECONDS):
+                while (other := self._running) is not None:
+                    if other.consumer is not None and other.consumer() is not None:
+                        break
+                    await other.over.wait()
+        except TimeoutError:
+            pass
+        if self._running is not None:
+            raise RuntimeError(
+                "A chat of this conversation is running: wait for its end, or leave its stream with aclose(). For "
+                "chats at the same time make a Conversation each; they can share the AIClient."
+            )
+
+
+def _read(snapshot: Mapping[str, Any] | str | bytes) -> dict[str, Any]:
+    """The snapshot as a JSON object that is valid in every respect.
+
+    Raises:
+        SnapshotError: it is not.
+    """
+    value: Any = snapshot
+    if isinstance(snapshot, str | bytes):
+        try:
+            value = json.loads(snapshot, parse_constant=_no_constant)
+        except (ValueError, RecursionError) as exc:
+            raise SnapshotError(f"The snapshot is no JSON: {exc}. Pass the text as it was written.") from None
+    if not isinstance(value, Mapping):
+        raise SnapshotError(f"The snapshot is no JSON object but of type {type(value).__name__}.")
+    if value.get("format") != FORMAT:
+        raise SnapshotError(f"This is no snapshot of a conversation: its member `format` is not {FORMAT!r}.")
+    version = value.get("version")
+    if isinstance(version, int) and not isinstance(version, bool) and version > VERSION:
+        raise SnapshotError(
+            f"The snapshot is of version {version}, and this release knows version {VERSION} only: use a newer release."
+        )
+    try:
+        read: dict[str, Any] = records.as_json(dict(value), _refuser("the snapshot"))
+        _check(read)
+    except (TypeError, ValueError) as exc:
+        raise SnapshotError(f"The snapshot cannot be used: {exc}") from None
+    if wrong := messages.problem(read["history"]):
+        raise SnapshotError(f"The snapshot's history cannot be continued: {wrong}. Drop that turn from it.")
+    return read
+
+
+def _check(snapshot: Mapping[str, Any]) -> None:
+    """Raises ValueError for what `schemas/snapshot.schema.json` does not allow, with the first place."""
+    try:
+        records.validator("snapshot").validate(snapshot)
+    except jsonschema_rs.ValidationError as fault:
+        raise ValueError(f"at {_pointed(fault.instance_path)}: {fault.message}.") from None
+
+
+def _refuser(where: str) -> records.Odd:
+    def refuse(value: Any, path: tuple[str | int, ...]) -> NoReturn:
+        place = _pointed([*filter(None, [where]), *path])
+        if isinstance(value, float) or (isinstance(value, int) and value.bit_length() >= records.MAX_BITS):
+            raise TypeError(f"{place}: JSON has no number that is infinite, too large or none; use null or text.")
+        if isinstance(value, dict | list | tuple):
+            raise TypeError(f"{place}: it is more than {records.MAX_DEPTH} levels deep.")
+        raise TypeError(
+            f"{place}: a value or key of type {type(value).__name__} is not JSON; write it as text, numbers, lists and "
+            "objects."
+        )
+
+    return refuse
+
+
+def _pointed(path: Sequence[str | int]) -> str:
+    return "/".join(str(part) for part in path) or "the whole"
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")

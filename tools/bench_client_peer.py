@@ -1,0 +1,346 @@
+"""A client for the bench, in a process of its own: `python bench_client_peer.py floor|xmcp`.
+
+It takes one command a line on standard input, as JSON, and answers each with one line on standard output: what it
+measured, or `{"error": …}`. It ends with its standard input. Nothing of ours is loaded for the floor, and nothing but
+what an application would load for either: their memory is measured.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import itertools
+import json
+import logging
+import os
+import sys
+import threading
+import time
+import tracemalloc
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, aclosing
+from pathlib import Path
+from typing import Any, Protocol
+
+from bench_model import Script, more_files
+
+MODEL, KEY = "scripted", "none"
+MOST_TURNS = 40
+COMMAND_SECONDS = 100.0
+
+
+class WrongAnswer(Exception):
+    """A chat ended with another answer than the script's; the message is what the model had to say of it."""
+
+
+class Peer(Protocol):
+    """A client of one model and some servers; one object serves many chats, also at once."""
+
+    async def __aenter__(self) -> Any: ...
+    async def __aexit__(self, *_: object) -> None: ...
+    async def chat(self, prompt: str) -> str | None:
+        """A new chat to its last answer."""
+        ...
+
+    def stream(self, prompt: str) -> Any:
+        """A new chat without tools: an async generator of its text."""
+        ...
+
+
+class Floor:
+    """The loop by hand: the openai SDK, and a `fastmcp.Client` for each server that stays connected."""
+
+    def __init__(self, model: str, servers: list[Any], **_: object) -> None:
+        from fastmcp import Client
+        from openai import AsyncOpenAI
+
+        self._model = AsyncOpenAI(base_url=model, api_key=KEY)
+        self._clients = [Client(server) if isinstance(server, str) else server for server in servers]
+        self._stack = AsyncExitStack()
+        self._owner: dict[str, Any] = {}
+        self._tools: list[Any] = []
+
+    async def __aenter__(self) -> Floor:
+        await self._stack.enter_async_context(self._model)
+        for client in self._clients:
+            await self._stack.enter_async_context(client)
+            for tool in await client.list_tools():
+                self._owner[tool.name] = client
+                function = {"name": tool.name, "description": tool.description or "", "parameters": tool.input_schema}
+                self._tools.append({"type": "function", "function": function})
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+    async def call(self, call: Any) -> dict[str, Any]:
+        """One tool message."""
+        name = call.function.name
+        result = await self._owner[name].call_tool(name, json.loads(call.function.arguments))
+        text = "".join(getattr(block, "text", "") for block in result.content)
+        return {"role": "tool", "tool_call_id": call.id, "content": text}
+
+    async def chat(self, prompt: str) -> str | None:
+        """Ask, run what was asked for at once, ask again."""
+        messages: list[Any] = [{"role": "user", "content": prompt}]
+        for _ in range(MOST_TURNS):
+            answer = await self._model.chat.completions.create(model=MODEL, messages=messages, tools=self._tools)
+            said = answer.choices[0].message
+            if not said.tool_calls:
+                return said.content
+            asked = [
+                {
+                    "id": c.id,
+                    "type": "function",
+                    "function": {"name": c.function.name, "arguments": c.function.arguments},
+                }
+                for c in said.tool_calls
+                if c.type == "function"
+            ]
+            messages.append({"role": "assistant", "content": said.content, "tool_calls": asked})
+            messages += await asyncio.gather(*map(self.call, said.tool_calls))
+        return None
+
+    async def stream(self, prompt: str) -> AsyncIterator[str]:
+        """The text of one answer."""
+        messages: list[Any] = [{"role": "user", "content": prompt}]
+        chunks = await self._model.chat.completions.create(
+            model=MODEL, messages=messages, tools=self._tools, stream=True
+        )
+        async for chunk in chunks:
+            if chunk.choices and chunk.choices[0].delta.content:
+                yield chunk.choices[0].delta.content
+
+
+class Xmcp:
+    """`AIClient` with what it does by default, and its hooks, its log and its accounting in use."""
+
+    def __init__(self, model: str, servers: list[Any], **options: Any) -> None:
+        from xmcp import AIClient
+
+        logger = logging.getLogger("bench")
+        logger.setLevel(logging.INFO)
+        logger.addHandler(logging.NullHandler())
+        logger.propagate = False
+        self.accounted = 0
+        self._ai = AIClient(
+            servers,
+            openai_api_key=KEY,
+            openai_base_url=model,
+            llm_model=MODEL,
+            max_turns=MOST_TURNS,
+            on_display=lambda *_: None,
+            usage_sink=self._account,
+            logger=logger,
+            **options,
+        )
+
+    async def __aenter__(self) -> Xmcp:
+        await self._ai.__aenter__()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._ai.__aexit__(None, None, None)
+
+    def _account(self, _record: object) -> None:
+        self.accounted += 1
+
+    async def chat(self, prompt: str) -> str | None:
+        """By `chat()`."""
+        return (await self._ai.chat(prompt, []))["answer"]
+
+    async def stream(self, prompt: str) -> AsyncIterator[str]:
+        """By `stream_chat()`, to its last event."""
+        async with aclosing(self._ai.stream_chat(prompt, [])) as chunks:
+            async for chunk in chunks:
+                if chunk.type == "llm_delta" and chunk.text:
+                    yield chunk.text
+
+
+def wide(url: str) -> Any:
+    """A client of a server with as many connections as it has calls: by default a hundred, and the others wait."""
+    import httpx2
+    from fastmcp import Client
+    from fastmcp.client.transports import StreamableHttpTransport
+
+    def connections(headers: Any = None, timeout: Any = None, auth: Any = None, **_: object) -> httpx2.AsyncClient:
+        patient = timeout or httpx2.Timeout(30, read=COMMAND_SECONDS)
+        return httpx2.AsyncClient(headers=headers, timeout=patient, auth=auth, limits=httpx2.Limits())
+
+    return Client(StreamableHttpTransport(url, httpx_client_factory=connections))
+
+
+PEERS: dict[str, Callable[..., Peer]] = {"floor": Floor, "xmcp": Xmcp}
+
+
+# ---- what is measured ----
+
+_serial = itertools.count()
+
+
+def own(script: Script) -> Script:
+    """The script with texts of this chat alone, so that another chat's result is a wrong one."""
+    chat, place = next(_serial), itertools.count()
+    turns = [
+        [
+            call._replace(
+                arguments={
+                    key: f"{chat}-{next(place)}" if value == "*" else value for key, value in call.arguments.items()
+                }
+            )
+            for call in turn
+        ]
+        for turn in script.turns
+    ]
+    return script._replace(turns=turns)
+
+
+def judge(script: Script, answer: str | None) -> None:
+    """Raise `WrongAnswer` unless it is the right one."""
+    if answer != script.answer:
+        raise WrongAnswer(str(answer)[:400])
+
+
+async def whole_chat(peer: Peer, script: Script) -> float:
+    """Seconds to the last answer."""
+    mine = own(script)
+    prompt, begun = mine.prompt, time.perf_counter()
+    answer = await peer.chat(prompt)
+    taken = time.perf_counter() - begun
+    judge(mine, answer)
+    return taken
+
+
+async def first_token(peer: Peer, script: Script) -> float:
+    """Seconds to the first piece of text; the chat is read to its end."""
+    mine = own(script)
+    prompt, begun = mine.prompt, time.perf_counter()
+    taken, pieces = 0.0, []
+    async for piece in peer.stream(prompt):
+        taken = taken or time.perf_counter() - begun
+        pieces.append(piece)
+    judge(mine, "".join(pieces))
+    return taken
+
+
+async def at_once(peer: Peer, script: Script, chats: int) -> list[float]:
+    """Seconds for each of so many chats, all at once."""
+    begun = time.perf_counter()
+    ended = await asyncio.gather(*(whole_chat(peer, script) for _ in range(chats)), return_exceptions=True)
+    taken = time.perf_counter() - begun
+    for failure in ended:
+        if isinstance(failure, BaseException):
+            raise failure
+    return [taken / chats]
+
+
+async def in_turn(work: Callable[[Peer, Script], Any], peer: Peer, script: Script, chats: int) -> list[float]:
+    """Seconds of each."""
+    return [await work(peer, script) for _ in range(chats)]
+
+
+class Worker:
+    """Runs commands; each method is one, and returns what goes back."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+        self._stack = AsyncExitStack()
+        self._peers: dict[str, Peer] = {}
+        self._waiting: list[asyncio.Task[Any]] = []
+        self._before = (0, 0)
+
+    async def connect(self, peer: str, model: str, servers: list[str], options: dict[str, Any]) -> dict[str, Any]:
+        """Make a peer; with options it is one for very many chats at once, and its connections are not limited."""
+        targets = [wide(url) for url in servers] if options else servers
+        self._peers[peer] = await self._stack.enter_async_context(PEERS[self._kind](model, targets, **options))
+        return {}
+
+    async def measure(self, peer: str, how: str, script: list[Any], chats: int) -> dict[str, Any]:
+        """Seconds of chats: one after the other, until the first token, or all at once; and of CPU for each chat."""
+        cpu = time.process_time()
+        client, told = self._peers[peer], Script.of(script)
+        if how == "at_once":
+            seconds = await at_once(client, told, chats)
+        else:
+            seconds = await in_turn({"chat": whole_chat, "first_token": first_token}[how], client, told, chats)
+        return {"seconds": seconds, "cpu": (time.process_time() - cpu) / chats}
+
+    async def peak(self, peer: str, script: list[Any], chats: int) -> dict[str, Any]:
+        """The most resident memory while so many chats run at once, in MB."""
+        _forget_peak()
+        await at_once(self._peers[peer], Script.of(script), chats)
+        return {"mb": _memory("VmHWM") / 2**20}
+
+    async def begin(self, peer: str, how: str, script: list[Any], chats: int) -> dict[str, Any]:
+        """Start chats that will wait, and take the memory before them."""
+        gc.collect()
+        self._before = (_memory("VmRSS"), tracemalloc.get_traced_memory()[0])
+        work = {"chat": whole_chat, "first_token": first_token}[how]
+        told = Script.of(script)
+        self._waiting = [asyncio.create_task(work(self._peers[peer], told)) for _ in range(chats)]
+        return {}
+
+    async def weigh(self) -> dict[str, Any]:
+        """The memory of each waiting chat in bytes, once nothing moves here any more."""
+        moved = 1.0
+        while moved > 0.005:
+            before = time.process_time()
+            await asyncio.sleep(0.2)
+            moved = time.process_time() - before
+        ended = [task for task in self._waiting if task.done()]
+        if ended:
+            await asyncio.gather(*ended)
+            raise WrongAnswer(f"{len(ended)} chats did not wait")
+        gc.collect()
+        chats, (rss, traced) = len(self._waiting), self._before
+        return {
+            "resident": (_memory("VmRSS") - rss) / chats,
+            "traced": (tracemalloc.get_traced_memory()[0] - traced) / chats,
+        }
+
+    async def finish(self) -> dict[str, Any]:
+        """Read the answers of the chats that waited."""
+        await asyncio.gather(*self._waiting)
+        self._waiting = []
+        return {}
+
+    async def trace(self) -> dict[str, Any]:
+        """Count what Python allocates, from now on."""
+        tracemalloc.start()
+        return {}
+
+    async def run(self) -> None:
+        """Take commands for ever; the process ends with its standard input, whatever runs then."""
+        loop, lines = asyncio.get_running_loop(), asyncio.Queue[str]()
+
+        def read() -> None:
+            for line in sys.stdin:
+                loop.call_soon_threadsafe(lines.put_nowait, line)
+            os._exit(0)
+
+        threading.Thread(target=read, daemon=True).start()
+        while True:
+            do, arguments = json.loads(await lines.get())
+            try:
+                async with asyncio.timeout(COMMAND_SECONDS):
+                    told = await getattr(self, do)(**arguments)
+            except Exception as exc:
+                told = {"error": f"{type(exc).__name__}: {exc}"[:500]}
+            print(json.dumps(told), flush=True)
+
+
+def _forget_peak() -> None:
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+
+
+def _memory(name: str) -> int:
+    """A figure of this process in bytes."""
+    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+        if line.startswith(name):
+            return int(line.split()[1]) * 1024
+    raise LookupError(name)
+
+
+if __name__ == "__main__":
+    more_files()
+    asyncio.run(Worker(sys.argv[1]).run())
