@@ -92,5 +92,5 @@ def mcp_conformance(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure the codec and the server against named floors in one run, as ratios."""
+    """Measure the codec, the server and the client against named floors in one run, as ratios."""
     session.run("python", "tools/bench.py", *session.posargs)

@@ -253,15 +253,22 @@ def peak(batches: int = 5) -> Figure:
 
 
 def idle(chats: int) -> Iterator[Figure]:
-    """Memory of each of so many chats that wait, in kB: resident, which the bar is for, and as Python counts it."""
+    """Memory of each of so many chats that wait, in kB.
+
+    The bar is for what a chat costs in `AIClient`, with stand-ins of model and tools, as Python counts it. With the
+    SDKs between, a chat costs what they keep for its connection besides, ours as the floor: resident memory.
+    """
     for name, script in WAITING.items():
+        with Client("xmcp") as client:
+            weighed = client.ask("own", how=name, chats=chats)["traced"] / 1000
+        yield Figure(f"{chats} chats wait {name}, kB each", weighed, 20, "AIClient's own")
         try:
             ours, floor = (_idle(kind, script, chats) for kind in ("xmcp", "floor"))
         except Failed as exc:
-            yield Figure(f"{chats} chats wait {name}, kB each", math.inf, 20, str(exc))
+            yield Figure("  over connections of the SDKs", math.inf, None, str(exc))
             continue
         rest = f"{ours.traced:8.1f} kB traced; the floor {floor.resident:.1f} and {floor.traced:.1f}"
-        yield Figure(f"{chats} chats wait {name}, kB each", ours.resident, 20, rest)
+        yield Figure("  over connections of the SDKs", ours.resident, None, rest)
 
 
 class Weight(NamedTuple):

@@ -27,6 +27,7 @@ from bench_model import Script, more_files
 MODEL, KEY = "scripted", "none"
 MOST_TURNS = 40
 COMMAND_SECONDS = 100.0
+WARM = 50
 
 
 class WrongAnswer(Exception):
@@ -239,6 +240,11 @@ async def in_turn(work: Callable[[Peer, Script], Any], peer: Peer, script: Scrip
     return [await work(peer, script) for _ in range(chats)]
 
 
+async def _until(true: Callable[[], bool]) -> None:
+    while not true():  # noqa: ASYNC110 - what is measured has nothing more to do
+        await asyncio.sleep(0.01)
+
+
 class Worker:
     """Runs commands; each method is one, and returns what goes back."""
 
@@ -303,6 +309,50 @@ class Worker:
         await asyncio.gather(*self._waiting)
         self._waiting = []
         return {}
+
+    async def own(self, how: str, chats: int) -> dict[str, Any]:
+        """The memory of each waiting chat without what an SDK keeps for its connection: stand-ins of model and tool.
+
+        `how`: `in a tool call` or `for the model`.
+        """
+        gate, waiting = asyncio.Event(), 0
+
+        async def wait() -> str:
+            nonlocal waiting
+            waiting += 1
+            await gate.wait()
+            return "ok"
+
+        class Tools:
+            async def discover_tools(self) -> list[dict[str, Any]]:
+                return [{"name": "wait"}]
+
+            async def execute_tool_call(self, *_: Any) -> str:
+                return await wait()
+
+        from xmcp import AIClient
+        from xmcp.providers import ScriptedProvider, Turn
+
+        async def script(messages: list[Any], _tools: list[Any]) -> Any:
+            if how == "in a tool call" and messages[-1]["role"] == "user":
+                return Turn(calls=[("wait", {})])
+            return "done" if how == "in a tool call" else await wait()
+
+        options = {"max_concurrency": chats + WARM, "tool_timeout": COMMAND_SECONDS}
+        async with AIClient([Tools()], llm_provider=ScriptedProvider(script), **options) as client:
+            tasks = [asyncio.create_task(client.chat("q", [])) for _ in range(WARM)]
+            await _until(lambda: waiting == WARM)
+            gc.collect()
+            before = _memory("VmRSS")
+            tracemalloc.start()
+            tasks += [asyncio.create_task(client.chat("q", [])) for _ in range(chats)]
+            await _until(lambda: waiting == WARM + chats)
+            gc.collect()
+            traced, resident = tracemalloc.get_traced_memory()[0], _memory("VmRSS") - before
+            tracemalloc.stop()
+            gate.set()
+            await asyncio.gather(*tasks)
+        return {"traced": traced / chats, "resident": resident / chats}
 
     async def trace(self) -> dict[str, Any]:
         """Count what Python allocates, from now on."""

@@ -370,9 +370,9 @@ def books_on_another_tenant(patch: pytest.MonkeyPatch) -> None:
     record = accounting.record
     first: list[Any] = []
 
-    def booked(completion: Any, provider: str, model: Any, chat: Any, price: Any) -> Any:
+    def booked(completion: Any, provider: str, model: Any, chat: Any, *rest: Any) -> Any:
         first.append(chat.tenant_id)
-        return {**record(completion, provider, model, chat, price), "tenant_id": first[0]}
+        return {**record(completion, provider, model, chat, *rest), "tenant_id": first[0]}
 
     patch.setattr(accounting, "record", booked)
 

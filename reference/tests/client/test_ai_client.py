@@ -6,11 +6,14 @@ import asyncio
 import logging
 from contextlib import aclosing
 from typing import Any
+from uuid import UUID
 
+import fastmcp
 import pytest
 
 from xmcp.client import AIClient
-from xmcp.providers import ErrorCategory, ProviderError, ScriptedProvider, Turn
+from xmcp.providers import ErrorCategory, OpenAIProvider, ProviderError, ScriptedProvider, Turn
+from xmcp.storage import MemoryCache
 from xmcp.wire import ToolResponse
 
 
@@ -139,7 +142,7 @@ def test_options_that_cannot_work_are_refused_by_name(options: dict[str, Any], s
 
 
 def test_servers_and_provider_must_be_what_they_are_called() -> None:
-    with pytest.raises(TypeError, match="list of servers"):
+    with pytest.raises(TypeError, match="must be a list, such as"):
         AIClient("http://localhost:3333", openai_api_key="k")
     with pytest.raises(TypeError, match="llm_provider"):
         AIClient([], llm_provider="gpt")  # type: ignore[arg-type]
@@ -260,3 +263,143 @@ async def test_answers_are_kept_as_long_as_the_application_says_else_the_cache(
     ) as client:
         await client.chat("q", [])
     assert kept == [expected]
+
+
+class Tools:
+    """An application's own tools: `t`, which waits for nothing but its turn."""
+
+    def __init__(self, name: str = "t", **described: Any) -> None:
+        self.tool = {"name": name, **described}
+        self.calls: list[dict[str, Any]] = []
+
+    async def discover_tools(self) -> list[dict[str, Any]]:
+        return [self.tool]
+
+    async def execute_tool_call(self, tool_name: str, arguments: dict[str, Any]) -> str:
+        self.calls.append(arguments)
+        for _ in range(3):
+            await asyncio.sleep(0)
+        return "ok"
+
+
+BROKEN_ARGUMENTS = {
+    "too deep": '{"x": ' + "[" * 300 + "]" * 300 + "}",
+    "too large": '{"x": 1e999}',
+    "no number": '{"x": NaN}',
+    "too many digits": '{"x": ' + "9" * 5_000 + "}",
+}
+
+
+@pytest.mark.parametrize("written", BROKEN_ARGUMENTS)
+async def test_no_arguments_of_a_model_end_the_connection_to_a_server(
+    written: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = fastmcp.FastMCP("s")
+
+    @server.tool
+    def t(x: object = None) -> str:
+        return "fine"
+
+    calls: Any = [("t", BROKEN_ARGUMENTS[written])] * 6
+    async with ai([Turn(calls=calls), Turn(calls=[("t", {"x": 1})]), "done"], [server]) as client:
+        async with asyncio.timeout(20):
+            result = await client.chat("q", [])
+    *broken, good = [ToolResponse.from_xml(m["content"]) for m in result["history"] if m["role"] == "tool"]
+    assert [answer.error and answer.error.code for answer in broken] == ["VALIDATION_FAIL"] * 6
+    assert good.llm_output == "fine"
+    assert [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING] == []
+
+
+async def test_an_empty_history_that_nobody_can_change_is_in_any_number_of_chats() -> None:
+    gate = asyncio.Event()
+
+    async def script(messages: Any, tools: Any) -> str:
+        await gate.wait()
+        return "ok"
+
+    async with ai(script) as client, asyncio.timeout(5):
+        chats = [asyncio.create_task(client.chat("q", ())) for _ in range(3)]
+        for _ in range(5):
+            await asyncio.sleep(0)
+        gate.set()
+        assert [(await task)["answer"] for task in chats] == ["ok"] * 3
+        assert client._running == {}
+
+
+async def test_providers_made_from_the_names_of_their_classes_are_closed_and_those_given_are_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    closed: list[Any] = []
+
+    async def aclose(self: Any) -> None:
+        closed.append(self)
+
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setattr(OpenAIProvider, "aclose", aclose)
+    given = OpenAIProvider()
+    client = ai(fallback_models=[("OpenAIProvider", "one"), (given, "two")])
+    async with client:
+        assert closed == []
+    assert closed == [client._settings.models[1].provider]
+    closed.clear()
+    async with AIClient([]) as own:
+        pass
+    assert closed == [own._settings.models[0].provider]
+
+
+def test_a_client_can_be_entered_in_one_event_loop_after_another_with_calls_that_wait_for_their_slot() -> None:
+    tools = Tools()
+    client = ai([Turn(calls=[("t", {"n": n}) for n in range(3)]), "done"], [tools], max_concurrency=1)
+
+    async def once() -> list[Any]:
+        async with client, asyncio.timeout(20):
+            result = await client.chat("q", [])
+        return [ToolResponse.from_xml(m["content"]).llm_output for m in result["history"] if m["role"] == "tool"]
+
+    assert [asyncio.run(once()) for _ in range(2)] == [["ok"] * 3] * 2
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "said"),
+    [
+        ({"tool_timeout": None}, TypeError, "tool_timeout"),
+        ({"tool_timeout": {"t": None}}, TypeError, "tool_timeout"),
+        ({"tool_timeout": "5"}, TypeError, "tool_timeout"),
+        ({"tool_timeout": {"t": "5"}}, TypeError, r"tool_timeout\['t'\]"),
+        ({"tool_timeout": True}, TypeError, "tool_timeout"),
+        ({"tool_timeout": float("inf")}, ValueError, "tool_timeout"),
+        ({"tool_timeout": float("nan")}, ValueError, "tool_timeout"),
+        ({"max_concurrency": 1.5}, TypeError, "max_concurrency"),
+        ({"max_concurrency": True}, TypeError, "max_concurrency"),
+        ({"max_concurrency": None}, TypeError, "max_concurrency"),
+        ({"max_turns": True}, TypeError, "max_turns"),
+        ({"max_turns": 2.0}, TypeError, "max_turns"),
+        ({"chat_timeout": True}, TypeError, "chat_timeout"),
+        ({"chat_timeout": float("inf")}, ValueError, "chat_timeout"),
+        ({"llm_timeout": "9"}, TypeError, "llm_timeout"),
+        ({"cache_ttl": True}, TypeError, "cache_ttl"),
+        ({"display_budget": "1"}, TypeError, "display_budget"),
+        ({"result_budget": float("inf")}, ValueError, "result_budget"),
+    ],
+    ids=str,
+)
+def test_options_of_another_kind_are_refused_by_name(options: dict[str, Any], kind: Any, said: str) -> None:
+    with pytest.raises(kind, match=said):
+        ai(**options)
+
+
+@pytest.mark.parametrize("tenant", [UUID(int=7), 42, "acme", None], ids=repr)
+async def test_the_answers_of_a_tenant_are_forgotten_by_whatever_it_is_known_by(tenant: Any) -> None:
+    tools = Tools(annotations={"readOnlyHint": True})
+    options: dict[str, Any] = {"cache": MemoryCache(), "cache_read_only": True}
+    async with ai([Turn(calls=[("t", {})]), "x"], [tools], **options) as client:
+        for expected in (1, 1):
+            await client.chat("q", [], tenant_id=tenant)
+            await client.chat("q", [], tenant_id="another")
+            assert len(tools.calls) == expected + 1
+        await client.clear_cache(tenant)
+        await client.chat("q", [], tenant_id=tenant)
+        await client.chat("q", [], tenant_id="another")
+        assert len(tools.calls) == 3
+        with pytest.raises(TypeError, match="tenant_id must be a string or a UUID"):
+            await client.clear_cache(1.5)  # type: ignore[arg-type]

@@ -164,3 +164,33 @@ async def test_a_result_that_breaks_its_schema_is_handed_on(servers: Any) -> Non
         leave_results_unchecked(client.session)
         result: Any = await client.call_tool_mcp("breaks_schema", {})
     assert result.content[0].text == "still a result"
+
+
+@MODES
+async def test_more_calls_than_the_default_pool_has_connections_are_under_way_at_once(http: Any, mode: str) -> None:
+    server, together, gate = fastmcp.FastMCP("wide"), asyncio.Event(), asyncio.Event()
+    waiting = 0
+
+    @server.tool
+    async def wait() -> str:
+        nonlocal waiting
+        waiting += 1
+        if waiting == 130:
+            together.set()
+        await gate.wait()
+        return "ok"
+
+    transport: Any = roomy(StreamableHttpTransport(await http(server) + "/mcp"))
+    async with fastmcp.Client(transport, mode=mode) as client, asyncio.timeout(60):
+        calls = [asyncio.create_task(client.call_tool_mcp("wait", {})) for _ in range(130)]
+        await together.wait()
+        gate.set()
+        assert [result.is_error for result in await asyncio.gather(*calls)] == [False] * 130
+
+
+def test_a_factory_of_the_applications_own_is_used_as_it_is() -> None:
+    def own(**_: Any) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient()
+
+    made: Any = roomy(StreamableHttpTransport("http://host/mcp", httpx_client_factory=own))
+    assert made.httpx_client_factory is own

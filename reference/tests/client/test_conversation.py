@@ -340,7 +340,8 @@ async def test_a_snapshot_taken_while_a_chat_runs_can_be_gone_on_with(valid: Val
         with pytest.raises(asyncio.CancelledError):
             await task
         valid(snapshot["history"])
-        assert roles(snapshot["history"]) == "user assistant tool"
+        assert roles(snapshot["history"]) == "user assistant tool assistant tool"
+        assert "CANCELLED" in snapshot["history"][-1]["content"]
         assert snapshot["usage"]["llm_calls"] == 2
         assert (await Conversation.resume(ai, snapshot).chat("next")).answer == "on"
 

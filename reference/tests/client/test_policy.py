@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import datetime
+import gc
+import json
 import logging
+from collections.abc import AsyncIterator
+from decimal import Decimal
 from typing import Any
 
+import jsonschema_rs
 import pytest
 from stand_ins import ScriptedModel, ScriptedServer, answers_in, asks, by_type, chat, events_of, make_pipeline
 
+from xmcp.client import turn
 from xmcp.client.cache import ResponseCache
+from xmcp.client.catalogue import build
 from xmcp.client.errors import CallFailed, QuotaExceeded
+from xmcp.client.input_schema import declared
 from xmcp.client.log import EventLog
 from xmcp.client.middleware import LLMState, Middleware, Stack, ToolState
+from xmcp.client.offering import offered
+from xmcp.client.params import hidden
 from xmcp.client.retry import RetryPolicy
 from xmcp.providers import Completion, ProviderError, Usage
 from xmcp.storage import MemoryBreakers, MemoryCache
@@ -527,3 +538,233 @@ async def test_a_hook_that_is_cancelled_on_the_way_out_keeps_no_other_from_its_t
     task.cancel()
     await asyncio.wait({task})
     assert notes[-1] == "after_tool ok"
+
+
+async def test_calls_that_wait_for_a_slot_are_held_back_when_the_breaker_opens_meanwhile() -> None:
+    async def gone(_: Any) -> None:
+        await asyncio.sleep(0)
+        raise LOST
+
+    server = ScriptedServer({"t": gone})
+    pipeline = make_pipeline(
+        slots=asyncio.Semaphore(1), breakers=MemoryBreakers(2, 1000, clock=Clock()), retry=RetryPolicy(max_attempts=1)
+    )
+    model = ScriptedModel(asks(*["t"] * 9))
+    told = by_type(await events_of(chat(model, server, pipeline=pipeline)))
+    codes = [error and error.code for error in (a.error for a in answers_in(model.requests[1].messages).values())]
+    assert codes == ["CONNECTION_FAILED"] * 2 + ["CIRCUIT_OPEN"] * 7
+    assert (server.count("t"), len(told["tool_started"])) == (2, 2)
+
+
+USER: dict[str, Any] = {"properties": {"user_id": {"type": "string"}}, "required": ["user_id"]}
+HIDDEN_IN: dict[str, dict[str, Any]] = {
+    "allOf": {"type": "object", "allOf": [USER, {"properties": {"q": {}}}]},
+    "anyOf": {"type": "object", "anyOf": [USER, {"properties": {"q": {}}}]},
+    "oneOf in allOf": {"type": "object", "allOf": [{"oneOf": [USER, {"properties": {"q": {}}}]}]},
+    "a reference in allOf": {
+        "type": "object",
+        "allOf": [{"$ref": "#/$defs/who"}],
+        "properties": {"q": {}},
+        "$defs": {"who": USER},
+    },
+    "a reference": {
+        "$ref": "#/$defs/all",
+        "$defs": {
+            "all": {"type": "object", "properties": {**USER["properties"], "q": {"$ref": "#/$defs/q"}}},
+            "q": {"type": "integer"},
+        },
+    },
+    "beside a reference": {
+        "type": "object",
+        "$ref": "#/$defs/rest",
+        **USER,
+        "$defs": {"rest": {"properties": {"q": {}}}},
+    },
+    "itself, and again in a part": {
+        "type": "object",
+        "properties": {**USER["properties"], "q": {}},
+        "anyOf": [{"required": ["user_id"]}, {"required": ["q"]}],
+    },
+}
+
+
+@pytest.mark.parametrize("where", HIDDEN_IN)
+async def test_a_parameter_of_the_application_is_hidden_and_set_wherever_the_schema_has_it(where: str) -> None:
+    server = ScriptedServer({"t": lambda a: "ok"}, t={"inputSchema": HIDDEN_IN[where]})
+    entry = build([(server, server.listing)], 1).entries["t"]
+    assert hidden({"user_id": "me"}, entry) == ["user_id"]
+    shown = offered(entry, {"t": entry}, ["user_id"])["function"]["parameters"]
+    jsonschema_rs.Draft202012Validator(shown)  # refuses references to what is not there
+    assert "user_id" not in json.dumps(shown)
+    assert '"q"' in json.dumps(shown)
+    model = ScriptedModel(asks(("t", {"user_id": "victim", "q": 1})))
+    events = by_type(await events_of(chat(model, server, params={"user_id": "me"})))
+    assert server.calls == [("t", {"user_id": "me", "q": 1})]
+    assert "'user_id'" in (events["warning"][0].text or "")
+
+
+async def test_a_name_of_the_application_that_no_schema_knows_is_never_the_models_to_set() -> None:
+    server = ScriptedServer({"t": lambda a: "ok"}, t={"inputSchema": {"type": "object", "properties": {"q": {}}}})
+    model = ScriptedModel(asks(("t", {"user_id": "victim", "q": 1})))
+    await events_of(chat(model, server, params={"user_id": "me"}))
+    assert server.calls == [("t", {"q": 1})]
+
+
+def test_a_schema_that_refers_to_itself_many_times_is_looked_through_at_once() -> None:
+    parts = 0
+
+    class Counted(dict[str, Any]):
+        def get(self, key: Any, default: Any = None) -> Any:
+            nonlocal parts
+            parts += 1
+            assert parts < 100, "the same parts are looked at again and again"
+            return super().get(key, default)
+
+    looped = Counted({"anyOf": [{"$ref": "#/$defs/a"}] * 20, "properties": {"user_id": {}}})
+    schema = {"type": "object", "$ref": "#/$defs/a", "$defs": {"a": looped}}
+    assert declared(schema) == {"user_id"}
+
+
+class InPlace(Middleware):
+    """Changes the response itself, not what it stands in."""
+
+    async def after_tool(self, state: ToolState) -> None:
+        assert state.response is not None
+        if state.tool_name == "says":
+            state.response.llm_output = "masked"
+        if state.response.display is not None:
+            state.response.display.payload[0]["name"] = "masked"  # type: ignore[index]
+
+
+async def test_a_response_that_a_hook_changed_in_place_is_what_everybody_gets() -> None:
+    server = ScriptedServer(
+        {
+            "says": lambda _: ("secret", {"says": "secret"}),
+            "shows": lambda _: ToolResponse("shows", "x", DisplayEnvelope(type="table", payload=[{"name": "secret"}])),
+            "uses": lambda a: f"got {a}",
+        },
+        says={"metadata": {"provides": "says"}},
+        uses={
+            "metadata": {"depends_on": ["says"]},
+            "inputSchema": {"type": "object", "properties": {"says": {"type": "string"}}},
+        },
+    )
+    model = ScriptedModel(asks("says", "shows", "uses"))
+    told = await events_of(chat(model, server, middleware=Stack([InPlace()])))
+    assert server.calls[-1] == ("uses", {"says": "masked"})
+    assert "secret" not in str(model.requests[1].messages)
+    assert "secret" not in str(told)
+    assert str(model.requests[1].messages).count("masked") == 3
+
+
+class Document:
+    """A document as a server wrote it, in no way that we would."""
+
+    error = None
+
+    def to_xml(self) -> str:
+        return "<tool_response  tool_name='t'>\n <llm_output>a &#38; b</llm_output>\n</tool_response>\n"
+
+
+class Looks(Middleware):
+    async def after_tool(self, state: ToolState) -> None:
+        assert state.response is not None
+        assert state.response.llm_output == "a & b"
+
+
+@pytest.mark.parametrize("hooks", [[], [Looks()]])
+async def test_a_response_that_no_hook_changed_reaches_the_model_byte_for_byte(hooks: list[Any]) -> None:
+    server = ScriptedServer(
+        {"t": lambda _: (Document(), {"n": 3}), "u": lambda a: str(a)},
+        u={"metadata": {"depends_on": ["t"]}, "inputSchema": {"type": "object", "properties": {"n": {}}}},
+    )
+    model = ScriptedModel(asks("t", "u"))
+    await events_of(chat(model, server, middleware=Stack(hooks)))
+    assert model.requests[1].messages[2]["content"] == Document().to_xml()
+    assert server.calls[-1] == ("u", {"n": 3})
+
+
+@pytest.fixture
+async def unraisable() -> AsyncIterator[list[Any]]:
+    """What the event loop could only complain of."""
+    heard: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: heard.append(context["message"]))
+    yield heard
+    gc.collect()
+    await asyncio.sleep(0)
+    assert heard == []
+
+
+class Dated(Middleware):
+    def before_tool(self, state: ToolState) -> ToolResponse | None:  # type: ignore[override]
+        if state.tool_name != "t":
+            return None
+        rows = [[datetime.date(2024, 1, 1)]]
+        return ToolResponse("t", "see", DisplayEnvelope(type="table", payload={"columns": ["d"], "rows": rows}))
+
+
+async def test_a_response_of_a_hook_that_cannot_be_written_is_a_crash_of_its_call_alone(
+    unraisable: list[Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    model, server = ScriptedModel(asks("t", "u")), ScriptedServer({"t": in_turn("ok"), "u": in_turn("fine")})
+    async with asyncio.timeout(5):
+        told = by_type(await events_of(chat(model, server, middleware=Stack([Dated()]))))
+    assert [event.report and event.report.server for event in told["tool_error"]] == ["stand_in"]
+    answers = answers_in(model.requests[1].messages)
+    error = answers["c0"].error
+    assert error is not None
+    assert (error.code, answers["c1"].llm_output) == ("INTERNAL", "fine")
+    (logged,) = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert logged.getMessage().startswith("call_crashed")
+    assert (error.meta or {})["error_id"] in logged.getMessage()
+
+
+@pytest.mark.parametrize("broken", ["model_view.for_model", "layers.handed_on", "metatools.answer"])
+async def test_whatever_breaks_on_the_way_to_the_model_is_answered_and_logged_and_not_left_to_the_loop(
+    broken: str, unraisable: list[Any], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, _, name = broken.partition(".")
+    whole, calls = getattr(getattr(turn, module), name), []
+
+    def breaks(*args: Any, **options: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 1:
+            raise RecursionError("secret")
+        return whole(*args, **options)
+
+    monkeypatch.setattr(getattr(turn, module), name, breaks)
+    server = ScriptedServer({"t": in_turn("ok"), "u": in_turn("fine")}, u={"metadata": {"depends_on": ["t"]}})
+    names: Any = {"model_view": ["t"], "layers": ["t", "u"], "metatools": [("__think__", {"thought": "x"})]}[module]
+    model = ScriptedModel(asks(*names))
+    async with asyncio.timeout(5):
+        await events_of(chat(model, server, meta_tools=True))
+    *others, answer = [*answers_in(model.requests[1].messages).values()]
+    assert answer.error is not None
+    assert (answer.error.code, [other.error for other in others]) == ("INTERNAL", [None] * len(others))
+    assert "secret" not in str(model.requests[1].messages)
+    assert [r.getMessage().split()[0] for r in caplog.records if r.levelno == logging.ERROR] == ["call_crashed"]
+
+
+@pytest.mark.parametrize("value", [Decimal("1.5"), float("inf"), float("nan"), {1, 2}], ids=str)
+async def test_a_call_with_arguments_that_are_no_json_is_made_and_not_kept(value: Any) -> None:
+    server = ScriptedServer(
+        {"t": lambda a: str(a["p"])}, t={**CACHEABLE, "inputSchema": {"type": "object", "properties": {"p": {}}}}
+    )
+    pipeline = make_pipeline(**cached(params={"p": value}))
+    for _ in range(2):
+        told = by_type(await events_of(chat(ScriptedModel(asks("t")), server, pipeline=pipeline)))
+        assert [e.text for e in told["tool_result"]] == [str(value)]
+    assert server.count("t") == 2
+
+
+async def test_answers_to_different_infinite_numbers_are_not_taken_for_each_other() -> None:
+    values = [float("inf"), float("-inf"), None]
+    server = ScriptedServer(
+        {"t": lambda a: str(a.get("p"))}, t={**CACHEABLE, "inputSchema": {"type": "object", "properties": {"p": {}}}}
+    )
+    pipeline = make_pipeline(**cached(params={"p": lambda _: values.pop(0)}))
+    said = []
+    for _ in range(3):
+        told = by_type(await events_of(chat(ScriptedModel(asks("t")), server, pipeline=pipeline)))
+        said += [event.text for event in told["tool_result"]]
+    assert said == ["inf", "-inf", "None"]

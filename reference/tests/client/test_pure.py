@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
+from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,12 +15,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xmcp.client import messages, results, targets
+from xmcp.client import accounting, messages, results, targets
 from xmcp.client.arguments import parse_arguments
 from xmcp.client.catalogue import build
 from xmcp.client.ending import ending
+from xmcp.client.middleware import ChatContext
+from xmcp.client.model_view import Budgets, for_model
 from xmcp.client.naming import Listing, expose, legal
-from xmcp.providers import Completion, ToolCall
+from xmcp.providers import Completion, ToolCall, Usage
+from xmcp.providers.base import unique_ids
 from xmcp.wire import ErrorInfo, ToolResponse
 
 NAMES = st.text(st.sampled_from("ab_./é"), min_size=1, max_size=3) | st.text(min_size=1, max_size=200)
@@ -331,3 +336,182 @@ class TestTargets:
     def test_what_is_no_server_is_refused(self, target: Any, why: str) -> None:
         with pytest.raises(ValueError, match=why):
             targets.source(target, 1)
+
+
+class TestWhatNoModelMayWrite:
+    """Arguments that a library on the way would break on: refused here, in words of our own."""
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ('{"a":' + "[" * 64 + "]" * 64 + "}", "nested more than 64 levels deep"),
+            ('{"a":' * 65 + "1" + "}" * 65, "nested more than 64 levels deep"),
+            ('{"a":' + "[" * 900 + "]" * 900 + "}", "nested more than 64 levels deep"),
+            ('{"a":' + "[" * 100_000, "nested more than 64 levels deep"),
+            ('{"a": 1e999}', "they hold 1e999, which is no JSON number"),
+            ('{"a": [-1e999]}', "they hold -1e999, which is no JSON number"),
+            ('{"a": NaN}', "they hold NaN, which is no JSON number"),
+            ('{"a": -Infinity}', "they hold -Infinity, which is no JSON number"),
+            ('{"a": 1' + "0" * 5_000 + "}", "they hold an integer with too many digits"),
+            ('{"a": 1' + "0" * 5_000 + "e999999}", "which is no JSON number"),
+        ],
+    )
+    def test_they_are_refused_in_fixed_words_with_little_of_what_was_written(self, text: str, said: str) -> None:
+        error = parse_arguments(text)
+        assert isinstance(error, ErrorInfo)
+        assert said in error.message
+        assert (error.code, error.meta and error.meta["side_effects"]) == ("VALIDATION_FAIL", "none")
+        assert len(error.message) < 700
+        for inside in ("recursion", "Exceeds", "limit", "sys.", "Traceback", "int_max_str_digits"):
+            assert inside not in error.message
+
+    def test_sixty_four_levels_and_brackets_in_a_text_are_no_depth(self) -> None:
+        deep = '{"a":' + "[" * 63 + "]" * 63 + "}"
+        assert parse_arguments(deep) == json.loads(deep)
+        assert parse_arguments(json.dumps({"a": "[{" * 500})) == {"a": "[{" * 500}
+        wide: Any = {"a": [[{}] for _ in range(500)]}
+        assert parse_arguments(json.dumps(wide)) == wide
+
+    def test_what_was_written_is_told_back_up_to_two_hundred_characters(self) -> None:
+        long, short = parse_arguments("x" * 201), parse_arguments("y" * 200)
+        assert isinstance(long, ErrorInfo)
+        assert isinstance(short, ErrorInfo)
+        assert long.message.endswith("x" * 200 + "\u2026")
+        assert "x" * 201 not in long.message
+        assert short.message.endswith(" " + "y" * 200)
+
+
+def said_and_answered(*order: str) -> list[dict[str, Any]]:
+    calls = [{"id": id_, "type": "function", "function": {"name": "t", "arguments": "{}"}} for id_ in "abc"]
+    return [
+        {"role": "user", "content": "u"},
+        {"role": "assistant", "content": None, "tool_calls": calls},
+        *({"role": "tool", "tool_call_id": id_, "content": id_.upper()} for id_ in order),
+    ]
+
+
+class TestHistoriesOfOthers:
+    def test_answers_in_another_order_are_put_in_the_order_of_their_calls(self) -> None:
+        given = [*said_and_answered("c", "a", "b"), *said_and_answered("b", "c", "a")]
+        begun = messages.begin(given, "q")
+        assert begun[:-1] == [*said_and_answered("a", "b", "c")] * 2
+        assert given == [*said_and_answered("c", "a", "b"), *said_and_answered("b", "c", "a")]
+
+    @pytest.mark.parametrize("calls", [7, "abc", True, 1.5])
+    def test_calls_that_are_no_list_are_refused_with_the_place(self, calls: Any) -> None:
+        history = [{"role": "user", "content": "u"}, {"role": "assistant", "content": "x", "tool_calls": calls}]
+        with pytest.raises(ValueError, match=r"history\[1\] has tool_calls that are no list"):
+            messages.begin(history, "q")
+
+    @pytest.mark.parametrize("written", ["", "  ", '{"city": "Par', '"Berlin"', "[1]", "null", '{"a": NaN}'])
+    def test_arguments_in_a_history_are_json_objects_whatever_a_model_wrote(self, written: str) -> None:
+        (call,) = messages.assistant_message("", [ToolCall("a", "t", written)])["tool_calls"]
+        assert json.loads(call["function"]["arguments"]) == {}
+        assert messages.assistant_message("", [ToolCall("a", "t", '{"b": 1 }')])["tool_calls"][0]["function"] == {
+            "name": "t",
+            "arguments": '{"b": 1 }',
+        }
+
+
+class TestIds:
+    @given(st.lists(st.text(max_size=60) | st.integers() | st.none(), max_size=6), st.sets(st.text(max_size=3)))
+    def test_every_vendor_takes_the_ids_of_a_history(self, given_ids: list[Any], taken: set[str]) -> None:
+        calls = unique_ids([ToolCall(id_, "t", "{}") for id_ in given_ids], taken)
+        assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,40}", call.id) for call in calls)
+        assert len({call.id for call in calls} | taken) == len(calls) + len(taken)
+
+    def test_an_id_that_is_good_and_free_stays(self) -> None:
+        assert [c.id for c in unique_ids([ToolCall(id_, "t", "{}") for id_ in ("a-1", "x" * 40)])] == ["a-1", "x" * 40]
+
+
+class TestMoney:
+    @pytest.mark.parametrize(
+        ("price", "cost"),
+        [
+            (0.5, 0.5),
+            (0, 0.0),
+            (Decimal("1.5"), 1.5),
+            ("0.25", 0.25),
+            (float("nan"), None),
+            (Decimal("NaN"), None),
+            (float("inf"), None),
+            (-1, None),
+            (Decimal("-0.01"), None),
+            (10**400, None),
+            ("free", None),
+            ([], None),
+            (None, None),
+        ],
+        ids=str,
+    )
+    def test_a_price_is_a_number_of_dollars_or_not_known(self, price: Any, cost: float | None) -> None:
+        told = accounting.record(Completion("hi"), "p", "m", ChatContext("c"), lambda *_: price)["cost_usd"]
+        assert (told, type(told)) == (cost, type(cost))
+
+    def test_a_price_list_that_raises_does_not_know_the_price(self) -> None:
+        def price(provider: str, model: str, usage: Usage) -> float:
+            return {"other": 1.0}[model]
+
+        assert accounting.record(Completion("hi"), "p", "m", ChatContext("c"), price)["cost_usd"] is None
+
+    def test_costs_that_are_known_are_added_up(self) -> None:
+        prices: list[Any] = [Decimal("1"), 0.5, None, float("nan")]
+        total = accounting.NOTHING
+        for price in prices:
+            one = accounting.record(Completion("hi"), "p", "m", ChatContext("c"), lambda *_, price=price: price)
+            total = accounting.add(total, one)
+        assert (total["cost_usd"], total["llm_calls"]) == (1.5, 4)
+
+
+class TestBudgets:
+    """`Budgets` hold for everything that a server can say, not only for texts."""
+
+    LARGE = "A" * 300_000
+    SMALL = Budgets(display=500, result=500)
+
+    @pytest.mark.parametrize(
+        "response",
+        [
+            ToolResponse("t", "ok", server_populated={"values": {"a": LARGE}}),
+            ToolResponse("t", error=ErrorInfo("TOOL_ERROR", "x", meta={"acme/upstream": LARGE})),
+            ToolResponse("t", error=ErrorInfo("TOOL_ERROR", LARGE, meta={"acme/upstream": LARGE})),
+            ToolResponse("t", LARGE, server_populated={"values": {"a": LARGE}}),
+        ],
+        ids=["server_populated", "meta", "message and meta", "text and server_populated"],
+    )
+    @pytest.mark.parametrize("written", [True, False])
+    def test_data_beside_the_text_do_not_reach_the_model_beyond_the_budget(
+        self, response: ToolResponse, written: bool
+    ) -> None:
+        seen = for_model(response, response.to_xml() if written else None, self.SMALL)
+        assert len(seen) < 2_000
+        read = ToolResponse.from_xml(seen)
+        assert (read.tool_name, read.server_populated) == ("t", None)
+        if response.error is None:
+            assert read.truncated
+        else:
+            assert read.error is not None
+            assert (read.error.code, read.error.meta) == ("TOOL_ERROR", None)
+
+    def test_data_within_the_budget_reach_it_as_they_were_written(self) -> None:
+        response = ToolResponse("t", "ok", server_populated={"values": {"a": "b"}})
+        document = response.to_xml() + "\n"
+        assert for_model(response, document, self.SMALL) == document
+        assert ToolResponse.from_xml(for_model(response, None, self.SMALL)).server_populated is not None
+
+    def test_an_unknown_name_is_compared_with_so_many_names_and_no_more(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        compared: list[int] = []
+        matches = difflib.get_close_matches
+
+        def counted(word: str, possibilities: Any, **options: Any) -> list[str]:
+            compared.append(len(possibilities))
+            return matches(word, possibilities, **options)
+
+        monkeypatch.setattr(difflib, "get_close_matches", counted)
+        names = [f"find_records_{number:04d}" for number in range(4_999)] + ["search"]
+        error = results.unknown_tool("serch", names)
+        assert error.message.startswith("There is no tool named 'serch'. There are: search, find_records_0000, ")
+        assert "find_records_0001" in results.unknown_tool("find_records_0001x", names).message
+        assert max(compared) <= 200
+        assert (error.meta or {})["params"]["names"][0] == "search"
+        assert len((error.meta or {})["params"]["names"]) == 50

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import assume, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
 
+from xmcp.client import AIClient
 from xmcp.client import quotas as product
 from xmcp.client.chunks import UsageRecord
 from xmcp.client.errors import QuotaExceeded
 from xmcp.client.log import EventLog
 from xmcp.client.middleware import ChatContext, LLMState, Middleware, Stack, ToolState
 from xmcp.client.quotas import Quota, TenantQuotas, estimate_input_tokens
-from xmcp.providers import Completion, ToolSchemas
+from xmcp.providers import Completion, ModelRequest, ScriptedProvider, ToolSchemas, Usage
 
 NO_TOOLS = len(ToolSchemas().json)
 
@@ -817,3 +820,53 @@ async def test_a_tenant_that_has_spent_everything_calls_no_tool_and_reservations
     await spend(quotas, llm(input_tokens=20), used(970, 30))
     exc = await refused(quotas.before_tool(tool(chat())))
     assert (exc.quota, exc.used, exc.limit) == ("tokens", 1000, 1000)
+
+
+ACCOUNT = UUID("12345678-1234-5678-1234-567812345678")
+
+
+@pytest.mark.parametrize(("given", "known_as"), [(ACCOUNT, str(ACCOUNT)), (42, "42"), ("acme", "acme")], ids=str)
+async def test_limits_by_uuids_and_numbers_hold_for_the_tenants_of_a_chat(given: Any, known_as: str) -> None:
+    limits: Any = {given: Quota(tokens=10)}
+    quotas = TenantQuotas(tokens=1_000_000, limits=limits)
+    async with AIClient([], llm_provider=ScriptedProvider(["hi"]), middleware=[quotas]) as ai:
+        exc = await refused(ai.chat("q", [], tenant_id=given))
+        assert (exc.tenant_id, exc.limit) == (known_as, 10)
+        assert (await ai.chat("q", [], tenant_id="another"))["answer"] == "hi"
+    assert quotas.usage(known_as)["tokens"]["limit"] == 10
+
+
+@pytest.mark.parametrize("wrong", [True, 1.5, b"acme", ("a",)])
+def test_a_limit_for_what_is_no_tenant_is_refused(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="limits must be a string or a UUID"):
+        TenantQuotas(limits={wrong: Quota(tokens=10)})
+
+
+@pytest.mark.parametrize("price", [Decimal("5"), "5", 5], ids=repr)
+async def test_a_price_of_another_kind_of_number_counts(price: Any) -> None:
+    quotas = TenantQuotas(spend_usd=5.1)
+    options: dict[str, Any] = {"price": lambda *_: price, "middleware": [quotas]}
+    async with AIClient([], llm_provider=Priced(), **options) as ai:
+        await ai.chat("q", [])
+        assert dollars(quotas, None) == (5.0, 0.0)
+        exc = await refused(ai.chat("q", []))
+    assert (exc.quota, exc.used) == ("spend_usd", 5.0)
+
+
+async def test_one_price_that_is_no_number_leaves_the_others_counted() -> None:
+    quotas, prices = TenantQuotas(spend_usd=1_000_000), [math.nan, -50.0, math.inf, 5.0, 5.0]
+    options: dict[str, Any] = {"price": lambda *_: prices.pop(0), "middleware": [quotas]}
+    async with AIClient([], llm_provider=Priced(), **options) as ai:
+        for _ in range(5):
+            await ai.chat("q", [])
+    assert dollars(quotas, None) == (10.0, 0.0)
+
+
+class Priced(ScriptedProvider):
+    """A model whose vendor counts tokens."""
+
+    def __init__(self) -> None:
+        super().__init__(["hi"])
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
+        yield Completion("hi", usage=Usage(10_000, 10_000))

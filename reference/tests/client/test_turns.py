@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
-from stand_ins import ScriptedModel, ScriptedServer, answers_in, asks, by_type, chat, events_of
+from stand_ins import ScriptedModel, ScriptedServer, answers_in, asks, by_type, chat, events_of, make_pipeline
 
-from xmcp.providers import Completion, ModelRequest, ProviderError
+from xmcp.client.middleware import LLMState, Middleware, Stack
+from xmcp.client.model_view import Budgets
+from xmcp.providers import Completion, ModelRequest, ProviderError, ToolCall, Usage
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
 
 CHART = ToolResponse("chart", "A chart.", DisplayEnvelope(type="text", payload="chart"))
@@ -243,3 +246,80 @@ async def test_a_call_whose_arguments_cannot_be_read_is_what_its_dependants_fail
     answers = answers_in(model.requests[1].messages)
     assert [a.error and a.error.code for a in answers.values()] == [None, "VALIDATION_FAIL", "DEPENDENCY_FAILED"]
     assert "`rows`" in (answers["c2"].error.message if answers["c2"].error else "")
+
+
+async def test_what_stands_for_a_call_that_was_not_made_keeps_to_the_budget_too() -> None:
+    model = ScriptedModel(asks("n" * 100_000))
+    await events_of(chat(model, pipeline=make_pipeline(budgets=Budgets(display=500, result=500))))
+    content = model.requests[1].messages[-1]["content"]
+    assert "UNKNOWN_TOOL" in content
+    assert len(content) < 2_000
+
+
+async def test_ids_that_another_vendor_would_refuse_are_made_anew_and_arguments_that_are_no_object_become_one(
+    valid: Any,
+) -> None:
+    written = (("call_" + "x" * 60, '{"city": "Par'), ("functions.t:0", '"Berlin"'), ("", ""), ("good-1", '{"a":1}'))
+    model = ScriptedModel(Completion("", tuple(ToolCall(id_, "t", text) for id_, text in written), "tool_calls"))
+    told = await events_of(chat(model, ScriptedServer({"t": lambda a: "ok"})))
+    result = told[-1].result
+    assert result is not None
+    valid(result["history"])
+    calls = result["history"][1]["tool_calls"]
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,40}", call["id"]) for call in calls)
+    assert calls[3]["id"] == "good-1"
+    assert [call["function"]["arguments"] for call in calls] == ["{}", "{}", "{}", '{"a":1}']
+    assert "Par" in answers_in(result["history"])[calls[0]["id"]].to_xml()
+    assert [event.text for event in by_type(told)["tool_call"]] == [text for _, text in written]
+
+
+class Refuses(Middleware):
+    """Stops the chat in its second turn with an exception of its own."""
+
+    def __init__(self, exc: Exception) -> None:
+        self.exc = exc
+
+    def before_llm(self, state: LLMState) -> None:  # type: ignore[override]
+        if state.turn == 2:
+            raise self.exc
+
+
+@pytest.mark.parametrize("exc", [PermissionError("stop"), TimeoutError("mine"), KeyError("x")], ids=repr)
+async def test_an_exception_of_the_applications_own_carries_what_the_chat_had_come_to(exc: Any, valid: Any) -> None:
+    model = ScriptedModel(Completion("", asks("t").tool_calls, "tool_calls", Usage(7, 3)))
+    running = chat(model, ScriptedServer({"t": lambda a: "ok"}), middleware=Stack([Refuses(exc)]), chat_timeout=60)
+    with pytest.raises(type(exc)) as caught:
+        await events_of(running)
+    assert caught.value is exc
+    valid(exc.history)
+    assert [message["role"] for message in exc.history] == ["user", "assistant", "tool"]
+    assert (exc.usage["input_tokens"], exc.usage["llm_calls"]) == (7, 1)
+
+
+async def test_an_exception_that_takes_no_attributes_is_raised_all_the_same() -> None:
+    class Narrow(Exception):
+        __slots__ = ()
+
+        def __setattr__(self, name: str, value: object) -> None:
+            raise AttributeError(name)
+
+    running = chat(
+        ScriptedModel(asks("t")), ScriptedServer({"t": lambda a: "ok"}), middleware=Stack([Refuses(Narrow())])
+    )
+    with pytest.raises(Narrow):
+        await events_of(running)
+
+
+async def test_token_counts_that_are_none_are_not_added_up() -> None:
+    sunk: list[Any] = []
+    odd: list[Any] = [Usage("1", 2.5, True), Usage(-1, None, [3])]  # type: ignore[arg-type]
+    model = ScriptedModel(
+        *(Completion("", asks("t").tool_calls, "tool_calls", usage) for usage in odd),
+        Completion("end", usage=Usage(4, 5, 6)),
+    )
+    told = await events_of(chat(model, ScriptedServer({"t": lambda a: "ok"}), settings={"usage_sink": sunk.append}))
+    counts = [tuple(one[key] for key in ("input_tokens", "output_tokens", "cached_tokens")) for one in sunk]
+    assert counts == [(None, None, None)] * 2 + [(4, 5, 6)]
+    assert told[-1].result is not None
+    usage = told[-1].result["usage"]
+    assert (usage["input_tokens"], usage["output_tokens"], usage["cached_tokens"]) == (4, 5, 6)

@@ -258,3 +258,16 @@ def test_no_key_anywhere_is_an_auth_error_that_says_what_to_do(monkeypatch: pyte
 def test_a_client_and_a_key_together_are_refused() -> None:
     with pytest.raises(ValueError, match="not both"):
         OpenAIProvider("key", client=object())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("key", ["sk-…", "sk-\u200babc", "ключ"])
+@pytest.mark.parametrize("way", ["argument", "environment"])
+def test_a_placeholder_that_was_left_in_for_the_key_is_an_auth_error_that_says_so(
+    key: str, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    with pytest.raises(ProviderError, match=r"API key .* placeholder such as `sk-…`") as caught:
+        OpenAIProvider(key if way == "argument" else None)
+    assert (caught.value.category, caught.value.provider) == (ErrorCategory.AUTH, "openai")
+    assert "ключ" not in str(caught.value)

@@ -27,6 +27,9 @@ from xmcp.client.targets import Hear
 SSE_EVENT_BYTES: Final = 64 * 1024 * 1024
 """Longest server-sent event that is read. The SDK's own limit is 1 MiB, and FastMCP does not pass one on."""
 
+CONNECT_SECONDS: Final = 30.0
+"""For making a connection and for sending, as in the SDK. What is waited for an answer is the caller's to say."""
+
 NEVER_SENT: Final = "dev.xmcp/never_sent"
 """In the data of a protocol error that `roomy` makes: the request cannot have reached the server."""
 
@@ -34,14 +37,37 @@ NEVER_SENT: Final = "dev.xmcp/never_sent"
 def roomy(transport: ClientTransport) -> ClientTransport:
     """Return a copy of a streamable HTTP transport that takes long events, and whose requests fail one by one.
 
-    In the SDK one POST that cannot be sent ends the session and with it every other request on it. Transports of
-    other classes, derived ones included, are returned as they are.
+    It has as many connections as it has calls, and waits for their answers as long as the caller does: by default
+    there are a hundred connections, and an answer or an idle listening stream that takes five minutes is cut. In the
+    SDK one POST that cannot be sent ends the session and with it every other request on it. Transports of other
+    classes, derived ones included, are returned as they are.
     """
     if type(transport) is not StreamableHttpTransport:
         return transport
     made = copy.copy(transport)
     made.__class__ = _RoomyTransport
+    if made.httpx_client_factory is None:
+        made.httpx_client_factory = _client_factory(made.verify)
     return made
+
+
+def _client_factory(verify: Any) -> Any:
+    def make(
+        headers: dict[str, str] | None = None,
+        timeout: httpx2.Timeout | None = None,
+        auth: httpx2.Auth | None = None,
+        **_: object,
+    ) -> httpx2.AsyncClient:
+        # Redirects are the transport's: it follows them within the origin only.
+        return httpx2.AsyncClient(
+            headers=headers,
+            auth=auth,
+            verify=True if verify is None else verify,
+            timeout=timeout or httpx2.Timeout(CONNECT_SECONDS, read=None),
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
+        )
+
+    return make
 
 
 def _streams(url: str, *, http_client: httpx2.AsyncClient, **options: Any) -> AbstractAsyncContextManager[Any]:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TypeAlias, TypeVar
 
 from xmcp.client.chunks import ChatUsage, UsageRecord
+from xmcp.client.log import EventLog
 from xmcp.client.middleware import ChatContext
 from xmcp.providers import Completion, Usage
 
@@ -20,15 +21,20 @@ _Number = TypeVar("_Number", int, float)
 
 
 def record(
-    completion: Completion, provider: str, model: str | None, chat: ChatContext, price: Price | None
+    completion: Completion,
+    provider: str,
+    model: str | None,
+    chat: ChatContext,
+    price: Price | None,
+    log: EventLog | None = None,
 ) -> UsageRecord:
     """The record of one model call that ended now. A price that cannot be had, or is none, leaves the cost unknown."""
     named = completion.model or model or "unknown"
     return UsageRecord(
-        input_tokens=completion.usage.input_tokens,
-        output_tokens=completion.usage.output_tokens,
-        cached_tokens=completion.usage.cached_tokens,
-        cost_usd=_cost(price, provider, named, completion.usage),
+        input_tokens=_count(completion.usage.input_tokens),
+        output_tokens=_count(completion.usage.output_tokens),
+        cached_tokens=_count(completion.usage.cached_tokens),
+        cost_usd=_cost(price, provider, named, completion.usage, log),
         timestamp=datetime.now(UTC).isoformat(timespec="milliseconds"),
         session_id=chat.session_id,
         tenant_id=chat.tenant_id,
@@ -48,14 +54,21 @@ def add(total: ChatUsage, one: UsageRecord) -> ChatUsage:
     )
 
 
-def _cost(price: Price | None, provider: str, model: str, usage: Usage) -> float | None:
+def _count(value: object) -> int | None:
+    """A count of a provider that may be anybody's; what is none is not known."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _cost(price: Price | None, provider: str, model: str, usage: Usage, log: EventLog | None) -> float | None:
     if price is None:
         return None
     try:
         known = price(provider, model, usage)
         cost = None if known is None else float(known)
     except Exception:
-        # Somebody's price list has not heard of the model: that is what `None` says.
+        # Not knowing a model is no fault, and `None` says so; this is one.
+        if log is not None:
+            log.exception("callback_failed", callback="price", provider=provider, model=model)
         return None
     return cost if cost is not None and math.isfinite(cost) and cost >= 0 else None
 

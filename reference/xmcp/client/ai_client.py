@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import uuid
 import weakref
 from collections.abc import AsyncGenerator, Collection, Mapping, MutableSequence, Sequence
@@ -13,7 +12,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from xmcp.client import cache as caching
-from xmcp.client import fallback, metatools, spans
+from xmcp.client import fallback, metatools, options, spans
 from xmcp.client.accounting import Price
 from xmcp.client.approval import APPROVAL_SECONDS, Approve
 from xmcp.client.cache import ResponseCache
@@ -144,8 +143,8 @@ class AIClient:
         timeouts.setdefault("*", 60.0)
         if None in timeouts.values():
             raise TypeError("tool_timeout must be a number of seconds: a call without a limit could hang for ever.")
-        _whole(max_turns=max_turns, max_concurrency=max_concurrency)
-        _above_zero(
+        options.whole(max_turns=max_turns, max_concurrency=max_concurrency)
+        options.positive(
             connect_timeout=connect_timeout,
             llm_timeout=llm_timeout,
             chat_timeout=chat_timeout,
@@ -158,15 +157,19 @@ class AIClient:
         if display not in ("exit", "continue"):
             raise ValueError(f"display must be 'exit' or 'continue', not {display!r}.")
         if isinstance(servers, str) or not isinstance(servers, Sequence | Mapping):
-            raise TypeError("servers must be a list of servers, or a mapping from names to servers.")
-        if cache is not None and not isinstance(cache, Cache):
-            raise TypeError("cache must have the methods get and set (xmcp.storage.Cache), such as MemoryCache().")
+            raise TypeError(f"servers must be a list, such as [{servers!r}], or a mapping from names to servers.")
+        if isinstance(middleware, str) or not isinstance(middleware, Sequence):
+            raise TypeError(f"middleware must be a list of objects, such as [{middleware!r}].")
+        if not refresh_interval >= 0:
+            raise ValueError(f"refresh_interval must be 0 or more seconds, not {refresh_interval!r}.")
+        options.functions(on_display=on_display, on_error=on_error, usage_sink=usage_sink, price=price, approve=approve)
+        options.store("cache", cache, Cache, "MemoryCache()")
+        options.store("breakers", breakers, BreakerStore, "RedisBreakers(url)")
+        options.logger(logger)
         if llm_provider is not None and (openai_api_key is not None or openai_base_url is not None):
             raise ValueError("Give either llm_provider, or openai_api_key and openai_base_url, not both.")
-        if llm_provider is not None and not isinstance(llm_provider, LLMProvider):
-            raise TypeError(
-                "llm_provider must be a provider (xmcp.providers.LLMProvider), for example OpenAIProvider()."
-            )
+        if llm_provider is not None:
+            options.provider(llm_provider)
         # A provider of the caller's is the caller's to close.
         own = OpenAIProvider(openai_api_key, openai_base_url) if llm_provider is None else None
         models = fallback.chain(llm_provider or own, llm_model, fallback_models)  # type: ignore[arg-type]
@@ -189,7 +192,7 @@ class AIClient:
             lease = 2 * max(timeouts.values())
             breakers = MemoryBreakers(breaker_threshold, breaker_reset_after, probe_timeout=lease)
         self._cache = cache
-        self._params = dict(params or {})
+        self._params = options.mapping("params", params)
         self._max_concurrency = max_concurrency
         self._responses = None if cache is None else ResponseCache(cache, cache_ttl, self._log)
         self._pipeline = Pipeline(
@@ -205,6 +208,8 @@ class AIClient:
             params=self._params,
             budgets=Budgets(display_budget, result_budget),
         )
+        if price is None and any(getattr(member, "counts_spend", False) for member in middleware):
+            self._log.warning("quota_without_price", message="A quota of spend_usd counts nothing without price=...")
         self._chat_timeout = chat_timeout
         pairs = servers.items() if isinstance(servers, Mapping) else ((None, target) for target in servers)
         self._servers = Servers(
@@ -383,19 +388,3 @@ class AIClient:
 
     def _offered(self, entry: Entry, siblings: Mapping[str, Entry]) -> Mapping[str, Any]:
         return offered(entry, siblings, hidden(self._params, entry))
-
-
-def _above_zero(**options: float | None) -> None:
-    for option, value in options.items():
-        if value is not None and (not isinstance(value, int | float) or isinstance(value, bool)):
-            raise TypeError(f"{option} must be a number, not {value!r}.")
-        if value is not None and not 0 < value < math.inf:
-            raise ValueError(f"{option} must be above 0, not {value!r}.")
-
-
-def _whole(**options: int) -> None:
-    for option, value in options.items():
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise TypeError(f"{option} must be a whole number, not {value!r}.")
-        if not value > 0:
-            raise ValueError(f"{option} must be above 0, not {value!r}.")

@@ -18,7 +18,7 @@ import orjson
 from xmcp.client.catalogue import Entry
 from xmcp.client.log import EventLog
 from xmcp.client.results import Reading
-from xmcp.storage import Cache
+from xmcp.storage import Cache, StoreError
 from xmcp.wire import DecodeError, decode, encode
 
 TTL: Final = 300
@@ -96,7 +96,8 @@ class ResponseCache:
         flight.waiting[place] = deadline
         try:
             reading, kept = await asyncio.shield(task)
-            return (deepcopy(reading) if others else reading), kept or others
+            alone = len(flight.waiting) == 1
+            return (reading if alone else deepcopy(reading)), kept or others
         finally:
             del flight.waiting[place]
             if not flight.waiting and not task.done():
@@ -137,7 +138,7 @@ class ResponseCache:
         except (DecodeError, KeyError, ValueError, TypeError) as exc:
             self._log.warning("cache_unreadable", reason=type(exc).__name__)
         except Exception as exc:
-            self._log.warning("cache_failed", operation="get", reason=type(exc).__name__)
+            self._log.warning("cache_failed", operation="get", reason=_reason(exc))
         return None
 
     async def _set(self, key: str, reading: Reading) -> None:
@@ -145,7 +146,7 @@ class ResponseCache:
             async with asyncio.timeout(STORE_SECONDS):
                 await self._store.set(key, _written(reading), self._ttl)
         except Exception as exc:
-            self._log.warning("cache_failed", operation="set", reason=type(exc).__name__)
+            self._log.warning("cache_failed", operation="set", reason=_reason(exc))
 
 
 class _Flight:
@@ -160,6 +161,11 @@ class _Flight:
         """Until when somebody can wait; `None`: for ever."""
         deadlines = list(self.waiting.values())
         return None if None in deadlines else max(filter(None, deadlines), default=None)
+
+
+def _reason(exc: Exception) -> str:
+    """Our own stores say what failed without a credential; of others only the kind is known to be safe."""
+    return str(exc) if isinstance(exc, StoreError) else type(exc).__name__
 
 
 def _written(reading: Reading) -> str:

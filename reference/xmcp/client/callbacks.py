@@ -27,12 +27,12 @@ async def call(hook: Callable[..., Any], *args: Any, seconds: float, deadline: f
     Raises:
         TimeoutError: it did not end in time.
     """
-    answer = hook(*args)
-    if not inspect.isawaitable(answer):
-        return answer
     task, until = asyncio.current_task(), asyncio.get_running_loop().time() + seconds
     cancelling = task.cancelling() if task else 0
     try:
+        answer = hook(*args)
+        if not inspect.isawaitable(answer):
+            return answer
         async with asyncio.timeout_at(until if deadline is None else min(until, deadline)):
             return await answer
     except asyncio.CancelledError as exc:

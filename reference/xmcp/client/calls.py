@@ -30,7 +30,7 @@ from xmcp.client.results import Reading
 from xmcp.client.retry import RetryPolicy
 from xmcp.client.spans import tool_span
 from xmcp.providers import ToolCall
-from xmcp.storage.breakers import Admitted, BreakerStore, Refused
+from xmcp.storage.breakers import Admitted, BreakerStore, MemoryBreakers, Refused
 from xmcp.storage.breakers import Outcome as Outcomes
 from xmcp.wire import ErrorInfo, ToolResponse, encode
 
@@ -203,6 +203,7 @@ class Pipeline:
                     emit(Warned(request.call, text))
             arguments = await params.filled(self.params, entry, state)
             if isinstance(arguments, ErrorInfo):
+                scope.log.warning("param_missing", tool_name=name, message=arguments.message)
                 return results.failed(name, arguments)
         else:
             arguments = state.arguments
@@ -228,9 +229,9 @@ class Pipeline:
         deadline: Deadline,
     ) -> Reading:
         """Call the server until it has answered for good; the engine is tenacity's, the decisions are `retry`'s."""
-        failed: list[tuple[Reading, ErrorInfo]] = []
         now = asyncio.get_running_loop().time
         begun = now()
+        failed: list[tuple[Reading, ErrorInfo]] = []
 
         def again(reading: Reading) -> bool:
             error = reading.response.error
@@ -238,6 +239,11 @@ class Pipeline:
                 return False
             failed.append((reading, error))
             return True
+
+        first = await self._attempt(request, arguments, state, scope, emit)
+        if not again(first):
+            return first
+        answers = [first]
 
         def ends(attempt: RetryCallState) -> bool:
             until = deadline()
@@ -250,7 +256,8 @@ class Pipeline:
             emit(Retrying(request.call, number, round(attempt.upcoming_sleep * 1000), error))
 
         async def attempt() -> Reading:
-            return await self._attempt(request, arguments, state, scope, emit)
+            # The engine begins with the attempt that failed: nearly all calls need none.
+            return answers.pop() if answers else await self._attempt(request, arguments, state, scope, emit)
 
         engine = AsyncRetrying(
             retry=retry_if_result(again),
@@ -310,7 +317,7 @@ class Pipeline:
         if self.breakers is None:
             return None
         try:
-            async with asyncio.timeout(BREAKER_SECONDS):
+            async with asyncio.timeout(None if self._at_once else BREAKER_SECONDS):
                 verdict = await self.breakers.admit(entry.server.identity)
         except Exception as exc:
             log.warning("breaker_failed", operation="admit", reason=type(exc).__name__)
@@ -323,12 +330,20 @@ class Pipeline:
         """Tell the breaker how it went, also when the call is being cancelled: a probe must not stay out for ever."""
         if self.breakers is None or admitted is None:
             return
+        if self._at_once:
+            await self._told(self.breakers, entry, admitted, outcome, log)
+            return
         recording = asyncio.ensure_future(self._told(self.breakers, entry, admitted, outcome, log))
         try:
             await asyncio.shield(recording)
         except asyncio.CancelledError:
             await asyncio.wait({recording}, timeout=BREAKER_SECONDS)
             raise
+
+    @property
+    def _at_once(self) -> bool:
+        """Whether the breakers' store never waits, so that nothing can be cancelled in it."""
+        return type(self.breakers) is MemoryBreakers
 
     @staticmethod
     async def _told(breakers: BreakerStore, entry: Entry, admitted: Admitted, outcome: Outcomes, log: EventLog) -> None:

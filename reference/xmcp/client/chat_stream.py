@@ -29,8 +29,7 @@ class ChatStream(AsyncGenerator[ChatChunk, None]):
 
         A turn whose calls were cut short is in it, each call without a result answered as cancelled.
         """
-        messages: Sequence[Any] = self._given if self.chat is None else self.chat.messages
-        return [dict(message) for message in messages]
+        return [dict(message) for message in self._given] if self.chat is None else self.chat.history
 
     def attach(self, events: AsyncGenerator[ChatChunk, None]) -> None:
         """Give it the events it is to hand on."""

@@ -2,73 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 _COMPOSED: Final = ("allOf", "anyOf", "oneOf")
-_DEEPEST: Final = 8
-"""So many parts within parts are looked at: a schema that goes in a circle has an end."""
 
 
 def declared(schema: Mapping[str, Any]) -> set[str]:
     """The names of all parameters that the schema knows."""
-    return {name for part in _parts(schema, schema) for name in part.get("properties") or () if isinstance(name, str)}
+    return _named(_parts(schema), "properties")
 
 
 def needed(schema: Mapping[str, Any]) -> set[str]:
     """The names under `required`, wherever that stands."""
-    return {name for part in _parts(schema, schema) for name in part.get("required") or () if isinstance(name, str)}
+    return _named(_parts(schema), "required")
 
 
 def without(schema: Mapping[str, Any], names: Collection[str]) -> Mapping[str, Any]:
-    """The schema without these parameters; itself where it knows none of them outside its own `properties`.
-
-    A part that is a reference stands there itself afterwards.
-    """
-    own = schema.get("properties")
-    if declared(schema) - set(own if isinstance(own, Mapping) else ()) & set(names):
-        stripped: Mapping[str, Any] = _without(schema, schema, names, _DEEPEST)
-        return stripped
-    return schema
-
-
-def _parts(schema: Any, root: Mapping[str, Any], deepest: int = _DEEPEST) -> Iterator[Mapping[str, Any]]:
-    schema = _resolved(schema, root)
-    if not isinstance(schema, Mapping) or not deepest:
-        return
-    if isinstance(schema.get("properties") or {}, Mapping):
-        yield schema
-    for key in _COMPOSED:
-        members = schema.get(key)
-        for member in members if isinstance(members, list) else ():
-            yield from _parts(member, root, deepest - 1)
-
-
-def _without(schema: Any, root: Mapping[str, Any], names: Collection[str], deepest: int) -> Any:
-    schema = _resolved(schema, root)
-    if not isinstance(schema, Mapping) or not deepest:
+    """The schema without these parameters, wherever they stand; itself where it knows none of them."""
+    parts = _parts(schema)
+    known = _named(parts, "properties") | _named(parts, "required")
+    if known.isdisjoint(names):
         return schema
-    made = dict(schema)
-    if isinstance(properties := schema.get("properties"), Mapping):
-        made["properties"] = {name: part for name, part in properties.items() if name not in names}
-    if isinstance(required := schema.get("required"), list):
-        made["required"] = [name for name in required if name not in names]
-    for key in _COMPOSED:
-        if isinstance(members := schema.get(key), list):
-            made[key] = [_without(member, root, names, deepest - 1) for member in members]
+    stripped: Mapping[str, Any] = _without(schema, {id(part) for part in parts}, names)
+    return stripped
+
+
+def _named(parts: Iterable[Mapping[str, Any]], key: str) -> set[str]:
+    listed = (part.get(key) for part in parts)
+    return {name for names in listed if isinstance(names, Mapping | list) for name in names if isinstance(name, str)}
+
+
+def _parts(root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The schema itself and all that it is composed of, each once."""
+    parts: list[Mapping[str, Any]] = []
+    seen: set[int] = set()
+    waiting: list[Any] = [root]
+    for schema in waiting:
+        if not isinstance(schema, Mapping) or id(schema) in seen:
+            continue
+        seen.add(id(schema))
+        parts.append(schema)
+        waiting.append(_referred(schema.get("$ref"), root))
+        for key in _COMPOSED:
+            members = schema.get(key)
+            waiting.extend(members if isinstance(members, list) else ())
+    return parts
+
+
+def _without(node: Any, parts: Collection[int], names: Collection[str]) -> Any:
+    """A copy of a schema's tree in which no part knows the names. References stay: what they refer to is copied too."""
+    if isinstance(node, list):
+        return [_without(one, parts, names) for one in node]
+    if not isinstance(node, Mapping):
+        return node
+    made = {key: _without(value, parts, names) for key, value in node.items()}
+    if id(node) in parts:
+        if isinstance(properties := made.get("properties"), dict):
+            made["properties"] = {name: part for name, part in properties.items() if name not in names}
+        if isinstance(required := made.get("required"), list):
+            made["required"] = [name for name in required if name not in names]
+            if not made["required"]:
+                del made["required"]
     return made
 
 
-def _resolved(schema: Any, root: Mapping[str, Any]) -> Any:
-    """What a reference within the schema points to; other references are left to the server."""
-    for _ in range(_DEEPEST):
-        reference = schema.get("$ref") if isinstance(schema, Mapping) else None
-        if not isinstance(reference, str) or not reference.startswith("#/"):
-            break
-        target: Any = root
-        for step in reference[2:].split("/"):
-            target = target.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(target, Mapping) else None
-        if target is None:
-            break
-        schema = target
-    return schema
+def _referred(reference: Any, root: Mapping[str, Any]) -> Any:
+    """What a reference within the schema points to; others are left to the server."""
+    if not isinstance(reference, str) or not reference.startswith("#/"):
+        return None
+    target: Any = root
+    for step in reference[2:].split("/"):
+        target = target.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(target, Mapping) else None
+    return target

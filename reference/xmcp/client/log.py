@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 
 class EventLog:
@@ -39,10 +39,24 @@ class EventLog:
         self._write("exception", event, fields)
 
     def _write(self, level: str, event: str, fields: Mapping[str, Any]) -> None:
-        every = {**self._fields, **fields}
-        write = getattr(self._logger, level)
-        if isinstance(self._logger, logging.Logger | logging.LoggerAdapter):
-            text = " ".join([event, *(f"{key}={value!r}" for key, value in every.items())])
-            write("%s", text, extra={"xmcp": every})
-        else:
-            write(event, **every)
+        if not isinstance(self._logger, logging.Logger | logging.LoggerAdapter):
+            getattr(self._logger, level)(event, **{**self._fields, **fields})
+        elif self._logger.isEnabledFor(_LEVELS[level]):
+            every = {**self._fields, **fields}
+            getattr(self._logger, level)("%s", _Line(event, every), extra={"xmcp": every})
+
+
+_LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "exception": logging.ERROR}
+
+
+class _Line:
+    """An event as text, made when a handler writes it: not every handler does."""
+
+    __slots__ = ("_event", "_fields")
+
+    def __init__(self, event: str, fields: Mapping[str, Any]) -> None:
+        self._event = event
+        self._fields = fields
+
+    def __str__(self) -> str:
+        return " ".join([self._event, *(f"{key}={value!r}" for key, value in self._fields.items())])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AsyncExitStack, aclosing, suppress
+from contextlib import aclosing, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -74,6 +74,7 @@ class Chat:
         self._ids = messages.call_ids(self.messages)
         self._model = 0
         self._turn = 0
+        self._open_turn: Turn | None = None
         self._text: list[str] = []
         self._completion = Completion()
         self._displays: list[DisplayEnvelope] = []
@@ -88,53 +89,53 @@ class Chat:
             QuotaExceeded: a middleware stops the chat; likewise.
         """
         try:
-            async with aclosing(self._run()) as events:
-                async for event in events:
-                    yield event
+            for text in self._warnings(self._catalogue()):
+                yield self._chunk("warning", text=text)
+            while self._turn < self._settings.max_turns:
+                self._turn += 1
+                catalogue = self._catalogue()
+                try:
+                    async with aclosing(self._ask(catalogue)) as events:
+                        async for event in events:
+                            yield event
+                except _TimeOver:
+                    yield self._answered("timeout", "".join(self._text))
+                    return
+                text, calls = self._completion.text, unique_ids(self._completion.tool_calls, self._ids)
+                if not calls:
+                    stop_reason, warning = ending(self._completion)
+                    if warning:
+                        yield self._chunk("warning", text=warning)
+                    yield self._answered(stop_reason, text)
+                    return
+                self._ids.update(call.id for call in calls)
+                turn = self._open_turn = self._begin_turn(catalogue, text, calls)
+                try:
+                    async with aclosing(turn.run()) as events:
+                        async for event in events:
+                            yield event
+                finally:
+                    self._take(turn)
+                if question := turn.said(metatools.CLARIFY):
+                    yield self._done("clarify", question)
+                    return
+                if turn.timed_out:
+                    yield self._done("timeout")
+                    return
+                if self._settings.display == "exit" and turn.shows_all:
+                    yield self._done("display")
+                    return
+            yield self._done("max_turns", self._completion.text)
         except Exception as exc:
             # XMCP-CLI-073, whoever raised it: an application's own middleware can stop a chat, too.
             with suppress(AttributeError):
                 exc.history, exc.usage = messages.copied(self.messages), self._usage  # type: ignore[attr-defined]
             raise
 
-    async def _run(self) -> AsyncGenerator[ChatChunk, None]:
-        for text in self._warnings(self._catalogue()):
-            yield self._chunk("warning", text=text)
-        while self._turn < self._settings.max_turns:
-            self._turn += 1
-            catalogue = self._catalogue()
-            try:
-                async with aclosing(self._ask(catalogue)) as events:
-                    async for event in events:
-                        yield event
-            except _TimeOver:
-                yield self._answered("timeout", "".join(self._text))
-                return
-            text, calls = self._completion.text, unique_ids(self._completion.tool_calls, self._ids)
-            if not calls:
-                stop_reason, warning = ending(self._completion)
-                if warning:
-                    yield self._chunk("warning", text=warning)
-                yield self._answered(stop_reason, text)
-                return
-            self._ids.update(call.id for call in calls)
-            turn = self._begin_turn(catalogue, text, calls)
-            try:
-                async with aclosing(turn.run()) as events:
-                    async for event in events:
-                        yield event
-            finally:
-                self._take(turn)
-            if question := turn.said(metatools.CLARIFY):
-                yield self._done("clarify", question)
-                return
-            if turn.timed_out:
-                yield self._done("timeout")
-                return
-            if self._settings.display == "exit" and turn.shows_all:
-                yield self._done("display")
-                return
-        yield self._done("max_turns", self._completion.text)
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """The messages as of now, those of a turn that is under way included."""
+        return messages.copied([*self.messages, *(self._open_turn.messages if self._open_turn else ())])
 
     def _begin_turn(self, catalogue: Catalogue, text: str, calls: Sequence[Any]) -> Turn:
         return Turn(
@@ -151,6 +152,7 @@ class Chat:
 
     def _take(self, turn: Turn) -> None:
         """A turn enters the history, however it ended; a summary takes the place of what is older."""
+        self._open_turn = None
         self._displays += turn.displays
         new = turn.messages
         if summary := turn.said(metatools.SUMMARIZE):
@@ -171,7 +173,7 @@ class Chat:
 
         What it said is in `_completion` afterwards, its text so far in `_text` at any moment.
         """
-        failures, repeated = 0, False
+        failures, repeated, before = 0, False, list[str]()
         while True:
             self._text.clear()
             try:
@@ -181,15 +183,19 @@ class Chat:
                 return
             except ProviderError as exc:
                 failures += 1
-                self._log.warning("llm_failed", turn=self._turn, category=exc.category.value, status=exc.status)
+                told = {"provider": exc.provider, "model": exc.model, "status": exc.status, "message": exc.message}
+                self._log.warning("llm_failed", turn=self._turn, category=exc.category.value, **told)
                 more = self._model + 1 < len(self._settings.models)
                 step = fallback.next_step(exc, repeated=repeated, more=more)
                 if step == "raise":
+                    if before:
+                        exc.add_note(f"Before it failed: {' '.join(before)}")
                     hook, history = self._settings.hooks.on_error, messages.copied(self.messages)
                     await notify(
                         "on_error", hook, self._log, exc.to_error_info(), history, deadline=self._scope.deadline
                     )
                     raise
+                before.append(exc.message)
                 repeated = step == "repeat"
                 # The chat stays with the next model: who has just failed is likely to fail again.
                 self._model += step == "next"
@@ -209,15 +215,13 @@ class Chat:
         span = spans.llm_span(self._scope.span, provider.name, model.name, self._turn)
         failed: str | None = "cancelled"
         try:
-            async with AsyncExitStack() as stack:
-                if middleware:
-                    await stack.enter_async_context(middleware.around("llm", state, self._log, deadline))
+            async with middleware.around("llm", state, self._log, deadline) if middleware else nullcontext():
                 async with aclosing(self._pieces(model, state)) as pieces:
                     async for piece in pieces:
                         yield self._chunk("llm_delta", text=piece)
                 state.completion = self._completion
                 usage = state.usage = accounting.record(
-                    self._completion, provider.name, state.model, self._scope.context, self._settings.price
+                    self._completion, provider.name, state.model, self._scope.context, self._settings.price, self._log
                 )
                 # Before the hooks on the way out: a call that ended is accounted for, whatever ends the chat now.
                 self._usage = accounting.add(self._usage, usage)
@@ -276,6 +280,7 @@ class Chat:
             message = f"The provider {name!r} was silent for {silence:g} s."
             raise ProviderError(message, category="network", provider=name, began=bool(self._text)) from exc
         except Exception as exc:
+            self._log.exception("provider_crashed", provider=name)
             raise ProviderError(f"The provider {name!r} failed: {type(exc).__name__}.", provider=name) from exc
         if completion is None:
             raise ProviderError(f"The provider {name!r} ended without a completion.", provider=name)

@@ -139,6 +139,10 @@ class Stack:
         for one in middleware:
             if isinstance(one, type) or not any(callable(getattr(one, hook, None)) for hook in _HOOKS):
                 raise TypeError(f"middleware takes objects with a hook of {', '.join(_HOOKS)}, not {one!r}.")
+            # A hook with a slip in its name would never run, and nobody would notice.
+            unknown = [name for name in dir(one) if name.startswith(("before_", "after_")) and name not in _HOOKS]
+            if unknown:
+                raise TypeError(f"middleware {one!r} has {', '.join(unknown)}; the hooks are {', '.join(_HOOKS)}.")
         self._members = tuple(middleware)
 
     def __bool__(self) -> bool:

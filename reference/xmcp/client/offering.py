@@ -34,9 +34,9 @@ def _parameters(entry: Entry, siblings: Mapping[str, Entry], hidden: Collection[
     schema = without(entry.input_schema, hidden)
     given = schema.get("properties")
     if not isinstance(given, Mapping):
-        return {**schema, "properties": {}}  # legal in MCP, and refused by some vendors
+        return {**schema, "properties": {}}  # their absence is legal in MCP, and refused by some vendors
     filled = {name: told for name in parameters(entry, hidden) if (told := _sources(name, entry, siblings))}
-    if not filled and given.keys().isdisjoint(hidden):
+    if not filled and schema is entry.input_schema:
         return schema
     properties = {name: part for name, part in given.items() if name not in hidden}
     properties |= {name: _described(properties[name], told) for name, told in filled.items()}

@@ -113,6 +113,8 @@ class TenantQuotas(Middleware):
             if not _is_number(seconds) or seconds == 0:
                 raise ValueError(f"{name} takes seconds above 0, not {seconds!r}.")
         self._for_all = Quota(tokens, spend_usd, parallel_calls)
+        if limits is not None and not callable(limits) and not isinstance(limits, Mapping):
+            raise TypeError(f"limits must be a mapping from tenants to quotas, or a function, not {limits!r}.")
         # A tenant is known by its text, as in `chat(tenant_id=...)`.
         self._limits = (
             {named("limits", tenant): quota for tenant, quota in limits.items()}
@@ -132,6 +134,11 @@ class TenantQuotas(Middleware):
         self._places: dict[int, _Account] = {}
         self._mark = f"xmcp.quotas.{id(self)}"
         """The key in a chat's state of the last turn that has had a place."""
+
+    @property
+    def counts_spend(self) -> bool:
+        """Whether some limit is in dollars, for which somebody has to know prices."""
+        return self._for_all.spend_usd is not None
 
     async def before_llm(self, state: LLMState) -> None:
         """Reserve what the call may use.

@@ -34,6 +34,9 @@ class ToolSpan:
 @contextmanager
 def tool_span(parent: Span | None, tool: str, call_id: str, server: str | None) -> Iterator[ToolSpan]:
     """The span of a tool call, in a task of its own."""
+    if _untraced(parent):
+        yield ToolSpan(trace.INVALID_SPAN)
+        return
     attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool, "gen_ai.tool.call.id": call_id}
     with _tracer.start_as_current_span(
         f"execute_tool {tool}",
@@ -54,6 +57,8 @@ def chat_span(tenant_id: str | None, session_id: str | None) -> Span:
 
 def llm_span(parent: Span | None, provider: str, model: str | None, turn: int) -> Span:
     """The span of one attempt to ask a model, for the caller to end."""
+    if _untraced(parent):
+        return trace.INVALID_SPAN
     attributes = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": provider,
@@ -72,6 +77,11 @@ def finish(span: Span, error: str | None = None, **attributes: Any) -> None:
             span.set_attribute("error.type", error)
             span.set_status(Status(StatusCode.ERROR))
     span.end()
+
+
+def _untraced(parent: Span | None) -> bool:
+    """Whether nobody traces this chat: there is no SDK, and no span of the application's either."""
+    return parent is not None and not parent.get_span_context().is_valid
 
 
 def _under(parent: Span | None) -> Any:

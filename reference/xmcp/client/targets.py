@@ -19,6 +19,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
@@ -35,6 +36,7 @@ Hear: TypeAlias = Callable[[Any], Awaitable[None]]
 
 _URL: Final = re.compile(r"(?i)https?://")
 _SECRETS_IN_URL: Final = re.compile(r"(?i)(?<=://)[^\s/'\"@]*@|(?<=\S)\?[^\s'\"]*(?==)[^\s'\"]*")
+_HOST_AND_PORT: Final = re.compile(r"[\w.-]+:\d+(?:/\S*)?")
 _MODE: Final = re.compile(r"auto|legacy|\d{4}-\d{2}-\d{2}")
 _DECIDING_VARIABLES: Final = ("PATH", "HOME", "LOGNAME", "USER")
 """What a program inherits of the environment and may find its data by."""
@@ -133,9 +135,18 @@ def check(given: ServerTarget) -> None:
     """Refuse options that the target cannot take.
 
     Raises:
-        ValueError: such an option, with its name.
+        TypeError: what is given can be no server.
+        ValueError: such an option, with its name; or a text that is neither a URL nor a command.
     """
     inner = given.target
+    if isinstance(inner, type):
+        raise TypeError(f"A server is an object, not the class {inner.__name__}: give {inner.__name__}(...).")
+    if inner is None or isinstance(inner, bool | int | float | bytes | ModuleType) or type(inner) is object:
+        raise TypeError(f"{inner!r} is no server: give a URL, a command, or an object such as XMCP(...).")
+    if isinstance(inner, list | tuple) and not all(isinstance(word, str | os.PathLike) for word in inner):
+        raise TypeError(f"A command is a list of words, and {inner!r} has something else in it.")
+    if isinstance(inner, str) and not _is_url(inner):
+        _check_command(inner)
     if isinstance(inner, ServerTarget):
         raise ValueError("The target of a ServerTarget is a URL, a command or a server, not another ServerTarget.")
     for options, fits, what in (
@@ -147,6 +158,18 @@ def check(given: ServerTarget) -> None:
                 raise ValueError(f"{option} is for a {what}, which {_label(inner)!r} is not.")
     if not _MODE.fullmatch(given.mode):
         raise ValueError(f"mode must be 'auto', 'legacy' or a revision such as '2026-07-28', not {given.mode!r}.")
+
+
+def _check_command(text: str) -> None:
+    """Refuse a text that was meant as something else than a command.
+
+    Raises:
+        ValueError: it looks like an address, or names a script without its interpreter.
+    """
+    if "://" in text.split(" ")[0] or _HOST_AND_PORT.fullmatch(text):
+        raise ValueError(f"{without_secrets(text)!r} is no URL: write http://host:port or https://host/path.")
+    if text.endswith(".py") and " " not in text.strip():
+        raise ValueError(f"{text!r} is a script: write the command that runs it, such as 'python {text}'.")
 
 
 def with_default_path(url: str) -> str:
