@@ -211,3 +211,11 @@ def test_what_the_model_is_told_is_what_happens_when_everything_is_called(
             text.startswith("Own.") for name, text in texts.items() if "Own" in str(before[call][0]["properties"][name])
         )
     assert before == [(entry.input_schema, entry.output_schema) for entry in tools.values()]
+
+
+def test_alternatives_that_a_hidden_parameter_told_apart_are_no_longer_exclusive() -> None:
+    takes = {"properties": {"user": {}}, "required": ["user"]}
+    schema = {"type": "object", "oneOf": [takes, {"properties": {"q": {}}}]}
+    parameters = shown(tool("t", schema=schema), hidden=["user"])
+    assert parameters["anyOf"] == [{"properties": {}}, {"properties": {"q": {}}}]
+    assert "oneOf" not in parameters

@@ -768,3 +768,21 @@ async def test_answers_to_different_infinite_numbers_are_not_taken_for_each_othe
         told = by_type(await events_of(chat(ScriptedModel(asks("t")), server, pipeline=pipeline)))
         said += [event.text for event in told["tool_result"]]
     assert said == ["inf", "-inf", "None"]
+
+
+@pytest.mark.parametrize(("hook", "effects"), [("before_tool", "none"), ("answer", "unknown")])
+async def test_a_crash_says_whether_the_server_was_asked(hook: str, effects: str) -> None:
+    class Fails(Middleware):
+        async def before_tool(self, state: ToolState) -> None:
+            if hook == "before_tool":
+                raise ValueError
+
+        async def after_tool(self, state: ToolState) -> None:
+            if hook == "answer":
+                state.response = "no response"  # type: ignore[assignment]
+
+    model = ScriptedModel(asks("t"))
+    await events_of(chat(model, ScriptedServer({"t": in_turn("ok")}), middleware=Stack([Fails()])))
+    error = answers_in(model.requests[1].messages)["c0"].error
+    assert error is not None
+    assert (error.code, (error.meta or {})["side_effects"]) == ("INTERNAL", effects)

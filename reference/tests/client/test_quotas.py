@@ -870,3 +870,9 @@ class Priced(ScriptedProvider):
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
         yield Completion("hi", usage=Usage(10_000, 10_000))
+
+
+async def test_usage_is_asked_for_by_whatever_names_the_tenant() -> None:
+    quotas = TenantQuotas(tokens=1000, reserve_output_tokens=1)
+    await spend(quotas, llm("42", 20), used(30, 0))
+    assert quotas.usage(42)["tokens"]["spent"] == quotas.usage("42")["tokens"]["spent"] == 30

@@ -166,6 +166,8 @@ async def test_the_span_of_the_request_tells_the_outcome(monkeypatch: pytest.Mon
     exporter, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
+    # The SDK's tracer binds itself to the provider that it first meets, and would keep this one's spans for ever.
+    monkeypatch.setattr("mcp.shared._otel._tracer", trace.get_tracer("mcp-python-sdk"))
     await call(server(), "fine")
     crashed = await call(server(), "crashes")
     spans = [span for span in exporter.get_finished_spans() if "xmcp.outcome" in (span.attributes or {})]

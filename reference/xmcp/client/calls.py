@@ -144,7 +144,7 @@ class Pipeline:
             except Exception:
                 error_id = uuid.uuid4().hex
                 scope.log.exception("call_crashed", tool_name=request.name, error_id=error_id)
-                reading = results.crashed(request.name, error_id)
+                reading = results.crashed(request.name, error_id, made=state.attempts > 0)
                 content = model_view.for_model(reading.response)
             response = reading.response
             code = response.error.code if response.error else None

@@ -16,6 +16,8 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
+from pydantic_core import PydanticSerializationError
+
 from xmcp.client.errors import CallFailed, ConnectFailed
 from xmcp.client.log import EventLog
 from xmcp.client.targets import Source, without_secrets
@@ -230,6 +232,10 @@ class Server:
                     raise self._gone(_never_sent(exc)) from exc
                 message = exc.message.strip() or "The server refused the call."
                 raise CallFailed(ErrorInfo("TOOL_ERROR", message)) from exc
+            except PydanticSerializationError as exc:
+                # It never left, and says nothing of the connection.
+                error = ErrorInfo("INTERNAL", "The call cannot be sent.", meta={"side_effects": "none"})
+                raise CallFailed(error) from exc
             except Exception as exc:
                 if limit.expired():
                     error = ErrorInfo("TIMEOUT", f"The server {self.name} did not answer within {seconds:g} s.")

@@ -64,6 +64,9 @@ def _without(node: Any, parts: Collection[int], names: Collection[str]) -> Any:
             made["required"] = [name for name in required if name not in names]
             if not made["required"]:
                 del made["required"]
+        # Parts that told each other apart by what is gone would now all fit, which `oneOf` refuses.
+        if "oneOf" in made and "anyOf" not in made:
+            made["anyOf"] = made.pop("oneOf")
     return made
 
 

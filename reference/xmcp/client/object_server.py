@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Mapping
+from copy import deepcopy
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -91,7 +92,8 @@ class ObjectServer:
         from mcp_types import CallToolResult, TextContent
 
         try:
-            result = await self._tools.execute_tool_call(tool_name, arguments)
+            # A copy: what the object makes of it is not to be in another attempt, or in another call's arguments.
+            result = await self._tools.execute_tool_call(tool_name, deepcopy(arguments))
         except CallFailed:
             raise
         except Exception as exc:

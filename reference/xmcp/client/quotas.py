@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from uuid import UUID
 
 from xmcp.client.errors import QuotaExceeded
 from xmcp.client.middleware import Middleware, named
@@ -203,13 +204,14 @@ class TenantQuotas(Middleware):
         if account is not None:
             account.leave()
 
-    def usage(self, tenant_id: str | None = None) -> dict[str, Any]:
+    def usage(self, tenant_id: str | UUID | int | None = None) -> dict[str, Any]:
         """What a tenant uses now, for dashboards. Asking begins no window.
 
         Returns:
             `tokens` and `spend_usd`: each `spent`, `reserved` and `limit`; `llm_calls`: how many run; `parallel_calls`:
             `running`, `waiting` and `limit`; `reset`: seconds until the window ends, `None` if none is open.
         """
+        tenant_id = named("tenant_id", tenant_id)
         quota = self._quota(tenant_id)
         account = self._accounts.get(tenant_id) or _Account(-math.inf)
         now = self._clock()

@@ -93,9 +93,11 @@ def cancelled(tool_name: str) -> Reading:
     return failed(tool_name, ErrorInfo("CANCELLED", message, meta={"side_effects": "unknown"}))
 
 
-def crashed(tool_name: str, error_id: str) -> Reading:
-    """A fault of ours or of a hook: the model learns that it happened and how to find it, nothing more."""
-    return failed(tool_name, ErrorInfo("INTERNAL", "The client failed to make this call.", meta={"error_id": error_id}))
+def crashed(tool_name: str, error_id: str, *, made: bool = False) -> Reading:
+    """A fault of ours or of a hook: the model learns that it happened, whether the server was asked, and no more."""
+    message = "The client failed while it made this call." if made else "The client failed to make this call."
+    meta = {"error_id": error_id, "side_effects": "unknown" if made else "none"}
+    return failed(tool_name, ErrorInfo("INTERNAL", message, meta=meta))
 
 
 def chat_timed_out(tool_name: str) -> Reading:

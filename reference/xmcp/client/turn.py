@@ -102,7 +102,8 @@ class Turn:
         """What the last call of one of the client's own tools carried; empty if none succeeded."""
         said = ""
         for call, arguments, outcome in zip(self._calls, self._arguments, self.outcomes, strict=True):
-            if call.name == tool and tool in self._meta_tools and isinstance(arguments, dict) and outcome is not None:
+            succeeded = outcome is not None and outcome.response.error is None
+            if call.name == tool and tool in self._meta_tools and isinstance(arguments, dict) and succeeded:
                 said = metatools.said(tool, arguments) or said
         return said
 
