@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -177,6 +178,12 @@ def _answer(body: bytes):
         connection.sendall(
             b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body
         )
+        # A socket closed with a part of the request unread takes its answer back: the request comes in two pieces.
+        connection.shutdown(socket.SHUT_WR)
+        connection.settimeout(5)
+        with contextlib.suppress(OSError):
+            while connection.recv(65536):
+                pass
         connection.close()
 
     return treat
