@@ -175,9 +175,8 @@ def listener():
 def _answer(body: bytes):
     def treat(connection):
         connection.recv(65536)
-        connection.sendall(
-            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body
-        )
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
+        connection.sendall(head % len(body) + body)
         # A socket closed with a part of the request unread takes its answer back: the request comes in two pieces.
         connection.shutdown(socket.SHUT_WR)
         connection.settimeout(5)
