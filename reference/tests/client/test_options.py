@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from xmcp.client import AIClient, Middleware, TenantQuotas
+from xmcp.client import AIClient, Middleware, Quota, TenantQuotas
 from xmcp.providers import ScriptedProvider
 from xmcp.storage import MemoryCache
 
@@ -87,6 +87,9 @@ def test_whatever_can_be_called_as_it_will_be_is_taken(options: dict[str, Any]) 
 
 def test_a_limit_in_dollars_without_prices_is_said_at_once(caplog: pytest.LogCaptureFixture) -> None:
     made(middleware=[TenantQuotas(spend_usd=1)])
+    assert "quota_without_price" in caplog.text
+    caplog.clear()
+    made(middleware=[TenantQuotas(limits={"acme": Quota(spend_usd=1)})])
     assert "quota_without_price" in caplog.text
     caplog.clear()
     made(middleware=[TenantQuotas(spend_usd=1)], price=lambda *given: 0.1)

@@ -246,7 +246,7 @@ class AIClient:
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Leave every server and close the built-in provider."""
+        """As `aclose`."""
         await self.aclose()
 
     async def aclose(self) -> None:

@@ -1,7 +1,7 @@
 """The one way a tool call takes, from what the model wrote to what the model reads (semantics 11).
 
-Read `Pipeline.run` from top to bottom: middleware, approval, parameters of the application, cache, circuit breaker,
-slot, time-out, call, decoding, retry, and back. Whatever goes wrong on the way becomes an error response; only
+Read `Pipeline.run` from top to bottom: middleware, approval, parameters of the application, cache, slot, circuit
+breaker, time-out, call, decoding, retry, and back. Whatever goes wrong on the way becomes an error response; only
 cancellation and `QuotaExceeded` leave by an exception.
 """
 

@@ -74,7 +74,7 @@ class Entry:
         provides = said.get("provides")
         hints = tool.annotations
         read_only = hints is not None and hints.read_only_hint is True
-        idempotent = read_only or (hints is not None and hints.idempotent_hint is True)
+        idempotent = hints is not None and hints.idempotent_hint is True
         description = tool.description or tool.title or ""
         told = [tool.name, description, tool.input_schema, tool.output_schema, dict(said), read_only, idempotent]
         return cls(

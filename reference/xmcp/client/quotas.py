@@ -139,7 +139,8 @@ class TenantQuotas(Middleware):
     @property
     def counts_spend(self) -> bool:
         """Whether some limit is in dollars, for which somebody has to know prices."""
-        return self._for_all.spend_usd is not None
+        named = self._limits.values() if isinstance(self._limits, Mapping) else ()
+        return any(quota.spend_usd is not None for quota in (self._for_all, *named))
 
     async def before_llm(self, state: LLMState) -> None:
         """Reserve what the call may use.

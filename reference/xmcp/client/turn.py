@@ -70,8 +70,7 @@ class Turn:
         self._entries = [catalogue.entries.get(legal(call.name)) for call in calls]
         self._arguments = [parse_arguments(call.arguments) for call in calls]
         self._graph = layers.predecessors(self._entries)
-        self._needed = {before for places in self._graph for before in places}
-        self._ended = {place: asyncio.Event() for place in self._needed}
+        self._ended = {place: asyncio.Event() for row in self._graph for place in row}
         self._events: list[Event | int | QuotaExceeded] = []
         self._woken: asyncio.Future[None] | None = None
         self._told: set[int] = set()
