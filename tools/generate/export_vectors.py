@@ -1,9 +1,9 @@
 """Write the wire vectors and the examples of schemas/ into one file that needs no checkout and no Python.
 
-    python tools/export_vectors.py              write dist/xmcp-vectors-<version>.json and its .sha256
-    python tools/export_vectors.py --out DIR    write them there
+    python -m tools.generate.export_vectors              write dist/xmcp-vectors-<version>.json and its .sha256
+    python -m tools.generate.export_vectors --out DIR    write them to the folder DIR
 
-`sha256sum -c xmcp-vectors-<version>.json.sha256` checks the file. The same checkout gives the same bytes.
+`sha256sum -c xmcp-vectors-<version>.json.sha256` checks the file. The same checkout always gives the same bytes.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from typing import Any
 
 import yaml
 
+from tools import ROOT
 from xmcp_conformance.miniature_codec import MiniatureCodec
 from xmcp_conformance.vector_judge import Refused
 
-ROOT = Path(__file__).resolve().parent.parent
 VECTORS = ROOT / "conformance" / "vectors" / "wire.json"
 EXAMPLES = ROOT / "schemas" / "examples"
 REGISTRY = ROOT / "spec" / "requirements.yaml"
 
 
 def reads(document: bytes) -> bool:
-    """Whether a reader accepts a document."""
+    """Return True if a reader that follows the specification accepts the document."""
     try:
         MiniatureCodec().decode(document)
     except Refused:
@@ -35,7 +35,7 @@ def reads(document: bytes) -> bool:
 
 
 def examples(root: Path) -> list[dict[str, Any]]:
-    """The files of `valid/<kind>/` and `invalid/<kind>/` below `root`, in the order of their paths."""
+    """Return the files of `valid/<kind>/` and `invalid/<kind>/` below `root`, sorted by path."""
     return [
         {
             "kind": path.parent.name,
@@ -50,7 +50,7 @@ def examples(root: Path) -> list[dict[str, Any]]:
 
 
 def export(version: str, wire: dict[str, Any], shown: list[dict[str, Any]]) -> str:
-    """The content of the file; ASCII, so that a lone surrogate stays the escape that it is."""
+    """Return the content of the file as ASCII, so that a lone surrogate stays the escape that it is in the source."""
     content = {"format": "xmcp-vectors", "version": version, "wire": wire, "examples": shown}
     return json.dumps(content, indent=1) + "\n"
 
@@ -59,7 +59,7 @@ def write(out: Path) -> Path:
     """Write the file and its checksum.
 
     Args:
-        out: the directory; it is made where it does not exist.
+        out: The folder to write to; it is created if it does not exist.
 
     Returns:
         The path of the file.
@@ -75,9 +75,13 @@ def write(out: Path) -> Path:
 
 
 def main() -> None:
-    """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=ROOT / "dist", metavar="DIR", help="where to write; default dist/")
+    """Run the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.generate.export_vectors",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--out", type=Path, default=ROOT / "dist", metavar="DIR", help="folder to write to (dist/)")
     path = write(parser.parse_args().out)
     print(f"{path}\n{path}.sha256")
 

@@ -1,6 +1,6 @@
-"""A JSON Schema in the words of json-schema-to-typescript, which knows neither if/then nor one name for one type.
+"""Rewrite a JSON Schema for json-schema-to-typescript, which ignores if/then and repeats what a `$ref` points to.
 
-Pure functions. What they leave out makes a type wider, never narrower: TypeScript then refuses nothing that is valid.
+Pure functions. What they leave out makes a type wider, never narrower: TypeScript then accepts every valid value.
 """
 
 from __future__ import annotations
@@ -9,18 +9,19 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from tools.generate.sources import SUFFIX
+
 Schema = dict[str, Any]
-SUFFIX = ".schema.json"
 _WHOLE = {"$ref": "#"}
 
 
 def values_with_rules(schema: Schema) -> tuple[str, dict[str, list[Schema]]] | None:
-    """The property that the schema's if/then rules ask for, and what they demand for each of its values.
+    """Return the property that the if/then rules of the schema test, and the `then` parts for each of its values.
 
-    Rules that ask for anything else than one property's value are left out.
+    Rules that test anything but the value of one property are left out. Return None if there is no rule.
 
     Raises:
-        ValueError: the rules ask for different properties; a union can have one discriminant only.
+        ValueError: the rules test different properties; a TypeScript union can have only one discriminant.
     """
     asked: dict[str, dict[str, list[Schema]]] = {}
     for part in schema.get("allOf", ()):
@@ -31,21 +32,22 @@ def values_with_rules(schema: Schema) -> tuple[str, dict[str, list[Schema]]] | N
         for value in test["enum"] if "enum" in test else [test["const"]]:
             asked.setdefault(name, {}).setdefault(value, []).append(part.get("then", {}))
     if len(asked) > 1:
-        raise ValueError(f"{schema.get('title')}: rules by {' and by '.join(asked)}; TypeScript can tell by one only")
+        properties = " and by ".join(asked)
+        raise ValueError(f"{schema.get('title')}: rules by {properties}; a union can have only one discriminant")
     return next(iter(asked.items()), None)
 
 
 def pascal(value: str) -> str:
-    """A value as a part of a type's name: `llm_delta` becomes `LlmDelta`."""
+    """Return a value as part of the name of a type: `llm_delta` becomes `LlmDelta`."""
     return "".join(word[:1].upper() + word[1:] for word in re.split(r"[^A-Za-z0-9]+", value))
 
 
 def by_value(schema: Schema, more: dict[str, Schema] | None = None) -> Schema:
-    """The schema without its if/then rules, and in their place a definition for each value and one for their union.
+    """Return the schema with a definition for each value, and one for their union, instead of its if/then rules.
 
     Args:
-        schema: One that may have rules by the value of a property; without any it stays as it is.
-        more: What is demanded for further values, where a registry says so and not the schema.
+        schema: A schema; if no rule of it tests the value of a property, it gets no definition.
+        more: Subschemas for further values, which come from a registry and not from the schema.
     """
     ruled = values_with_rules(schema)
     base = {key: value for key, value in schema.items() if key not in ("if", "then", "else")}
@@ -84,13 +86,13 @@ def _variant(base: Schema, name: str, value: str, thens: list[Schema]) -> Schema
 
 
 def named(schema: Schema, module: str, titles: dict[str, str]) -> tuple[Schema, dict[str, list[str]]]:
-    """The schema with a type's name in place of each `$ref`, and what has to be imported from other modules.
+    """Return the schema with the name of a type instead of each `$ref`, and the types to import, by module.
 
     The generator would follow a `$ref` and declare its target again in every file, under another name.
 
     Args:
         schema: The schema.
-        module: Its name, without `.schema.json`.
+        module: Its file name without `.schema.json`.
         titles: The title of each schema by that name.
     """
     imports: dict[str, set[str]] = {}
@@ -111,7 +113,7 @@ def named(schema: Schema, module: str, titles: dict[str, str]) -> tuple[Schema, 
         if isinstance(node.get("$ref"), str):
             description = {"description": node["description"]} if "description" in node else {}
             return {**description, "tsType": name(node["$ref"])}
-        if node.get("allOf") == [_WHOLE]:  # `extends` is a word of the generator's own; it has to see the `$ref`
+        if node.get("allOf") == [_WHOLE]:  # the generator's own keyword `extends` needs the `$ref`
             return {"extends": [_WHOLE], **walk({key: value for key, value in node.items() if key != "allOf"})}
         return {key: walk(value) for key, value in node.items()}
 
@@ -121,6 +123,6 @@ def named(schema: Schema, module: str, titles: dict[str, str]) -> tuple[Schema, 
 
 
 def import_lines(imports: dict[str, list[str]]) -> Iterator[str]:
-    """The imports of a module."""
+    """Yield the import lines of a module."""
     for home, types in imports.items():
         yield f'import type {{ {", ".join(types)} }} from "./{home}.js";\n'

@@ -1,6 +1,6 @@
-"""Pages of the site that are made from the repository: the chapters, the requirements, the schemas.
+"""Add the pages of the site that come from the repository: the chapters, the requirements, the schemas.
 
-A hook of mkdocs. The chapters are taken over as they are, apart from the ids, which become links.
+A hook of mkdocs. The chapters stay as they are, but their ids become links.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import export_vectors
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
+from tools import ROOT
+from tools.generate import export_vectors
 from xmcp_conformance.mutants import all_mutants
 from xmcp_conformance.requirements import Requirement, registry
 
-ROOT = Path(__file__).resolve().parent.parent
 _ID = re.compile(r" \[(XMCP-[A-Z]{3}-\d{3})\]$", re.MULTILINE)
 _MENTION = re.compile(r"(?<![\[`])(XMCP-[A-Z]{3}-\d{3})(?![\]`])")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages."""
+    """Add the pages to the site."""
     pages: dict[str, str | bytes] = {
         f"spec/{path.name}": chapter(path.read_text(encoding="utf-8")) for path in _chapters()
     }
@@ -37,7 +37,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def vectors() -> dict[str, bytes]:
-    """The vectors as one file, with its checksum, to be fetched from the site."""
+    """Return the exported vectors and their checksum, for download from the site."""
     with tempfile.TemporaryDirectory() as scratch:
         export_vectors.write(Path(scratch))
         return {f"vectors/{path.name}": path.read_bytes() for path in Path(scratch).iterdir()}
@@ -48,18 +48,18 @@ def _chapters() -> list[Path]:
 
 
 def chapter(text: str) -> str:
-    """A chapter with its ids as links to the registry, and as anchors."""
+    """Return the text of a chapter with its ids as anchors and as links to the page of requirements."""
     text = _MENTION.sub(r"[\1](requirements.md#\1-row)", text)
     return _ID.sub(lambda match: f" [{match[1]}](requirements.md#{match[1]}-row){{ #{match[1]} .requirement }}", text)
 
 
 def _home() -> dict[str, str]:
-    """Requirement id to the chapter file where it stands."""
+    """Return the file name of the chapter of each requirement, by id."""
     return {id_: path.name for path in _chapters() for id_ in _ID.findall(path.read_text(encoding="utf-8"))}
 
 
 def requirements() -> str:
-    """The registry as a page: each sentence, who is bound by it, and what turns it red."""
+    """Return the page of requirements: each sentence, whom it binds, and which check verifies it."""
     known, home = registry(), _home()
     counts = {means: len(known.verified_by(means)) for means in ("server", "vectors", "document", "client")}
     excluded = sum(1 for requirement in known.requirements.values() if requirement.excluded)
@@ -112,7 +112,7 @@ def _json(path: str) -> Any:
 
 
 def schemas() -> str:
-    """The registries as tables, and the schema files as they are."""
+    """Return the page of the registries, as tables, and of the schema files as they are."""
     return "\n".join(_schema_lines()) + "\n"
 
 

@@ -1,7 +1,7 @@
-"""What a version of the specification consists of, by checksum: chapters, schemas, registries, examples, vectors.
+"""Checksums of every file of a version of the specification: chapters, schemas, registries, examples, vectors.
 
-`spec/SHA256SUMS` is what `sha256sum -c` reads, run at the root of the repository. spec_lint.py compares, so that
-nothing normative changes or goes without being looked at, and writes it with `--accept`.
+`sha256sum -c spec/SHA256SUMS` at the root of the repository checks them. spec_lint.py compares them too, so that no
+normative file changes or disappears unnoticed; with `--accept` it writes them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PARTS = (
 
 
 def checksums(root: Path) -> dict[str, str]:
-    """SHA-256 in hexadecimal by path from `root`, in the order of the paths."""
+    """Return the SHA-256 of each file in hexadecimal, by its path relative to `root`, sorted by path."""
     paths = {path for part in _PARTS for path in root.glob(part)}
     return {
         path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
@@ -31,20 +31,20 @@ def checksums(root: Path) -> dict[str, str]:
 
 
 def write(root: Path) -> None:
-    """Take everything as it is."""
+    """Write the manifest for the files as they are now."""
     lines = [f"{checksum}  {name}\n" for name, checksum in checksums(root).items()]
     (root / MANIFEST).write_text("".join(lines), encoding="utf-8")
 
 
 def faults(root: Path) -> Iterator[str]:
-    """What is not as the manifest has it, a line each."""
+    """Yield a line for each file that differs from the manifest."""
     lines = (root / MANIFEST).read_text(encoding="utf-8").splitlines()
     listed = {name: checksum for checksum, name in (line.split("  ", 1) for line in lines)}
     found = checksums(root)
     for name in sorted(listed.keys() | found.keys()):
         if name not in found:
-            yield f"{name}: is in {MANIFEST} and gone"
+            yield f"{name}: is listed in {MANIFEST}, but does not exist"
         elif name not in listed:
-            yield f"{name}: is not in {MANIFEST}"
+            yield f"{name}: exists, but is not listed in {MANIFEST}"
         elif listed[name] != found[name]:
-            yield f"{name}: is not as {MANIFEST} has it"
+            yield f"{name}: differs from its checksum in {MANIFEST}"

@@ -18,10 +18,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import manifest
 import yaml
 
-ROOT = Path(__file__).resolve().parent.parent
+from tools import ROOT
+from tools.lint import manifest
+
 REGISTRY = ROOT / "spec" / "requirements.yaml"
 
 _HEADING = re.compile(r"#+ (\d+(?:\.\d+)?)\b")

@@ -1,9 +1,9 @@
-"""Compile generated/typescript under `tsc --strict`, with every example, and send the examples through Node.
+"""Compile generated/typescript and every example under `tsc --strict`, and send the examples through Node.
 
-    python tools/typescript_check.py
+    python -m tools.lint.typescript_check
 
-A valid example has to satisfy its type. An invalid one has to be refused, unless its fault is one that TypeScript is
-listed to lose (`xmcp bindings`); then it has to be accepted, so that the list of losses is neither short nor long.
+A valid example must satisfy its type. An invalid example must not, unless `xmcp bindings` lists its fault among those
+that TypeScript cannot express. Then the type must accept it: the list is complete, and has no entry too many.
 """
 
 from __future__ import annotations
@@ -13,23 +13,26 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from generate import SCHEMAS, SUFFIX, json_schemas, typescript_schemas
-from node_packages import TYPESCRIPT, node
-from schema_for_typescript import values_with_rules
-from weakened_schema import validators
-
+from tools import ROOT
+from tools.generate.schema_for_typescript import values_with_rules
+from tools.generate.sources import SCHEMAS, SUFFIX, json_schemas
+from tools.generate.typescript import NODE_PACKAGES, typescript_schemas
+from tools.lint.weakened_schema import validators
+from tools.node_packages import node
 from xmcp.cli.bindings import LANGUAGES
 
-BUILD = TYPESCRIPT.folder / "build"
-GUIDE = SCHEMAS.parent / "docs" / "guides" / "bindings.md"
-_TYPES = "../../../generated/typescript"
+PROJECT = Path(__file__).parent / "typescript"
+BUILD = PROJECT / "build"
+GUIDE = ROOT / "docs" / "guides" / "bindings.md"
+_TYPES = "../../../../generated/typescript"  # from BUILD
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An example, the module and the type it is held against, and whether TypeScript has to accept it."""
+    """An example, the module and the type that it is compared with, and whether TypeScript must accept it."""
 
     path: str
     module: str
@@ -39,7 +42,7 @@ class Example:
 
 
 def type_of(value: Any, schema: dict[str, Any], known: set[str]) -> str:
-    """The narrowest generated type that is meant for a value of this schema."""
+    """Return the name of the narrowest generated type for a value of this schema."""
     title: str = schema["title"]
     ruled = values_with_rules(schema)
     name = ruled[0] if ruled else ""
@@ -47,11 +50,7 @@ def type_of(value: Any, schema: dict[str, Any], known: set[str]) -> str:
 
 
 def examples() -> Iterator[Example]:
-    """Every JSON example of a schema.
-
-    Raises:
-        SystemExit: a valid example that the weakened schema refuses; then that is stronger than the schema.
-    """
+    """Yield every JSON example of every schema. What the weakened schema accepts, TypeScript must accept."""
     schemas, variants = json_schemas(), typescript_schemas()
     forgotten = {keyword for loss in LANGUAGES["typescript"].losses for keyword in loss.forgets}
     files = {f"{name}{SUFFIX}": schema for name, schema in variants.items()}
@@ -68,7 +67,7 @@ def examples() -> Iterator[Example]:
 
 
 def known_values(variant: dict[str, Any]) -> set[str]:
-    """The values by which the union of a schema is told apart."""
+    """Return the values of the property that discriminates the union of a schema."""
     definitions = variant.get("$defs", {})
     union = definitions.get(f"Known{variant['title']}", {"anyOf": []})
     members = [definitions[member["$ref"].removeprefix("#/$defs/")] for member in union["anyOf"]]
@@ -76,7 +75,7 @@ def known_values(variant: dict[str, Any]) -> set[str]:
 
 
 def source(found: list[Example]) -> str:
-    """A module that compiles if TypeScript accepts and refuses what it has to."""
+    """Return a module that compiles if TypeScript accepts and refuses what it must."""
     imports = sorted({(example.module, example.type) for example in found})
     lines = [f'import type {{ {type_} }} from "{_TYPES}/{module}.js";' for module, type_ in imports]
     lines.append("export const examples: [string, unknown][] = [")
@@ -88,39 +87,39 @@ def source(found: list[Example]) -> str:
 
 
 def guide(text: str) -> str:
-    """The TypeScript of the guide, as a module beside the examples."""
+    """Return the TypeScript code of the guide, as a module beside the examples."""
     blocks: list[str] = re.findall(r"^```ts\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     return "\n".join(blocks).replace("./xmcp/", f"{_TYPES}/")
 
 
 def main() -> None:
-    """Command line."""
-    TYPESCRIPT.install()
+    """Run the command line."""
+    NODE_PACKAGES.install()
     found = list(examples())
     valid = [example for example in found if example.path.startswith("examples/valid/")]
     if refused := [example.path for example in valid if not example.accepted]:
-        sys.exit(f"the generated types refuse what is valid, by the rules they are made of: {', '.join(refused)}")
+        sys.exit(f"the schemas that the types are made from refuse valid examples: {', '.join(refused)}")
     invalid = [example for example in found if example not in valid]
     BUILD.mkdir(exist_ok=True)
     (BUILD / "valid.ts").write_text(source(valid), encoding="utf-8")
     (BUILD / "invalid.ts").write_text(source(invalid), encoding="utf-8")
     (BUILD / "guide.ts").write_text(guide(GUIDE.read_text(encoding="utf-8")), encoding="utf-8")
-    done = TYPESCRIPT.run("typescript/bin/tsc", "--project", ".", cwd=TYPESCRIPT.folder)
+    done = NODE_PACKAGES.run("typescript/bin/tsc", "--project", ".", cwd=PROJECT)
     if done.returncode:
-        sys.exit(_explained(done.stdout + done.stderr))
-    done = node("--no-warnings", "round_trip.mjs", cwd=TYPESCRIPT.folder)
+        sys.exit(_explanation(done.stdout + done.stderr))
+    done = node("--no-warnings", "round_trip.mjs", cwd=PROJECT)
     if done.returncode:
         sys.exit(f"the round trip failed:\n{done.stdout}{done.stderr}")
-    lost = sum(example.accepted for example in invalid)
-    print(f"{done.stdout.strip()}; of {len(invalid)} invalid ones the types refuse {len(invalid) - lost}")
+    refused_by_types = sum(not example.accepted for example in invalid)
+    print(f"{done.stdout.strip()}; the types refuse {refused_by_types} of {len(invalid)} invalid examples")
 
 
-def _explained(said: str) -> str:
+def _explanation(output: str) -> str:
     return (
-        f"tsc --strict does not accept the generated types:\n{said}\n"
-        "In build/valid.ts: a type is narrower than its schema.\n"
-        "In build/invalid.ts: an error is a fault that TypeScript sees although xmcp.cli.bindings lists it "
-        "as lost;\nan unused @ts-expect-error is one that it does not see and that is not listed."
+        f"tsc --strict does not accept the generated types:\n{output}\n"
+        "An error in build/valid.ts: a type is narrower than its schema.\n"
+        "An error in build/invalid.ts: TypeScript notices a fault that xmcp.cli.bindings lists as lost.\n"
+        "An unused @ts-expect-error in build/invalid.ts: TypeScript misses a fault that is not listed as lost."
     )
 
 

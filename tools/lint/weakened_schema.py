@@ -1,6 +1,6 @@
-"""JSON Schemas without what a language cannot say: the statement that the bindings of that language are held against.
+"""Remove from JSON Schemas the keywords that the types of a programming language cannot express.
 
-What a weakened schema accepts the bindings have to accept, and what it refuses they have to refuse.
+The bindings of that language must accept what the weakened schema accepts, and refuse what it refuses.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _CONDITION = {"if", "then", "else"}
 
 
 def weakened(schema: Schema, forgotten: Collection[str]) -> Schema:
-    """The schema without the keywords `forgotten`.
+    """Return the schema without the keywords `forgotten`.
 
-    Three of them are no plain removal: `if` takes `then` and `else` with it, `integer` becomes the type `number`, and
-    `null` lets every property that is not required be null.
+    Three names do more than remove a keyword: `if` also removes `then` and `else`; `integer` turns that type into
+    `number`; `null` allows null for every property that is not required.
     """
 
     def walk(node: Any) -> Any:
@@ -59,12 +59,12 @@ def _number(type_: str | list[str]) -> str | list[str]:
 def validators(
     schemas: dict[str, Schema], forgotten: Collection[str], types: dict[str, str]
 ) -> dict[str, jsonschema_rs.Draft202012Validator]:
-    """A validator for each type, of the weakened schemas; it asserts formats.
+    """Return a validator of the weakened schemas for each type. It asserts formats.
 
     Args:
-        schemas: The schemas by their file's name.
-        forgotten: What the language cannot say; see `weakened`.
-        types: Name of a type to where it stands, as in `chat_event.schema.json#/$defs/Message`.
+        schemas: The schemas by file name.
+        forgotten: What the language cannot express; see `weakened`.
+        types: Reference to each type by its name, such as `chat_event.schema.json#/$defs/Message`.
     """
     resources = [(_BASE + name, weakened(schema, forgotten)) for name, schema in schemas.items()]
     registry = jsonschema_rs.Registry(resources)

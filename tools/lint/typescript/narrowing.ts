@@ -1,11 +1,11 @@
 // What must compile with the generated types, and behind each @ts-expect-error what must not.
 
-import type { AuditRecord, KnownAuditRecord } from "../../generated/typescript/audit_record.js";
-import type { ChatEvent, KnownChatEvent } from "../../generated/typescript/chat_event.js";
-import type { DisplayEnvelope, KnownDisplayEnvelope, Metric } from "../../generated/typescript/display_envelope.js";
-import type { ToolMetadata } from "../../generated/typescript/tool_metadata.js";
-import { DISPLAY_TYPES, ERROR_CODES, PREFIX } from "../../generated/typescript/registry.js";
-import type { ErrorCategory, RegisteredErrorCode } from "../../generated/typescript/registry.js";
+import type { AuditRecord, KnownAuditRecord } from "../../../generated/typescript/audit_record.js";
+import type { ChatEvent, KnownChatEvent } from "../../../generated/typescript/chat_event.js";
+import type { DisplayEnvelope, KnownDisplayEnvelope, Metric } from "../../../generated/typescript/display_envelope.js";
+import type { ToolMetadata } from "../../../generated/typescript/tool_metadata.js";
+import { DISPLAY_TYPES, ERROR_CODES, PREFIX } from "../../../generated/typescript/registry.js";
+import type { ErrorCategory, RegisteredErrorCode } from "../../../generated/typescript/registry.js";
 
 declare const envelope: DisplayEnvelope;
 declare const known: KnownDisplayEnvelope;

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 
-import * as registry from "../../generated/typescript/registry.ts";
+import * as registry from "../../../generated/typescript/registry.ts";
 import { examples } from "./build/valid.ts";
 
-const read = (path) => JSON.parse(readFileSync(new URL(`../../schemas/${path}`, import.meta.url), "utf8"));
+const read = (path) => JSON.parse(readFileSync(new URL(`../../../schemas/${path}`, import.meta.url), "utf8"));
 
 assert.ok(examples.length > 0, "there are no examples");
 for (const [path, value] of examples) {
