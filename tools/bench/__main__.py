@@ -1,12 +1,12 @@
-"""Measure XMCP against named floors, interleaved in one run, as ratios: milliseconds are for the curious.
+"""Measure XMCP against named floors, interleaved in one run, as ratios. Milliseconds are for orientation only.
 
     uv run nox -s bench                 everything
     uv run nox -s bench -- --quick      fewer rounds
-    uv run nox -s bench -- wire         only the codec (bench_wire.py says what its floors are)
-    uv run nox -s bench -- server       only tools/call, against a bare FastMCP server (bench_server.py)
-    uv run nox -s bench -- client       only AIClient, against a loop by hand on the raw SDKs (bench_client.py)
+    uv run nox -s bench -- wire         only the codec (wire.py describes its floors)
+    uv run nox -s bench -- server       only tools/call, against a bare FastMCP server (server.py)
+    uv run nox -s bench -- client       only AIClient, against a loop by hand on the raw SDKs (client.py)
 
-A line that misses its bar ends in `!`. Nothing here fails a build: a busy machine is no fault of the code.
+A line that misses its bar ends in `!`. No figure fails a build, because a busy machine can change any of them.
 """
 
 from __future__ import annotations
@@ -14,70 +14,71 @@ from __future__ import annotations
 import argparse
 import asyncio
 
-import bench_client
-import bench_server
-import bench_wire
+from tools.bench import client, server, wire
+from tools.bench.figure import Figure
 
 
 def line(name: str, value: float, bar: float | None, rest: str = "", *, at_least: bool = False) -> None:
-    """One figure with its bar, above which it misses, or below which if it is a bar for `at_least`."""
+    """Print a value and its bar. The value must not be greater than the bar, or not less than it if `at_least`."""
     missed = " !" if bar is not None and (value < bar if at_least else value > bar) else ""
     print(f"{name:<34}{value:>8.2f}{'' if bar is None else f'{bar:g}':>7}  {rest}{missed}", flush=True)
 
 
-def report(figure: bench_server.Figure) -> None:
-    """The same, of a figure of the server or the client."""
+def report(figure: Figure) -> None:
+    """Print a figure of the server or the client."""
     line(f"{figure.name:<44}", figure.value, figure.bar, figure.rest, at_least=figure.at_least)
 
 
-def wire(rounds: int) -> None:
-    """The codec."""
+def measure_wire(rounds: int) -> None:
+    """Measure the codec and print its figures."""
     print(f"{'':<34}{'x floor':>8}{'bar':>7}")
-    for speed in bench_wire.speeds(rounds):
+    for speed in wire.speeds(rounds):
         line(speed.name, speed.floor, 1.3, f"{speed.lxml:5.2f} x lxml  {speed.ms:10.3f} ms")
     print(f"\n{'decode: time for each byte':<34}{'ns':>8}")
-    for name, nanoseconds in bench_wire.growth(rounds).items():
+    for name, nanoseconds in wire.growth(rounds).items():
         line(name, nanoseconds, None)
     print(f"\n{'decode 10 MB: peak memory':<34}{'x size':>8}{'bar':>7}")
-    for name, peak in bench_wire.peaks().items():
+    for name, peak in wire.peaks().items():
         line(name, peak, 4 if name == "xmcp" else None)
     print(f"\n{'hostile input of 1 MB and more':<34}{'x benign':>8}{'bar':>7}")
-    for cost in bench_wire.costs(max(3, rounds // 3)):
+    for cost in wire.costs(max(3, rounds // 3)):
         line(cost.name, cost.benign, 2, f"{cost.floor:5.2f} x floor  {cost.outcome}")
     print(f"\n{'incremental decode':<34}{'x expat':>8}{'bar':>7}")
-    for name, cost in bench_wire.pieces(max(3, rounds // 3)):
+    for name, cost in wire.pieces(max(3, rounds // 3)):
         line(name, cost, None)
 
 
-def server(rounds: int) -> None:
-    """The server."""
+def measure_server(rounds: int) -> None:
+    """Measure the server and print its figures."""
 
     async def measure() -> None:
         print(f"\n{'':<44}{'x floor':>8}{'bar':>7}")
-        report(await bench_server.in_memory(rounds))
-        async for figure in bench_server.over_http(rounds):
+        report(await server.in_memory(rounds))
+        async for figure in server.over_http(rounds):
             report(figure)
-        async for figure in bench_server.of_5_mb(max(3, rounds // 2)):
+        async for figure in server.of_5_mb(max(3, rounds // 2)):
             report(figure)
 
     asyncio.run(measure())
 
 
-def client(rounds: int) -> None:
-    """The client."""
+def measure_client(rounds: int) -> None:
+    """Measure the client and print its figures."""
     print(f"\n{'':<44}{'x floor':>8}{'bar':>7}")
-    for figure in bench_client.figures(rounds):
+    for figure in client.figures(rounds):
         report(figure)
 
 
-PARTS = {"wire": wire, "server": server, "client": client}
+PARTS = {"wire": measure_wire, "server": measure_server, "client": measure_client}
 
 
 def main() -> None:
-    """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Run the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument(
-        "parts", nargs="*", metavar="part", choices=[*PARTS, []], help="wire, server, client; all if none is named"
+        "parts", nargs="*", metavar="part", choices=[*PARTS, []], help="wire, server or client; default: all of them"
     )
     parser.add_argument("--quick", action="store_true", help="5 rounds instead of 15")
     arguments = parser.parse_args()

@@ -1,156 +1,32 @@
-"""What the bench measures of a client: `AIClient` against a loop by hand on the openai SDK and `fastmcp.Client`.
+"""Measure `AIClient` against the floor, a loop by hand on the openai SDK and `fastmcp.Client`.
 
-Each client has an interpreter of its own (bench_client_peer.py), and so have the scripted model and the tool servers
-(bench_model.py), which judge every chat: a wrong answer is an error, not a figure. Clients are on one processor and
-servers on another where there are two. A figure is the median over the rounds of ours divided by the floor's in the
-same round, who goes first changing from round to round.
+Each client has an interpreter of its own (client_process.py), and so have the scripted model and the tool servers
+(scripted_servers.py). The model checks every chat: a wrong answer is an error, not a figure. If there are two
+processors, clients run on one and servers on the other. A figure is the median, over the rounds, of our time divided by
+the time of the floor in the same round; the two take turns in going first.
 """
 
 from __future__ import annotations
 
-import http.client
-import json
 import math
-import os
-import select
 import statistics
-import subprocess
-import sys
-import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
-from bench_model import Call, Script
-from bench_server import Figure
+from tools.bench.figure import Figure
+from tools.bench.processes import ANSWER_SECONDS, Client, Failed, Server
+from tools.bench.script import Call, Script
 
-START_SECONDS = 60.0
-ANSWER_SECONDS = 120.0
 CONCURRENT = 64
 IDLE = 1000
 WARM_UP = 4
 
 
-class Failed(Exception):
-    """A process did not answer, or a chat did not end as its script says; the message says which and why."""
-
-
-class Process:
-    """A server or a client in a process of its own, which ends when the bench does, however that ends."""
-
-    def __init__(self, program: str, *arguments: str, cpu: int = 0) -> None:
-        # Loopback needs no proxy, and a key or address in the environment is not the bench's.
-        environment = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.lower().endswith("_proxy") and not name.startswith("OPENAI_")
-        }
-        self.name = " ".join((program, *arguments))
-        self._process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name(f"{program}.py")), *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            bufsize=0,
-            env=environment,
-        )
-        if hasattr(os, "sched_setaffinity") and len(cpus := sorted(os.sched_getaffinity(0))) > 1:
-            os.sched_setaffinity(self._process.pid, {cpus[cpu]})
-
-    def line(self, seconds: float) -> str:
-        """The next line it prints.
-
-        Raises:
-            Failed: there is none within so many seconds, or the process ended.
-        """
-        output = self._process.stdout
-        if output is None or not select.select([output], [], [], seconds)[0]:
-            raise Failed(f"{self.name} did not answer within {seconds:g} s")
-        if not (told := output.readline()):
-            raise Failed(f"{self.name} ended")
-        return told.decode()
-
-    def tell(self, command: object) -> None:
-        """Write a line of JSON to it."""
-        if self._process.stdin:
-            self._process.stdin.write(json.dumps(command).encode() + b"\n")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.kill()
-        self._process.communicate(timeout=START_SECONDS)
-
-
-class Server(Process):
-    """The model or a tool server."""
-
-    def __init__(self, *arguments: str) -> None:
-        super().__init__("bench_model", *arguments, cpu=0)
-        self.port = 0
-
-    def ready(self) -> str:
-        """Its address, once it listens."""
-        self.port = self.port or int(self.line(START_SECONDS))
-        return f"http://127.0.0.1:{self.port}"
-
-    def ask(self, method: str, path: str) -> dict[str, int]:
-        """Its state, or to let go what waits."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
-        try:
-            connection.request(method, path)
-            told: dict[str, int] = json.loads(connection.getresponse().read())
-            return told
-        finally:
-            connection.close()
-
-    def until_held(self, number: int) -> None:
-        """Wait until so many requests wait there.
-
-        Raises:
-            Failed: they do not come.
-        """
-        deadline = time.monotonic() + ANSWER_SECONDS
-        while (held := self.ask("GET", "/state")["held"]) < number:
-            if time.monotonic() > deadline:
-                raise Failed(f"only {held} of {number} requests reached {self.name}")
-            time.sleep(0.05)
-
-
-class Client(Process):
-    """The floor or ours."""
-
-    def __init__(self, kind: str) -> None:
-        super().__init__("bench_client_peer", kind, cpu=1)
-
-    def ask(self, do: str, **arguments: Any) -> dict[str, Any]:
-        """Run a command of `bench_client_peer.Worker`.
-
-        Raises:
-            Failed: it could not be run, or a chat ended wrongly.
-        """
-        self.tell([do, arguments])
-        told: dict[str, Any] = json.loads(self.line(ANSWER_SECONDS))
-        if "error" in told:
-            raise Failed(f"{self.name}: {told['error'][:200]}")
-        return told
-
-    def connect(self, peer: str, model: Server, *servers: Server, **options: Any) -> None:
-        """Connect it to a model and servers."""
-        addresses = [f"{server.ready()}/mcp" for server in servers]
-        self.ask("connect", peer=peer, model=f"{model.ready()}/v1", servers=addresses, options=options)
-
-    def measure(self, workload: Workload) -> dict[str, Any]:
-        """Seconds and CPU seconds of a workload's chats."""
-        _, _, script, chats, how, peer = workload
-        return self.ask("measure", peer=peer, how=how, script=script, chats=chats)
-
-
-# ---- what is asked ----
+# ---- workloads ----
 
 
 class Workload(NamedTuple):
-    """Chats of one script, and how often in a round. `*` in an argument becomes a text of that chat and call alone."""
+    """Chats of one script, `chats` of them in a round. An argument `*` becomes a text unique to its chat and call."""
 
     name: str
     bar: float
@@ -161,7 +37,7 @@ class Workload(NamedTuple):
 
 
 def echo(turns: int = 1, calls: int = 1) -> list[list[Call]]:
-    """Turns of calls that come back as they are."""
+    """Return turns of calls whose results are their arguments."""
     return [[Call("echo", {"text": "*"})] * calls] * turns
 
 
@@ -176,14 +52,14 @@ WORKLOADS = (
     Workload("g result of 200 kB", 1.0, Script([[Call("report", {"size": 200_000})]], tools=FEW), 4),
     Workload(f"h {MANY} tools on two servers", 0.55, Script(echo(), tools=MANY), 6, peer="many"),
 )
-"""What ours is held against the floor in, and the ratio it is to stay below."""
+"""The workloads, with the maximum of the ratio of ours to the floor."""
 
 BUSY: dict[str, Any] = {"script": Script(echo(), tools=FEW), "chats": CONCURRENT}
 WAITING = {
     "in a tool call": Script([[Call("wait", {"text": "*"})]]),
     "for the model": Script([], held=True),
 }
-"""Where chats can wait: the model has sent its headers then, and nothing more."""
+"""Where chats can wait. While one waits for the model, the model has sent its headers and nothing more."""
 
 
 _STEPS = (
@@ -195,14 +71,14 @@ CHAIN = (
     Script([[_STEPS[0], *(Call(step.name, {}, step.arguments) for step in _STEPS[1:])]], pause=0.05),
     Script([[step] for step in _STEPS], pause=0.05),
 )
-"""Three tools that depend on each other, asked for in one turn and in three; the model takes 50 ms for each answer."""
+"""Three tools that depend on each other, called in one turn and in three. The model needs 50 ms for each answer."""
 
 
 # ---- figures ----
 
 
 def speeds(rounds: int) -> Iterator[Figure]:
-    """Every workload, ours by the floor's; a workload that fails says so and is left out of the later rounds."""
+    """Measure every workload. One that fails becomes a figure with its error, and is left out of later rounds."""
     taken: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {}
     faults: dict[str, str] = {}
     with (
@@ -215,11 +91,11 @@ def speeds(rounds: int) -> Iterator[Figure]:
         for client in (floor, ours):
             client.connect("few", model, tools)
             client.connect("many", model, tools, many)
-        # The first round warms up connections and caches, and is not counted.
+        # The first round warms up connections and caches; it is not counted.
         for number in range(rounds + 1):
             for workload in (workload for workload in WORKLOADS if workload.name not in faults):
                 try:
-                    pair = {client: client.measure(workload) for client in (ours, floor)[:: 1 if number % 2 else -1]}
+                    pair = {client: measure(client, workload) for client in (ours, floor)[:: 1 if number % 2 else -1]}
                 except Failed as exc:
                     faults[workload.name] = str(exc)
                 else:
@@ -231,8 +107,13 @@ def speeds(rounds: int) -> Iterator[Figure]:
             yield ratio(workload, taken[workload.name][1:])
 
 
+def measure(client: Client, workload: Workload) -> dict[str, Any]:
+    """Run the chats of a workload once; return their seconds and CPU seconds."""
+    return client.measure(workload.peer, workload.how, workload.script, workload.chats)
+
+
 def ratio(workload: Workload, pairs: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> Figure:
-    """The median over the rounds of ours by the floor's, with its middle half and the same of the CPU time."""
+    """Return the median ratio over the rounds, with its quartiles and the median ratio of the CPU time."""
     by_time = [statistics.median(ours["seconds"]) / statistics.median(floor["seconds"]) for ours, floor in pairs]
     by_cpu = statistics.median(ours["cpu"] / floor["cpu"] for ours, floor in pairs)
     low, _, high = statistics.quantiles(by_time, n=4, method="inclusive")
@@ -242,7 +123,7 @@ def ratio(workload: Workload, pairs: Sequence[tuple[dict[str, Any], dict[str, An
 
 
 def peak(batches: int = 5) -> Figure:
-    """The most memory of a process that has done nothing but 64 chats at once, ours, in MB."""
+    """Measure the peak memory, in MB, of a process that runs CONCURRENT chats at once and nothing else."""
     found = {}
     with Server("model") as model, Server("tools") as tools:
         for kind in ("xmcp", "floor"):
@@ -253,10 +134,11 @@ def peak(batches: int = 5) -> Figure:
 
 
 def idle(chats: int) -> Iterator[Figure]:
-    """Memory of each of so many chats that wait, in kB.
+    """Measure the memory, in kB, of each of `chats` chats that wait.
 
-    The bar is for what a chat costs in `AIClient`, with stand-ins of model and tools, as Python counts it. With the
-    SDKs between, a chat costs what they keep for its connection besides, ours as the floor: resident memory.
+    The bar applies to the memory that `AIClient` itself allocates for a chat, with stand-ins for the model and the
+    tools, as tracemalloc counts it. Over the SDKs, their memory for each connection is added, for ours and the floor
+    alike; that figure is resident memory and has no bar.
     """
     for name, script in WAITING.items():
         with Client("xmcp") as client:
@@ -272,7 +154,7 @@ def idle(chats: int) -> Iterator[Figure]:
 
 
 class Weight(NamedTuple):
-    """kB for each chat."""
+    """Memory of each chat in kB."""
 
     resident: float
     traced: float
@@ -292,10 +174,10 @@ def _idle(kind: str, script: Script, chats: int) -> Weight:
             client.ask("finish")
             return weighed
 
-        # A few chats load what is loaded once; more would leave connections behind for those that are weighed.
+        # A few chats first, for what is loaded only once. More would leave open connections to the measured chats.
         wait("few", WARM_UP)
         resident = wait("few", chats)["resident"]
-        # Counting makes allocations several times slower: fewer chats, on a client of their own, tell the same.
+        # tracemalloc makes allocations several times slower: fewer chats, on their own client, give the same figure.
         client.ask("trace")
         client.connect("traced", model, tools, max_concurrency=chats, tool_timeout=ANSWER_SECONDS)
         wait("traced", WARM_UP)
@@ -303,7 +185,7 @@ def _idle(kind: str, script: Script, chats: int) -> Weight:
 
 
 def chain(rounds: int) -> Iterator[Figure]:
-    """Three dependent tools: asked for in one turn, by the same asked for one after the other in three."""
+    """Measure three dependent tools called in one turn, against the same tools called in three turns."""
     name = "three dependent tools in one turn"
     with Server("model") as model, Server("chain") as tools, Client("xmcp") as client:
         client.connect("few", model, tools)
@@ -327,7 +209,7 @@ def chain(rounds: int) -> Iterator[Figure]:
 
 
 def figures(rounds: int) -> Iterator[Figure]:
-    """All of it."""
+    """Yield every figure of the client."""
     yield from speeds(rounds)
     yield peak()
     yield from idle(min(IDLE, 70 * rounds))

@@ -1,8 +1,8 @@
-"""A client for the bench, in a process of its own: `python bench_client_peer.py floor|xmcp`.
+"""A client for the bench, in a process of its own: `python -m tools.bench.client_process floor|xmcp`.
 
-It takes one command a line on standard input, as JSON, and answers each with one line on standard output: what it
-measured, or `{"error": …}`. It ends with its standard input. Nothing of ours is loaded for the floor, and nothing but
-what an application would load for either: their memory is measured.
+It reads one command in JSON from each line of standard input, and answers each with one line on standard output: what
+it measured, or `{"error": …}`. It ends with its standard input. The floor must not import XMCP, and neither client may
+import more than an application would, because their memory is measured.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
 from typing import Any, Protocol
 
-from bench_model import Script, more_files
+from tools.bench import open_files
+from tools.bench.script import Script
 
 MODEL, KEY = "scripted", "none"
 MOST_TURNS = 40
@@ -31,25 +32,25 @@ WARM = 50
 
 
 class WrongAnswer(Exception):
-    """A chat ended with another answer than the script's; the message is what the model had to say of it."""
+    """The last answer of a chat is not the one of its script. The message is that answer."""
 
 
 class Peer(Protocol):
-    """A client of one model and some servers; one object serves many chats, also at once."""
+    """A client of one model and some servers. One object serves many chats, also at the same time."""
 
     async def __aenter__(self) -> Any: ...
     async def __aexit__(self, *_: object) -> None: ...
     async def chat(self, prompt: str) -> str | None:
-        """A new chat to its last answer."""
+        """Run a new chat and return its last answer."""
         ...
 
     def stream(self, prompt: str) -> Any:
-        """A new chat without tools: an async generator of its text."""
+        """Run a new chat without tools; return an async generator of its text."""
         ...
 
 
 class Floor:
-    """The loop by hand: the openai SDK, and a `fastmcp.Client` for each server that stays connected."""
+    """A loop by hand: the openai SDK, and for each server a `fastmcp.Client` that stays connected."""
 
     def __init__(self, model: str, servers: list[Any], **_: object) -> None:
         from fastmcp import Client
@@ -75,35 +76,35 @@ class Floor:
         await self._stack.aclose()
 
     async def call(self, call: Any) -> dict[str, Any]:
-        """One tool message."""
+        """Run a tool call and return its tool message."""
         name = call.function.name
         result = await self._owner[name].call_tool(name, json.loads(call.function.arguments))
         text = "".join(getattr(block, "text", "") for block in result.content)
         return {"role": "tool", "tool_call_id": call.id, "content": text}
 
     async def chat(self, prompt: str) -> str | None:
-        """Ask, run what was asked for at once, ask again."""
+        """Ask the model, run its tool calls at the same time, and repeat until it asks for none."""
         messages: list[Any] = [{"role": "user", "content": prompt}]
         for _ in range(MOST_TURNS):
             answer = await self._model.chat.completions.create(model=MODEL, messages=messages, tools=self._tools)
-            said = answer.choices[0].message
-            if not said.tool_calls:
-                return said.content
-            asked = [
+            message = answer.choices[0].message
+            if not message.tool_calls:
+                return message.content
+            calls = [
                 {
                     "id": c.id,
                     "type": "function",
                     "function": {"name": c.function.name, "arguments": c.function.arguments},
                 }
-                for c in said.tool_calls
+                for c in message.tool_calls
                 if c.type == "function"
             ]
-            messages.append({"role": "assistant", "content": said.content, "tool_calls": asked})
-            messages += await asyncio.gather(*map(self.call, said.tool_calls))
+            messages.append({"role": "assistant", "content": message.content, "tool_calls": calls})
+            messages += await asyncio.gather(*map(self.call, message.tool_calls))
         return None
 
     async def stream(self, prompt: str) -> AsyncIterator[str]:
-        """The text of one answer."""
+        """Yield the text of one answer."""
         messages: list[Any] = [{"role": "user", "content": prompt}]
         chunks = await self._model.chat.completions.create(
             model=MODEL, messages=messages, tools=self._tools, stream=True
@@ -114,7 +115,7 @@ class Floor:
 
 
 class Xmcp:
-    """`AIClient` with what it does by default, and its hooks, its log and its accounting in use."""
+    """`AIClient` with its defaults, and with its hooks, its log and its accounting in use."""
 
     def __init__(self, model: str, servers: list[Any], **options: Any) -> None:
         from xmcp import AIClient
@@ -147,11 +148,11 @@ class Xmcp:
         self.accounted += 1
 
     async def chat(self, prompt: str) -> str | None:
-        """By `chat()`."""
+        """Run `AIClient.chat`."""
         return (await self._ai.chat(prompt, []))["answer"]
 
     async def stream(self, prompt: str) -> AsyncIterator[str]:
-        """By `stream_chat()`, to its last event."""
+        """Yield the text of `AIClient.stream_chat`, which is read to its last event."""
         async with aclosing(self._ai.stream_chat(prompt, [])) as chunks:
             async for chunk in chunks:
                 if chunk.type == "llm_delta" and chunk.text:
@@ -159,7 +160,7 @@ class Xmcp:
 
 
 def wide(url: str) -> Any:
-    """A client of a server with as many connections as it has calls: by default a hundred, and the others wait."""
+    """Return a client of a server without a limit of connections. The default is 100; further calls would wait."""
     import httpx2
     from fastmcp import Client
     from fastmcp.client.transports import StreamableHttpTransport
@@ -174,13 +175,13 @@ def wide(url: str) -> Any:
 PEERS: dict[str, Callable[..., Peer]] = {"floor": Floor, "xmcp": Xmcp}
 
 
-# ---- what is measured ----
+# ---- measurements ----
 
 _serial = itertools.count()
 
 
 def own(script: Script) -> Script:
-    """The script with texts of this chat alone, so that another chat's result is a wrong one."""
+    """Return the script with texts unique to this chat, so that the result of another chat is a wrong one."""
     chat, place = next(_serial), itertools.count()
     turns = [
         [
@@ -197,13 +198,13 @@ def own(script: Script) -> Script:
 
 
 def judge(script: Script, answer: str | None) -> None:
-    """Raise `WrongAnswer` unless it is the right one."""
+    """Raise `WrongAnswer` unless the answer is the one of the script."""
     if answer != script.answer:
         raise WrongAnswer(str(answer)[:400])
 
 
 async def whole_chat(peer: Peer, script: Script) -> float:
-    """Seconds to the last answer."""
+    """Return the seconds to the last answer."""
     mine = own(script)
     prompt, begun = mine.prompt, time.perf_counter()
     answer = await peer.chat(prompt)
@@ -213,7 +214,7 @@ async def whole_chat(peer: Peer, script: Script) -> float:
 
 
 async def first_token(peer: Peer, script: Script) -> float:
-    """Seconds to the first piece of text; the chat is read to its end."""
+    """Return the seconds to the first piece of text. The chat is read to its end."""
     mine = own(script)
     prompt, begun = mine.prompt, time.perf_counter()
     taken, pieces = 0.0, []
@@ -225,7 +226,7 @@ async def first_token(peer: Peer, script: Script) -> float:
 
 
 async def at_once(peer: Peer, script: Script, chats: int) -> list[float]:
-    """Seconds for each of so many chats, all at once."""
+    """Return the seconds for each of `chats` chats that run at the same time."""
     begun = time.perf_counter()
     ended = await asyncio.gather(*(whole_chat(peer, script) for _ in range(chats)), return_exceptions=True)
     taken = time.perf_counter() - begun
@@ -236,17 +237,17 @@ async def at_once(peer: Peer, script: Script, chats: int) -> list[float]:
 
 
 async def in_turn(work: Callable[[Peer, Script], Any], peer: Peer, script: Script, chats: int) -> list[float]:
-    """Seconds of each."""
+    """Return the seconds of each of `chats` chats that run one after the other."""
     return [await work(peer, script) for _ in range(chats)]
 
 
 async def _until(true: Callable[[], bool]) -> None:
-    while not true():  # noqa: ASYNC110 - what is measured has nothing more to do
+    while not true():  # noqa: ASYNC110 - the measured code is idle
         await asyncio.sleep(0.01)
 
 
 class Worker:
-    """Runs commands; each method is one, and returns what goes back."""
+    """Runs commands. Each public method is a command and returns its answer."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
@@ -256,43 +257,43 @@ class Worker:
         self._before = (0, 0)
 
     async def connect(self, peer: str, model: str, servers: list[str], options: dict[str, Any]) -> dict[str, Any]:
-        """Make a peer; with options it is one for very many chats at once, and its connections are not limited."""
+        """Create a client under the name `peer`. With options, its number of connections is not limited."""
         targets = [wide(url) for url in servers] if options else servers
         self._peers[peer] = await self._stack.enter_async_context(PEERS[self._kind](model, targets, **options))
         return {}
 
     async def measure(self, peer: str, how: str, script: list[Any], chats: int) -> dict[str, Any]:
-        """Seconds of chats: one after the other, until the first token, or all at once; and of CPU for each chat."""
+        """Return the seconds of each chat, and the CPU seconds for each. `how` is chat, first_token or at_once."""
         cpu = time.process_time()
-        client, told = self._peers[peer], Script.of(script)
+        client, chat_script = self._peers[peer], Script.of(script)
         if how == "at_once":
-            seconds = await at_once(client, told, chats)
+            seconds = await at_once(client, chat_script, chats)
         else:
-            seconds = await in_turn({"chat": whole_chat, "first_token": first_token}[how], client, told, chats)
+            seconds = await in_turn({"chat": whole_chat, "first_token": first_token}[how], client, chat_script, chats)
         return {"seconds": seconds, "cpu": (time.process_time() - cpu) / chats}
 
     async def peak(self, peer: str, script: list[Any], chats: int) -> dict[str, Any]:
-        """The most resident memory while so many chats run at once, in MB."""
+        """Return the peak of the resident memory in MB while `chats` chats run at the same time."""
         _forget_peak()
         await at_once(self._peers[peer], Script.of(script), chats)
         return {"mb": _memory("VmHWM") / 2**20}
 
     async def begin(self, peer: str, how: str, script: list[Any], chats: int) -> dict[str, Any]:
-        """Start chats that will wait, and take the memory before them."""
+        """Start chats that will wait; measure the memory before them."""
         gc.collect()
         self._before = (_memory("VmRSS"), tracemalloc.get_traced_memory()[0])
         work = {"chat": whole_chat, "first_token": first_token}[how]
-        told = Script.of(script)
-        self._waiting = [asyncio.create_task(work(self._peers[peer], told)) for _ in range(chats)]
+        chat_script = Script.of(script)
+        self._waiting = [asyncio.create_task(work(self._peers[peer], chat_script)) for _ in range(chats)]
         return {}
 
     async def weigh(self) -> dict[str, Any]:
-        """The memory of each waiting chat in bytes, once nothing moves here any more."""
-        moved = 1.0
-        while moved > 0.005:
+        """Return the memory of each waiting chat in bytes, measured when this process is idle."""
+        cpu = 1.0
+        while cpu > 0.005:
             before = time.process_time()
             await asyncio.sleep(0.2)
-            moved = time.process_time() - before
+            cpu = time.process_time() - before
         ended = [task for task in self._waiting if task.done()]
         if ended:
             await asyncio.gather(*ended)
@@ -305,15 +306,15 @@ class Worker:
         }
 
     async def finish(self) -> dict[str, Any]:
-        """Read the answers of the chats that waited."""
+        """Wait for the answers of the chats that waited."""
         await asyncio.gather(*self._waiting)
         self._waiting = []
         return {}
 
     async def own(self, how: str, chats: int) -> dict[str, Any]:
-        """The memory of each waiting chat without what an SDK keeps for its connection: stand-ins of model and tool.
+        """Return the memory of each waiting chat without the SDKs: the model and the tool are stand-ins.
 
-        `how`: `in a tool call` or `for the model`.
+        `how` is `in a tool call` or `for the model`.
         """
         gate, waiting = asyncio.Event(), 0
 
@@ -355,12 +356,12 @@ class Worker:
         return {"traced": traced / chats, "resident": resident / chats}
 
     async def trace(self) -> dict[str, Any]:
-        """Count what Python allocates, from now on."""
+        """Start counting what Python allocates."""
         tracemalloc.start()
         return {}
 
     async def run(self) -> None:
-        """Take commands for ever; the process ends with its standard input, whatever runs then."""
+        """Run commands until the standard input ends; then end the process at once, whatever is running."""
         loop, lines = asyncio.get_running_loop(), asyncio.Queue[str]()
 
         def read() -> None:
@@ -373,10 +374,10 @@ class Worker:
             do, arguments = json.loads(await lines.get())
             try:
                 async with asyncio.timeout(COMMAND_SECONDS):
-                    told = await getattr(self, do)(**arguments)
+                    answer = await getattr(self, do)(**arguments)
             except Exception as exc:
-                told = {"error": f"{type(exc).__name__}: {exc}"[:500]}
-            print(json.dumps(told), flush=True)
+                answer = {"error": f"{type(exc).__name__}: {exc}"[:500]}
+            print(json.dumps(answer), flush=True)
 
 
 def _forget_peak() -> None:
@@ -384,7 +385,7 @@ def _forget_peak() -> None:
 
 
 def _memory(name: str) -> int:
-    """A figure of this process in bytes."""
+    """Return a value of /proc/self/status in bytes."""
     for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
         if line.startswith(name):
             return int(line.split()[1]) * 1024
@@ -392,5 +393,5 @@ def _memory(name: str) -> int:
 
 
 if __name__ == "__main__":
-    more_files()
+    open_files.raise_limit()
     asyncio.run(Worker(sys.argv[1]).run())

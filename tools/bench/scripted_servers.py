@@ -1,17 +1,16 @@
-"""What the client's bench talks to, each in a process of its own: a scripted model and plain tool servers, on loopback.
+"""The model and the tool servers that the bench of the client talks to, each in a process of its own, on loopback.
 
-    python bench_model.py model           chat completions in OpenAI's format
-    python bench_model.py tools           a FastMCP server with five tools
-    python bench_model.py many TOOLS      a FastMCP server with as many others, which nobody calls
-    python bench_model.py chain           an XMCP server with three tools that depend on each other
+    python -m tools.bench.scripted_servers model        chat completions in OpenAI's format
+    python -m tools.bench.scripted_servers tools        a FastMCP server with five tools
+    python -m tools.bench.scripted_servers many TOOLS   a FastMCP server with TOOLS other tools, which no script calls
+    python -m tools.bench.scripted_servers chain        an XMCP server with three tools that depend on each other
 
-Each prints its port on standard output once it can be connected to, and serves until its standard input ends, so that
-it never outlives the bench. `GET /state` tells how many requests the model had and how many wait to be let go;
-`POST /release` lets them go.
+Each prints its port on standard output as soon as it accepts connections, and serves until its standard input ends, so
+that it never outlives the bench. `GET /state` returns the number of requests to the model and the number of requests
+that wait for a release; `POST /release` releases those.
 
-The prompt carries the script: the model keeps no state, any number of chats can use it at once, and it judges what a
-client sent back. A chat in which a tool result is lost, cut, out of order or another chat's ends with an answer that
-begins with `WRONG`.
+The prompt carries the script: the model keeps no state, any number of chats can use it at once, and it checks what the
+client sends back. If a tool result is lost, cut, out of order or another chat's, the last answer begins with `WRONG`.
 """
 
 from __future__ import annotations
@@ -22,107 +21,14 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+from tools.bench import open_files
+from tools.bench.script import RESULTS, fault, script_of, tool_calls
 
 HELD_SECONDS = 300
-"""The longest that anything waits to be let go."""
-
-RESULTS: dict[str, Callable[..., str]] = {
-    "echo": lambda text: text,
-    "pause": lambda ms: f"paused for {ms} ms",
-    "report": lambda size: " ".join(str(n) for n in range(size // 6 + 1)).ljust(size, ".")[:size],
-    "add": lambda a, b: str(a + b),
-    "wait": lambda text: f"waited for {text}",
-    "find_order": lambda customer: f"order-of-{customer}",
-    "find_invoice": lambda order: f"invoice-of-{order}",
-    "send_reminder": lambda invoice: f"reminded of {invoice}",
-}
-"""What each tool answers: for the servers, which answer it, and for the model, which expects to see all of it."""
-
-
-class Call(NamedTuple):
-    """A call the model asks for. `filled` are parameters that it leaves to the client and the tools before."""
-
-    name: str
-    arguments: dict[str, Any]
-    filled: dict[str, Any] = {}  # noqa: RUF012 -- nobody writes into it
-
-    @property
-    def result(self) -> str:
-        """What the tool message has to contain."""
-        return RESULTS[self.name](**{**self.arguments, **self.filled})
-
-
-class Script(NamedTuple):
-    """What the model does in a chat: the calls of each turn, then an answer of so many words.
-
-    `pause` is the seconds before each answer and `gap` those between two words; `tools` is the least number of tools
-    that have to be on offer. With `held` the model sends headers, and its last answer only when it is let go.
-    """
-
-    turns: list[list[Call]]
-    words: int = 1
-    pause: float = 0
-    gap: float = 0
-    tools: int = 0
-    held: bool = False
-
-    @classmethod
-    def of(cls, told: Sequence[Any]) -> Script:
-        """A script out of its JSON."""
-        turns, *rest = told
-        return cls([[Call(*call) for call in turn] for turn in turns], *rest)
-
-    @property
-    def prompt(self) -> str:
-        """The message that makes the model follow it."""
-        return f"#script {json.dumps(self)}"
-
-    @property
-    def answer(self) -> str:
-        """The right last answer."""
-        return " ".join(f"word{n}" for n in range(self.words))
-
-
-def script_of(messages: Sequence[Mapping[str, Any]]) -> tuple[Script, Sequence[Mapping[str, Any]]]:
-    """The script in the last user message, and the messages after it."""
-    place = max(n for n, message in enumerate(messages) if message["role"] == "user")
-    return Script.of(json.loads(messages[place]["content"].removeprefix("#script "))), messages[place + 1 :]
-
-
-def asked(script: Script, turn: int) -> list[dict[str, Any]]:
-    """The calls of a turn in OpenAI's format."""
-    return [
-        {
-            "id": f"call_{turn}_{place}",
-            "type": "function",
-            "function": {"name": call.name, "arguments": json.dumps(call.arguments)},
-        }
-        for place, call in enumerate(script.turns[turn])
-    ]
-
-
-def fault(script: Script, after: Sequence[Mapping[str, Any]], tools: int) -> str | None:
-    """What is wrong with the messages that followed the script, and with the number of tools; `None` if nothing is."""
-    if tools < script.tools:
-        return f"{tools} tools on offer, not {script.tools}"
-    messages = iter(after)
-    for turn, said in enumerate(messages):
-        calls = asked(script, turn) if turn < len(script.turns) else []
-        told = [{key: call.get(key) for key in ("id", "type", "function")} for call in said.get("tool_calls") or ()]
-        if said["role"] != "assistant" or told != calls:
-            return f"message {turn} of the model came back as another"
-        for call, wanted in zip(calls, script.turns[turn], strict=True):
-            result = next(messages, {})
-            if result.get("role") != "tool" or result.get("tool_call_id") != call["id"]:
-                return f"the result of {call['id']} is not in its place"
-            if wanted.result not in result["content"]:
-                return (
-                    f"the result of {call['id']} ({wanted.name}) is not what the tool said: {result['content'][:200]}"
-                )
-    return None
-
+"""Maximum time that a request waits for a release."""
 
 # ---- the model ----
 
@@ -131,7 +37,7 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 
 
 class Gate:
-    """Where requests wait to be let go, all at once; it is shut again behind them."""
+    """Holds requests back until the next release, and counts them."""
 
     def __init__(self) -> None:
         self.requests = 0
@@ -139,7 +45,7 @@ class Gate:
         self._open = asyncio.Event()
 
     async def wait(self) -> None:
-        """Wait, in bounded time."""
+        """Wait for the next release, for at most HELD_SECONDS."""
         self.held += 1
         try:
             await asyncio.wait_for(self._open.wait(), HELD_SECONDS)
@@ -147,13 +53,13 @@ class Gate:
             self.held -= 1
 
     def release(self) -> None:
-        """Let go whatever waits now."""
+        """Release every request that waits now."""
         self._open.set()
         self._open = asyncio.Event()
 
 
 def controlled(gate: Gate, app: Any) -> Any:
-    """`app` with `GET /state` and `POST /release` in front of it."""
+    """Return `app` with `GET /state` and `POST /release` in front of it."""
 
     async def control(scope: dict[str, Any], receive: Receive, send: Send) -> None:
         path = scope.get("path")
@@ -169,7 +75,7 @@ def controlled(gate: Gate, app: Any) -> Any:
 
 
 def model(gate: Gate) -> Any:
-    """The model, an ASGI application."""
+    """Return the model as an ASGI application."""
 
     async def app(scope: dict[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -179,7 +85,7 @@ def model(gate: Gate) -> Any:
         script, after = script_of(request["messages"])
         turn = sum(message["role"] == "assistant" for message in after)
         wrong = fault(script, after, len(request.get("tools") or ()))
-        calls = asked(script, turn) if not wrong and turn < len(script.turns) else []
+        calls = tool_calls(script, turn) if not wrong and turn < len(script.turns) else []
         text = f"WRONG: {wrong}" if wrong else None if calls else script.answer
         if script.pause:
             await asyncio.sleep(script.pause)
@@ -208,7 +114,7 @@ def model(gate: Gate) -> Any:
 
 
 def _deltas(text: str | None, calls: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """As OpenAI sends them: the role alone, then word by word, then each call with its arguments in a piece apart."""
+    """Yield deltas as OpenAI sends them: the role, then each word, then each call and, separately, its arguments."""
     yield {"role": "assistant", "content": None if text is None else ""}
     if text is not None:
         first, *others = text.split(" ")
@@ -246,14 +152,14 @@ async def _event(send: Send, value: dict[str, Any]) -> None:
 
 
 def tools(gate: Gate) -> Any:
-    """Five tools on a bare FastMCP server."""
+    """Return a bare FastMCP server with five tools."""
     import fastmcp
 
     server = fastmcp.FastMCP("bench")
 
     @server.tool
     async def echo(text: str) -> str:
-        """Say the same."""
+        """Return the same text."""
         return RESULTS["echo"](text)
 
     @server.tool
@@ -264,7 +170,7 @@ def tools(gate: Gate) -> Any:
 
     @server.tool
     async def report(size: int) -> str:
-        """Return so many characters."""
+        """Return `size` characters."""
         return RESULTS["report"](size)
 
     @server.tool
@@ -274,7 +180,7 @@ def tools(gate: Gate) -> Any:
 
     @server.tool
     async def wait(text: str) -> str:
-        """Wait to be let go."""
+        """Wait for a release."""
         await gate.wait()
         return RESULTS["wait"](text)
 
@@ -282,7 +188,7 @@ def tools(gate: Gate) -> Any:
 
 
 def many(number: int) -> Any:
-    """So many tools that nobody calls, on a bare FastMCP server."""
+    """Return a bare FastMCP server with `number` tools that no script calls."""
     import fastmcp
 
     server = fastmcp.FastMCP("many")
@@ -296,7 +202,7 @@ def many(number: int) -> Any:
 
 
 def chain() -> Any:
-    """Three tools on an XMCP server, each of which needs what the one before provides."""
+    """Return an XMCP server with three tools, each of which needs what the one before provides."""
     import xmcp
 
     server = xmcp.XMCP("chain")
@@ -323,13 +229,13 @@ def chain() -> Any:
 
 
 def main() -> None:
-    """Serve."""
+    """Serve until the standard input ends."""
     import uvicorn
 
-    # A refused call is the model's to report, in the chat's answer.
+    # The model reports a refused call in its answer; the log would repeat it.
     os.environ["FASTMCP_LOG_LEVEL"] = "CRITICAL"
     kind, gate = sys.argv[1], Gate()
-    more_files()
+    open_files.raise_limit()
     builders = {
         "model": lambda: model(gate),
         "tools": lambda: tools(gate),
@@ -342,17 +248,9 @@ def main() -> None:
     listener.listen(2048)
     print(listener.getsockname()[1], flush=True)
     threading.Thread(target=_end_with_the_bench, daemon=True).start()
-    # Idle connections stay: one closed in the moment it is used would be an error of the bench's making.
+    # Keep idle connections: closing one while a client begins to use it would be an error that the bench causes.
     config = uvicorn.Config(app, log_level="critical", ws="none", timeout_keep_alive=600, backlog=2048)
     uvicorn.Server(config).run(sockets=[listener])
-
-
-def more_files() -> None:
-    """As many open files as the system allows: a thousand chats that wait are as many connections."""
-    import resource
-
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _end_with_the_bench() -> None:

@@ -1,7 +1,7 @@
-"""What the bench measures of a server: XMCP against a bare FastMCP server with the same tools, in one run.
+"""Measure an XMCP server against the floor, a bare FastMCP server with the same tools, in one run.
 
-Both run in processes of their own, over streamable HTTP without sessions, and are asked in turns. A figure is the
-median over the rounds of ours divided by the floor's.
+Both run in processes of their own, over streamable HTTP without sessions, and are called in turns. A figure is the
+median, over the rounds, of our time divided by the time of the floor.
 """
 
 from __future__ import annotations
@@ -15,32 +15,25 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import bench_peer
 import mcp.client.streamable_http
 from fastmcp import Client
 from fastmcp.client import transports
+
+from tools import ROOT
+from tools.bench import server_process
+from tools.bench.figure import Figure
 
 CONCURRENT = 64
 ERAS = {"stateless era": "auto", "handshake era": "legacy"}
 
 
-class Figure(NamedTuple):
-    """A ratio to the floor, where it is to stay, and the milliseconds or so for the curious."""
-
-    name: str
-    value: float
-    bar: float
-    rest: str
-    at_least: bool = False
-
-
 @asynccontextmanager
 async def served(kind: str, tools: int, era: str) -> AsyncIterator[tuple[Client[Any], int]]:
-    """A server in a process of its own: a client of it, and the process id."""
-    command = [sys.executable, str(Path(__file__).with_name("bench_peer.py")), kind, str(tools)]
-    process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE)
+    """Start a server in a process of its own; yield a client of it, and the process id."""
+    command = [sys.executable, "-m", server_process.__name__, kind, str(tools)]
+    process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE, cwd=ROOT)
     try:
         port = int(await process.stdout.readline())  # type: ignore[union-attr]
         async with Client(f"http://127.0.0.1:{port}/mcp", mode=era, timeout=60) as client:
@@ -60,7 +53,7 @@ async def _sequential(client: Client[Any], calls: int) -> float:
 
 
 async def _concurrent(client: Client[Any], calls: int) -> float:
-    """Seconds for each of `calls`, 64 at a time."""
+    """Return the seconds for each of `calls` calls, CONCURRENT at a time."""
     waiting = iter(range(calls))
 
     async def worker() -> None:
@@ -82,21 +75,21 @@ Measure = Callable[[], Coroutine[Any, Any, float]]
 
 
 async def _ratio(rounds: int, ours: Measure, floor: Measure) -> tuple[float, float]:
-    """The median of ours by the floor's, taken in turns after one warm-up, and the median of ours in ms."""
+    """Return the median ratio of ours to the floor, measured in turns after a warm-up, and our median in ms."""
     await ours(), await floor()
     pairs = [(await ours(), await floor()) for _ in range(rounds)]
     return statistics.median(a / b for a, b in pairs), statistics.median(a for a, _ in pairs) * 1000
 
 
 async def in_memory(rounds: int, calls: int = 200) -> Figure:
-    """tools/call without a transport."""
-    async with Client(bench_peer.build("xmcp", 3)) as ours, Client(bench_peer.build("fastmcp", 3)) as floor:
+    """Measure tools/call without a transport."""
+    async with Client(server_process.build("xmcp", 3)) as ours, Client(server_process.build("fastmcp", 3)) as floor:
         times, ms = await _ratio(rounds, partial(_sequential, ours, calls), partial(_sequential, floor, calls))
     return Figure("tools/call in memory, p50", times, 1.3, f"{ms:8.2f} ms")
 
 
 async def over_http(rounds: int) -> AsyncIterator[Figure]:
-    """tools/call over HTTP, in both eras."""
+    """Measure tools/call over HTTP, in both eras of the protocol."""
     for name, era in ERAS.items():
         async with AsyncExitStack() as stack:
             (ours, pid), (floor, floor_pid), (many, _) = [
@@ -116,19 +109,19 @@ async def over_http(rounds: int) -> AsyncIterator[Figure]:
 
 
 async def of_5_mb(rounds: int) -> AsyncIterator[Figure]:
-    """A table of 5 MB as a display against the same bytes as plain text of a bare server."""
-    # The SDK's client takes events of 1 MiB; an application that shows tables sets it higher (toolchain.md 1.7).
+    """Measure a display with a table of 5 MB against the same bytes as plain text from a bare server."""
+    # By default the SDK's client refuses server-sent events of more than 1 MiB; the table is one event of 5 MB.
     transports.http.streamable_http_client = partial(
         mcp.client.streamable_http.streamable_http_client, max_sse_event_size=64 << 20
     )
     async with served("xmcp", 3, "auto") as (ours, _), served("fastmcp", 3, "auto") as (floor, _):
         times, ms = await _ratio(rounds, partial(_table, ours, True), partial(_table, floor, False))
-        size = len(bench_peer.text()) / 1e6
+        size = len(server_process.text()) / 1e6
         yield Figure(f"table of {size:.1f} MB against its bytes as text", times, 1.5, f"{ms:8.1f} ms")
 
 
 def _rss(pid: int) -> int:
-    """Resident memory in KB."""
+    """Return the resident memory of a process in KB."""
     for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
         if line.startswith("VmRSS"):
             return int(line.split()[1])

@@ -1,4 +1,4 @@
-"""A server for the bench, in a process of its own: `python bench_peer.py xmcp|fastmcp TOOLS`.
+"""A server for the bench, in a process of its own: `python -m tools.bench.server_process xmcp|fastmcp TOOLS`.
 
 It prints its port on standard output and serves streamable HTTP without sessions until it is killed.
 """
@@ -16,7 +16,7 @@ ROWS = 52_000
 
 @cache
 def rows() -> list[dict[str, Any]]:
-    """A table of about 5 MB as JSON."""
+    """Return a table of about 5 MB as JSON."""
     return [
         {"id": n, "name": f"customer {n}", "city": "Ottawa", "revenue": n * 1.5, "open": n % 2 == 0}
         for n in range(ROWS)
@@ -25,14 +25,14 @@ def rows() -> list[dict[str, Any]]:
 
 @cache
 def text() -> str:
-    """The same bytes as text."""
+    """Return the table as JSON text."""
     return json.dumps(rows(), separators=(",", ":"))
 
 
 def build(kind: str, tools: int) -> Any:
-    """The server: `add`, `table` and as many other tools as it takes to have `tools`.
+    """Return a server with `add`, `table` and other tools, `tools` in all.
 
-    The floor's process loads nothing of ours: its memory is measured.
+    The process of the floor must not import XMCP, because its memory is measured.
     """
     if kind == "xmcp":
         import xmcp
@@ -51,15 +51,15 @@ def build(kind: str, tools: int) -> Any:
     if kind == "xmcp":
 
         @server.display_tool(name="table")
-        async def shown() -> Any:
+        async def display() -> Any:
             """Show a table."""
             return xmcp.DisplayEnvelope(type="table", alt="a table", payload=rows())
 
     else:
 
         @server.tool(name="table", output_schema=None)
-        async def told() -> str:
-            """Tell the same bytes as text."""
+        async def plain() -> str:
+            """Return the same bytes as text."""
             return text()
 
     for number in range(tools - 2):
@@ -73,7 +73,7 @@ def build(kind: str, tools: int) -> Any:
 
 
 def main() -> None:
-    """Serve."""
+    """Serve until the process is killed."""
     import uvicorn
 
     kind, tools = sys.argv[1], int(sys.argv[2])

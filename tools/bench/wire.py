@@ -1,6 +1,6 @@
-"""The codec against named floors: time, memory, growth, and what hostile input costs. bench.py prints it.
+"""Measure the codec against named floors: time, memory, growth with size, and the cost of hostile input.
 
-floor   what any codec has to do. Decoding: pyexpat with a ban on DOCTYPE and buffered text, and
+floor   what any codec must do. Decoding: pyexpat with a ban on DOCTYPE and buffered text, and
         pydantic_core.from_json of the display. Encoding: saxutils.escape of the text and json.dumps of the display
 lxml    the same with lxml and json: parse or build, read or write
 """
@@ -21,6 +21,7 @@ from xml.sax.saxutils import escape
 from lxml import etree
 from pydantic_core import from_json
 
+from tools import ROOT
 from xmcp import DisplayEnvelope, ToolResponse
 from xmcp.wire import DecodeError, Decoder, Limits, decode
 
@@ -32,7 +33,7 @@ SIZES = {"1 kB": 1_000, "100 kB": 100_000, "10 MB": 10_000_000}
 
 
 def response_of(size: int, line: str = MARKED_UP) -> ToolResponse:
-    """A response of about `size` bytes: half text, half a table."""
+    """Return a response of about `size` bytes: half text, half a table."""
     rows = [
         {"region": "EMEA", "month": f"2026-{n % 12 + 1:02}", "sales": n * 17 % 1000}
         for n in range(max(1, size // 2 // 48))
@@ -45,7 +46,7 @@ def response_of(size: int, line: str = MARKED_UP) -> ToolResponse:
 
 
 def expat_decode(document: bytes) -> tuple[str, object]:
-    """Parse, collect, read the JSON."""
+    """Parse, collect the texts, read the JSON."""
     pieces: dict[str, list[str]] = {"llm_output": [], "display": []}
     current: list[str] = []
 
@@ -66,7 +67,7 @@ def expat_decode(document: bytes) -> tuple[str, object]:
 
 
 def escape_encode(text: str, display: object) -> str:
-    """Escape, dump."""
+    """Escape the text, dump the display as JSON."""
     return (
         f'<tool_response tool_name="report"><llm_output>{escape(text)}</llm_output>'
         f"<display>{json.dumps(display)}</display></tool_response>"
@@ -77,13 +78,13 @@ _PARSER = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=Tru
 
 
 def lxml_decode(document: bytes) -> tuple[str | None, object]:
-    """A tree, its texts, the JSON."""
+    """Parse to a tree, read its texts and the JSON."""
     root = etree.fromstring(document, _PARSER)
     return root.findtext("llm_output"), json.loads(root.findtext("display") or "null")
 
 
 def lxml_encode(text: str, display: object) -> bytes:
-    """A tree, written."""
+    """Build a tree and write it."""
     root = etree.Element("tool_response", tool_name="report")
     etree.SubElement(root, "llm_output").text = text
     etree.SubElement(root, "display").text = json.dumps(display)
@@ -94,7 +95,7 @@ def lxml_encode(text: str, display: object) -> bytes:
 
 
 def timed(work: Work, seconds: float = 0.05) -> float:
-    """Seconds that one call takes, over as many as fit into `seconds`."""
+    """Return the seconds of one call, averaged over as many as fit into `seconds`."""
     begin = time.perf_counter()
     work()
     times = max(1, int(seconds / max(time.perf_counter() - begin, 1e-7)))
@@ -105,14 +106,14 @@ def timed(work: Work, seconds: float = 0.05) -> float:
 
 
 def medians(rounds: int, *works: Work) -> list[float]:
-    """Median seconds of each work; they take turns within a round, so that a slow moment is everybody's."""
+    """Return the median seconds of each work. They alternate in each round, so that a slow moment affects all."""
     rows = [[timed(work) for work in works] for _ in range(rounds)]
     return [statistics.median(column) for column in zip(*rows, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """One work at one size: milliseconds, and how many times those of the floor and of lxml."""
+    """The time of one work at one size in milliseconds, and its ratios to the floor and to lxml."""
 
     name: str
     ms: float
@@ -121,7 +122,7 @@ class Speed:
 
 
 def speeds(rounds: int) -> Iterator[Speed]:
-    """Decoding and encoding at every size, of text with markup in it and of prose."""
+    """Measure decoding and encoding at every size, with text that needs escaping and with prose."""
     for size_name, size in SIZES.items():
         for kind, line in (("", MARKED_UP), (" prose", PROSE)):
             response = response_of(size, line)
@@ -143,7 +144,7 @@ def speeds(rounds: int) -> Iterator[Speed]:
 
 
 def growth(rounds: int) -> dict[str, float]:
-    """Nanoseconds for each byte of a document, by size."""
+    """Return the nanoseconds for each byte of a document, by size."""
     documents = {name: response_of(size).to_xml().encode() for name, size in SIZES.items()}
     works = [lambda d=document: decode(d, limits=LIMITS) for document in documents.values()]
     taken = medians(max(3, rounds // 3), *works)
@@ -154,11 +155,11 @@ def growth(rounds: int) -> dict[str, float]:
 
 _PEAK = """
 import resource, sys
-import bench_wire
-document = bench_wire.response_of(10_000_000).to_xml().encode()
-work = {"xmcp": lambda: bench_wire.decode(document, limits=bench_wire.LIMITS),
-        "floor": lambda: bench_wire.expat_decode(document),
-        "lxml": lambda: bench_wire.lxml_decode(document)}[sys.argv[1]]
+from tools.bench import wire
+document = wire.response_of(10_000_000).to_xml().encode()
+work = {"xmcp": lambda: wire.decode(document, limits=wire.LIMITS),
+        "floor": lambda: wire.expat_decode(document),
+        "lxml": lambda: wire.lxml_decode(document)}[sys.argv[1]]
 work_on = document[:0]
 with open("/proc/self/clear_refs", "w") as reset:
     reset.write("5")
@@ -172,12 +173,10 @@ print((status("VmHWM") - before) / len(document))
 
 
 def peaks() -> dict[str, float]:
-    """Peak memory of decoding 10 MB, beyond the document itself, as a multiple of its size (Linux)."""
+    """Return the peak memory of decoding 10 MB without the document itself, as a multiple of its size (Linux)."""
     found = {}
     for name in ("xmcp", "floor", "lxml"):
-        done = subprocess.run(
-            [sys.executable, "-c", _PEAK, name], cwd=sys.path[0], capture_output=True, text=True, check=True
-        )
+        done = subprocess.run([sys.executable, "-c", _PEAK, name], cwd=ROOT, capture_output=True, text=True, check=True)
         found[name] = float(done.stdout)
     return found
 
@@ -190,13 +189,13 @@ def _in_root(inner: str) -> str:
 
 
 def _filled(head: str, piece: str, tail: str, size: int) -> bytes:
-    """`head`, as many of `piece` (with its number for `#`) as `size` takes, `tail`."""
+    """Return `head`, `size` bytes of `piece` with `#` replaced by 0, 1, 2, …, and `tail`."""
     count = size // len(piece.replace("#", "000000"))
     return (head + "".join(piece.replace("#", str(n)) for n in range(count)) + tail).encode()
 
 
 def hostile(size: int) -> dict[str, bytes]:
-    """Documents of about `size` bytes, each trying to cost more than its length."""
+    """Return documents of about `size` bytes, each of which tries to cost more than its length."""
     output = ('<tool_response tool_name="t"><llm_output>', "</llm_output></tool_response>")
     shown = ('<tool_response tool_name="t"><display>{"type":"json","payload":', "}</display></tool_response>")
     bomb = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10 if n else "ha"}">' for n in range(9))
@@ -223,7 +222,7 @@ def hostile(size: int) -> dict[str, bytes]:
 
 
 def outcome(document: bytes) -> str:
-    """`read`, or the class under which it is refused."""
+    """Return `read`, or the class of the error with which the document is refused."""
     try:
         decode(document)
     except DecodeError as fault:
@@ -232,14 +231,14 @@ def outcome(document: bytes) -> str:
 
 
 def floor_outcome(document: bytes) -> None:
-    """The floor on a document that it does not have to be able to read."""
+    """Run the floor on a document, whether it can read it or not."""
     with suppress(ValueError, expat.ExpatError, RecursionError):
         expat_decode(document)
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """A hostile document: times a benign one of the same length, times the floor on the same document."""
+    """The time for a hostile document: its ratio to a benign document of the same length, and to the floor."""
 
     name: str
     benign: float
@@ -248,7 +247,7 @@ class Cost:
 
 
 def costs(rounds: int, size: int = 1_000_000) -> Iterator[Cost]:
-    """Each kind of hostile document."""
+    """Measure each kind of hostile document."""
     for name, document in hostile(size).items():
         benign = response_of(len(document)).to_xml().encode()
         ours, usual, floor = medians(
@@ -258,7 +257,7 @@ def costs(rounds: int, size: int = 1_000_000) -> Iterator[Cost]:
 
 
 def in_pieces(document: bytes, length: int) -> None:
-    """Fed in pieces of `length` bytes."""
+    """Decode a document in pieces of `length` bytes."""
     decoder = Decoder()
     for at in range(0, len(document), length):
         decoder.feed(document[at : at + length])
@@ -266,7 +265,7 @@ def in_pieces(document: bytes, length: int) -> None:
 
 
 def expat_in_pieces(document: bytes, length: int) -> None:
-    """The same by expat alone, without a look at what it says."""
+    """Parse a document in pieces of `length` bytes with expat, and ignore the result."""
     parser = expat.ParserCreate("utf-8")
     for at in range(0, len(document), length):
         parser.Parse(document[at : at + length], False)
@@ -274,7 +273,7 @@ def expat_in_pieces(document: bytes, length: int) -> None:
 
 
 def pieces(rounds: int) -> Iterator[tuple[str, float]]:
-    """(what, times expat alone fed in the same pieces)."""
+    """Yield the ratio of our incremental decoder to expat alone, by the length of the pieces."""
     document = response_of(100_000).to_xml().encode()
     for length in (1, 1024):
         ours, floor = medians(

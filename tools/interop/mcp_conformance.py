@@ -1,9 +1,9 @@
-"""MCP's own conformance package against XMCP and against bare FastMCP, with the same fixtures.
+"""Run the conformance package of the MCP project against XMCP and bare FastMCP, with the same fixtures.
 
-What XMCP does to a plain MCP client is what differs between the two. Every check of the package is compared, its
-status and what it saw, and so are the results of a few calls the package never makes. No check that passes on
-FastMCP may fail on XMCP with wire="negotiated"; every other difference has to be one that
-mcp_conformance/expected_differences.json explains, and each of those has to occur.
+The differences between the two are the effects of XMCP on a plain MCP client. Every check of the package is compared,
+its status and its details, and so are the results of a few calls that the package never makes. No check that passes on
+FastMCP may fail on XMCP with wire="negotiated". expected_differences.json must explain every other difference, and
+each of its entries must occur.
 """
 
 from __future__ import annotations
@@ -22,27 +22,38 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
-import mcp_inspector
 import uvicorn
 from fastmcp import Client, FastMCP
 from fastmcp.server.event_store import EventStore
 from mcp import MCPDeprecationWarning
-from mcp_fixtures import CONTENT, register
-from node_packages import MCP, node
 
+from tools.interop import mcp_inspector
+from tools.interop.mcp_comparison import (
+    Expected,
+    Place,
+    Run,
+    complaints,
+    differences,
+    expected_differences,
+    failures,
+    flattened,
+    regressions,
+)
+from tools.interop.mcp_fixture_content import CONTENT
+from tools.interop.mcp_fixtures import register
+from tools.interop.mcp_inspector import NODE_PACKAGES
+from tools.node_packages import node
 from xmcp import XMCP
 
-EXPECTED: Final = MCP.folder / "expected_differences.json"
-SUITE: Final = MCP.script("@modelcontextprotocol/conformance/dist/index.js")
+EXPECTED: Final = Path(__file__).with_name("expected_differences.json")
+SUITE: Final = NODE_PACKAGES.script("@modelcontextprotocol/conformance/dist/index.js")
 VERSIONS: Final[dict[str, Literal["legacy", "auto"]]] = {"2025-11-25": "legacy", "2026-07-28": "auto"}
-"""The revisions of MCP that are checked, and how FastMCP's client is told to speak them."""
+"""The revisions of MCP that are checked, and the mode in which FastMCP's client speaks each."""
 
-# Both resolve no `$ref` in schemas: one scenario wants to see them arrive. FastMCP's own default fails it.
+# Neither server resolves `$ref` in schemas: a scenario expects them unresolved, which FastMCP's default fails.
 OPTIONS: Final[dict[str, Any]] = {"version": "1", "dereference_schemas": False}
 SERVERS: Final[dict[str, Callable[[], FastMCP[Any]]]] = {
     "FastMCP": lambda: FastMCP("fixtures", **OPTIONS),
@@ -50,106 +61,18 @@ SERVERS: Final[dict[str, Callable[[], FastMCP[Any]]]] = {
     "always": lambda: XMCP("fixtures", wire="always", **OPTIONS),
     "FastMCP again": lambda: FastMCP("fixtures", **OPTIONS),
 }
-"""What differs between the first and the last is chance: a session's id, a port."""
+"""Differences between the first and the last are chance, such as the id of a session or a port."""
 
 SUITE_SECONDS: Final = 120.0
 START_SECONDS: Final = 30.0
-RUNS_AT_ONCE: Final = 2  # most of a run is waiting
+RUNS_AT_ONCE: Final = 2  # a run spends most of its time waiting
 CALLS: Final[dict[str, dict[str, Any]]] = {
     **{name: {} for name in CONTENT},
     **{name: {} for name in ("test_simple_text", "test_error_handling")},
     **{name: {} for name in ("more_data", "more_null", "more_unexpected_error", "no_such_tool")},
     "test_header_mirroring": {"region": 1, "surplus": 2},
 }
-"""Tools that are called besides, with their arguments: to see the whole result, which the package rarely shows."""
-
-
-class Place(NamedTuple):
-    """Where something was seen: in which revision, in which check of which scenario, and in what part of it."""
-
-    version: str
-    scenario: str
-    check: str
-    part: str
-
-
-Run = dict[Place, Any]
-"""All that was seen of a server: the value at each place. The part `status` is the package's verdict."""
-
-
-class Difference(NamedTuple):
-    """A place where a server shows something other than bare FastMCP."""
-
-    place: Place
-    before: Any
-    after: Any
-
-    def __str__(self) -> str:
-        version, scenario, check, part = self.place
-        return f"{version} {scenario}: {check}: {part}\n    FastMCP: {self.before}\n    XMCP:    {self.after}"
-
-
-@dataclass(frozen=True)
-class Expected:
-    """A difference that is as it has to be, and why."""
-
-    reason: str
-    part: list[str]  # patterns, as of fnmatch
-    where: list[str] = field(default_factory=lambda: ["*"])  # patterns for `scenario/check`
-    after: str = ".*"  # regular expression for what XMCP shows; {before} in it is what FastMCP shows
-
-    def explains(self, difference: Difference) -> bool:
-        """Say whether the difference is this one."""
-        place, before, after = difference
-        wanted = self.after.replace("{before}", re.escape(str(before)))
-        return (
-            any(fnmatchcase(place.part, pattern) for pattern in self.part)
-            and any(fnmatchcase(f"{place.scenario}/{place.check}", pattern) for pattern in self.where)
-            and re.fullmatch(wanted, str(after), re.DOTALL) is not None
-        )
-
-
-# ---- decisions ----
-
-
-def differences(plain: Run, again: Run, other: Run) -> list[Difference]:
-    """Return what differs between `plain` and `other`, less what differs between two runs of the same server."""
-    chance = {place for place in plain.keys() | again.keys() if plain.get(place, ...) != again.get(place, ...)}
-    places = sorted((plain.keys() | other.keys()) - chance)
-    found = (Difference(place, plain.get(place), other.get(place)) for place in places)
-    return [difference for difference in found if difference.before != difference.after]
-
-
-def regressions(found: list[Difference]) -> list[Difference]:
-    """Return the checks that pass on FastMCP and not on the other server."""
-    return [one for one in found if one.place.part == "status" and one.before == "SUCCESS"]
-
-
-def failures(run: Run) -> list[Difference]:
-    """Return the checks that a server fails, as differences from passing."""
-    failed = [(place, status) for place, status in run.items() if status in ("FAILURE", "WARNING")]
-    return [Difference(place, "SUCCESS", status) for place, status in failed if place.part == "status"]
-
-
-def complaints(found: list[Difference], expected: list[Expected]) -> list[str]:
-    """Return a sentence for each difference nobody expects, and for each expected one that did not occur."""
-    unexpected = [one for one in found if not any(entry.explains(one) for entry in expected)]
-    idle = [entry for entry in expected if not any(entry.explains(one) for one in found)]
-    return [
-        *(f"nothing explains {one}" for one in unexpected),
-        *(f"expected, and not there any more: {entry}" for entry in idle),
-    ]
-
-
-def flattened(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield path and value of every leaf, the message in an event of a stream included."""
-    if path.endswith("data") and isinstance(value, str) and value.startswith("{"):
-        value = json.loads(value)
-    if not value or not isinstance(value, dict | list):
-        yield path, value
-        return
-    for key, entry in value.items() if isinstance(value, dict) else enumerate(value):
-        yield from flattened(entry, f"{path}.{key}" if path else str(key))
+"""Tools that are called in addition, with their arguments, because the package rarely reports a whole result."""
 
 
 # ---- servers ----
@@ -157,7 +80,7 @@ def flattened(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 @contextlib.contextmanager
 def served() -> Iterator[dict[str, str]]:
-    """Serve every server of `SERVERS` on a free port of this machine; gives their addresses.
+    """Serve every server of `SERVERS` on a free port of this machine; yield their addresses.
 
     Raises:
         SystemExit: a server does not start.
@@ -180,7 +103,7 @@ def served() -> Iterator[dict[str, str]]:
 
 
 def _config(mcp: FastMCP[Any]) -> uvicorn.Config:
-    # With sessions, and with events that can be asked for again: a scenario of 2025-11-25 needs both.
+    # A scenario of 2025-11-25 needs sessions and a store of events that a client can request again.
     app = mcp.http_app(
         stateless_http=False, event_store=EventStore(), retry_interval=500, host_origin_protection="auto"
     )
@@ -189,9 +112,9 @@ def _config(mcp: FastMCP[Any]) -> uvicorn.Config:
 
 def _until_started(running: dict[str, uvicorn.Server]) -> None:
     deadline = time.monotonic() + START_SECONDS
-    while not all(server.started for server in running.values()):  # uvicorn tells nobody
+    while not all(server.started for server in running.values()):  # uvicorn has no event for it
         if time.monotonic() > deadline:
-            sys.exit(f"after {START_SECONDS:.0f} s not every server of mcp_conformance.py is up")
+            sys.exit(f"not every server of mcp_conformance.py started within {START_SECONDS:.0f} s")
         time.sleep(0.05)
 
 
@@ -199,7 +122,7 @@ def _until_started(running: dict[str, uvicorn.Server]) -> None:
 
 
 def run_of(url: str) -> Run:
-    """Return all that is seen of the server at `url`."""
+    """Return everything that is observed of the server at `url`."""
     run: Run = {}
     for version, mode in VERSIONS.items():
         run |= {Place(version, *where): value for where, value in _checks(url, version)}
@@ -215,10 +138,10 @@ def _checks(url: str, version: str) -> Iterator[tuple[tuple[str, str, str], Any]
         try:
             done = node(SUITE, *suite, cwd=out, timeout=SUITE_SECONDS)
         except subprocess.TimeoutExpired:
-            sys.exit(f"the conformance package was not through with {version} after {SUITE_SECONDS:.0f} s")
+            sys.exit(f"the conformance package did not finish {version} within {SUITE_SECONDS:.0f} s")
         reports = sorted(out.glob("*/checks.json"))
         if not reports or "=== SUMMARY ===" not in done.stdout:
-            sys.exit(f"the conformance package did not get through {version}:\n{done.stdout[-2000:]}{done.stderr}")
+            sys.exit(f"the conformance package failed on {version}:\n{done.stdout[-2000:]}{done.stderr}")
         for report in reports:
             scenario = re.sub(r"^server-|-\d{4}-\d\d-\d\dT[\dZ-]+$", "", report.parent.name)
             yield from _parts(scenario, json.loads(report.read_text(encoding="utf-8")))
@@ -227,7 +150,7 @@ def _checks(url: str, version: str) -> Iterator[tuple[tuple[str, str, str], Any]
 def _parts(scenario: str, checks: list[dict[str, Any]]) -> Iterator[tuple[tuple[str, str, str], Any]]:
     times: dict[str, int] = {}
     for check in checks:
-        if check["status"] == "INFO":  # no verdict but a log, such as of the events that a stream was cut into
+        if check["status"] == "INFO":  # a log without a verdict, such as the events of a stream
             continue
         name = f"{check['id']} {check['name']}"
         times[name] = times.get(name, 0) + 1
@@ -252,29 +175,24 @@ async def _calls(url: str, mode: Literal["legacy", "auto"]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Command line."""
-    MCP.install()
-    logging.disable(logging.CRITICAL)  # the fixtures fail on purpose
+    """Run the command line."""
+    NODE_PACKAGES.install()
+    logging.disable(logging.CRITICAL)  # some fixtures fail on purpose
     warnings.simplefilter("ignore", MCPDeprecationWarning)
     with served() as urls, ThreadPoolExecutor(RUNS_AT_ONCE) as pool:
         runs = dict(zip(urls, pool.map(run_of, urls.values()), strict=True))
-    told = judged(runs, expected_differences(EXPECTED.read_text(encoding="utf-8")))
-    if told:
-        told.append(f"What is right and new goes into {EXPECTED.name}, with its reason.")
-    told += mcp_inspector.complaints()
-    if told:
-        sys.exit("\n".join(told))
-
-
-def expected_differences(text: str) -> dict[str, list[Expected]]:
-    """Return what the file with this text expects, by server; `XMCP` stands for both wires."""
-    return {name: [Expected(**entry) for entry in entries] for name, entries in json.loads(text).items()}
+    faults = judged(runs, expected_differences(EXPECTED.read_text(encoding="utf-8")))
+    if faults:
+        faults.append(f"If a new difference is right, add it to {EXPECTED.name}, with its reason.")
+    faults += mcp_inspector.complaints()
+    if faults:
+        sys.exit("\n".join(faults))
 
 
 def judged(runs: dict[str, Run], expected: dict[str, list[Expected]]) -> list[str]:
-    """Print a row for each server, and return a sentence for each thing that is not as it has to be."""
+    """Print a row for each server, and return a message for each fault."""
     plain, again = runs["FastMCP"], runs["FastMCP again"]
-    told = [f"FastMCP: {line}" for line in complaints(failures(plain), expected["FastMCP"])]
+    faults = [f"FastMCP: {line}" for line in complaints(failures(plain), expected["FastMCP"])]
     _print_row("server", "passed", "failed", "worse", "differences")
     _print_row("FastMCP", *_verdicts(plain), "", "")
     for wire in ("negotiated", "always"):
@@ -282,10 +200,10 @@ def judged(runs: dict[str, Run], expected: dict[str, list[Expected]]) -> list[st
         worse = regressions(found)
         _print_row(f'XMCP wire="{wire}"', *_verdicts(runs[wire]), len(worse), len(found))
         if wire == "negotiated":
-            told += [f'a check that passes on FastMCP fails with wire="negotiated": {one}' for one in worse]
+            faults += [f'a check that passes on FastMCP fails with wire="negotiated": {one}' for one in worse]
             found = [one for one in found if one not in worse]
-        told += [f'wire="{wire}": {line}' for line in complaints(found, expected["XMCP"] + expected[wire])]
-    return told
+        faults += [f'wire="{wire}": {line}' for line in complaints(found, expected["XMCP"] + expected[wire])]
+    return faults
 
 
 def _verdicts(run: Run) -> tuple[int, int]:

@@ -1,8 +1,8 @@
-"""The tools, resources and prompts that the scenarios of MCP's conformance package name, and a few more.
+"""The tools, resources and prompts that the scenarios of the conformance package of the MCP project call.
 
-One function, `register`, puts them on any FastMCP server, so that what differs between two runs is the
-server and nothing else. Names, texts and behaviour are those of the scenarios' descriptions. The tools named
-`more_…` are ours: results the scenarios never ask for and clients get every day.
+`register` adds them to any FastMCP server, so that two runs differ in the server and in nothing else. Names, texts and
+behaviour follow the descriptions of the scenarios. The tools named `more_…` are ours: they return common results that
+no scenario covers.
 """
 
 from __future__ import annotations
@@ -10,9 +10,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import struct
 import warnings
-import zlib
 from typing import Annotated, Any, Final
 
 import mcp_types as mt
@@ -23,17 +21,30 @@ from fastmcp.tools.function_tool import FunctionTool
 from mcp import MCPError
 from pydantic import Field
 
-PAUSE: Final = 0.05  # seconds; what the scenarios ask for between two notifications
+from tools.interop.mcp_fixture_content import CONTENT, IMAGE, PNG, text_resource
+from tools.interop.mcp_fixture_questions import (
+    CAPITAL,
+    NAME,
+    QUESTIONS,
+    ROUNDS,
+    STRING,
+    asking,
+    elicit_request,
+    eliciting,
+    next_round,
+)
+
+PAUSE: Final = 0.05  # seconds between two notifications, as the scenarios require
 
 
 def register(mcp: FastMCP[Any]) -> FastMCP[Any]:
-    """Put every fixture on `mcp` and return it."""
+    """Add every fixture to `mcp` and return it."""
     for name, content in CONTENT.items():
         mcp.tool(name=name, description=f"Return fixed content: {name}.")(_answering(content))
     for name, (message, schema) in QUESTIONS.items():
-        mcp.tool(name=name, description=f"Ask the person during the call: {name}.")(_eliciting(message, schema))
+        mcp.tool(name=name, description=f"Ask the person during the call: {name}.")(eliciting(message, schema))
     for name, rounds in ROUNDS.items():
-        mcp.tool(name=name, description=f"Ask for input and be called again: {name}.")(_asking(*rounds))
+        mcp.tool(name=name, description=f"Ask for input and be called again: {name}.")(asking(*rounds))
     for tool in TOOLS:
         mcp.tool(tool)
     schema_tool = FunctionTool.from_function(json_schema_2020_12_tool)
@@ -45,47 +56,7 @@ def register(mcp: FastMCP[Any]) -> FastMCP[Any]:
     return mcp
 
 
-# ---- content ----
-
-
-def _png() -> str:
-    """Return one red pixel as a PNG in base64."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    header = struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0)
-    chunks = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"\0\xff\0\0")) + chunk(b"IEND", b"")
-    return base64.b64encode(b"\x89PNG\r\n\x1a\n" + chunks).decode()
-
-
-def _wav() -> str:
-    """Return one silent sample as a WAV in base64."""
-    fields = (b"RIFF", 38, b"WAVE", b"fmt ", 16, 1, 1, 8000, 16000, 2, 16, b"data", 2, 0)
-    return base64.b64encode(struct.pack("<4sI4s4sIHHIIHH4sIh", *fields)).decode()
-
-
-def _resource(uri: str, mime_type: str, text: str) -> mt.EmbeddedResource:
-    return mt.EmbeddedResource(
-        type="resource", resource=mt.TextResourceContents(uri=uri, mime_type=mime_type, text=text)
-    )
-
-
-PNG: Final = _png()
-IMAGE: Final = mt.ImageContent(type="image", data=PNG, mime_type="image/png")
-
-CONTENT: Final[dict[str, list[mt.ContentBlock]]] = {
-    "test_image_content": [IMAGE],
-    "test_audio_content": [mt.AudioContent(type="audio", data=_wav(), mime_type="audio/wav")],
-    "test_embedded_resource": [
-        _resource("test://embedded-resource", "text/plain", "This is an embedded resource content.")
-    ],
-    "test_multiple_content_types": [
-        mt.TextContent(type="text", text="Multiple content types test:"),
-        IMAGE,
-        _resource("test://mixed-content-resource", "application/json", json.dumps({"test": "data", "value": 123})),
-    ],
-}
+# ---- tools ----
 
 
 def _answering(content: list[mt.ContentBlock]) -> Any:
@@ -93,9 +64,6 @@ def _answering(content: list[mt.ContentBlock]) -> Any:
         return content
 
     return answer
-
-
-# ---- tools with something of their own to do ----
 
 
 def test_simple_text() -> str:
@@ -118,7 +86,7 @@ def more_null() -> None:
 
 
 def more_unexpected_error() -> str:
-    """Fail in a way nobody foresaw."""
+    """Raise an exception that no code handles."""
     raise LookupError("no such row")
 
 
@@ -131,7 +99,7 @@ async def test_tool_with_logging(ctx: Context) -> str:
 
 
 async def test_logging_tool(ctx: Context) -> str:
-    """Send a log message, which nobody gets who did not ask for it."""
+    """Send a log message, which only clients get that asked for logs."""
     await ctx.info("A log message")
     return "A log message was sent."
 
@@ -145,7 +113,7 @@ async def test_tool_with_progress(ctx: Context) -> str:
 
 
 async def test_reconnection(ctx: Context) -> str:
-    """Close the stream of the call and answer when the client is back."""
+    """Close the stream of the call; the client gets the answer when it connects again."""
     await ctx.close_sse_stream()
     await asyncio.sleep(PAUSE)
     return "Reconnection test completed."
@@ -153,10 +121,10 @@ async def test_reconnection(ctx: Context) -> str:
 
 async def test_sampling(prompt: str, ctx: Context) -> str:
     """Ask the client's model during the call."""
-    asked = mt.SamplingMessage(role="user", content=mt.TextContent(type="text", text=prompt))
+    message = mt.SamplingMessage(role="user", content=mt.TextContent(type="text", text=prompt))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # deprecated in 2026-07-28, and what the scenario of 2025-11-25 wants
-        answer = await ctx.session.create_message([asked], max_tokens=100, related_request_id=ctx.request_id)
+        warnings.simplefilter("ignore")  # deprecated in 2026-07-28, but the scenario of 2025-11-25 needs it
+        answer = await ctx.session.create_message([message], max_tokens=100, related_request_id=ctx.request_id)
     return f"LLM response: {_text_of(answer)}"
 
 
@@ -182,7 +150,7 @@ def test_trigger_prompt_change(ctx: Context) -> str:
 
 
 def test_missing_capability(ctx: Context) -> str:
-    """Refuse a client that did not say it can sample."""
+    """Refuse a client that does not declare the capability `sampling`."""
     if not _can(ctx, mt.ClientCapabilities(sampling=mt.SamplingCapability())):
         raise MCPError(
             code=mt.MISSING_REQUIRED_CLIENT_CAPABILITY,
@@ -193,13 +161,13 @@ def test_missing_capability(ctx: Context) -> str:
 
 
 def test_input_required_result_capabilities(ctx: Context) -> str | mt.InputRequiredResult:
-    """Ask only for what the client says it can do."""
+    """Request only what the capabilities of the client allow."""
     asks: dict[str, tuple[mt.ClientCapabilities, mt.InputRequest]] = {
         "user_name": (mt.ClientCapabilities(elicitation=mt.ElicitationCapability()), NAME),
         "capital_question": (mt.ClientCapabilities(sampling=mt.SamplingCapability()), CAPITAL),
     }
     possible = {key: request for key, (capability, request) in asks.items() if _can(ctx, capability)}
-    return _next(ctx, possible, None)
+    return next_round(ctx, possible, None)
 
 
 TOOLS: Final = (
@@ -230,7 +198,7 @@ def _text_of(answer: Any) -> str:
     return content.text if isinstance(content, mt.TextContent) else str(content)
 
 
-# ---- a schema whose keywords are all to arrive ----
+# ---- a schema whose keywords must all arrive ----
 
 JSON_SCHEMA: Final[dict[str, Any]] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -258,125 +226,8 @@ JSON_SCHEMA: Final[dict[str, Any]] = {
 
 
 def json_schema_2020_12_tool() -> str:
-    """Stand for its input schema, which is set by hand."""
-    return "Nobody calls this."
-
-
-# ---- questions during a call (handshake eras) ----
-
-
-def _object(**properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties)}
-
-
-_OPTIONS: Final = ["option1", "option2", "option3"]
-_TITLED: Final = [{"const": f"value{n}", "title": f"{word} Option"} for n, word in enumerate(("First", "Second"), 1)]
-
-QUESTIONS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
-    "test_elicitation": (
-        "Please answer",
-        _object(
-            username={"type": "string", "description": "User's response"},
-            email={"type": "string", "description": "User's email address"},
-        ),
-    ),
-    "test_elicitation_sep1034_defaults": (
-        "Please review the defaults",
-        _object(
-            name={"type": "string", "default": "John Doe"},
-            age={"type": "integer", "default": 30},
-            score={"type": "number", "default": 95.5},
-            status={"type": "string", "enum": ["active", "inactive", "pending"], "default": "active"},
-            verified={"type": "boolean", "default": True},
-        ),
-    ),
-    "test_elicitation_sep1330_enums": (
-        "Please choose",
-        _object(
-            untitledSingle={"type": "string", "enum": _OPTIONS},
-            titledSingle={"type": "string", "oneOf": _TITLED},
-            legacyEnum={"type": "string", "enum": ["opt1", "opt2"], "enumNames": ["Option One", "Option Two"]},
-            untitledMulti={"type": "array", "items": {"type": "string", "enum": _OPTIONS}},
-            titledMulti={"type": "array", "items": {"anyOf": _TITLED}},
-        ),
-    ),
-}
-
-
-def _eliciting(asked: str, schema: dict[str, Any]) -> Any:
-    async def elicit(ctx: Context, message: str = asked) -> str:
-        answer = await ctx.session.elicit_form(message, schema, related_request_id=ctx.request_id)
-        return f"User response: action={answer.action}, content={json.dumps(answer.content)}"
-
-    return elicit
-
-
-# ---- questions between two calls (2026-07-28) ----
-
-Requests = dict[str, mt.InputRequest]
-
-
-def _elicit(message: str, **properties: dict[str, Any]) -> mt.ElicitRequest:
-    params = mt.ElicitRequestFormParams(message=message, requested_schema=_object(**properties))
-    return mt.ElicitRequest(params=params)
-
-
-def _sample(prompt: str, max_tokens: int = 100) -> mt.CreateMessageRequest:
-    message = mt.SamplingMessage(role="user", content=mt.TextContent(type="text", text=prompt))
-    params = mt.CreateMessageRequestParams(messages=[message], max_tokens=max_tokens)
-    return mt.CreateMessageRequest(params=params)
-
-
-_STRING: Final = {"type": "string"}
-NAME: Final = _elicit("What is your name?", name=_STRING)
-CAPITAL: Final = _sample("What is the capital of France?")
-CONFIRM: Final[Requests] = {"confirm": _elicit("Please confirm", ok={"type": "boolean"})}
-
-ROUNDS: Final[dict[str, tuple[tuple[Requests, str | None], ...]]] = {
-    "test_input_required_result_elicitation": (({"user_name": NAME}, None),),
-    "test_input_required_result_sampling": (({"capital_question": CAPITAL}, None),),
-    "test_input_required_result_list_roots": (({"client_roots": mt.ListRootsRequest()}, None),),
-    "test_input_required_result_request_state": ((CONFIRM, "asked to confirm"),),
-    "test_input_required_result_tampered_state": ((CONFIRM, "asked to confirm"),),
-    "test_input_required_result_multiple_inputs": (
-        (
-            {
-                "user_name": NAME,
-                "greeting": _sample("Generate a greeting", 50),
-                "client_roots": mt.ListRootsRequest(),
-            },
-            "asked for all three",
-        ),
-    ),
-    "test_input_required_result_multi_round": (
-        ({"step1": _elicit("Step 1: What is your name?", name=_STRING)}, "asked for step 1"),
-        ({"step2": _elicit("Step 2: What is your favorite color?", color=_STRING)}, "asked for step 2"),
-    ),
-    "test_streaming_elicitation": (({"user_name": NAME}, None),),
-}
-"""For each tool its rounds: what it asks for, and the state that the client carries to the next call."""
-
-
-def _asking(*rounds: tuple[Requests, str | None]) -> Any:
-    def ask(ctx: Context) -> str | mt.InputRequiredResult:
-        states = [state for _, state in rounds]
-        reached = states.index(ctx.request_state) if ctx.request_state in states else 0
-        for requests, state in rounds[reached:]:
-            asked = _next(ctx, requests, state)
-            if isinstance(asked, mt.InputRequiredResult):
-                return asked
-        return f"{asked} {'state-ok' if ctx.request_state == states[-1] else ''}"
-
-    return ask
-
-
-def _next(ctx: Context, requests: Requests, state: str | None) -> str | mt.InputRequiredResult:
-    """Return the question, or what was answered where every answer is there."""
-    answers = ctx.input_responses or {}
-    if not requests.keys() <= answers.keys():
-        return mt.InputRequiredResult(input_requests=requests, request_state=state)
-    told = {key: answers[key].model_dump(mode="json", exclude_none=True) for key in requests}
-    return f"Answers: {json.dumps(told)}"
+    """Carry an input schema that is set by hand."""
+    return "No scenario calls this tool."
 
 
 # ---- resources, prompts, completion ----
@@ -410,9 +261,9 @@ def _register_prompts(mcp: FastMCP[Any]) -> None:
         return f"Prompt with arguments: arg1='{arg1}', arg2='{arg2}'"
 
     @mcp.prompt(description="A prompt with a resource in it.")
-    def test_prompt_with_embedded_resource(resourceUri: str) -> list[Message]:
+    def test_prompt_with_embeddedtext_resource(resourceUri: str) -> list[Message]:
         return [
-            Message(_resource(resourceUri, "text/plain", "Embedded resource content for testing.")),
+            Message(text_resource(resourceUri, "text/plain", "Embedded resource content for testing.")),
             Message("Please process the embedded resource above."),
         ]
 
@@ -422,8 +273,8 @@ def _register_prompts(mcp: FastMCP[Any]) -> None:
 
     @mcp.prompt(description="A prompt that asks for input.")
     def test_input_required_result_prompt(ctx: Context) -> str | mt.InputRequiredResult:
-        context = _elicit("What context should the prompt use?", context=_STRING)
-        return _next(ctx, {"user_context": context}, None)
+        context = elicit_request("What context should the prompt use?", context=STRING)
+        return next_round(ctx, {"user_context": context}, None)
 
 
 def _complete(

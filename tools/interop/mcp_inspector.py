@@ -1,7 +1,7 @@
-"""The MCP Inspector's command line against the sample server: it lists the tools and calls them.
+"""Run the command line of the MCP Inspector against the sample server: it lists the tools and calls them.
 
-Over HTTP and over stdio, and in both eras of the protocol. The servers are `xmcp serve xmcp.samples.sales:mcp`,
-in processes of their own.
+It runs over HTTP and stdio, and in both eras of the protocol. The servers are processes of
+`xmcp serve xmcp.samples.sales:mcp`.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from node_packages import MCP, NODE_FOLDER, node
-
+from tools.node_packages import NODE_FOLDER, Packages, node
 from xmcp.samples.figures import REGIONS
 from xmcp.samples.sales import mcp
 from xmcp.wire import DecodeError, ToolResponse, decode
 
-INSPECTOR: Final = MCP.script("@modelcontextprotocol/inspector/clients/launcher/build/index.js")
+NODE_PACKAGES: Final = Packages(
+    Path(__file__).parent / "npm", "They compare servers with the programs of the MCP project."
+)
+INSPECTOR: Final = NODE_PACKAGES.script("@modelcontextprotocol/inspector/clients/launcher/build/index.js")
 SERVE: Final = ["-m", "xmcp", "serve", "xmcp.samples.sales:mcp"]
 ERAS: Final = ("legacy", "modern")
 SECONDS: Final = 60.0  # for one run of the Inspector, or for the start of the server
@@ -35,12 +37,12 @@ TOOL_FAILED: Final = 5  # the Inspector's exit code for a result with isError
 
 
 class Case(NamedTuple):
-    """A run of the Inspector, and what stands where in its result."""
+    """A run of the Inspector, and the value that `look` must find in its result."""
 
     arguments: list[str]
     exit_code: int
     look: Callable[[dict[str, Any]], object]
-    wanted: object
+    expected: object
 
 
 def _response(result: dict[str, Any]) -> ToolResponse:
@@ -86,7 +88,7 @@ CASES: Final[list[Case]] = [
 
 
 def complaints() -> list[str]:
-    """Return a sentence for each run of the Inspector that does not end as it has to."""
+    """Return a message for each run of the Inspector that fails."""
     with tempfile.TemporaryDirectory() as folder, _served() as url:
         config = Path(folder) / "servers.json"
         stdio = {"command": sys.executable, "args": [*SERVE, "--transport", "stdio"]}
@@ -95,59 +97,60 @@ def complaints() -> list[str]:
 
         def complaint(transport: str, era: str, case: Case) -> str | None:
             run = [*targets[transport], *case.arguments, "--format", "json", "--protocol-era", era]
-            wrong = _fault(run, case, Path(folder))
-            return wrong and f"Inspector, {transport}, {era}, {' '.join(case.arguments)}: {wrong}"
+            fault = _fault(run, case, Path(folder))
+            return fault and f"Inspector, {transport}, {era}, {' '.join(case.arguments)}: {fault}"
 
         runs = [*product(["http"], ERAS, CASES), *product(["stdio"], ERAS, CASES[:2])]
         with ThreadPoolExecutor(RUNS_AT_ONCE) as pool:
-            told = [wrong for wrong in pool.map(lambda run: complaint(*run), runs) if wrong]
-    print(f"Inspector: {len(runs)} runs, {len(told)} of them not as they have to be")
-    return told
+            faults = [fault for fault in pool.map(lambda run: complaint(*run), runs) if fault]
+    print(f"Inspector: {len(runs)} runs, {len(faults)} failed")
+    return faults
 
 
 def _fault(run: list[str], case: Case, folder: Path) -> str | None:
     environment = {
         **os.environ,
         "PATH": f"{NODE_FOLDER}{os.pathsep}{os.environ.get('PATH', '')}",
-        "MCP_INSPECTOR_SECRET_STORE": "memory",  # else it looks for a keychain, and says so
+        "MCP_INSPECTOR_SECRET_STORE": "memory",  # otherwise it looks for a keychain, and prints a message
         "MCP_STORAGE_DIR": str(folder),
     }
     try:
         done = node(INSPECTOR, "--cli", *run, cwd=folder, env=environment, timeout=SECONDS)
     except subprocess.TimeoutExpired:
-        return f"no end after {SECONDS:.0f} s"
+        return f"not finished after {SECONDS:.0f} s"
     try:
-        seen = case.look(json.loads(done.stdout)["result"])
+        found = case.look(json.loads(done.stdout)["result"])
     except (DecodeError, ValueError, LookupError) as error:
-        return f"no such result ({error!r}), exit code {done.returncode}:\n{done.stdout[-1000:]}{done.stderr[-1000:]}"
-    if (seen, done.returncode) == (case.wanted, case.exit_code):
+        output = done.stdout[-1000:] + done.stderr[-1000:]
+        return f"unreadable result ({error!r}), exit code {done.returncode}:\n{output}"
+    if (found, done.returncode) == (case.expected, case.exit_code):
         return None
-    return f"{seen} with exit code {done.returncode}; wanted {case.wanted} with {case.exit_code}"
+    return f"{found} with exit code {done.returncode}; expected {case.expected} with {case.exit_code}"
 
 
 @contextlib.contextmanager
 def _served() -> Iterator[str]:
     command = [sys.executable, *SERVE, "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, encoding="utf-8") as server:
-        too_late = threading.Timer(SECONDS, server.kill)
-        too_late.start()
+        timer = threading.Timer(SECONDS, server.kill)
+        timer.start()
         try:
             assert server.stderr is not None
             line = server.stderr.readline()
-            too_late.cancel()
+            timer.cancel()
             if " is served on " not in line:
-                sys.exit(f"`xmcp serve xmcp.samples.sales:mcp` does not start: {line}")
+                sys.exit(f"`xmcp serve xmcp.samples.sales:mcp` did not start: {line}")
             yield line.split()[-1]
         finally:
-            too_late.cancel()
+            timer.cancel()
             server.kill()
 
 
 def main() -> None:
-    """Command line."""
-    MCP.install()
-    if told := complaints():
-        sys.exit("\n".join(told))
+    """Run the command line."""
+    NODE_PACKAGES.install()
+    if faults := complaints():
+        sys.exit("\n".join(faults))
 
 
 if __name__ == "__main__":

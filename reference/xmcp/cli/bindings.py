@@ -24,7 +24,7 @@ _TYPESCRIPT = "data/typescript"
 class Loss:
     """What a language does not say of a schema.
 
-    `forgets` are the keywords of JSON Schema that go unchecked, in the words of tools/lint/weakened_schema.py: the tests
+    `forgets` are the keywords of JSON Schema that go unchecked, as tools/lint/weakened_schema.py names them: the tests
     demand that the bindings check everything but these.
     """
 
