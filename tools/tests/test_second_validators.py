@@ -271,6 +271,7 @@ def test_both_accept_a_registry(name: str) -> None:
     assert python_judge(name)(value)
 
 
+@pytest.mark.slow
 def test_both_accept_the_exported_vectors(tmp_path: Path) -> None:
     exported = json.loads(export_vectors.write(tmp_path).read_bytes())
     assert rust_judge("export")(exported)
