@@ -7,8 +7,8 @@ import sys
 import anyio
 from mcp.server.stdio import stdio_server
 
-from xmcp_conformance.miniature import Miniature, Negotiated
-from xmcp_conformance.mutants import all_mutants
+from xmcp_conformance.wrong.registry import server_mutants
+from xmcp_conformance.wrong.servers.miniature import Miniature, Negotiated
 
 
 async def _serve(miniature: Miniature) -> None:
@@ -19,7 +19,7 @@ async def _serve(miniature: Miniature) -> None:
 
 def main() -> None:
     """Serve until standard input ends."""
-    mutants = {**all_mutants(), "negotiated": Negotiated}
+    mutants = {**server_mutants(), "negotiated": Negotiated}
     if len(sys.argv) > 2 or (len(sys.argv) == 2 and sys.argv[1] not in mutants):
         sys.exit(f"usage: python -m xmcp_conformance.mutants [{' | '.join(mutants)}]")
     mutant = mutants[sys.argv[1]] if len(sys.argv) == 2 else Miniature

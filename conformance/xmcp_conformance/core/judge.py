@@ -1,4 +1,4 @@
-"""From observations to a verdict: which requirement was obeyed, broken, or never met. Pure."""
+"""The judge: from observations to a verdict on each requirement. Pure."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
-from .observation import Observation
-from .requirements import Registry, Requirement
+from .events import Observed
+from .requirements import Requirement
 
 
 class Status(StrEnum):
-    """What a run says of one requirement. Only PASS is green."""
+    """The verdict on one requirement. Only PASS is green."""
 
     PASS = "pass"  # noqa: S105 - not a password
     FAIL = "fail"
@@ -20,7 +20,7 @@ class Status(StrEnum):
 
 
 class ExitCode(IntEnum):
-    """What `xmcp check` returns."""
+    """The exit codes of `xmcp check`."""
 
     CONFORMS = 0
     DOES_NOT_CONFORM = 1
@@ -29,51 +29,48 @@ class ExitCode(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """An observation with where it was made: the run (peer and era), and the call, if there was one."""
-
-    observation: Observation
-    run: str
-    call: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Judgement:
-    """One requirement after all runs: on how many occasions it applied, and the first that broke it."""
+    """The verdict on one requirement: how many occasions it had, how many broke it, and the first of those."""
 
     requirement: Requirement
     status: Status
     occasions: int = 0
     broken: int = 0
-    first: Evidence | None = None
+    first: Observed | None = None
 
 
-def judge(evidence: Iterable[Evidence], registry: Registry, *, strict: bool = False) -> list[Judgement]:
-    """One judgement for each requirement that a server check verifies, in the order of the text.
+def judge(
+    observed: Iterable[Observed], requirements: Iterable[Requirement], *, strict: bool = False
+) -> list[Judgement]:
+    """Return one judgement for each requirement, in their order.
 
     Args:
-        evidence: everything that was observed, in order.
-        registry: the requirements.
+        observed: everything that was observed, in order.
+        requirements: the requirements to judge by.
         strict: a broken SHOULD counts as a broken MUST.
 
     Raises:
-        KeyError: an observation names a requirement that the registry does not verify by server checks.
+        KeyError: an observation is of a requirement that is not among `requirements`.
     """
-    by_id: dict[str, list[Evidence]] = {requirement.id: [] for requirement in registry.verified_by("server")}
-    for item in evidence:
-        by_id[item.observation.requirement].append(item)
-    judgements = []
-    for id_, items in by_id.items():
-        requirement = registry.requirements[id_]
-        failures = [item for item in items if not item.observation.ok]
-        if failures:
-            status = Status.FAIL if requirement.mandatory or strict else Status.WARN
-        else:
-            status = Status.PASS if items else Status.NOT_OBSERVED
-        judgements.append(Judgement(requirement, status, len(items), len(failures), failures[0] if failures else None))
-    return judgements
+    by_id: dict[str, tuple[Requirement, list[Observed]]] = {one.id: (one, []) for one in requirements}
+    for item in observed:
+        by_id[item.observation.requirement][1].append(item)
+    return [_judgement(requirement, items, strict) for requirement, items in by_id.values()]
+
+
+def _judgement(requirement: Requirement, items: list[Observed], strict: bool) -> Judgement:
+    failures = [item for item in items if not item.observation.ok]
+    if failures:
+        status = verdict_on_broken(requirement, strict)
+        return Judgement(requirement, status, len(items), len(failures), failures[0])
+    return Judgement(requirement, Status.PASS if items else Status.NOT_OBSERVED, len(items))
+
+
+def verdict_on_broken(requirement: Requirement, strict: bool) -> Status:
+    """Return the status of a requirement that was broken."""
+    return Status.FAIL if requirement.mandatory or strict else Status.WARN
 
 
 def conforms(judgements: Iterable[Judgement], answers: int) -> bool:
-    """True when nothing failed, and at least one of the peer's tools was seen to answer with a document."""
+    """Return whether nothing failed and at least one of the peer's own tools answered with a document."""
     return answers > 0 and all(judgement.status is not Status.FAIL for judgement in judgements)

@@ -1,66 +1,68 @@
-"""What a check saw: one requirement, one occasion, obeyed or not. Aggregation is in verdict.py."""
+"""One occasion on which a requirement applied, and whether it was obeyed. The judge adds observations up."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
-from .places import Place
+from .untrusted_text import printable
 
-SHOWN = 300  # characters of the peer's text that a report quotes
+Path: TypeAlias = tuple[str | int, ...]
+"""Member names and indexes that lead from a JSON value to a value inside it."""
 
-Path = tuple[str | int, ...]
-"""Member names and indexes, from the value that was judged down to a value in it."""
+
+class Place(NamedTuple):
+    """A character of a text. Both numbers count from 1; the column counts characters, not bytes."""
+
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.line}:{self.column}"
+
+
+Where: TypeAlias = Place | Path | int
+"""The place in a text, the path in a JSON value, or the index of the record in a trace."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A requirement met an occasion. `seen` and `expected` are for the reader of a report, in words.
+    """A requirement applied, and was obeyed (`ok`) or broken.
 
-    `place` is where in the text of a document; a check that has only a value says `path`, where in the value.
+    `seen` and `expected` are written for the reader of a report; both are empty where the requirement was obeyed.
     """
 
     requirement: str
     ok: bool
     seen: str = ""
     expected: str = ""
-    place: Place | None = None
-    path: Path | None = None
+    where: Where | None = None
+
+    @property
+    def place(self) -> Place | None:
+        """The place in the text, if that is where the observation was made."""
+        return self.where if isinstance(self.where, Place) else None
+
+    @property
+    def path(self) -> Path:
+        """The path in the JSON value, if that is where the observation was made; else the path of the whole value."""
+        return self.where if isinstance(self.where, tuple) and not isinstance(self.where, Place) else ()
+
+    def __str__(self) -> str:
+        at = "" if self.where is None else f", at {self.where}"
+        return f"{self.requirement}{at}: " + ("obeyed" if self.ok else f"{self.seen}; expected {self.expected}")
 
 
-def obeyed(requirement: str) -> Observation:
-    """The sentence applied to what was seen, and was obeyed."""
-    return Observation(requirement, True)
+def obeyed(requirement: str, *, where: Where | None = None) -> Observation:
+    """Return the observation that a requirement applied and was obeyed."""
+    return Observation(requirement, True, where=where)
 
 
-def broken(
-    requirement: str, seen: str, expected: str, *, place: Place | None = None, path: Path | None = None
-) -> Observation:
-    """The sentence applied to what was seen, and was broken."""
-    return Observation(requirement, False, printable(seen), printable(expected), place, path)
+def broken(requirement: str, seen: str, expected: str, *, where: Where | None = None) -> Observation:
+    """Return the observation that a requirement applied and was broken."""
+    return Observation(requirement, False, printable(seen), printable(expected), where)
 
 
-def either(
-    requirement: str, ok: bool, seen: str, expected: str, *, place: Place | None = None, path: Path | None = None
-) -> Observation:
-    """`obeyed` or `broken`, by `ok`."""
-    if ok:
-        return Observation(requirement, True, place=place, path=path)
-    return broken(requirement, seen, expected, place=place, path=path)
-
-
-def quoted(text: str, around: int | None = None) -> str:
-    """Untrusted text for a report: escaped, so that it cannot act on a terminal, and cut to `SHOWN` characters.
-
-    `around` is an index that the cut keeps in view.
-    """
-    if around is not None and around > SHOWN // 2:
-        text = "…" + text[around - SHOWN // 2 : around + SHOWN]
-    return printable(text if len(text) <= SHOWN else text[:SHOWN] + "…")
-
-
-def printable(text: str) -> str:
-    """Text in which nothing can act on a terminal; what is printable stays as it is."""
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape", "backslashreplace").decode("ascii")
-        for char in text
-    )
+def either(requirement: str, ok: bool, seen: str, expected: str, *, where: Where | None = None) -> Observation:
+    """Return `obeyed` where `ok` is true, else `broken`."""
+    return obeyed(requirement, where=where) if ok else broken(requirement, seen, expected, where=where)

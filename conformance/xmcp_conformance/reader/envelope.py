@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from xmcp_conformance.core.observation import Observation, Path, broken, either, obeyed
+from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models.registry import DISPLAY_TYPES, ENVELOPE_RULES, VENDOR_KEY
 
-from .observation import Observation, Path, broken, either, obeyed, quoted
 from .schemas import faults, pointer
 
 _GROUPS = ENVELOPE_RULES["deepest_group"]
@@ -36,7 +37,7 @@ def observations(
         by_server: whether a server sent it; a client makes one type that no server sends.
     """
     whole = isinstance(value, dict) and "type" in value and "payload" in value
-    yield either("XMCP-DSP-001", whole, _outline(value), "an object with `type` and `payload`", path=path)
+    yield either("XMCP-DSP-001", whole, _outline(value), "an object with `type` and `payload`", where=path)
     if not whole:
         return
     kind, payload = value["type"], value["payload"]
@@ -46,7 +47,7 @@ def observations(
         named,
         f"the type `{quoted(str(kind))}`",
         "a lower-case name, or `x-vendor-name`",
-        path=(*path, "type"),
+        where=(*path, "type"),
     )
     holds = isinstance(payload, dict | list | str)
     yield either(
@@ -54,7 +55,7 @@ def observations(
         holds,
         f"a payload of type {type(payload).__name__}",
         "an object, an array or a string",
-        path=(*path, "payload"),
+        where=(*path, "payload"),
     )
     if not (named and holds):
         return
@@ -63,11 +64,11 @@ def observations(
         DISPLAY_TYPES.get(kind, {}).get("status") != "reserved",
         f"the type `{kind}`, which is reserved",
         "a registered type, or `x-vendor-name`",
-        path=(*path, "type"),
+        where=(*path, "type"),
     )
     if by_server:
         sent = kind == _REFERENCE
-        yield either("XMCP-DSP-043", not sent, f"the type `{kind}`", "the display itself", path=(*path, "type"))
+        yield either("XMCP-DSP-043", not sent, f"the type `{kind}`", "the display itself", where=(*path, "type"))
         if sent:
             return
     yield from _members(value, path)
@@ -97,7 +98,7 @@ def _members(value: dict[str, Any], path: Path) -> Iterator[Observation]:
     copy = {**_shallow(value), "type": "json"}  # a type without a shape of its own
     fault = next(faults("display_envelope", copy), None)
     if fault is not None:
-        yield broken("XMCP-DSP-005", str(fault), "as the schema says, or left out", path=path + fault.path)
+        yield broken("XMCP-DSP-005", str(fault), "as the schema says, or left out", where=path + fault.path)
     elif value.keys() & {"title", "alt", "fallback", "id", "meta"}:
         yield obeyed("XMCP-DSP-005")
     if isinstance(meta := value.get("meta"), dict):
@@ -107,7 +108,7 @@ def _members(value: dict[str, Any], path: Path) -> Iterator[Observation]:
             not odd,
             f"the member `{quoted(odd[0]) if odd else ''}` of `meta`",
             f"{', '.join(ENVELOPE_RULES['meta'])}, or `vendor/name`",
-            path=(*path, "meta", *odd[:1]),
+            where=(*path, "meta", *odd[:1]),
         )
 
 
@@ -121,7 +122,7 @@ def _payload(kind: str, payload: Any, value: dict[str, Any], path: Path) -> Iter
             allowed,
             f"the image `{quoted(source[:80])}`",
             "https:, or data: with PNG, JPEG, GIF, WebP or AVIF",
-            path=(*inside, "src") if isinstance(payload, dict) else inside,
+            where=(*inside, "src") if isinstance(payload, dict) else inside,
         )
         if not allowed:
             return
@@ -132,10 +133,10 @@ def _payload(kind: str, payload: Any, value: dict[str, Any], path: Path) -> Iter
             yield obeyed("XMCP-DSP-004")
         else:
             seen = f"{kind}: {fault}"
-            yield broken("XMCP-DSP-004", seen, "the shape that section 3.2 gives", path=path + fault.path)
+            yield broken("XMCP-DSP-004", seen, "the shape that section 3.2 gives", where=path + fault.path)
     if kind in ("chart", "image"):
         said = bool(value.get("alt")) or (kind == "image" and isinstance(payload, dict) and bool(payload.get("alt")))
-        yield either("XMCP-DSP-012", said, f"`{kind}` without `alt`", "what the picture says, in words", path=path)
+        yield either("XMCP-DSP-012", said, f"`{kind}` without `alt`", "what the picture says, in words", where=path)
     if kind == "chart" and isinstance(payload, dict):
         active = next(_active(payload, inside), None)
         yield either(
@@ -143,7 +144,7 @@ def _payload(kind: str, payload: Any, value: dict[str, Any], path: Path) -> Iter
             active is None,
             f"`{quoted(pointer((active or inside)[len(inside) :]))}` in the chart",
             "data inside, nothing fetched or computed",
-            path=active,
+            where=active,
         )
 
 
@@ -166,12 +167,12 @@ def _inside(value: dict[str, Any], groups: int, fallbacks: int, path: Path, by_s
     """The envelopes of a group, and the fallback."""
     if value["type"] == "group" and isinstance(value["payload"], list):
         inside, seen = (*path, "payload"), f"{groups + 1} groups within each other"
-        yield either("XMCP-DSP-011", groups < _GROUPS, seen, f"at most {_GROUPS}", path=inside)
+        yield either("XMCP-DSP-011", groups < _GROUPS, seen, f"at most {_GROUPS}", where=inside)
         if groups < _GROUPS:
             for index, item in enumerate(value["payload"]):
                 yield from observations(item, groups + 1, fallbacks, path=(*inside, index), by_server=by_server)
     if isinstance(fallback := value.get("fallback"), dict):
         inside, seen = (*path, "fallback"), f"{fallbacks + 1} fallbacks within each other"
-        yield either("XMCP-DSP-015", fallbacks < _FALLBACKS, seen, f"at most {_FALLBACKS}", path=inside)
+        yield either("XMCP-DSP-015", fallbacks < _FALLBACKS, seen, f"at most {_FALLBACKS}", where=inside)
         if fallbacks < _FALLBACKS:
             yield from observations(fallback, groups, fallbacks + 1, path=inside, by_server=by_server)

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from xmcp_conformance.core.observation import Observation, Path, broken, either, obeyed
+from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models.registry import ERROR_CODES
 
 from .jsontext import strings
-from .observation import Observation, Path, broken, either, obeyed, quoted
 from .schemas import faults
 
 _SPOKEN = 20_000
@@ -102,7 +103,7 @@ def attributes(values: Mapping[str, str]) -> Iterator[Observation]:
         bool(_CODE.fullmatch(code)),
         f"the code `{quoted(code)}`",
         "such as `DB_TIMEOUT`",
-        path=("code",),
+        where=("code",),
     )
     if "retryable" in values:
         retryable = values["retryable"].strip(" \t\r\n")
@@ -111,7 +112,7 @@ def attributes(values: Mapping[str, str]) -> Iterator[Observation]:
             retryable in _BOOLEANS,
             f"retryable=`{quoted(retryable)}`",
             "`true` or `false`",
-            path=("retryable",),
+            where=("retryable",),
         )
     if "retry_after_ms" in values:
         wait = values["retry_after_ms"]
@@ -121,7 +122,7 @@ def attributes(values: Mapping[str, str]) -> Iterator[Observation]:
             fits,
             f"retry_after_ms=`{quoted(wait)}`",
             "whole milliseconds, 0 to 2^53-1",
-            path=("retry_after_ms",),
+            where=("retry_after_ms",),
         )
 
 
@@ -136,7 +137,7 @@ def observations(error: ErrorElement) -> Iterator[Observation]:
             error.retryable,
             f"retry_after_ms={error.retry_after_ms} on an error that is not retryable",
             'retryable="true", or no retry_after_ms',
-            path=("retry_after_ms",),
+            where=("retry_after_ms",),
         )
     yield either("XMCP-ERR-006", bool(error.message), "an empty message", "what went wrong, in words")
     if error.has_meta:
@@ -155,7 +156,7 @@ def observations(error: ErrorElement) -> Iterator[Observation]:
             error.category == registered,
             f"{error.code} with the category `{quoted(error.category)}`",
             f"`{registered}`",
-            path=("category",),
+            where=("category",),
         )
     trace = _no_trace(error)
     yield trace
@@ -166,13 +167,13 @@ def observations(error: ErrorElement) -> Iterator[Observation]:
             leak is None,
             f"what looks like a path or a credential ({quoted(leak.group()[:12]) if leak else ''}…)",
             "an error_id instead",
-            path=error.path_of(leak) if leak else None,
+            where=error.path_of(leak) if leak else None,
         )
 
 
 def _meta(meta: Any) -> Observation:
     if not isinstance(meta, dict):
-        return broken("XMCP-ERR-007", f"`meta` is a JSON {type(meta).__name__}", "a JSON object", path=("meta",))
+        return broken("XMCP-ERR-007", f"`meta` is a JSON {type(meta).__name__}", "a JSON object", where=("meta",))
     fault = next(faults("error_meta", meta), None)
     if fault is None:
         return obeyed("XMCP-ERR-007")
@@ -180,7 +181,7 @@ def _meta(meta: Any) -> Observation:
         "XMCP-ERR-007",
         f"`meta`: {fault}",
         "as schemas/error_meta.schema.json says",
-        path=("meta", *fault.path),
+        where=("meta", *fault.path),
     )
 
 
@@ -191,6 +192,6 @@ def _no_trace(error: ErrorElement) -> Observation:
                 "XMCP-ERR-031",
                 f"a stack trace ({language}): `{quoted(match.group().strip())}`",
                 "an error_id instead",
-                path=error.path_of(match),
+                where=error.path_of(match),
             )
     return obeyed("XMCP-ERR-031")

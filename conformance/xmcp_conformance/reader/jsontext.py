@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from json import JSONDecodeError, JSONDecoder, loads
 from typing import Any, NoReturn
 
-from .observation import Path, quoted
+from xmcp_conformance.core.observation import Path
+from xmcp_conformance.core.untrusted_text import quoted
 
 DEEPEST = 64
 """Arrays and objects within each other, of a document that keeps to section 2.6."""

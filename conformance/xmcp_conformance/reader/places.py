@@ -1,22 +1,13 @@
-"""Where in a text something stands: line and column, as editors count them."""
+"""Lines and columns of a text, counted as editors count them."""
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from xmcp_conformance.core.observation import Place
 
 _LINE_END = re.compile(r"\r\n?|\n")
 _MARK = "\ufeff"
-
-
-class Place(NamedTuple):
-    """A character of a text. Both count from 1; the column counts characters, not bytes."""
-
-    line: int
-    column: int
-
-    def __str__(self) -> str:
-        return f"{self.line}:{self.column}"
 
 
 class Lines:

@@ -16,13 +16,15 @@ from typing import Any
 
 from lxml import etree
 
+from xmcp_conformance.core.observation import Observation, Path, Place, broken, either, obeyed
+from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models import DATA
 
-from . import envelope, errors, populated
+from . import envelope, errors
+from . import server_populated as populated
 from .jsontext import DEEPEST, JsonFault, locate, parse
 from .markup import REFERENCE, Kind, Token, attributes, cdata, character, code_point
-from .observation import Observation, Path, broken, either, obeyed, quoted
-from .places import Lines, Place
+from .places import Lines
 from .source import Source
 from .wellformed import first_fault
 
@@ -168,7 +170,7 @@ def _prologue(source: Source) -> Iterator[Observation]:
         not opening,
         f"the document begins with {opening}",
         "nothing before the root element",
-        place=source.place(0),
+        where=source.place(0),
     )
     doctype = next((piece for piece in pieces if piece.kind is Kind.DOCTYPE and not piece.inside), None)
     yield either(
@@ -176,7 +178,7 @@ def _prologue(source: Source) -> Iterator[Observation]:
         doctype is None,
         f"`{quoted(text[doctype.offset : doctype.offset + 80]) if doctype else ''}`",
         "no document type declaration",
-        place=_at(source, doctype),
+        where=_at(source, doctype),
     )
     odd = next(
         (p for p in pieces if p.kind in (Kind.COMMENT, Kind.INSTRUCTION) and p.inside not in _JSON_ELEMENTS), None
@@ -186,7 +188,7 @@ def _prologue(source: Source) -> Iterator[Observation]:
         odd is None,
         f"the {odd.kind if odd else ''} `{quoted(odd.text) if odd else ''}`",
         "no comment and no processing instruction",
-        place=_at(source, odd),
+        where=_at(source, odd),
     )
 
 
@@ -199,13 +201,13 @@ def _characters(source: Source) -> Iterator[Observation]:
     expected = 'U+FFFD in its place and lossy="true"'
     if match := _ILLEGAL.search(source.text):
         seen = f"U+{ord(match.group()):04X} raw, in `{quoted(source.text, match.start())}`"
-        yield broken("XMCP-RSP-025", seen, expected, place=source.place(match.start()))
+        yield broken("XMCP-RSP-025", seen, expected, where=source.place(match.start()))
     for piece in source.pieces:
         if piece.kind in (Kind.TEXT, Kind.START, Kind.EMPTY):
             for match in REFERENCE.finditer(piece.text):
                 if not _is_legal(match):
                     place = source.place(piece.offset + match.start())
-                    yield broken("XMCP-RSP-025", f"the reference `{quoted(match.group())}`", expected, place=place)
+                    yield broken("XMCP-RSP-025", f"the reference `{quoted(match.group())}`", expected, where=place)
     yield obeyed("XMCP-RSP-025")
 
 
@@ -223,10 +225,10 @@ def _content(source: Source) -> Iterator[Observation]:
             continue
         if piece.inside == "llm_output" and piece.kind in (Kind.START, Kind.EMPTY):
             seen = f"`{quoted(piece.text)}` inside `llm_output`"
-            yield broken("XMCP-RSP-021", seen, "character data only", place=source.place(piece.offset))
+            yield broken("XMCP-RSP-021", seen, "character data only", where=source.place(piece.offset))
         if piece.inside in _TEXT_ELEMENTS and piece.kind in (Kind.STRAY, Kind.DOCTYPE):
             seen = f"a raw `<`, in `{quoted(source.text, piece.offset)}`"
-            yield broken("XMCP-RSP-022", seen, "`&lt;` or a CDATA section", place=source.place(piece.offset))
+            yield broken("XMCP-RSP-022", seen, "`&lt;` or a CDATA section", where=source.place(piece.offset))
         if piece.inside in _TEXT_ELEMENTS and piece.kind is Kind.TEXT:
             yield from _text(piece, source)
         if piece.kind is Kind.END and piece.name == "llm_output":
@@ -243,7 +245,7 @@ def _raw_json(piece: Token, source: Source) -> Iterator[Observation]:
         at = 0
     if at is not None:
         seen = f"in `{piece.inside}`: `{quoted(piece.text, at)}`"
-        yield broken("XMCP-RSP-042", seen, _INERT, place=source.place(piece.offset + at))
+        yield broken("XMCP-RSP-042", seen, _INERT, where=source.place(piece.offset + at))
 
 
 def _bare(text: str) -> Iterator[int]:
@@ -258,10 +260,10 @@ def _first(*indexes: int) -> int | None:
 def _text(piece: Token, source: Source) -> Iterator[Observation]:
     if (at := piece.text.find("]]>")) >= 0:
         seen = f"`]]>` raw in `{quoted(piece.text, at)}`"
-        yield broken("XMCP-RSP-023", seen, "`]]&gt;`", place=source.place(piece.offset + at))
+        yield broken("XMCP-RSP-023", seen, "`]]&gt;`", where=source.place(piece.offset + at))
     if (amp := _first(*islice(_bare(piece.text), 1))) is not None:
         seen = f"an `&` that begins no reference XML knows, in `{quoted(piece.text, amp)}`"
-        yield broken("XMCP-RSP-022", seen, "`&amp;`", place=source.place(piece.offset + amp))
+        yield broken("XMCP-RSP-022", seen, "`&amp;`", where=source.place(piece.offset + amp))
     if re.search("&(?:lt|amp);", piece.text):
         yield obeyed("XMCP-RSP-022")
     if re.search("&#(?:13|x0?[dD]);", piece.text):
@@ -273,7 +275,7 @@ def _text(piece: Token, source: Source) -> Iterator[Observation]:
     end = len(piece.text.rstrip(_SPACE)) if piece.inside == "error" else len(piece.text)
     if (at := piece.text.find("\r", begin, end)) >= 0:
         seen = f"a raw carriage return in `{quoted(piece.text, at)}`"
-        yield broken("XMCP-RSP-024", seen, "`&#13;`", place=source.place(piece.offset + at))
+        yield broken("XMCP-RSP-024", seen, "`&#13;`", where=source.place(piece.offset + at))
 
 
 def _cdata(source: Source) -> Iterator[Observation]:
@@ -287,7 +289,7 @@ def _cdata(source: Source) -> Iterator[Observation]:
             seen = f"`{quoted(tag.group())}`" if tag else "a carriage return"
             place = source.place(piece.offset + piece.text.index(body) + at)
             expected = "that text written with references"
-            yield broken("XMCP-RSP-027", f"{seen} inside a CDATA section", expected, place=place)
+            yield broken("XMCP-RSP-027", f"{seen} inside a CDATA section", expected, where=place)
             return
     if sections:
         yield obeyed("XMCP-RSP-027")
@@ -301,7 +303,7 @@ def _parse(source: Source, seen: _Seen) -> etree._Element:
         place = source.place(offset) if offset is not None else Place(*error.position)
         message = re.sub(r", line \d+, column \d+$", "", error.msg or "")
         where = f"line {place.line}, column {place.column}: {quoted(message)}"
-        _note(seen, broken("XMCP-RSP-001", where, "well-formed XML 1.0", place=place))
+        _note(seen, broken("XMCP-RSP-001", where, "well-formed XML 1.0", where=place))
         raise _Stop from error
     source.bind(root)
     _note(seen, obeyed("XMCP-RSP-001"))
@@ -313,7 +315,7 @@ def _parse(source: Source, seen: _Seen) -> etree._Element:
             named,
             f"the root element `{quoted(str(root.tag))}`",
             "`tool_response`, in no namespace",
-            place=source.of(root),
+            where=source.of(root),
         ),
     )
     if not named:
@@ -369,7 +371,7 @@ def _sizes(source: Source) -> Iterator[Observation]:
     if source.size > MOST_BYTES:
         offset = len(source.text.encode("utf-8", "surrogatepass")[:MOST_BYTES].decode("utf-8", "ignore"))
         seen = f"a document of {source.size:,} bytes"
-        yield broken("XMCP-RSP-081", seen, f"at most {MOST_BYTES:,}", place=source.place(offset))
+        yield broken("XMCP-RSP-081", seen, f"at most {MOST_BYTES:,}", where=source.place(offset))
     count = depth = written = 0
     for piece in source.pieces:
         if piece.kind is Kind.END:
@@ -379,23 +381,23 @@ def _sizes(source: Source) -> Iterator[Observation]:
         count += 1
         if count > MOST_ELEMENTS:
             seen = f"an element more than {MOST_ELEMENTS}"
-            yield broken("XMCP-RSP-081", seen, expected, place=source.place(piece.offset))
+            yield broken("XMCP-RSP-081", seen, expected, where=source.place(piece.offset))
         if depth + 1 > DEEPEST_ELEMENT:
             seen = f"elements nested {depth + 1} deep"
-            yield broken("XMCP-RSP-081", seen, f"at most {DEEPEST_ELEMENT}", place=source.place(piece.offset))
+            yield broken("XMCP-RSP-081", seen, f"at most {DEEPEST_ELEMENT}", where=source.place(piece.offset))
         depth += piece.kind is Kind.START
         if (size := len(piece.text.encode("utf-8", "surrogatepass"))) > LONGEST_TAG:
             seen = f"a tag of {size:,} bytes"
-            yield broken("XMCP-RSP-081", seen, f"at most {LONGEST_TAG:,}", place=source.place(piece.offset))
+            yield broken("XMCP-RSP-081", seen, f"at most {LONGEST_TAG:,}", where=source.place(piece.offset))
         for attribute in attributes(piece):
             written += 1
             if written > MOST_ATTRIBUTES:
                 seen, place = f"an attribute more than {MOST_ATTRIBUTES}", source.place(attribute.offset)
-                yield broken("XMCP-RSP-081", seen, expected, place=place)
+                yield broken("XMCP-RSP-081", seen, expected, where=place)
             if (size := len(attribute.value.encode("utf-8", "surrogatepass"))) > LONGEST_ATTRIBUTE:
                 seen = f"the attribute `{quoted(attribute.name)}` with {size:,} bytes"
                 place = source.place(attribute.offset)
-                yield broken("XMCP-RSP-081", seen, f"at most {LONGEST_ATTRIBUTE:,}", place=place)
+                yield broken("XMCP-RSP-081", seen, f"at most {LONGEST_ATTRIBUTE:,}", where=place)
     yield obeyed("XMCP-RSP-081")
 
 
@@ -407,7 +409,7 @@ def _attribute_values(source: Source) -> Iterator[Observation]:
         for attribute in attributes(piece):
             if raw := re.search("[\t\n\r]", attribute.raw):
                 seen = f"the attribute `{quoted(attribute.name)}` has {raw.group()!r} as it is"
-                yield broken("XMCP-RSP-028", seen, f"`&#{ord(raw.group())};`", place=source.place(attribute.offset))
+                yield broken("XMCP-RSP-028", seen, f"`&#{ord(raw.group())};`", where=source.place(attribute.offset))
             elif any(code_point(match) in (9, 10, 13) for match in REFERENCE.finditer(attribute.raw)):
                 yield obeyed("XMCP-RSP-028")
 
@@ -431,7 +433,7 @@ def _structure(root: etree._Element, document: Document, source: Source) -> Iter
         names in _FORMS,
         f"the children {quoted(', '.join(names)) or '(none)'}",
         f"{' | '.join(' '.join(form) for form in _CHANNELS)}, then at most `server_populated`",
-        place=source.of(root if odd is None else children[odd]),
+        where=source.of(root if odd is None else children[odd]),
     )
     between = "".join([root.text or "", *[child.tail or "" for child in root]])
     stray = between.lstrip(_SPACE)
@@ -440,7 +442,7 @@ def _structure(root: etree._Element, document: Document, source: Source) -> Iter
         not stray,
         f"the text `{quoted(stray.rstrip(_SPACE))}`",
         "white space only",
-        place=source.place(source.content(root).offset(len(between) - len(stray))) if stray else None,
+        where=source.place(source.content(root).offset(len(between) - len(stray))) if stray else None,
     )
     for element in (root, *children, *[meta for child in children for meta in _own(child)]):
         known = _ATTRIBUTES.get(str(element.tag), set())
@@ -450,7 +452,7 @@ def _structure(root: etree._Element, document: Document, source: Source) -> Iter
             not unknown,
             f"`{element.tag}` has the attribute `{quoted(unknown[0]) if unknown else ''}`",
             f"only {', '.join(sorted(known))}, or names in a namespace",
-            place=source.of_attribute(element, unknown[0]) if unknown else None,
+            where=source.of_attribute(element, unknown[0]) if unknown else None,
         )
     document.tool_name = root.get("tool_name", "")
     if not document.tool_name:
@@ -458,7 +460,7 @@ def _structure(root: etree._Element, document: Document, source: Source) -> Iter
             "XMCP-RSP-007",
             "no `tool_name`, or an empty one",
             "the name by which the tool was called",
-            place=source.of_attribute(root, "tool_name"),
+            where=source.of_attribute(root, "tool_name"),
         )
     if (version := root.get("version")) is not None:
         document.version = version if _VERSION.fullmatch(version) else None
@@ -467,13 +469,13 @@ def _structure(root: etree._Element, document: Document, source: Source) -> Iter
             document.version is not None,
             f"`{quoted(version)}`",
             "such as `1.0`",
-            place=source.of_attribute(root, "version"),
+            where=source.of_attribute(root, "version"),
         )
     document.lossy = frozenset(str(e.tag) for e in root.iter("*") if (e.get("lossy") or "").strip() in ("true", "1"))
     for child in children:
         if child.tag == "error":
             for observation in errors.attributes(_attributes(child)):
-                yield replace(observation, place=_of_error(observation.path, child, source))
+                yield replace(observation, where=_of_error(observation.path, child, source))
             for meta in _own(child):
                 after = (meta.tail or "").strip(_SPACE)
                 content = source.content(child)
@@ -482,7 +484,7 @@ def _structure(root: etree._Element, document: Document, source: Source) -> Iter
                     not after,
                     f"`{quoted(after)}` after `meta`",
                     "the message before it",
-                    place=source.place(content.offset(content.text.rfind(after))),
+                    where=source.place(content.offset(content.text.rfind(after))),
                 )
 
 
@@ -504,7 +506,7 @@ def _validity(root: etree._Element, source: Source, seen: _Seen) -> Iterator[Obs
     element = next((item for item in root.iter() if path_of(item) == fault.path), root)
     attribute = re.search(r"attribute '([^']+)'", fault.message)
     place = source.of_attribute(element, attribute[1]) if attribute else source.of(element)
-    yield broken("XMCP-RSP-006", quoted(fault.message), "a document that the XSD accepts", place=place)
+    yield broken("XMCP-RSP-006", quoted(fault.message), "a document that the XSD accepts", where=place)
 
 
 def _text_of(element: etree._Element) -> str:
@@ -561,7 +563,7 @@ def _placed(observations: Iterable[Observation], seen: _Seen, place: Callable[[P
         if observation.ok or (observation.requirement, False) in seen:
             yield observation
         else:
-            yield replace(observation, place=place(observation.path or ()))
+            yield replace(observation, where=place(observation.path or ()))
 
 
 def _of_error(path: Path | None, element: etree._Element, source: Source) -> Place:
@@ -597,16 +599,16 @@ def _json(element: etree._Element, source: Source) -> tuple[Any, list[Observatio
         json = parse(text)
     except JsonFault as fault:
         place = source.place(content.offset(fault.at))
-        return None, [broken(fault.requirement, f"in `{name}`: {fault.seen}", fault.expected, place=place)]
+        return None, [broken(fault.requirement, f"in `{name}`: {fault.seen}", fault.expected, where=place)]
     observations = [obeyed("XMCP-RSP-040"), *[obeyed(requirement) for requirement in json.met]]
     if json.too_deep is not None:
         place = source.place(content.offset(json.too_deep))
         seen = f"in `{name}`: JSON nested more than {DEEPEST} deep"
-        observations.append(broken("XMCP-RSP-081", seen, f"at most {DEEPEST}", place=place))
+        observations.append(broken("XMCP-RSP-081", seen, f"at most {DEEPEST}", where=place))
     if bare := re.search(r"[<>&]", text):
         place = source.place(content.offset(bare.start()))
         seen = f"in `{name}`: `{quoted(text, bare.start())}`"
-        observations.append(broken("XMCP-RSP-042", seen, _INERT, place=place))
+        observations.append(broken("XMCP-RSP-042", seen, _INERT, where=place))
     elif re.search(r"\\u00(?:3[cCeE]|26)", text):
         observations.append(obeyed("XMCP-RSP-042"))
     return json.value, observations

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import jsonschema_rs
 
+from xmcp_conformance.core.observation import Path
+from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models import DATA
-
-from .observation import Path, quoted
 
 _FLOORS = (100, 10, 1)
 _MOST_COPIED = 2_000_000

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .observation import Observation, either, quoted
+from xmcp_conformance.core.observation import Observation, either
+from xmcp_conformance.core.untrusted_text import quoted
+
 from .schemas import faults
 
 
@@ -17,7 +19,7 @@ def observations(value: Any) -> Iterator[Observation]:
         fault is None,
         str(fault),
         "an object as schemas/server_populated.schema.json says",
-        path=fault.path if fault else None,
+        where=fault.path if fault else None,
     )
     if fault is not None:
         return
@@ -29,5 +31,5 @@ def observations(value: Any) -> Iterator[Observation]:
             index is None,
             f"`{quoted(redacted[index])}` in `values` and in `redacted`" if index is not None else "",
             "each parameter in one of the two",
-            path=("redacted", index) if index is not None else None,
+            where=("redacted", index) if index is not None else None,
         )

@@ -8,8 +8,10 @@ from itertools import islice
 
 from lxml import etree
 
+from xmcp_conformance.core.observation import Place
+
 from .markup import Attribute, Kind, Spelling, Token, attributes, tokens
-from .places import Lines, Place
+from .places import Lines
 
 _TAGS = (Kind.START, Kind.EMPTY)
 

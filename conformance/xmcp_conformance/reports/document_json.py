@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from xmcp_conformance.document_checks import Fault, Judged, Outcome, Report
-from xmcp_conformance.requirements import registry
-from xmcp_conformance.verdict import ExitCode
+from xmcp_conformance.core.judge import ExitCode
+from xmcp_conformance.core.requirements import registry
+from xmcp_conformance.profiles.document.checks import Fault, Judged, Outcome, Report
 
 SCHEMA = Path(__file__).with_name("document_report.schema.json")
 FORMAT = 1

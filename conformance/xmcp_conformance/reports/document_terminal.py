@@ -8,10 +8,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from xmcp_conformance.document_checks import Fault, Judged, Outcome, Report
-from xmcp_conformance.observation import printable
-from xmcp_conformance.requirements import registry
-from xmcp_conformance.verdict import ExitCode, Status
+from xmcp_conformance.core.judge import ExitCode, Status
+from xmcp_conformance.core.requirements import registry
+from xmcp_conformance.core.untrusted_text import printable
+from xmcp_conformance.profiles.document.checks import Fault, Judged, Outcome, Report
 
 _MARKS = {
     Outcome.CONFORMS: ("ok", "green"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from xmcp_conformance.blackbox import Report
-from xmcp_conformance.requirements import registry
-from xmcp_conformance.verdict import ExitCode, Judgement, Status
+from xmcp_conformance.core.judge import ExitCode, Judgement, Status
+from xmcp_conformance.core.requirements import registry
+from xmcp_conformance.profiles.server.blackbox import Report
 
 SCHEMA = Path(__file__).with_name("report.schema.json")
 FORMAT = 1

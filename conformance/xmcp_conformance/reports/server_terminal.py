@@ -9,9 +9,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from xmcp_conformance.blackbox import Report
-from xmcp_conformance.requirements import registry
-from xmcp_conformance.verdict import ExitCode, Judgement, Status
+from xmcp_conformance.core.judge import ExitCode, Judgement, Status
+from xmcp_conformance.core.requirements import registry
+from xmcp_conformance.profiles.server.blackbox import Report
 
 _CHAPTERS = {
     "1": "Conformance",

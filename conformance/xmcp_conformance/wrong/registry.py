@@ -1,33 +1,61 @@
-"""Implementations that are wrong in exactly one way.
+"""The registry of implementations that are wrong in exactly one way, by the requirement that each of them breaks.
 
-Each mutant is a miniature server with one method changed; its docstring says what it does wrong, `breaks` names the
-sentence. The suite is right when it finds that sentence broken, and no other.
+The suite is right when it finds that requirement broken in a run against the implementation, and no other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, TypeVar
 
-from xmcp_conformance.miniature import Miniature
+from xmcp_conformance.core.checks import Profile
 
-MUTANTS: dict[str, type[Miniature]] = {}
-"""Requirement id to the mutant that breaks it."""
+T = TypeVar("T")
+
+_MODULES = {
+    "server": ("binding", "display", "document", "errors", "negotiated"),
+    "client": ("calls", "chats", "failing", "offers", "showing"),
+}
 
 
-def breaks(requirement: str) -> Callable[[type[Miniature]], type[Miniature]]:
-    """Register a mutant under the sentence that it breaks."""
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """An implementation that breaks one requirement.
 
-    def register(mutant: type[Miniature]) -> type[Miniature]:
-        if requirement in MUTANTS:
-            raise ValueError(f"{requirement} has a mutant already: {MUTANTS[requirement].__name__}")
-        MUTANTS[requirement] = mutant
-        return mutant
+    `implementation` is a class of server, or a function that returns the trace of a client.
+    """
+
+    requirement: str
+    profile: Profile
+    implementation: Any
+
+
+_REGISTERED: list[Wrong] = []
+
+
+def breaks(requirement: str, *, profile: Profile) -> Callable[[T], T]:
+    """Register an implementation under the requirement that it breaks."""
+
+    def register(implementation: T) -> T:
+        _REGISTERED.append(Wrong(requirement, profile, implementation))
+        return implementation
 
     return register
 
 
-def all_mutants() -> dict[str, type[Miniature]]:
-    """Every mutant, by the requirement that it breaks."""
-    from . import binding, display, document, errors, negotiated  # noqa: F401 - they register themselves
+def wrong_implementations(profile: Profile) -> dict[str, list[Any]]:
+    """Return the wrong implementations of a profile by the requirement that they break."""
+    for module in _MODULES.get(profile, ()):
+        import_module(f"xmcp_conformance.wrong.{profile}s.{module}")
+    found: dict[str, list[Any]] = {}
+    for entry in _REGISTERED:
+        if entry.profile == profile:
+            found.setdefault(entry.requirement, []).append(entry.implementation)
+    return dict(sorted(found.items()))
 
-    return dict(sorted(MUTANTS.items()))
+
+def server_mutants() -> dict[str, Any]:
+    """Return the wrong servers by the requirement that they break; each requirement has one."""
+    return {requirement: only for requirement, (only,) in wrong_implementations("server").items()}

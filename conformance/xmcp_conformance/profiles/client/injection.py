@@ -11,11 +11,10 @@ from urllib.parse import quote
 
 import jsonschema_rs
 
-from xmcp_conformance.client_trace import Tool
-
 from .messages import compact
-from .parts import Call
-from .story import Story
+from .trace import Tool
+from .trace_index import TraceIndex
+from .trace_model import Call
 
 NEVER_HANDED_ON = ("show_user", "tag")
 """The caller's switch, and what tells the calls of a trace apart."""
@@ -75,14 +74,14 @@ def failed_tools(call: Call) -> list[str]:
     return sorted(lost)
 
 
-def parameters(story: Story, tool: Tool) -> list[str]:
+def parameters(trace: TraceIndex, tool: Tool) -> list[str]:
     """The parameters that a result can fill: the application's own values come first."""
     properties = tool.input_schema.get("properties")
     names = properties if isinstance(properties, Mapping) else {}
-    return [name for name in names if name not in NEVER_HANDED_ON and name not in story.setup.params]
+    return [name for name in names if name not in NEVER_HANDED_ON and name not in trace.setup.params]
 
 
-def due(story: Story, call: Call) -> dict[str, Due] | None:
+def due(trace: TraceIndex, call: Call) -> dict[str, Due] | None:
     """What each parameter of a call is due from its predecessors; `None` where the results are not all known."""
     if call.tool is None or call.turn.is_open:
         return None
@@ -90,7 +89,7 @@ def due(story: Story, call: Call) -> dict[str, Due] | None:
     if any(c.succeeded and c.answer is None and not c.meta for level in levels for c in level):
         return None
     found = {}
-    for name in parameters(story, call.tool):
+    for name in parameters(trace, call.tool):
         entry = _due(call.tool, name, levels, member=True) or _due(call.tool, name, levels, member=False)
         if entry is not None:
             found[name] = entry
@@ -103,21 +102,21 @@ def misfits(call: Call, values: Mapping[str, Due]) -> list[str]:
     return [n for n, entry in values.items() if tool and not any(_fits(tool, n, v.value) for v in entry.values)]
 
 
-def expected_arguments(story: Story, call: Call) -> dict[str, Any] | None:
+def expected_arguments(trace: TraceIndex, call: Call) -> dict[str, Any] | None:
     """With what a call is made; `None` where that is open."""
-    values = due(story, call)
+    values = due(trace, call)
     if call.tool is None or call.arguments is None or values is None:
         return None
     if any(len(entry.values) > 1 for entry in values.values()):
         return None
     handed = {name: entry.values[0].value for name, entry in values.items()}
-    return {**call.arguments, **handed, **filled_in(story, call.tool)}
+    return {**call.arguments, **handed, **filled_in(trace, call.tool)}
 
 
-def filled_in(story: Story, tool: Tool) -> dict[str, Any]:
+def filled_in(trace: TraceIndex, tool: Tool) -> dict[str, Any]:
     """The parameters of a tool that the application fills in, with their values."""
     properties = tool.input_schema.get("properties")
-    return {n: v for n, v in story.setup.params.items() if isinstance(properties, Mapping) and n in properties}
+    return {n: v for n, v in trace.setup.params.items() if isinstance(properties, Mapping) and n in properties}
 
 
 def _levels(call: Call) -> list[list[Call]]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from xmcp_conformance.client_trace import Asked, Setup, Tool
-
 from .messages import function_of, parameters_of
+from .trace import Asked, Setup, Tool
 
 Place = tuple[int, str]
 """A tool: the place of its server, and its name there."""

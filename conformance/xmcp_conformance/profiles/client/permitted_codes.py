@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from . import handover
-from .parts import INSTANT, Call
-from .story import Story
+from . import injection
+from .trace_index import TraceIndex
+from .trace_model import INSTANT, Call
 
 CUT_SHORT = ("CANCELLED", "TIMEOUT")
 
 
-def grounds(story: Story, call: Call) -> set[str]:
+def grounds(trace: TraceIndex, call: Call) -> set[str]:
     """The codes with which the specification lets a client answer a call without making it.
 
     Only grounds that a trace shows are here. Whether a circuit breaker can be open is not looked into.
@@ -19,29 +19,29 @@ def grounds(story: Story, call: Call) -> set[str]:
         codes.add("VALIDATION_FAIL")
     if not call.offered:
         codes.add("UNKNOWN_TOOL")
-    approved = story.approval_of(call)
-    if story.setup.approval and (approved is None or not approved.answer):
+    approved = trace.approval_of(call)
+    if trace.setup.approval and (approved is None or not approved.answer):
         codes.add("FORBIDDEN")
-    if depends_in_vain(story, call) or call.turn.is_open:
+    if depends_in_vain(trace, call) or call.turn.is_open:
         codes.add("DEPENDENCY_FAILED")
-    if story.setup.breaker_threshold is not None:
+    if trace.setup.breaker_threshold is not None:
         codes.add("CIRCUIT_OPEN")
-    if story.setup.quota_tokens:
+    if trace.setup.quota_tokens:
         codes.add("QUOTA_EXCEEDED")
     if call.turn.cut:
         codes.update(CUT_SHORT)
     return codes
 
 
-def depends_in_vain(story: Story, call: Call) -> bool:
+def depends_in_vain(trace: TraceIndex, call: Call) -> bool:
     """Whether nothing that a call could be made with was handed on."""
-    return bool(handover.failed_tools(call)) or bool(misfits(story, call))
+    return bool(injection.failed_tools(call)) or bool(misfits(trace, call))
 
 
-def misfits(story: Story, call: Call) -> list[str]:
+def misfits(trace: TraceIndex, call: Call) -> list[str]:
     """The parameters for which a predecessor has a value that does not fit."""
-    values = handover.due(story, call)
-    return handover.misfits(call, values) if values else []
+    values = injection.due(trace, call)
+    return injection.misfits(call, values) if values else []
 
 
 def was_cut_short(call: Call) -> bool:

@@ -1,4 +1,4 @@
-"""A trace as the story that it tells: chats, their turns, the calls in them, and what servers made of each. Facts only.
+"""A trace as the trace that it tells: chats, their turns, the calls in them, and what servers made of each. Facts only.
 
 Nothing here says whether a client was right; that is for the checks. What cannot be made out is `None`.
 """
@@ -12,7 +12,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from xmcp_conformance.client_trace import (
+from .messages import Message, answers_after, arguments_of, calls_of, function_of, tag_of, text_of
+from .name_resolution import Place, could_mean, is_legal, meaning, place_of
+from .trace import (
     Answered,
     Approved,
     Asked,
@@ -28,13 +30,10 @@ from xmcp_conformance.client_trace import (
     Trace,
     Unreachable,
 )
-
-from .meanings import Place, could_mean, is_legal, meaning, place_of
-from .messages import Message, answers_after, arguments_of, calls_of, function_of, tag_of, text_of
-from .parts import INSTANT, NEVER, Attempt, Call, Chat, Turn
+from .trace_model import INSTANT, NEVER, Attempt, Call, Chat, Turn
 
 
-class Story:
+class TraceIndex:
     """A trace, read.
 
     Raises:

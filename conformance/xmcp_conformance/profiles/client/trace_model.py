@@ -1,4 +1,4 @@
-"""What a story consists of: chats, their turns, the calls in them, and the attempts at servers. Facts only."""
+"""What a trace consists of: chats, their turns, the calls in them, and the attempts at servers. Facts only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from xmcp_conformance.client_trace import (
+from xmcp_conformance.reader import Document
+
+from .messages import Message, document_of
+from .trace import (
     Answered,
     Approved,
     Asked,
@@ -21,9 +24,6 @@ from xmcp_conformance.client_trace import (
     Told,
     Tool,
 )
-from xmcp_conformance.reader import Document
-
-from .messages import Message, document_of
 
 NEVER = sys.maxsize
 """The index of a record that is not there; its time is infinite."""

@@ -14,10 +14,10 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from lxml import etree
 
+from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models import DATA
 from xmcp_models.registry import ERROR_CODES
 
-from .observation import quoted
 from .vectors import Vector, facts, pieces, untagged
 
 Illegal: TypeAlias = Literal["replace", "error"]

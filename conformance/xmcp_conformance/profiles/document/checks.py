@@ -8,16 +8,16 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any
 
+from xmcp_conformance.core.judge import ExitCode, Status
+from xmcp_conformance.core.observation import Observation, Place, broken
+from xmcp_conformance.core.requirements import Requirement, registry
+from xmcp_conformance.core.untrusted_text import printable
+from xmcp_conformance.reader import MOST_BYTES, envelope, read
+from xmcp_conformance.reader import server_populated as populated
+from xmcp_conformance.reader.jsontext import DEEPEST, JsonFault, locate, parse
+from xmcp_conformance.reader.places import Lines
+from xmcp_conformance.reader.schemas import faults, names, schema
 from xmcp_models.registry import VERSION
-
-from . import envelope, populated
-from .jsontext import DEEPEST, JsonFault, locate, parse
-from .observation import Observation, broken, printable
-from .places import Lines, Place
-from .reader import MOST_BYTES, read
-from .requirements import Requirement, registry
-from .schemas import faults, names, schema
-from .verdict import ExitCode, Status
 
 MOST_READ = 2 * MOST_BYTES
 """Bytes of a document that are looked at; whoever opens a file reads at most one more."""
@@ -215,7 +215,7 @@ def _findings(data: bytes, name: Name) -> _Findings:
         good = data[: error.start].decode("utf-8")
         lines = Lines(good)
         seen = f"the byte 0x{data[error.start]:02X}, which is no UTF-8 there"
-        return kind, [_Found(broken(letter, seen, whole, place=lines.place(len(good))), lines)]
+        return kind, [_Found(broken(letter, seen, whole, where=lines.place(len(good))), lines)]
     if not text.strip("\ufeff \t\r\n"):
         return kind, [_at_the_beginning(letter, "nothing: the file is empty", whole)]
     lines = Lines(text)
@@ -223,7 +223,7 @@ def _findings(data: bytes, name: Name) -> _Findings:
 
 
 def _at_the_beginning(requirement: str, seen: str, expected: str) -> _Found:
-    return _Found(broken(requirement, seen, expected, place=Place(1, 1)))
+    return _Found(broken(requirement, seen, expected, where=Place(1, 1)))
 
 
 def _is_xml(data: bytes, name: Name) -> bool:
@@ -249,7 +249,7 @@ def _of_xml(text: str, lines: Lines) -> list[_Found]:
         # What another major version allows is not for this specification to say.
         place = next(item.place for item in reading.observations if item.requirement == "XMCP-RSP-008")
         seen = f"a document of version {version}, which a reader of {VERSION} has to refuse"
-        return [_Found(broken("XMCP-RSP-064", seen, f"version {VERSION}", place=place), lines)]
+        return [_Found(broken("XMCP-RSP-064", seen, f"version {VERSION}", where=place), lines)]
     unread = reading.document is None
     return [_Found(observation, lines, unread) for observation in reading.observations if not observation.ok]
 
@@ -262,14 +262,14 @@ def _of_json(text: str, name: Name, lines: Lines) -> _Findings:
         if kind in _IN_A_DOCUMENT:
             json = parse(text)
     except JsonFault as fault:
-        return kind, [_Found(broken(fault.requirement, fault.seen, fault.expected, place=lines.place(fault.at)), lines)]
+        return kind, [_Found(broken(fault.requirement, fault.seen, fault.expected, where=lines.place(fault.at)), lines)]
     found = []
     if json.too_deep is not None and kind in _IN_A_DOCUMENT:
         seen, place = f"JSON nested more than {DEEPEST} deep", lines.place(json.too_deep)
-        found.append(_Found(broken("XMCP-RSP-081", seen, f"at most {DEEPEST}", place=place), lines))
+        found.append(_Found(broken("XMCP-RSP-081", seen, f"at most {DEEPEST}", where=place), lines))
     for item in islice((item for item in _of_value(json.value, kind) if not item.ok), _MOST_FAULTS + 1):
         place = lines.place(locate(text, item.path or ()))
-        found.append(_Found(broken(item.requirement, item.seen, item.expected, place=place), lines))
+        found.append(_Found(broken(item.requirement, item.seen, item.expected, where=place), lines))
     return kind, found
 
 
@@ -298,4 +298,4 @@ def _of_value(value: Any, kind: str) -> Iterator[Observation]:
     else:
         requirement, expected = _SENTENCES.get(kind, _RECORD), f"as schemas/{kind}.schema.json says"
         for fault in faults(kind, value):
-            yield broken(requirement, str(fault), expected, path=fault.path)
+            yield broken(requirement, str(fault), expected, where=fault.path)

@@ -14,13 +14,15 @@ from typing import Any
 
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
+from xmcp_conformance.core.events import Observed
+from xmcp_conformance.core.judge import ExitCode, Judgement, conforms, judge
+from xmcp_conformance.core.requirements import registry
+from xmcp_conformance.core.untrusted_text import quoted
+
 from .arguments import forged, invalid, trapped, valid
+from .checks import announced_versions, filled_in, negotiates, of_catalogue, of_exchange, owed
 from .exchange import Call, Catalogue, Exchange, Intent, Tool, Twin
-from .observation import quoted
 from .peer import Peer, PeerUnavailable, Session, connect
-from .requirements import registry
-from .server_checks import announced_versions, filled_in, negotiates, of_catalogue, of_exchange, owed
-from .verdict import Evidence, ExitCode, Judgement, conforms, judge
 
 ERAS = ("newest", "handshake")
 _FEW = 3  # tools that a server with the wire `always` is asked for as a plain client
@@ -74,12 +76,12 @@ class Report:
 
     options: Options
     runs: list[Run] = field(default_factory=list)
-    evidence: list[Evidence] = field(default_factory=list)
+    observed: list[Observed] = field(default_factory=list)
 
     @property
     def judgements(self) -> list[Judgement]:
         """One for each requirement that server checks verify."""
-        return judge(self.evidence, registry(), strict=self.options.strict)
+        return judge(self.observed, registry().verified_by("server"), strict=self.options.strict)
 
     @property
     def exit_code(self) -> ExitCode:
@@ -175,7 +177,7 @@ async def _judge(
     """One run: what the peer lists, and every call."""
     run.era, run.tools = catalogue.protocol_version, len(catalogue.tools)
     report.runs.append(run)
-    report.evidence += [Evidence(observation, str(run)) for observation in of_catalogue(catalogue)]
+    report.observed += [Observed(observation, str(run)) for observation in of_catalogue(catalogue)]
     announced = announced_versions(catalogue)
     # Over HTTP a server need not keep what a client declared with `initialize` (section 6.1).
     known = not (run.transport == "http" and run.era in HANDSHAKE_PROTOCOL_VERSIONS)
@@ -185,8 +187,8 @@ async def _judge(
             run.calls += 1
             call = exchange.call
             exchange.twin = seen.twins.get(call.key) if run.plain else None
-            report.evidence += [
-                Evidence(observation, str(run), str(call)) for observation in of_exchange(exchange, announced, form)
+            report.observed += [
+                Observed(observation, str(run), str(call)) for observation in of_exchange(exchange, announced, form)
             ]
             document = exchange.reading.document
             if document is not None and not run.plain:

@@ -12,15 +12,16 @@ from enum import Enum, auto
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
+from xmcp_conformance.core.observation import Observation, broken, either, obeyed
+from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.reader import MOST_BYTES, Document, looks_like_a_document, read
+from xmcp_conformance.reader.errors import ErrorElement
+from xmcp_conformance.reader.jsontext import strings
+from xmcp_conformance.reader.schemas import pointer, validator
 from xmcp_models.registry import EXTENSION_ID, POPULATED_META_KEY, TOOL_META_KEY, VERSION, VERSION_META_KEY
 
-from . import plain
-from .errors import ErrorElement
+from . import plain_result as plain
 from .exchange import Call, Catalogue, Exchange, Intent, Tool
-from .jsontext import strings
-from .observation import Observation, broken, either, obeyed, quoted
-from .reader import MOST_BYTES, Document, looks_like_a_document, read
-from .schemas import pointer, validator
 
 LONGEST = 2 * MOST_BYTES
 """Characters of a document that the suite reads; it keeps all of its pieces in memory."""

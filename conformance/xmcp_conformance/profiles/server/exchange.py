@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.reader import Reading
 from xmcp_models.registry import TOOL_META_KEY
-
-from .observation import quoted
-from .reader import Reading
 
 
 class Intent(StrEnum):

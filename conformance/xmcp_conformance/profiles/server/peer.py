@@ -26,10 +26,10 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.server import Server
 from pydantic import RootModel, ValidationError
 
+from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models.registry import EXTENSION_ID, VERSION
 
 from .exchange import Call, Catalogue, Exchange, Tool
-from .observation import quoted
 
 _PAGES = 100
 _FITS_NOTHING: dict[str, Any] = {"not": {}}

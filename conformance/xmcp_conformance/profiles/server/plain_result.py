@@ -13,14 +13,15 @@ from typing import Any
 
 from pydantic_core import from_json
 
+from xmcp_conformance.core.observation import Observation, broken, either, obeyed
+from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.reader import MOST_BYTES, Document, Reading, envelope, errors
+from xmcp_conformance.reader import server_populated as populated
+from xmcp_conformance.reader.jsontext import strings
+from xmcp_conformance.reader.schemas import faults, validator
 from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, PLAIN_META_KEY, POPULATED_META_KEY, VERSION_META_KEY
 
-from . import envelope, errors, populated
 from .exchange import Exchange
-from .jsontext import strings
-from .observation import Observation, broken, either, obeyed, quoted
-from .reader import MOST_BYTES, Document, Reading
-from .schemas import faults, validator
 
 _SPACE = " \t\r\n"
 _FIRST_TAG = re.compile(r"<([A-Za-z_][\w.:-]*)")

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from xmcp_conformance.client_trace import Trace
+from xmcp_conformance.profiles.client.trace import Trace
+from xmcp_conformance.wrong.registry import breaks
 
-from . import breaks
-from .scribe import Scribe, call, error, result, tool
+from .trace_builder import Scribe, call, error, result, tool
 
 SEARCH = tool("search")
 STOCK = tool("stock", "part")
@@ -27,7 +27,7 @@ def turn(*calls: dict[str, str], tools: Any = (SEARCH,), text: str = "", **setup
     return scribe
 
 
-@breaks("XMCP-CLI-001")
+@breaks("XMCP-CLI-001", profile="client")
 def the_given_list_grows(wrong: bool) -> Trace:
     s = Scribe()
     s.begin("How many?", OLD)
@@ -37,7 +37,7 @@ def the_given_list_grows(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-002")
+@breaks("XMCP-CLI-002", profile="client")
 def an_answer_is_lost(wrong: bool) -> Trace:
     s = turn(call(tag="t1"), call(tag="t2"))
     s.make("t1")
@@ -48,7 +48,7 @@ def an_answer_is_lost(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-002")
+@breaks("XMCP-CLI-002", profile="client")
 def the_answers_are_in_another_order(wrong: bool) -> Trace:
     s = turn(call(tag="t1"), call(tag="t2"))
     s.answered(s.called("t1"))
@@ -59,7 +59,7 @@ def the_answers_are_in_another_order(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-002")
+@breaks("XMCP-CLI-002", profile="client")
 def a_callback_sees_a_call_without_its_answer(wrong: bool) -> Trace:
     s = turn(call())
     s.answered(s.called())
@@ -69,7 +69,7 @@ def a_callback_sees_a_call_without_its_answer(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-002")
+@breaks("XMCP-CLI-002", profile="client")
 def the_calls_go_and_their_answers_stay(wrong: bool) -> Trace:
     s = turn(call())
     s.make()
@@ -82,7 +82,7 @@ def the_calls_go_and_their_answers_stay(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-003")
+@breaks("XMCP-CLI-003", profile="client")
 def the_text_stands_bare_in_the_message(wrong: bool) -> Trace:
     s = turn(call())
     s.answered(s.called(), "found")
@@ -91,7 +91,7 @@ def the_text_stands_bare_in_the_message(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-003")
+@breaks("XMCP-CLI-003", profile="client")
 def the_model_reads_another_text(wrong: bool) -> Trace:
     s = turn(call())
     s.answered(s.called(), " 7 bolts ")
@@ -100,7 +100,7 @@ def the_model_reads_another_text(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-003")
+@breaks("XMCP-CLI-003", profile="client")
 def a_result_becomes_an_error(wrong: bool) -> Trace:
     s = turn(call())
     s.answered(s.called())
@@ -109,7 +109,7 @@ def a_result_becomes_an_error(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-004")
+@breaks("XMCP-CLI-004", profile="client")
 def a_cancelled_call_is_an_internal_error(wrong: bool) -> Trace:
     s = turn(call())
     number = s.called()
@@ -120,7 +120,7 @@ def a_cancelled_call_is_an_internal_error(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-005")
+@breaks("XMCP-CLI-005", profile="client")
 def two_calls_share_an_id(wrong: bool) -> Trace:
     s = turn(call(tag="t1", id_="x"), call(tag="t2", id_="x"))
     given = ["x", "x" if wrong else "y"]
@@ -133,7 +133,7 @@ def two_calls_share_an_id(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-006")
+@breaks("XMCP-CLI-006", profile="client")
 def the_text_beside_a_call_is_dropped(wrong: bool) -> Trace:
     s = turn(call(), text="I look it up.")
     if wrong:
@@ -143,7 +143,7 @@ def the_text_beside_a_call_is_dropped(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-007")
+@breaks("XMCP-CLI-007", profile="client")
 def broken_arguments_stay_in_the_history(wrong: bool) -> Trace:
     s = turn(call(written='{"tag": "t1", '))
     if wrong:
@@ -153,7 +153,7 @@ def broken_arguments_stay_in_the_history(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-010")
+@breaks("XMCP-CLI-010", profile="client")
 def broken_arguments_are_mended(wrong: bool) -> Trace:
     s = turn(call(written='{"tag": "t1", '))
     if wrong:
@@ -166,7 +166,7 @@ def broken_arguments_are_mended(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-010")
+@breaks("XMCP-CLI-010", profile="client")
 def a_list_of_arguments_is_an_internal_error(wrong: bool) -> Trace:
     s = turn(call(written="[1]"))
     s.reply(content=error("INTERNAL" if wrong else "VALIDATION_FAIL"))
@@ -174,7 +174,7 @@ def a_list_of_arguments_is_an_internal_error(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-011")
+@breaks("XMCP-CLI-011", profile="client")
 def a_tool_that_is_not_offered_is_called(wrong: bool) -> Trace:
     s = turn(call("find"))
     if wrong:
@@ -184,7 +184,7 @@ def a_tool_that_is_not_offered_is_called(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-011")
+@breaks("XMCP-CLI-011", profile="client")
 def a_tool_that_is_not_offered_is_an_internal_error(wrong: bool) -> Trace:
     s = turn(call("find"))
     s.reply(content=error("INTERNAL" if wrong else "UNKNOWN_TOOL"))
@@ -192,7 +192,7 @@ def a_tool_that_is_not_offered_is_an_internal_error(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-012")
+@breaks("XMCP-CLI-012", profile="client")
 def a_number_goes_out_as_text(wrong: bool) -> Trace:
     s = turn(call("stock", part=7), tools=[STOCK])
     s.answered(s.called(part="7" if wrong else 7))
@@ -201,7 +201,7 @@ def a_number_goes_out_as_text(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-014")
+@breaks("XMCP-CLI-014", profile="client")
 def the_model_reads_an_exception(wrong: bool) -> Trace:
     s = turn(call())
     s.lost(s.called(), exception="[Errno 104] reset by peer")
@@ -210,7 +210,7 @@ def the_model_reads_an_exception(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-014")
+@breaks("XMCP-CLI-014", profile="client")
 def the_model_reads_the_class_of_an_exception(wrong: bool) -> Trace:
     s = turn(call())
     s.lost(s.called())
@@ -220,7 +220,7 @@ def the_model_reads_the_class_of_an_exception(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-014")
+@breaks("XMCP-CLI-014", profile="client")
 def the_model_reads_a_stack_trace(wrong: bool) -> Trace:
     s = turn(call())
     s.lost(s.called())
@@ -230,7 +230,7 @@ def the_model_reads_a_stack_trace(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-020")
+@breaks("XMCP-CLI-020", profile="client")
 def independent_calls_run_one_after_the_other(wrong: bool) -> Trace:
     s = turn(call(tag="t1"), call(tag="t2"))
     one = s.called("t1")
@@ -244,7 +244,7 @@ def independent_calls_run_one_after_the_other(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-021")
+@breaks("XMCP-CLI-021", profile="client")
 def two_chats_take_one_slot(wrong: bool) -> Trace:
     s = Scribe(SEARCH, max_concurrency=1)
     for chat in ("a", "b"):
@@ -262,7 +262,7 @@ def two_chats_take_one_slot(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-022")
+@breaks("XMCP-CLI-022", profile="client")
 def one_failure_stops_the_turn(wrong: bool) -> Trace:
     s = turn(call(tag="t1"), call(tag="t2"))
     s.failed(s.called("t1"))
@@ -275,7 +275,7 @@ def one_failure_stops_the_turn(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-TOL-012")
+@breaks("XMCP-TOL-012", profile="client")
 def a_dependant_does_not_wait(wrong: bool) -> Trace:
     s = turn(call("first", "t1"), call("then", "t2"), tools=[FIRST, THEN])
     one = s.called("t1")
@@ -294,7 +294,7 @@ def handed(tools: Any, *calls: dict[str, str]) -> Scribe:
     return turn(*calls, tools=tools)
 
 
-@breaks("XMCP-CLI-030")
+@breaks("XMCP-CLI-030", profile="client")
 def a_member_is_not_handed_on(wrong: bool) -> Trace:
     s = handed([FIRST, THEN], call("first", "t1"), call("then", "t2"))
     s.make("t1", structured={"part": "bolt"})
@@ -304,7 +304,7 @@ def a_member_is_not_handed_on(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-031")
+@breaks("XMCP-CLI-031", profile="client")
 def only_the_text_is_handed_on(wrong: bool) -> Trace:
     whole = {"name": "bolt"}
     s = handed([tool("first", provides="part"), THEN], call("first", "t1"), call("then", "t2"))
@@ -315,7 +315,7 @@ def only_the_text_is_handed_on(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-032")
+@breaks("XMCP-CLI-032", profile="client")
 def the_farther_value_wins(wrong: bool) -> Trace:
     last = tool("last", "part", depends_on=["first", "then"])
     middle = tool("then", depends_on=["first"])
@@ -333,7 +333,7 @@ def the_farther_value_wins(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-032")
+@breaks("XMCP-CLI-032", profile="client")
 def the_one_declared_earlier_wins(wrong: bool) -> Trace:
     last = tool("last", "part", depends_on=["first", "second"])
     s = handed(
@@ -347,7 +347,7 @@ def the_one_declared_earlier_wins(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-033")
+@breaks("XMCP-CLI-033", profile="client")
 def the_model_s_guess_stays(wrong: bool) -> Trace:
     s = handed([FIRST, THEN], call("first", "t1"), call("then", "t2", part="nut"))
     s.make("t1", structured={"part": "bolt"})
@@ -357,7 +357,7 @@ def the_model_s_guess_stays(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-034")
+@breaks("XMCP-CLI-034", profile="client")
 def the_first_of_two_results_is_handed_on(wrong: bool) -> Trace:
     s = handed([FIRST, THEN], call("first", "t1"), call("first", "t2"), call("first", "t3"), call("then", "t4"))
     s.make("t1", structured={"part": "bolt"})
@@ -370,7 +370,7 @@ def the_first_of_two_results_is_handed_on(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-035")
+@breaks("XMCP-CLI-035", profile="client")
 def a_dependant_of_a_failure_is_made(wrong: bool) -> Trace:
     s = turn(call("first", "t1"), call("then", "t2"), tools=[FIRST, THEN])
     s.failed(s.called("t1"))
@@ -383,7 +383,7 @@ def a_dependant_of_a_failure_is_made(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-036")
+@breaks("XMCP-CLI-036", profile="client")
 def a_value_that_does_not_fit_is_handed_on(wrong: bool) -> Trace:
     schema = {
         "type": "object",
@@ -401,7 +401,7 @@ def a_value_that_does_not_fit_is_handed_on(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-037")
+@breaks("XMCP-CLI-037", profile="client")
 def a_provided_parameter_is_required(wrong: bool) -> Trace:
     first = tool("first", provides="part")
     s = Scribe(first, THEN)
@@ -412,7 +412,7 @@ def a_provided_parameter_is_required(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-038")
+@breaks("XMCP-CLI-038", profile="client")
 def it_starts_with_a_circle(wrong: bool) -> Trace:
     s = Scribe(tool("first", depends_on=["then"]), THEN)
     s.begin()

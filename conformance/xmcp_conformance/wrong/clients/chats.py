@@ -4,17 +4,17 @@
 
 from __future__ import annotations
 
-from xmcp_conformance.client_trace import Trace
+from xmcp_conformance.profiles.client.trace import Trace
+from xmcp_conformance.wrong.registry import breaks
 
-from . import breaks
 from .calls import OLD, STOCK, turn
-from .scribe import Scribe, call, error, result
+from .trace_builder import Scribe, call, error, result
 
 SYSTEM = {"role": "system", "content": "Be brief."}
 CLARIFY, THINK, SUMMARIZE = "__clarify__", "__think__", "__summarize__"
 
 
-@breaks("XMCP-CLI-070")
+@breaks("XMCP-CLI-070", profile="client")
 def the_model_is_asked_once_too_often(wrong: bool) -> Trace:
     s = turn(call(), max_turns=1 if wrong else 2)
     s.make()
@@ -22,7 +22,7 @@ def the_model_is_asked_once_too_often(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-071")
+@breaks("XMCP-CLI-071", profile="client")
 def the_limit_of_turns_is_a_plain_stop(wrong: bool) -> Trace:
     s = turn(call(), max_turns=1)
     s.make()
@@ -30,7 +30,7 @@ def the_limit_of_turns_is_a_plain_stop(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-071")
+@breaks("XMCP-CLI-071", profile="client")
 def the_limit_of_turns_is_an_exception(wrong: bool) -> Trace:
     s = turn(call(), max_turns=1)
     s.make()
@@ -38,7 +38,7 @@ def the_limit_of_turns_is_an_exception(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-071")
+@breaks("XMCP-CLI-071", profile="client")
 def an_answer_that_the_vendor_cut_is_a_plain_stop(wrong: bool) -> Trace:
     s = Scribe()
     s.begin()
@@ -48,7 +48,7 @@ def an_answer_that_the_vendor_cut_is_a_plain_stop(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-071")
+@breaks("XMCP-CLI-071", profile="client")
 def the_wrong_limit_is_named(wrong: bool) -> Trace:
     s = turn(call(), chat_timeout=5.0)
     number = s.called()
@@ -59,7 +59,7 @@ def the_wrong_limit_is_named(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-072")
+@breaks("XMCP-CLI-072", profile="client")
 def a_tool_s_result_is_the_answer(wrong: bool) -> Trace:
     s = turn(call(), max_turns=1)
     s.make()
@@ -67,7 +67,7 @@ def a_tool_s_result_is_the_answer(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-073")
+@breaks("XMCP-CLI-073", profile="client")
 def a_failing_model_costs_the_history(wrong: bool) -> Trace:
     s = turn(call())
     s.make()
@@ -77,7 +77,7 @@ def a_failing_model_costs_the_history(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-073")
+@breaks("XMCP-CLI-073", profile="client")
 def a_failing_model_costs_the_last_turn(wrong: bool) -> Trace:
     s = turn(call())
     s.make()
@@ -87,7 +87,7 @@ def a_failing_model_costs_the_last_turn(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-074")
+@breaks("XMCP-CLI-074", profile="client")
 def a_quota_is_overdrawn(wrong: bool) -> Trace:
     s = Scribe(quota_tokens={"x": 100})
     s.begin(tenant="x")
@@ -102,7 +102,7 @@ def a_quota_is_overdrawn(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-076")
+@breaks("XMCP-CLI-076", profile="client")
 def one_tenant_reads_what_another_asked(wrong: bool) -> Trace:
     s = Scribe()
     s.begin("What does Smith earn?", tenant="x")
@@ -116,7 +116,7 @@ def one_tenant_reads_what_another_asked(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-076")
+@breaks("XMCP-CLI-076", profile="client")
 def one_tenant_pays_for_another(wrong: bool) -> Trace:
     s = Scribe()
     for chat, tenant in (("a", "x"), ("b", "y")):
@@ -129,7 +129,7 @@ def one_tenant_pays_for_another(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-080")
+@breaks("XMCP-CLI-080", profile="client")
 def a_call_is_made_unasked(wrong: bool) -> Trace:
     s = turn(call(), approval=True)
     if not wrong:
@@ -139,7 +139,7 @@ def a_call_is_made_unasked(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-081")
+@breaks("XMCP-CLI-081", profile="client")
 def a_call_is_made_against_the_answer(wrong: bool) -> Trace:
     s = turn(call(), approval=True)
     s.approve(answer=False)
@@ -151,7 +151,7 @@ def a_call_is_made_against_the_answer(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-081")
+@breaks("XMCP-CLI-081", profile="client")
 def what_was_not_approved_is_a_cancelled_call(wrong: bool) -> Trace:
     s = turn(call(), approval=True)
     s.approve(answer=False)
@@ -160,7 +160,7 @@ def what_was_not_approved_is_a_cancelled_call(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-082")
+@breaks("XMCP-CLI-082", profile="client")
 def the_model_sees_the_user_s_id(wrong: bool) -> Trace:
     s = Scribe(STOCK, params={"part": "bolt"})
     s.begin()
@@ -170,7 +170,7 @@ def the_model_sees_the_user_s_id(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-083")
+@breaks("XMCP-CLI-083", profile="client")
 def the_model_sets_what_the_application_fills_in(wrong: bool) -> Trace:
     s = turn(call("stock", part="nut"), tools=[STOCK], params={"part": "bolt"})
     s.answered(s.called(part="nut" if wrong else "bolt"))
@@ -179,7 +179,7 @@ def the_model_sets_what_the_application_fills_in(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-083")
+@breaks("XMCP-CLI-083", profile="client")
 def the_application_s_value_is_left_out(wrong: bool) -> Trace:
     s = turn(call("stock"), tools=[STOCK], params={"part": "bolt"})
     s.answered(s.called(part=None if wrong else "bolt"))
@@ -188,7 +188,7 @@ def the_application_s_value_is_left_out(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-084")
+@breaks("XMCP-CLI-084", profile="client")
 def a_thought_is_shown(wrong: bool) -> Trace:
     thought = "They may mean nuts."
     s = turn(call(THINK, thought=thought), meta_tools=[THINK])
@@ -199,7 +199,7 @@ def a_thought_is_shown(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-085")
+@breaks("XMCP-CLI-085", profile="client")
 def a_question_does_not_end_the_chat(wrong: bool) -> Trace:
     s = turn(call(CLARIFY, question="Which bolts?"), meta_tools=[CLARIFY])
     s.reply(content=result("Asked."))
@@ -210,7 +210,7 @@ def a_question_does_not_end_the_chat(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-085")
+@breaks("XMCP-CLI-085", profile="client")
 def a_question_is_not_the_answer(wrong: bool) -> Trace:
     s = turn(call(CLARIFY, question="Which bolts?"), meta_tools=[CLARIFY])
     s.reply(content=result("Asked."))
@@ -218,7 +218,7 @@ def a_question_is_not_the_answer(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-086")
+@breaks("XMCP-CLI-086", profile="client")
 def a_summary_swallows_the_system_message(wrong: bool) -> Trace:
     s = Scribe(meta_tools=[SUMMARIZE])
     s.begin("How many?", SYSTEM, OLD)
@@ -231,7 +231,7 @@ def a_summary_swallows_the_system_message(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-086")
+@breaks("XMCP-CLI-086", profile="client")
 def a_summary_swallows_the_question(wrong: bool) -> Trace:
     s = Scribe(meta_tools=[SUMMARIZE])
     s.begin("How many?", OLD)

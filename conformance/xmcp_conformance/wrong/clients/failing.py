@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from xmcp_conformance.client_trace import Server, Tool, Trace
+from xmcp_conformance.profiles.client.trace import Server, Tool, Trace
+from xmcp_conformance.wrong.registry import breaks
 
-from . import breaks
 from .calls import turn
-from .scribe import TABLE, Scribe, call, error, failure, result, tool
+from .trace_builder import TABLE, Scribe, call, error, failure, result, tool
 
 WRITES = tool("search")
 READS = tool("search", read_only=True)
@@ -18,7 +18,7 @@ CACHED = tool("search", read_only=True, cacheable=True)
 BUSY = failure("UPSTREAM_UNAVAILABLE", retryable=True)
 
 
-@breaks("XMCP-ERR-040")
+@breaks("XMCP-ERR-040", profile="client")
 def a_call_that_writes_is_repeated(wrong: bool) -> Trace:
     s = turn(call(), tools=[WRITES if wrong else READS])
     s.failed(s.called(), BUSY)
@@ -27,7 +27,7 @@ def a_call_that_writes_is_repeated(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-ERR-040")
+@breaks("XMCP-ERR-040", profile="client")
 def an_error_that_is_not_retryable_is_tried_again(wrong: bool) -> Trace:
     s = turn(call(), tools=[READS])
     s.failed(s.called(), failure("CONFLICT" if wrong else "DB_TIMEOUT", retryable=not wrong))
@@ -36,7 +36,7 @@ def an_error_that_is_not_retryable_is_tried_again(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-ERR-040")
+@breaks("XMCP-ERR-040", profile="client")
 def a_lost_call_that_writes_is_repeated(wrong: bool) -> Trace:
     s = turn(call(), tools=[WRITES])
     if wrong:
@@ -48,7 +48,7 @@ def a_lost_call_that_writes_is_repeated(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-ERR-041")
+@breaks("XMCP-ERR-041", profile="client")
 def it_does_not_wait_as_long_as_told(wrong: bool) -> Trace:
     s = turn(call(), tools=[READS])
     s.failed(s.called(), {**BUSY, "retry_after_ms": 2000})
@@ -58,7 +58,7 @@ def it_does_not_wait_as_long_as_told(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-ERR-042")
+@breaks("XMCP-ERR-042", profile="client")
 def the_model_reads_of_success(wrong: bool) -> Trace:
     s = turn(call())
     s.failed(s.called())
@@ -67,7 +67,7 @@ def the_model_reads_of_success(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-ERR-042")
+@breaks("XMCP-ERR-042", profile="client")
 def every_error_is_an_internal_one(wrong: bool) -> Trace:
     s = turn(call())
     s.failed(s.called())
@@ -76,7 +76,7 @@ def every_error_is_an_internal_one(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-ERR-012")
+@breaks("XMCP-ERR-012", profile="client")
 def an_unknown_category_makes_the_document_unreadable(wrong: bool) -> Trace:
     s = turn(call())
     s.failed(s.called(), failure("CONFLICT", category="later"))
@@ -85,7 +85,7 @@ def an_unknown_category_makes_the_document_unreadable(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-SEC-040")
+@breaks("XMCP-SEC-040", profile="client")
 def it_tries_for_ever(wrong: bool) -> Trace:
     s = turn(call(), tools=[READS], max_attempts=2)
     for _ in range(3 if wrong else 2):
@@ -96,7 +96,7 @@ def it_tries_for_ever(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-040")
+@breaks("XMCP-CLI-040", profile="client")
 def it_waits_for_three_minutes(wrong: bool) -> Trace:
     s = turn(call(), tools=[READS])
     s.failed(s.called(), {**BUSY, "retry_after_ms": 180_000 if wrong else 110_000})
@@ -106,7 +106,7 @@ def it_waits_for_three_minutes(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-040")
+@breaks("XMCP-CLI-040", profile="client")
 def it_waits_longer_than_the_chat_has(wrong: bool) -> Trace:
     s = turn(call(), tools=[READS], chat_timeout=30.0)
     s.failed(s.called(), BUSY)
@@ -121,7 +121,7 @@ def it_waits_longer_than_the_chat_has(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-041")
+@breaks("XMCP-CLI-041", profile="client")
 def a_call_is_waited_for_for_ever(wrong: bool) -> Trace:
     s = turn(call(), tool_timeout=10.0)
     number = s.called()
@@ -132,7 +132,7 @@ def a_call_is_waited_for_for_ever(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-041")
+@breaks("XMCP-CLI-041", profile="client")
 def a_time_out_is_a_broken_connection(wrong: bool) -> Trace:
     s = turn(call(), tool_timeout=10.0)
     number = s.called()
@@ -143,7 +143,7 @@ def a_time_out_is_a_broken_connection(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-046")
+@breaks("XMCP-CLI-046", profile="client")
 def a_cancelled_chat_leaves_its_call(wrong: bool) -> Trace:
     s = turn(call())
     number = s.called()
@@ -158,7 +158,7 @@ def a_cancelled_chat_leaves_its_call(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-046")
+@breaks("XMCP-CLI-046", profile="client")
 def a_cancelled_chat_calls_on(wrong: bool) -> Trace:
     s = turn(call(tag="t1"), call(tag="t2"))
     s.cancelled(s.called("t1"))
@@ -190,7 +190,7 @@ def with_breaker(threshold: int = 2) -> Scribe:
 HELD = error("CIRCUIT_OPEN", "It is held back.", 30_000)
 
 
-@breaks("XMCP-CLI-042")
+@breaks("XMCP-CLI-042", profile="client")
 def errors_of_a_tool_open_the_breaker(wrong: bool) -> Trace:
     s = with_breaker()
     one_after_the_other(s, s.failed, s.failed, HELD if wrong else s.failed)
@@ -198,7 +198,7 @@ def errors_of_a_tool_open_the_breaker(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-043")
+@breaks("XMCP-CLI-043", profile="client")
 def a_server_is_called_while_its_breaker_is_open(wrong: bool) -> Trace:
     s = with_breaker()
     one_after_the_other(s, s.lost, s.lost)
@@ -208,7 +208,7 @@ def a_server_is_called_while_its_breaker_is_open(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-043")
+@breaks("XMCP-CLI-043", profile="client")
 def what_is_held_back_does_not_say_for_how_long(wrong: bool) -> Trace:
     s = with_breaker()
     one_after_the_other(s, s.lost, s.lost, error("CIRCUIT_OPEN") if wrong else HELD)
@@ -216,7 +216,7 @@ def what_is_held_back_does_not_say_for_how_long(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-043")
+@breaks("XMCP-CLI-043", profile="client")
 def what_is_held_back_has_another_code(wrong: bool) -> Trace:
     s = with_breaker()
     one_after_the_other(s, s.lost, s.lost, error("CONNECTION_FAILED") if wrong else HELD)
@@ -224,7 +224,7 @@ def what_is_held_back_has_another_code(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-044")
+@breaks("XMCP-CLI-044", profile="client")
 def two_calls_are_let_through(wrong: bool) -> Trace:
     s = with_breaker()
     one_after_the_other(s, s.lost, s.lost)
@@ -243,7 +243,7 @@ def two_calls_are_let_through(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-044")
+@breaks("XMCP-CLI-044", profile="client")
 def no_call_is_let_through(wrong: bool) -> Trace:
     s = with_breaker()
     one_after_the_other(s, s.lost, s.lost)
@@ -253,7 +253,7 @@ def no_call_is_let_through(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-045")
+@breaks("XMCP-CLI-045", profile="client")
 def a_failed_probe_opens_nothing(wrong: bool) -> Trace:
     s = with_breaker()
     one_after_the_other(s, s.lost, s.lost)
@@ -265,7 +265,7 @@ def a_failed_probe_opens_nothing(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-045")
+@breaks("XMCP-CLI-045", profile="client")
 def a_probe_that_arrives_closes_nothing(wrong: bool) -> Trace:
     s = with_breaker()
     one_after_the_other(s, s.lost, s.lost)
@@ -296,7 +296,7 @@ def second(s: Scribe, *, cached: bool, text: str | None = "found", name: str = "
         s.finish(chat=chat)
 
 
-@breaks("XMCP-CLI-050")
+@breaks("XMCP-CLI-050", profile="client")
 def what_is_not_cacheable_is_cached(wrong: bool) -> Trace:
     s = asked_twice(READS if wrong else CACHED)
     s.make("a")
@@ -304,7 +304,7 @@ def what_is_not_cacheable_is_cached(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-050")
+@breaks("XMCP-CLI-050", profile="client")
 def the_health_of_a_server_is_cached(wrong: bool) -> Trace:
     s = Scribe(tool("health_check", read_only=True, cacheable=True), cache=True)
     s.begin()
@@ -321,7 +321,7 @@ def the_health_of_a_server_is_cached(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-051")
+@breaks("XMCP-CLI-051", profile="client")
 def another_tenant_s_answer_is_given(wrong: bool) -> Trace:
     s = asked_twice(tenants=("x", "y"))
     s.make("a")
@@ -329,7 +329,7 @@ def another_tenant_s_answer_is_given(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-051")
+@breaks("XMCP-CLI-051", profile="client")
 def the_answer_to_other_arguments_is_given(wrong: bool) -> Trace:
     s = asked_twice()
     s.make("a")
@@ -337,7 +337,7 @@ def the_answer_to_other_arguments_is_given(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-051")
+@breaks("XMCP-CLI-051", profile="client")
 def another_server_s_answer_is_given(wrong: bool) -> Trace:
     servers = [Server(given_name="one"), Server(given_name="two")]
     s = Scribe(CACHED, tool("search", server=1, read_only=True, cacheable=True), servers=servers, cache=True)
@@ -355,7 +355,7 @@ def another_server_s_answer_is_given(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-051")
+@breaks("XMCP-CLI-051", profile="client")
 def an_answer_from_before_the_tool_changed_is_given(wrong: bool) -> Trace:
     s = asked_twice()
     s.make("a")
@@ -368,7 +368,7 @@ def an_answer_from_before_the_tool_changed_is_given(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-051")
+@breaks("XMCP-CLI-051", profile="client")
 def another_tool_s_answer_is_given(wrong: bool) -> Trace:
     s = asked_twice(more=[tool("stock", read_only=True, cacheable=True)])
     s.make("a")
@@ -376,7 +376,7 @@ def another_tool_s_answer_is_given(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-051")
+@breaks("XMCP-CLI-051", profile="client")
 def an_answer_that_nobody_gave_is_given(wrong: bool) -> Trace:
     s = asked_twice()
     s.make("a")
@@ -384,7 +384,7 @@ def an_answer_that_nobody_gave_is_given(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-052")
+@breaks("XMCP-CLI-052", profile="client")
 def an_error_is_cached(wrong: bool) -> Trace:
     s = asked_twice()
     s.failed(s.called("a"))
@@ -399,7 +399,7 @@ def an_error_is_cached(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-053")
+@breaks("XMCP-CLI-053", profile="client")
 def a_display_that_goes_away_is_cached(wrong: bool) -> Trace:
     s = Scribe(CACHED, cache=True, display="continue")
     s.begin()
@@ -416,7 +416,7 @@ def a_display_that_goes_away_is_cached(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-054")
+@breaks("XMCP-CLI-054", profile="client")
 def an_equal_call_is_made_besides(wrong: bool) -> Trace:
     s = asked_twice()
     one = s.called("a")
@@ -433,7 +433,7 @@ def an_equal_call_is_made_besides(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-055")
+@breaks("XMCP-CLI-055", profile="client")
 def the_other_chat_takes_the_answer_with_it(wrong: bool) -> Trace:
     s = asked_twice()
     one = s.called("a")

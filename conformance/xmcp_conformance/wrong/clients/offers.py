@@ -4,14 +4,14 @@
 
 from __future__ import annotations
 
-from xmcp_conformance.client_trace import Server, Trace
+from xmcp_conformance.profiles.client.trace import Server, Trace
+from xmcp_conformance.wrong.registry import breaks
 
-from . import breaks
 from .calls import SEARCH, turn
-from .scribe import Scribe, call, error, failure, tool
+from .trace_builder import Scribe, call, error, failure, tool
 
 
-@breaks("XMCP-TOL-003")
+@breaks("XMCP-TOL-003", profile="client")
 def unknown_metadata_cost_a_tool(wrong: bool) -> Trace:
     odd = tool("odd", unknown={"later": 1})
     s = Scribe(SEARCH, odd)
@@ -22,7 +22,7 @@ def unknown_metadata_cost_a_tool(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-090")
+@breaks("XMCP-CLI-090", profile="client")
 def a_clash_costs_a_tool(wrong: bool) -> Trace:
     s = Scribe(SEARCH, tool("search", server=1), servers=[Server(), Server()])
     s.begin()
@@ -32,7 +32,7 @@ def a_clash_costs_a_tool(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-090")
+@breaks("XMCP-CLI-090", profile="client")
 def two_tools_have_one_name(wrong: bool) -> Trace:
     s = Scribe(SEARCH, tool("search", server=1), servers=[Server(), Server()])
     s.begin()
@@ -42,7 +42,7 @@ def two_tools_have_one_name(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-090")
+@breaks("XMCP-CLI-090", profile="client")
 def a_name_that_models_do_not_take_costs_a_tool(wrong: bool) -> Trace:
     s = Scribe(SEARCH, tool("stock.of parts"))
     s.begin()
@@ -52,7 +52,7 @@ def a_name_that_models_do_not_take_costs_a_tool(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-091")
+@breaks("XMCP-CLI-091", profile="client")
 def a_name_comes_to_mean_another_tool(wrong: bool) -> Trace:
     s = Scribe(SEARCH, tool("search", server=1), servers=[Server(), Server()])
     s.begin()
@@ -67,7 +67,7 @@ def a_name_comes_to_mean_another_tool(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-092")
+@breaks("XMCP-CLI-092", profile="client")
 def a_named_server_s_tool_has_a_bare_name(wrong: bool) -> Trace:
     s = Scribe(SEARCH, servers=[Server(given_name="shop")])
     s.begin()
@@ -77,7 +77,7 @@ def a_named_server_s_tool_has_a_bare_name(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-093")
+@breaks("XMCP-CLI-093", profile="client")
 def the_server_gets_the_model_s_name(wrong: bool) -> Trace:
     s = turn(call("shop__search"), servers=[Server(given_name="shop")])
     s.answered(s.called(name="shop__search" if wrong else "search"))
@@ -86,7 +86,7 @@ def the_server_gets_the_model_s_name(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-094")
+@breaks("XMCP-CLI-094", profile="client")
 def a_server_that_is_away_takes_another_with_it(wrong: bool) -> Trace:
     s = Scribe(SEARCH, tool("stock", server=1), servers=[Server(), Server(reachable=False)])
     s.begin()
@@ -96,7 +96,7 @@ def a_server_that_is_away_takes_another_with_it(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-094")
+@breaks("XMCP-CLI-094", profile="client")
 def a_server_that_is_away_keeps_it_from_starting(wrong: bool) -> Trace:
     s = Scribe(SEARCH, tool("stock", server=1), servers=[Server(), Server(reachable=False)])
     s.begin()
@@ -107,7 +107,7 @@ def a_server_that_is_away_keeps_it_from_starting(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-096")
+@breaks("XMCP-CLI-096", profile="client")
 def a_tool_that_went_is_unknown_at_once(wrong: bool) -> Trace:
     s = Scribe(SEARCH)
     s.begin()

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from xmcp_conformance.client_trace import Server, Trace
+from xmcp_conformance.profiles.client.trace import Server, Trace
+from xmcp_conformance.wrong.registry import breaks
 
-from . import breaks
 from .calls import FIRST, THEN, turn
-from .scribe import TABLE, Scribe, call, error, failure, result
+from .trace_builder import TABLE, Scribe, call, error, failure, result
 
 INNER = result("inner")
 PLAIN = [Server(xmcp=False)]
@@ -18,7 +18,7 @@ LARGE = {**TABLE, "payload": [{"part": "b" * 99}]}
 OTHER = {"type": "text", "payload": "Only seven."}
 
 
-@breaks("XMCP-MCP-010")
+@breaks("XMCP-MCP-010", profile="client")
 def a_stranger_s_text_is_read_as_a_document(wrong: bool) -> Trace:
     s = turn(call(), servers=PLAIN)
     s.answered(s.called(), INNER)
@@ -27,7 +27,7 @@ def a_stranger_s_text_is_read_as_a_document(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-MCP-010")
+@breaks("XMCP-MCP-010", profile="client")
 def a_stranger_s_error_is_read_as_one(wrong: bool) -> Trace:
     s = turn(call(), servers=PLAIN)
     s.answered(s.called(), error("CONFLICT"))
@@ -36,7 +36,7 @@ def a_stranger_s_error_is_read_as_one(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-MCP-011")
+@breaks("XMCP-MCP-011", profile="client")
 def what_looks_like_markup_is_refused(wrong: bool) -> Trace:
     s = turn(call(), servers=PLAIN)
     s.answered(s.called(), "<p>found")
@@ -45,7 +45,7 @@ def what_looks_like_markup_is_refused(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-MCP-012")
+@breaks("XMCP-MCP-012", profile="client")
 def what_cannot_be_read_is_an_empty_result(wrong: bool) -> Trace:
     s = turn(call())
     s.answered(s.called(), "<tool_response", readable=False)
@@ -54,7 +54,7 @@ def what_cannot_be_read_is_an_empty_result(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-MCP-013")
+@breaks("XMCP-MCP-013", profile="client")
 def the_model_reads_what_could_not_be_read(wrong: bool) -> Trace:
     s = turn(call())
     s.answered(s.called(), "<tool_response", readable=False)
@@ -63,7 +63,7 @@ def the_model_reads_what_could_not_be_read(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-RSP-072")
+@breaks("XMCP-RSP-072", profile="client")
 def a_bad_display_costs_the_document(wrong: bool) -> Trace:
     s = turn(call())
     s.answered(s.called(), bad_display=True)
@@ -72,7 +72,7 @@ def a_bad_display_costs_the_document(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-RSP-072")
+@breaks("XMCP-RSP-072", profile="client")
 def a_bad_display_is_dropped_in_silence(wrong: bool) -> Trace:
     s = turn(call())
     s.answered(s.called(), bad_display=True)
@@ -84,7 +84,7 @@ def a_bad_display_is_dropped_in_silence(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-DSP-040")
+@breaks("XMCP-DSP-040", profile="client")
 def a_large_display_stands_before_the_model(wrong: bool) -> Trace:
     s = turn(call(), display="continue", display_budget=80)
     s.answered(s.called(), display=LARGE)
@@ -93,7 +93,7 @@ def a_large_display_stands_before_the_model(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-DSP-041")
+@breaks("XMCP-DSP-041", profile="client")
 def a_large_display_leaves_nothing_behind(wrong: bool) -> Trace:
     s = turn(call(), display="continue", display_budget=80)
     s.answered(s.called(), display=LARGE)
@@ -106,7 +106,7 @@ def reference() -> dict[str, Any]:
     return {"type": "x-xmcp-reference", "title": "Stock", "payload": {"type": "table", "bytes": 9}}
 
 
-@breaks("XMCP-DSP-042")
+@breaks("XMCP-DSP-042", profile="client")
 def the_person_gets_the_reference(wrong: bool) -> Trace:
     s = turn(call(), display_budget=80)
     s.answered(s.called(), display=LARGE)
@@ -115,7 +115,7 @@ def the_person_gets_the_reference(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-DSP-042")
+@breaks("XMCP-DSP-042", profile="client")
 def the_person_is_never_told_of_a_display(wrong: bool) -> Trace:
     s = turn(call())
     s.tell("tool_call", call_id="t1")
@@ -129,7 +129,7 @@ def the_person_is_never_told_of_a_display(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-060")
+@breaks("XMCP-CLI-060", profile="client")
 def it_goes_on_after_the_answer_was_shown(wrong: bool) -> Trace:
     s = turn(call())
     s.make(display=TABLE)
@@ -140,7 +140,7 @@ def it_goes_on_after_the_answer_was_shown(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-060")
+@breaks("XMCP-CLI-060", profile="client")
 def a_predecessor_without_a_display_keeps_it_going(wrong: bool) -> Trace:
     s = turn(call("first", "t1"), call("then", "t2"), tools=[FIRST, THEN])
     s.make("t1")
@@ -152,7 +152,7 @@ def a_predecessor_without_a_display_keeps_it_going(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-061")
+@breaks("XMCP-CLI-061", profile="client")
 def one_display_of_two_ends_the_chat(wrong: bool) -> Trace:
     s = turn(call(tag="t1"), call(tag="t2"))
     s.make("t1", display=TABLE)
@@ -164,7 +164,7 @@ def one_display_of_two_ends_the_chat(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-013")
+@breaks("XMCP-CLI-013", profile="client")
 def a_failure_beside_a_display_ends_the_chat(wrong: bool) -> Trace:
     s = turn(call(tag="t1"), call(tag="t2"))
     s.make("t1", display=TABLE)
@@ -177,7 +177,7 @@ def a_failure_beside_a_display_ends_the_chat(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-013")
+@breaks("XMCP-CLI-013", profile="client")
 def a_failure_crashes_the_chat(wrong: bool) -> Trace:
     s = turn(call())
     s.failed(s.called())
@@ -189,7 +189,7 @@ def a_failure_crashes_the_chat(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-062")
+@breaks("XMCP-CLI-062", profile="client")
 def it_ends_although_told_to_go_on(wrong: bool) -> Trace:
     s = turn(call(), display="continue")
     s.make(display=TABLE)
@@ -200,7 +200,7 @@ def it_ends_although_told_to_go_on(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-063")
+@breaks("XMCP-CLI-063", profile="client")
 def displays_come_as_they_were_answered(wrong: bool) -> Trace:
     s = turn(call(tag="t1"), call(tag="t2"))
     one, two = s.called("t1"), s.called("t2")
@@ -212,7 +212,7 @@ def displays_come_as_they_were_answered(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-064")
+@breaks("XMCP-CLI-064", profile="client")
 def a_failing_callback_fails_the_call(wrong: bool) -> Trace:
     s = turn(call(), display="continue")
     s.answered(s.called(), display=TABLE)
@@ -222,7 +222,7 @@ def a_failing_callback_fails_the_call(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-064")
+@breaks("XMCP-CLI-064", profile="client")
 def a_failing_callback_changes_the_error(wrong: bool) -> Trace:
     s = turn(call())
     s.failed(s.called())
@@ -232,7 +232,7 @@ def a_failing_callback_changes_the_error(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-064")
+@breaks("XMCP-CLI-064", profile="client")
 def a_failing_callback_ends_the_chat(wrong: bool) -> Trace:
     s = turn(call(), display="continue")
     s.answered(s.called(), display=TABLE)
@@ -245,7 +245,7 @@ def a_failing_callback_ends_the_chat(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-REC-002")
+@breaks("XMCP-REC-002", profile="client")
 def a_result_is_told_before_its_start(wrong: bool) -> Trace:
     s = turn(call())
     s.make()
@@ -257,7 +257,7 @@ def a_result_is_told_before_its_start(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-REC-002")
+@breaks("XMCP-REC-002", profile="client")
 def a_result_is_nobody_s(wrong: bool) -> Trace:
     s = turn(call())
     s.make()
@@ -269,7 +269,7 @@ def a_result_is_nobody_s(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-REC-003")
+@breaks("XMCP-REC-003", profile="client")
 def something_follows_the_end(wrong: bool) -> Trace:
     s = turn()
     s.end("")
@@ -278,7 +278,7 @@ def something_follows_the_end(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-CLI-075")
+@breaks("XMCP-CLI-075", profile="client")
 def text_that_broke_off_stays(wrong: bool) -> Trace:
     s = Scribe()
     s.begin()

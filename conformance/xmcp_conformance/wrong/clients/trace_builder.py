@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from xmcp_conformance.client_trace import (
+from xmcp_conformance.profiles.client.trace import (
     Answered,
     Approved,
     Asked,

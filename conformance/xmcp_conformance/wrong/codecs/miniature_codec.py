@@ -19,11 +19,10 @@ from typing import Any, NoReturn
 
 from lxml import etree
 
+from xmcp_conformance.profiles.codec.vector_judge import BadDisplay, Illegal, Refused, Response
+from xmcp_conformance.reader.schemas import validator
 from xmcp_models import DATA
 from xmcp_models.registry import ERROR_CODES
-
-from .schemas import validator
-from .vector_judge import BadDisplay, Illegal, Refused, Response
 
 NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -3,8 +3,6 @@
 A docstring is the mistake. `ALL_WRONG` has every class; the tests say which vectors each of them fails.
 """
 
-# ruff: noqa: ARG002, D102 - a mistake has the parameters of what it overrides, and its class says what it is
-
 from __future__ import annotations
 
 import html
@@ -17,8 +15,9 @@ from typing import Any
 
 from lxml import etree
 
+from xmcp_conformance.profiles.codec.vector_judge import BadDisplay, Illegal, Refused, Response
+
 from .miniature_codec import NO_XML, Channel, Guard, MiniatureCodec, Part
-from .vector_judge import BadDisplay, Illegal, Refused, Response
 
 
 class NaiveCdataWriter(MiniatureCodec):

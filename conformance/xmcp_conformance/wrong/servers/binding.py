@@ -6,13 +6,13 @@ from typing import Any
 
 import mcp_types
 
-from xmcp_conformance.miniature import Json, Miniature
+from xmcp_conformance.wrong.registry import breaks
 from xmcp_models.registry import EXTENSION_ID
 
-from . import breaks
+from .miniature import Json, Miniature
 
 
-@breaks("XMCP-CNF-002")
+@breaks("XMCP-CNF-002", profile="server")
 class AnnouncesNothing(Miniature):
     """Does not announce the extension."""
 
@@ -20,7 +20,7 @@ class AnnouncesNothing(Miniature):
         return {}
 
 
-@breaks("XMCP-CNF-003")
+@breaks("XMCP-CNF-003", profile="server")
 class AnnouncesAVersionAsText(Miniature):
     """Announces one version where a list belongs."""
 
@@ -28,7 +28,7 @@ class AnnouncesAVersionAsText(Miniature):
         return {EXTENSION_ID: {"versions": "1.0"}}
 
 
-@breaks("XMCP-TOL-001")
+@breaks("XMCP-TOL-001", profile="server")
 class DependsOnAText(Miniature):
     """Lists metadata of the wrong type."""
 
@@ -36,7 +36,7 @@ class DependsOnAText(Miniature):
         return {"display": name in self.displays(), "depends_on": "echo"}
 
 
-@breaks("XMCP-TOL-002")
+@breaks("XMCP-TOL-002", profile="server")
 class DoesNotSayThatItDisplays(Miniature):
     """Displays with a tool that is not listed as a display tool."""
 
@@ -44,7 +44,7 @@ class DoesNotSayThatItDisplays(Miniature):
         return None if name == "card" else super().metadata(name)
 
 
-@breaks("XMCP-TOL-010")
+@breaks("XMCP-TOL-010", profile="server")
 class DependsOnAToolOfNobody(Miniature):
     """Lists a dependency on a tool that it does not have."""
 
@@ -52,7 +52,7 @@ class DependsOnAToolOfNobody(Miniature):
         return {"depends_on": ["listing", "nowhere"]} if name == "pair" else super().metadata(name)
 
 
-@breaks("XMCP-TOL-011")
+@breaks("XMCP-TOL-011", profile="server")
 class DependsInACircle(Miniature):
     """Lists two tools that each come after the other."""
 
@@ -60,7 +60,7 @@ class DependsInACircle(Miniature):
         return {"depends_on": ["pair"]} if name == "listing" else super().metadata(name)
 
 
-@breaks("XMCP-TOL-020")
+@breaks("XMCP-TOL-020", profile="server")
 class LetsTheCallerSayWhoHeIs(Miniature):
     """Lists a parameter that it fills in as one that a caller can give."""
 
@@ -70,7 +70,7 @@ class LetsTheCallerSayWhoHeIs(Miniature):
         return tools
 
 
-@breaks("XMCP-TOL-021")
+@breaks("XMCP-TOL-021", profile="server")
 class DoesNotSayWhatItFilledIn(Miniature):
     """Fills parameters in without a word."""
 
@@ -78,7 +78,7 @@ class DoesNotSayWhatItFilledIn(Miniature):
         return ""
 
 
-@breaks("XMCP-TOL-023")
+@breaks("XMCP-TOL-023", profile="server")
 class BelievesTheCaller(Miniature):
     """Fills a parameter in with what the caller sent for it."""
 
@@ -89,7 +89,7 @@ class BelievesTheCaller(Miniature):
         return told
 
 
-@breaks("XMCP-TOL-024")
+@breaks("XMCP-TOL-024", profile="server")
 class RefusesWhatItFillsIn(Miniature):
     """Holds what only it fills in against the input schema."""
 
@@ -97,7 +97,7 @@ class RefusesWhatItFillsIn(Miniature):
         return arguments, {}
 
 
-@breaks("XMCP-TOL-030")
+@breaks("XMCP-TOL-030", profile="server")
 class CachesWhatMayWrite(Miniature):
     """Lists a tool as cacheable that is not marked read-only."""
 
@@ -106,7 +106,7 @@ class CachesWhatMayWrite(Miniature):
         return listed.model_copy(update={"annotations": None}) if name == "listing" else listed
 
 
-@breaks("XMCP-MCP-001")
+@breaks("XMCP-MCP-001", profile="server")
 class AnswersInPlainText(Miniature):
     """Sends the text without a document around it."""
 
@@ -114,7 +114,7 @@ class AnswersInPlainText(Miniature):
         return "all is well"
 
 
-@breaks("XMCP-MCP-002")
+@breaks("XMCP-MCP-002", profile="server")
 class NeverSaysThatItFailed(Miniature):
     """Leaves `isError` false for an error."""
 
@@ -122,7 +122,7 @@ class NeverSaysThatItFailed(Miniature):
         return super().result(document, failed=False)
 
 
-@breaks("XMCP-MCP-003")
+@breaks("XMCP-MCP-003", profile="server")
 class LeavesTheVersionOut(Miniature):
     """Puts no version into the result's `_meta`."""
 
@@ -130,7 +130,7 @@ class LeavesTheVersionOut(Miniature):
         return super().result(document, failed=failed).model_copy(update={"meta": None})
 
 
-@breaks("XMCP-MCP-004")
+@breaks("XMCP-MCP-004", profile="server")
 class StructuresAnError(Miniature):
     """Puts an error into `structuredContent`."""
 

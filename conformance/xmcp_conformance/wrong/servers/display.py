@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from xmcp_conformance.miniature import Json, Miniature
+from xmcp_conformance.wrong.registry import breaks
 
-from . import breaks
+from .miniature import Json, Miniature
 
 
-@breaks("XMCP-DSP-001")
+@breaks("XMCP-DSP-001", profile="server")
 class ForgetsThePayload(Miniature):
     """Sends an envelope without a payload."""
 
@@ -17,7 +17,7 @@ class ForgetsThePayload(Miniature):
         return {"type": "text"}
 
 
-@breaks("XMCP-DSP-002")
+@breaks("XMCP-DSP-002", profile="server")
 class NamesTypesFreely(Miniature):
     """Uses a type with a space and a capital letter."""
 
@@ -25,7 +25,7 @@ class NamesTypesFreely(Miniature):
         return {"type": "Text box", "payload": "hello"}
 
 
-@breaks("XMCP-DSP-003")
+@breaks("XMCP-DSP-003", profile="server")
 class SendsANumberAsPayload(Miniature):
     """Sends a payload that is a number."""
 
@@ -33,7 +33,7 @@ class SendsANumberAsPayload(Miniature):
         return {"type": "text", "payload": 5}
 
 
-@breaks("XMCP-DSP-004")
+@breaks("XMCP-DSP-004", profile="server")
 class SendsATableOfTexts(Miniature):
     """Sends a table that is one string."""
 
@@ -41,7 +41,7 @@ class SendsATableOfTexts(Miniature):
         return {"type": "table", "payload": "a,b,c"}
 
 
-@breaks("XMCP-DSP-005")
+@breaks("XMCP-DSP-005", profile="server")
 class SendsANullTitle(Miniature):
     """Sends `null` for a member that has no value."""
 
@@ -49,7 +49,7 @@ class SendsANullTitle(Miniature):
         return {"type": "text", "payload": "hello", "title": None}
 
 
-@breaks("XMCP-DSP-006")
+@breaks("XMCP-DSP-006", profile="server")
 class UsesAnyMetaKey(Miniature):
     """Puts a key of its own into `meta` without a vendor prefix."""
 
@@ -57,7 +57,7 @@ class UsesAnyMetaKey(Miniature):
         return {"type": "text", "payload": "hello", "meta": {"colour": "red"}}
 
 
-@breaks("XMCP-DSP-010")
+@breaks("XMCP-DSP-010", profile="server")
 class UsesAReservedType(Miniature):
     """Uses a type that waits for a later version."""
 
@@ -65,7 +65,7 @@ class UsesAReservedType(Miniature):
         return {"type": "map", "payload": {"lat": 1, "lon": 2}}
 
 
-@breaks("XMCP-DSP-011")
+@breaks("XMCP-DSP-011", profile="server")
 class NestsGroups(Miniature):
     """Puts four groups into each other."""
 
@@ -76,7 +76,7 @@ class NestsGroups(Miniature):
         return envelope
 
 
-@breaks("XMCP-DSP-015")
+@breaks("XMCP-DSP-015", profile="server")
 class NestsFallbacks(Miniature):
     """Gives four fallbacks, one behind the other."""
 
@@ -87,7 +87,7 @@ class NestsFallbacks(Miniature):
         return envelope
 
 
-@breaks("XMCP-DSP-012")
+@breaks("XMCP-DSP-012", profile="server")
 class SaysNothingOfAChart(Miniature):
     """Sends a chart without `alt`."""
 
@@ -95,7 +95,7 @@ class SaysNothingOfAChart(Miniature):
         return {"type": "chart", "payload": {"mark": "bar", "data": {"values": []}}}
 
 
-@breaks("XMCP-DSP-013")
+@breaks("XMCP-DSP-013", profile="server")
 class LoadsAnImageOverHttp(Miniature):
     """Names an image by an `http:` URI."""
 
@@ -103,7 +103,7 @@ class LoadsAnImageOverHttp(Miniature):
         return {"type": "image", "payload": "http://example.org/a.png", "alt": "A dot."}
 
 
-@breaks("XMCP-DSP-014")
+@breaks("XMCP-DSP-014", profile="server")
 class FetchesTheDataOfAChart(Miniature):
     """Lets a chart load its data."""
 
@@ -112,7 +112,7 @@ class FetchesTheDataOfAChart(Miniature):
         return {"type": "chart", "payload": chart, "alt": "Data."}
 
 
-@breaks("XMCP-DSP-043")
+@breaks("XMCP-DSP-043", profile="server")
 class ShowsAReference(Miniature):
     """Sends what a client puts before the model in place of a display."""
 
@@ -120,7 +120,7 @@ class ShowsAReference(Miniature):
         return {"type": "x-xmcp-reference", "payload": {"type": "table", "bytes": 70000}}
 
 
-@breaks("XMCP-DSP-020")
+@breaks("XMCP-DSP-020", profile="server")
 class HidesTheSwitch(Miniature):
     """Does not list `show_user` for a display tool."""
 
@@ -130,7 +130,7 @@ class HidesTheSwitch(Miniature):
         return tools
 
 
-@breaks("XMCP-DSP-021")
+@breaks("XMCP-DSP-021", profile="server")
 class ShowsUnasked(Miniature):
     """Sends the display whether or not the caller wants it."""
 
@@ -138,7 +138,7 @@ class ShowsUnasked(Miniature):
         return True
 
 
-@breaks("XMCP-DSP-022")
+@breaks("XMCP-DSP-022", profile="server")
 class LeavesTheModelOut(Miniature):
     """Sends the display alone."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from xmcp_conformance.miniature import Json, Miniature
+from xmcp_conformance.wrong.registry import breaks
 
-from . import breaks
+from .miniature import Json, Miniature
 
 
-@breaks("XMCP-RSP-001")
+@breaks("XMCP-RSP-001", profile="server")
 class MisspellsTheEndTag(Miniature):
     """Ends the document with a tag that nothing began."""
 
@@ -17,7 +17,7 @@ class MisspellsTheEndTag(Miniature):
         return super().document(name, body).replace("</tool_response>", "</tool_respons>")
 
 
-@breaks("XMCP-RSP-002")
+@breaks("XMCP-RSP-002", profile="server")
 class WritesADoctype(Miniature):
     """Begins with a document type declaration."""
 
@@ -25,7 +25,7 @@ class WritesADoctype(Miniature):
         return "<!DOCTYPE tool_response>" + super().document(name, body)
 
 
-@breaks("XMCP-RSP-003")
+@breaks("XMCP-RSP-003", profile="server")
 class WritesAComment(Miniature):
     """Signs its work in a comment."""
 
@@ -33,7 +33,7 @@ class WritesAComment(Miniature):
         return super().document(name, body) + "<!-- made by a mutant -->"
 
 
-@breaks("XMCP-RSP-004")
+@breaks("XMCP-RSP-004", profile="server")
 class WritesAnXmlDeclaration(Miniature):
     """Begins with an XML declaration."""
 
@@ -41,7 +41,7 @@ class WritesAnXmlDeclaration(Miniature):
         return '<?xml version="1.0" encoding="UTF-8"?>' + super().document(name, body)
 
 
-@breaks("XMCP-RSP-005")
+@breaks("XMCP-RSP-005", profile="server")
 class NamesTheRootDifferently(Miniature):
     """Calls the root element `response`."""
 
@@ -49,7 +49,7 @@ class NamesTheRootDifferently(Miniature):
         return super().document(name, body).replace("tool_response", "response")
 
 
-@breaks("XMCP-RSP-006")
+@breaks("XMCP-RSP-006", profile="server")
 class GivesAFormatThatIsNoMediaType(Miniature):
     """Writes a `format` that the schema does not allow."""
 
@@ -57,7 +57,7 @@ class GivesAFormatThatIsNoMediaType(Miniature):
         return super().llm_output(text).replace("<llm_output", '<llm_output format="plain text"')
 
 
-@breaks("XMCP-RSP-007")
+@breaks("XMCP-RSP-007", profile="server")
 class ForgetsWhichToolItWas(Miniature):
     """Writes the same `tool_name` for every tool."""
 
@@ -65,7 +65,7 @@ class ForgetsWhichToolItWas(Miniature):
         return super().document("tool", body)
 
 
-@breaks("XMCP-RSP-008")
+@breaks("XMCP-RSP-008", profile="server")
 class SpellsTheVersionOut(Miniature):
     """Writes `version="one"`."""
 
@@ -73,7 +73,7 @@ class SpellsTheVersionOut(Miniature):
         return super().document(name, body).replace('version="1.0"', 'version="one"')
 
 
-@breaks("XMCP-RSP-009")
+@breaks("XMCP-RSP-009", profile="server")
 class PutsTheDisplayFirst(Miniature):
     """Writes `display` before `llm_output`."""
 
@@ -81,7 +81,7 @@ class PutsTheDisplayFirst(Miniature):
         return (self.display(envelope) if envelope is not None else "") + self.llm_output(text)
 
 
-@breaks("XMCP-RSP-010")
+@breaks("XMCP-RSP-010", profile="server")
 class WritesTextBetweenChildren(Miniature):
     """Leaves a word outside every child element."""
 
@@ -89,7 +89,7 @@ class WritesTextBetweenChildren(Miniature):
         return super().document(name, "result: " + body)
 
 
-@breaks("XMCP-RSP-011")
+@breaks("XMCP-RSP-011", profile="server")
 class InventsAnAttribute(Miniature):
     """Adds an attribute of its own without a namespace."""
 
@@ -97,7 +97,7 @@ class InventsAnAttribute(Miniature):
         return super().document(name, body).replace(" version=", ' lang="en" version=')
 
 
-@breaks("XMCP-RSP-021")
+@breaks("XMCP-RSP-021", profile="server")
 class WritesParagraphs(Miniature):
     """Puts elements into the text for the model."""
 
@@ -105,7 +105,7 @@ class WritesParagraphs(Miniature):
         return f"<p>{super().character_data(text)}</p>"
 
 
-@breaks("XMCP-RSP-022")
+@breaks("XMCP-RSP-022", profile="server")
 class LeavesAmpersands(Miniature):
     """Does not escape `&`."""
 
@@ -113,7 +113,7 @@ class LeavesAmpersands(Miniature):
         return text.replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
 
 
-@breaks("XMCP-RSP-023")
+@breaks("XMCP-RSP-023", profile="server")
 class LeavesTheEndOfCdata(Miniature):
     """Writes `]]>` as it is."""
 
@@ -121,7 +121,7 @@ class LeavesTheEndOfCdata(Miniature):
         return super().escaped(text).replace("]]&gt;", "]]>")
 
 
-@breaks("XMCP-RSP-024")
+@breaks("XMCP-RSP-024", profile="server")
 class LeavesCarriageReturns(Miniature):
     """Writes a carriage return as it is, so that every parser reads a line feed."""
 
@@ -129,7 +129,7 @@ class LeavesCarriageReturns(Miniature):
         return super().escaped(text).replace("&#13;", "\r")
 
 
-@breaks("XMCP-RSP-025")
+@breaks("XMCP-RSP-025", profile="server")
 class LeavesControlCharacters(Miniature):
     """Writes what XML cannot carry."""
 
@@ -137,7 +137,7 @@ class LeavesControlCharacters(Miniature):
         return text
 
 
-@breaks("XMCP-RSP-026")
+@breaks("XMCP-RSP-026", profile="server")
 class DoesNotSayThatItReplaced(Miniature):
     """Replaces code points without the mark."""
 
@@ -145,7 +145,7 @@ class DoesNotSayThatItReplaced(Miniature):
         return ""
 
 
-@breaks("XMCP-RSP-027")
+@breaks("XMCP-RSP-027", profile="server")
 class WrapsTagsInCdata(Miniature):
     """Puts text with a tag of ours into CDATA, where the raw text looks like structure."""
 
@@ -154,7 +154,7 @@ class WrapsTagsInCdata(Miniature):
         return self.cdata(text) if forged else super().character_data(text)
 
 
-@breaks("XMCP-RSP-028")
+@breaks("XMCP-RSP-028", profile="server")
 class LeavesTabsInAttributes(Miniature):
     """Writes a tab in an attribute as it is."""
 
@@ -162,7 +162,7 @@ class LeavesTabsInAttributes(Miniature):
         return super().attribute(text).replace("&#9;", "\t")
 
 
-@breaks("XMCP-RSP-040")
+@breaks("XMCP-RSP-040", profile="server")
 class WritesPythonForJson(Miniature):
     """Writes the repr of a Python object."""
 
@@ -170,7 +170,7 @@ class WritesPythonForJson(Miniature):
         return self.inert(repr(self.safe(value)))
 
 
-@breaks("XMCP-RSP-041")
+@breaks("XMCP-RSP-041", profile="server")
 class WritesAMemberTwice(Miniature):
     """Writes `type` twice in one object."""
 
@@ -178,7 +178,7 @@ class WritesAMemberTwice(Miniature):
         return super().inert(text).replace('{"type":', '{"type": "text", "type":', 1)
 
 
-@breaks("XMCP-RSP-042")
+@breaks("XMCP-RSP-042", profile="server")
 class WritesJsonAsItIs(Miniature):
     """Leaves `<`, `>` and `&` in JSON."""
 
@@ -186,7 +186,7 @@ class WritesJsonAsItIs(Miniature):
         return text
 
 
-@breaks("XMCP-RSP-043")
+@breaks("XMCP-RSP-043", profile="server")
 class WritesIntegersOfAnySize(Miniature):
     """Writes 2^60 as a number."""
 
@@ -194,7 +194,7 @@ class WritesIntegersOfAnySize(Miniature):
         return value
 
 
-@breaks("XMCP-RSP-044")
+@breaks("XMCP-RSP-044", profile="server")
 class WritesHalfACharacter(Miniature):
     """Writes the escape of a lone surrogate."""
 
@@ -202,7 +202,7 @@ class WritesHalfACharacter(Miniature):
         return super().inert(text).replace('"Mon"', '"Mon\\ud83d"')
 
 
-@breaks("XMCP-RSP-081")
+@breaks("XMCP-RSP-081", profile="server")
 class AddsHundredsOfElements(Miniature):
     """Writes more elements, in a namespace of its own, than every reader takes."""
 
@@ -211,7 +211,7 @@ class AddsHundredsOfElements(Miniature):
         return super().document(name, body + notes)
 
 
-@breaks("XMCP-RSP-095")
+@breaks("XMCP-RSP-095", profile="server")
 class ListsValuesWithoutNames(Miniature):
     """Tells what it filled in as a list, where the schema has an object."""
 
@@ -219,7 +219,7 @@ class ListsValuesWithoutNames(Miniature):
         return {**told, "values": list(told["values"].values())} if (told := super().filled_in(name, forged)) else None
 
 
-@breaks("XMCP-RSP-096")
+@breaks("XMCP-RSP-096", profile="server")
 class TellsWhatItRedacts(Miniature):
     """Names a parameter as redacted and tells its value."""
 

@@ -8,12 +8,12 @@ from typing import Any
 import mcp_types
 from mcp import MCPError
 
-from xmcp_conformance.miniature import Failure, Json, Miniature
+from xmcp_conformance.wrong.registry import breaks
 
-from . import breaks
+from .miniature import Failure, Json, Miniature
 
 
-@breaks("XMCP-ERR-001")
+@breaks("XMCP-ERR-001", profile="server")
 class FailsOutsideTheDocument(Miniature):
     """Answers a failed call with a JSON-RPC error."""
 
@@ -35,7 +35,7 @@ class _Busy(Miniature):
         return super().run(name, arguments)
 
 
-@breaks("XMCP-ERR-002")
+@breaks("XMCP-ERR-002", profile="server")
 class WritesCodesInLowerCase(_Busy):
     """Uses a code that does not match the pattern."""
 
@@ -43,7 +43,7 @@ class WritesCodesInLowerCase(_Busy):
         return Failure("rate limit", "Too many calls.", self.busy())
 
 
-@breaks("XMCP-ERR-003")
+@breaks("XMCP-ERR-003", profile="server")
 class SaysYes(Miniature):
     """Writes `retryable="yes"`."""
 
@@ -51,7 +51,7 @@ class SaysYes(Miniature):
         return {**super().busy(), "retryable": "yes"}
 
 
-@breaks("XMCP-ERR-004")
+@breaks("XMCP-ERR-004", profile="server")
 class SaysSoon(Miniature):
     """Writes a time to wait that is no number."""
 
@@ -59,7 +59,7 @@ class SaysSoon(Miniature):
         return {**super().busy(), "retry_after_ms": "soon"}
 
 
-@breaks("XMCP-ERR-005")
+@breaks("XMCP-ERR-005", profile="server")
 class AsksToWaitForNothing(Miniature):
     """Says how long to wait before a retry that it says is useless."""
 
@@ -67,7 +67,7 @@ class AsksToWaitForNothing(Miniature):
         return {**super().busy(), "retryable": "false"}
 
 
-@breaks("XMCP-ERR-006")
+@breaks("XMCP-ERR-006", profile="server")
 class SaysNothing(_Busy):
     """Leaves the message empty."""
 
@@ -75,7 +75,7 @@ class SaysNothing(_Busy):
         return Failure("RATE_LIMIT", " ", self.busy())
 
 
-@breaks("XMCP-ERR-007")
+@breaks("XMCP-ERR-007", profile="server")
 class InventsASideEffect(_Busy):
     """Gives a reserved member of `meta` a value that the schema does not have."""
 
@@ -83,7 +83,7 @@ class InventsASideEffect(_Busy):
         return Failure("RATE_LIMIT", "Too many calls.", self.busy(), {"side_effects": "some"})
 
 
-@breaks("XMCP-ERR-008")
+@breaks("XMCP-ERR-008", profile="server")
 class PutsTheMessageLast(Miniature):
     """Goes on with the message after `meta`."""
 
@@ -91,7 +91,7 @@ class PutsTheMessageLast(Miniature):
         return super().error(failure).replace("</meta>", "</meta> Sorry.")
 
 
-@breaks("XMCP-ERR-010")
+@breaks("XMCP-ERR-010", profile="server")
 class MixesUpCategories(Miniature):
     """Gives a registered code another category."""
 
@@ -99,7 +99,7 @@ class MixesUpCategories(Miniature):
         return {**super().busy(), "category": "timeout"}
 
 
-@breaks("XMCP-ERR-011")
+@breaks("XMCP-ERR-011", profile="server")
 class DoesNotSayWhatKindOfFault(Miniature):
     """Uses a code of its own without a category."""
 
@@ -107,7 +107,7 @@ class DoesNotSayWhatKindOfFault(Miniature):
         return {}
 
 
-@breaks("XMCP-ERR-020")
+@breaks("XMCP-ERR-020", profile="server")
 class RefusesWithAnotherCode(Miniature):
     """Answers arguments that do not fit with a code of its own choice."""
 
@@ -118,7 +118,7 @@ class RefusesWithAnotherCode(Miniature):
             raise Failure("INVALID_ARGUMENT", failure.message, meta=failure.meta) from None
 
 
-@breaks("XMCP-ERR-021")
+@breaks("XMCP-ERR-021", profile="server")
 class DoesNotSayWhichArgument(Miniature):
     """Refuses without naming the argument."""
 
@@ -126,7 +126,7 @@ class DoesNotSayWhichArgument(Miniature):
         return {"side_effects": "none"}
 
 
-@breaks("XMCP-ERR-022")
+@breaks("XMCP-ERR-022", profile="server")
 class CallsAnUnknownToolNotFound(Miniature):
     """Answers the call of an unknown tool with another code."""
 
@@ -134,7 +134,7 @@ class CallsAnUnknownToolNotFound(Miniature):
         return Failure("NOT_FOUND", "There is no such tool.")
 
 
-@breaks("XMCP-ERR-030")
+@breaks("XMCP-ERR-030", profile="server")
 class GivesNoErrorId(Miniature):
     """Leaves nothing to find an unforeseen failure by."""
 
@@ -142,7 +142,7 @@ class GivesNoErrorId(Miniature):
         return Failure("INTERNAL", "The tool failed.")
 
 
-@breaks("XMCP-ERR-031")
+@breaks("XMCP-ERR-031", profile="server")
 class SendsTheStackTrace(Miniature):
     """Sends the stack trace of an unforeseen failure."""
 
@@ -150,7 +150,7 @@ class SendsTheStackTrace(Miniature):
         return Failure("INTERNAL", "".join(traceback.format_exception(error)), meta={"error_id": "e-1"})
 
 
-@breaks("XMCP-ERR-032")
+@breaks("XMCP-ERR-032", profile="server")
 class TellsWhereItLives(Miniature):
     """Names a file of the server in the message."""
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import mcp_types
 
-from xmcp_conformance.miniature import Failure, Json, Negotiated, Outcome
+from xmcp_conformance.wrong.registry import breaks
 from xmcp_models.registry import ERROR_META_KEY, EXTENSION_ID, PLAIN_META_KEY, POPULATED_META_KEY, VERSION_META_KEY
 
-from . import breaks
+from .miniature import Failure, Json, Negotiated, Outcome
 
 
-@breaks("XMCP-MCP-005")
+@breaks("XMCP-MCP-005", profile="server")
 class NegotiatesWithoutAWord(Negotiated):
     """Sends plain results to some clients and announces nothing of it."""
 
@@ -20,7 +20,7 @@ class NegotiatesWithoutAWord(Negotiated):
         return {EXTENSION_ID: {"versions": ["1.0"]}}
 
 
-@breaks("XMCP-MCP-015")
+@breaks("XMCP-MCP-015", profile="server")
 class OverlooksTheDeclaration(Negotiated):
     """Sends plain results to clients that declared the extension."""
 
@@ -28,7 +28,7 @@ class OverlooksTheDeclaration(Negotiated):
         return False
 
 
-@breaks("XMCP-MCP-020")
+@breaks("XMCP-MCP-020", profile="server")
 class KeepsTheCodeFromTheModel(Negotiated):
     """Tells the model what failed and not the code."""
 
@@ -36,7 +36,7 @@ class KeepsTheCodeFromTheModel(Negotiated):
         return outcome.text if outcome.failure is None else outcome.failure.message
 
 
-@breaks("XMCP-MCP-021")
+@breaks("XMCP-MCP-021", profile="server")
 class ShowsTheDisplayTwice(Negotiated):
     """Sends the display as `structuredContent` too."""
 
@@ -44,7 +44,7 @@ class ShowsTheDisplayTwice(Negotiated):
         return super().plain(outcome).model_copy(update={"structured_content": outcome.envelope})
 
 
-@breaks("XMCP-MCP-022")
+@breaks("XMCP-MCP-022", profile="server")
 class CallsAFailureASuccess(Negotiated):
     """Leaves `isError` false for an error."""
 
@@ -52,7 +52,7 @@ class CallsAFailureASuccess(Negotiated):
         return super().plain(outcome).model_copy(update={"is_error": False})
 
 
-@breaks("XMCP-MCP-023")
+@breaks("XMCP-MCP-023", profile="server")
 class TagsThePlainText(Negotiated):
     """Leaves the tags of a document around the text."""
 
@@ -61,7 +61,7 @@ class TagsThePlainText(Negotiated):
         return f"<llm_output>{self.escaped(said)}</llm_output>" if outcome.failure is None else said
 
 
-@breaks("XMCP-MCP-024")
+@breaks("XMCP-MCP-024", profile="server")
 class SaysYesInJson(Negotiated):
     """Writes whether an error can be retried as a text."""
 
@@ -70,7 +70,7 @@ class SaysYesInJson(Negotiated):
         return {**value, "retryable": "yes" if value["retryable"] else "no"}
 
 
-@breaks("XMCP-MCP-025")
+@breaks("XMCP-MCP-025", profile="server")
 class RenamesWhatItFilledIn(Negotiated):
     """Sends what it filled in under a name of its own."""
 
@@ -80,7 +80,7 @@ class RenamesWhatItFilledIn(Negotiated):
         return members if told is None else {**members, "acme/filled-in": told}
 
 
-@breaks("XMCP-MCP-026")
+@breaks("XMCP-MCP-026", profile="server")
 class SaysNotThatItIsPlain(Negotiated):
     """Puts no version into the `_meta` of an error."""
 
@@ -89,7 +89,7 @@ class SaysNotThatItIsPlain(Negotiated):
         return {name: members[name] for name in members if name != PLAIN_META_KEY or ERROR_META_KEY not in members}
 
 
-@breaks("XMCP-MCP-027")
+@breaks("XMCP-MCP-027", profile="server")
 class PassesForADocument(Negotiated):
     """Marks a plain result as a document."""
 

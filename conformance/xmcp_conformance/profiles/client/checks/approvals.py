@@ -4,65 +4,68 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xmcp_conformance.client_trace import ChatEnded
-from xmcp_conformance.observation import quoted
+from xmcp_conformance.core.checks import Observations, check
+from xmcp_conformance.core.observation import either
+from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.profiles.client.messages import Message, compact, function_of, parameters_of, same, text_of
+from xmcp_conformance.profiles.client.permitted_codes import grounds
+from xmcp_conformance.profiles.client.trace import ChatEnded
+from xmcp_conformance.profiles.client.trace_index import TraceIndex
+from xmcp_conformance.profiles.client.trace_model import Chat
 
-from .endings import SUMMARIZE, THINK, said_to
-from .finding import Findings, check, either
-from .grounds import grounds
-from .messages import Message, compact, function_of, parameters_of, same, text_of
-from .parts import Chat
-from .story import Story
+from .stop_reasons import SUMMARIZE, THINK, said_to
 
 _SHORTEST = 4
 """Characters; a shorter thought stands in other texts by chance."""
 
 
-@check("XMCP-CLI-080", "XMCP-CLI-081")
-def _calls_are_approved(story: Story) -> Findings:
-    if not story.setup.approval:
+@check("XMCP-CLI-080", "XMCP-CLI-081", profile="client")
+def _calls_are_approved(trace: TraceIndex) -> Observations:
+    if not trace.setup.approval:
         return
-    for call in story.calls:
-        approved = story.approval_of(call)
+    for call in trace.calls:
+        approved = trace.approval_of(call)
         denied = approved is not None and not approved.answer
         for attempt in call.sent:
             if denied:
-                yield either("XMCP-CLI-081", attempt.at, False, f"{call} was made and not approved", "no call")
+                yield either("XMCP-CLI-081", False, f"{call} was made and not approved", "no call", where=attempt.at)
             else:
                 asked = [at for at, one in call.turn.chat.approvals if one is approved and at < attempt.at]
-                yield either("XMCP-CLI-080", attempt.at, bool(asked), f"{call} was made unasked", "an approval first")
+                yield either(
+                    "XMCP-CLI-080", bool(asked), f"{call} was made unasked", "an approval first", where=attempt.at
+                )
         if denied and call.content is not None and not call.sent:
             seen = f"{call}, which was not approved, is answered by {call.code or 'a result'}"
-            yield either("XMCP-CLI-081", call.turn.next_at, call.code in grounds(story, call), seen, "FORBIDDEN")
+            yield either("XMCP-CLI-081", call.code in grounds(trace, call), seen, "FORBIDDEN", where=call.turn.next_at)
 
 
-@check("XMCP-CLI-082")
-def _parameters_of_the_application_are_unseen(story: Story) -> Findings:
-    for chat in story.chats.values():
+@check("XMCP-CLI-082", profile="client")
+def _parameters_of_the_application_are_unseen(trace: TraceIndex) -> Observations:
+    for chat in trace.chats.values():
         for at, asked in chat.asks:
-            for tool in asked.tools if story.setup.params else ():
+            for tool in asked.tools if trace.setup.params else ():
                 schema = parameters_of(tool)
                 listed = {*(schema.get("properties") or {}), *(schema.get("required") or ())}
-                shown = sorted(listed & set(story.setup.params))
+                shown = sorted(listed & set(trace.setup.params))
                 name = function_of(tool).get("name")
                 seen = f"`{quoted(', '.join(shown))}` in the schema of `{name}`"
-                yield either("XMCP-CLI-082", at, not shown, seen, "no parameter that the application fills in")
+                yield either("XMCP-CLI-082", not shown, seen, "no parameter that the application fills in", where=at)
 
 
-@check("XMCP-CLI-084")
-def _thoughts_are_unseen(story: Story) -> Findings:
-    for chat in story.chats.values():
+@check("XMCP-CLI-084", profile="client")
+def _thoughts_are_unseen(trace: TraceIndex) -> Observations:
+    for chat in trace.chats.values():
         for turn in chat.turns:
             for thought in said_to(turn, THINK, "thought"):
-                if len(thought) >= _SHORTEST and not _is_said_anyway(story, chat, thought):
+                if len(thought) >= _SHORTEST and not _is_said_anyway(trace, chat, thought):
                     where = _shown_in(chat, thought)
                     at = chat.ended_at if chat.ended is not None else turn.said_at
                     seen = f"the thought `{quoted(thought)}` in {where}"
-                    yield either("XMCP-CLI-084", at, where is None, seen, "a thought that nobody sees")
+                    yield either("XMCP-CLI-084", where is None, seen, "a thought that nobody sees", where=at)
 
 
-def _is_said_anyway(story: Story, chat: Chat, thought: str) -> bool:
-    answers = [attempt.answered.display for attempt in story.attempts if attempt.answered is not None]
+def _is_said_anyway(trace: TraceIndex, chat: Chat, thought: str) -> bool:
+    answers = [attempt.answered.display for attempt in trace.attempts if attempt.answered is not None]
     return any(thought in turn.said.text for turn in chat.turns) or any(thought in compact(shown) for shown in answers)
 
 
@@ -77,9 +80,9 @@ def _shown_in(chat: Chat, thought: str) -> str | None:
     return next((name for name, text in places.items() if thought in text), None)
 
 
-@check("XMCP-CLI-086")
-def _a_summary_keeps_both_ends(story: Story) -> Findings:
-    for turn in story.turns:
+@check("XMCP-CLI-086", profile="client")
+def _a_summary_keeps_both_ends(trace: TraceIndex) -> Observations:
+    for turn in trace.turns:
         if not said_to(turn, SUMMARIZE, "summary") or turn.next is None:
             continue
         before = turn.chat.began.history if isinstance(turn.next, ChatEnded) else turn.asked.messages
@@ -89,7 +92,7 @@ def _a_summary_keeps_both_ends(story: Story) -> Findings:
         kept = _begins_with(turn.messages, head) and _holds_in_order(turn.messages, tail) and turn.at is not None
         seen = f"{len(turn.messages)} messages after the summary, without some of the system's or of the newest"
         expected = f"the first {len(head)} and the last {len(tail)} messages, and the turn"
-        yield either("XMCP-CLI-086", turn.next_at, kept, seen, expected)
+        yield either("XMCP-CLI-086", kept, seen, expected, where=turn.next_at)
 
 
 def _leading(messages: Sequence[Message]) -> list[Message]:

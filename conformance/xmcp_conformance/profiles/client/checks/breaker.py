@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from xmcp_conformance.observation import quoted
-
-from .finding import Finding, Findings, broken, check, either, obeyed
-from .grounds import grounds
-from .parts import INSTANT, NEVER, Attempt, Call
-from .story import Story
+from xmcp_conformance.core.checks import Observations, check
+from xmcp_conformance.core.observation import Observation, broken, either, obeyed
+from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.profiles.client.permitted_codes import grounds
+from xmcp_conformance.profiles.client.trace_index import TraceIndex
+from xmcp_conformance.profiles.client.trace_model import INSTANT, NEVER, Attempt, Call
 
 _COUNTS, _HOLDS, _PROBES, _DECIDES = "XMCP-CLI-042", "XMCP-CLI-043", "XMCP-CLI-044", "XMCP-CLI-045"
 
@@ -62,7 +62,7 @@ class _Breaker:
     now: float = 0.0
     doubted: float = 0.0
     moments: list[_Moment] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[Observation] = field(default_factory=list)
 
     def note(self, at: int) -> None:
         """Keep how it is from this record on."""
@@ -76,23 +76,25 @@ class _Breaker:
         """A call goes out."""
         seen = f"`{attempt.tool or 'a tool'}` was called"
         if self.phase is _Phase.CLOSED and self.answered_errors >= self.threshold > self.failures:
-            self.findings.append(obeyed(_COUNTS, attempt.at))
+            self.findings.append(obeyed(_COUNTS, where=attempt.at))
         elif self.phase is _Phase.OPEN and self._is_known_to(attempt):
             if attempt.begun < self.until - INSTANT:
                 blamed = _DECIDES if self.reopened else _HOLDS
                 again = ", after its one call had failed" if self.reopened else ""
-                self.findings.append(broken(blamed, attempt.at, f"{seen} while the breaker is open{again}", "no call"))
+                self.findings.append(
+                    broken(blamed, f"{seen} while the breaker is open{again}", "no call", where=attempt.at)
+                )
                 self.phase = _Phase.UNSURE
             elif attempt.begun >= self.until_at_most - INSTANT:
                 self.phase, self.probe = _Phase.PROBED, attempt
-                self.findings.append(obeyed(_PROBES, attempt.at))
+                self.findings.append(obeyed(_PROBES, where=attempt.at))
                 if self.reopened:
-                    self.findings.append(obeyed(_DECIDES, attempt.at))
+                    self.findings.append(obeyed(_DECIDES, where=attempt.at))
             else:
                 self.phase = _Phase.UNSURE
         elif self.phase is _Phase.PROBED and attempt is not self.probe:
             expected = "no other call before the one that was let through has ended"
-            self.findings.append(broken(_PROBES, attempt.at, f"{seen} besides it", expected))
+            self.findings.append(broken(_PROBES, f"{seen} besides it", expected, where=attempt.at))
         self.note(attempt.at)
 
     def _is_known_to(self, attempt: Attempt) -> bool:
@@ -153,72 +155,74 @@ class _Breaker:
         return before[-1:] + [moment for moment in self.moments if first < moment.at < last]
 
 
-def _breaker(story: Story, server: int) -> _Breaker | None:
-    threshold = story.setup.breaker_threshold
+def _breaker(trace: TraceIndex, server: int) -> _Breaker | None:
+    threshold = trace.setup.breaker_threshold
     if threshold is None:
         return None
-    breaker = _Breaker(threshold, story.setup.breaker_reset_after)
+    breaker = _Breaker(threshold, trace.setup.breaker_reset_after)
     breaker.note(-1)
-    steps = [(attempt.at, 0, attempt) for attempt in story.attempts_at(server)]
-    steps += [(a.ended_at, 1, a) for a in story.attempts_at(server) if a.ended_at != NEVER]
+    steps = [(attempt.at, 0, attempt) for attempt in trace.attempts_at(server)]
+    steps += [(a.ended_at, 1, a) for a in trace.attempts_at(server) if a.ended_at != NEVER]
     for at, end, attempt in sorted(steps, key=lambda step: step[:2]):
         if end:
-            breaker.ends(attempt, at, story.time(at))
+            breaker.ends(attempt, at, trace.time(at))
         else:
             breaker.begins(attempt)
     return breaker
 
 
-@check(_COUNTS, _HOLDS, _PROBES, _DECIDES)
-def _of_breakers(story: Story) -> Findings:
-    for server in range(len(story.setup.servers)):
-        if (breaker := _breaker(story, server)) is None:
+@check(_COUNTS, _HOLDS, _PROBES, _DECIDES, profile="client")
+def _of_breakers(trace: TraceIndex) -> Observations:
+    for server in range(len(trace.setup.servers)):
+        if (breaker := _breaker(trace, server)) is None:
             return
         yield from breaker.findings
-        for call in story.calls:
+        for call in trace.calls:
             if call.tool is not None and call.tool.server == server and call.content is not None:
-                yield from _of_answer(story, breaker, call)
+                yield from _of_answer(trace, breaker, call)
 
 
-def _of_answer(story: Story, breaker: _Breaker, call: Call) -> Findings:
+def _of_answer(trace: TraceIndex, breaker: _Breaker, call: Call) -> Observations:
     """What the model was told of a call, against how the breaker was from the model's answer to the next request."""
     turn = call.turn
     moments = breaker.during(turn.said_at, turn.next_at)
     phases = {moment.phase for moment in moments}
     if call.code == "CIRCUIT_OPEN" and not call.attempts:
-        yield from _of_held_back(story, breaker, call, moments)
+        yield from _of_held_back(trace, breaker, call, moments)
     elif call.sent and phases <= {_Phase.CLOSED, _Phase.PROBED} and moments[0].probed:
-        yield obeyed(_DECIDES, turn.next_at)
-    elif not call.attempts and not story.setup.cache and _surely_open(story, call, moments):
-        ok = call.code in grounds(story, call) - {"CIRCUIT_OPEN"}
+        yield obeyed(_DECIDES, where=turn.next_at)
+    elif not call.attempts and not trace.setup.cache and _surely_open(trace, call, moments):
+        ok = call.code in grounds(trace, call) - {"CIRCUIT_OPEN"}
         seen = f"{call} is answered by {call.code or 'a result'} while the breaker is open"
-        yield either(_HOLDS, turn.next_at, ok, seen, "CIRCUIT_OPEN")
+        yield either(_HOLDS, ok, seen, "CIRCUIT_OPEN", where=turn.next_at)
 
 
-def _of_held_back(story: Story, breaker: _Breaker, call: Call, moments: list[_Moment]) -> Findings:
+def _of_held_back(trace: TraceIndex, breaker: _Breaker, call: Call, moments: list[_Moment]) -> Observations:
     turn, reply, phases = call.turn, call.reply, {moment.phase for moment in moments}
     told = reply.error.retry_after_ms if reply is not None and reply.error is not None else None
     seen = f"CIRCUIT_OPEN for {call} without `retry_after_ms`: `{quoted(call.content or '')}`"
-    yield either(_HOLDS, turn.next_at, told is not None, seen, "`retry_after_ms`")
-    if phases == {_Phase.OPEN} and story.time(turn.said_at) >= moments[0].until_at_most:
-        yield broken(_PROBES, turn.next_at, f"{call} is held back after the time was over", "one call let through")
+    yield either(_HOLDS, told is not None, seen, "`retry_after_ms`", where=turn.next_at)
+    if phases == {_Phase.OPEN} and trace.time(turn.said_at) >= moments[0].until_at_most:
+        yield broken(
+            _PROBES, f"{call} is held back after the time was over", "one call let through", where=turn.next_at
+        )
     elif phases == {_Phase.OPEN} and moments[0].reopened:
-        yield obeyed(_DECIDES, turn.next_at)
+        yield obeyed(_DECIDES, where=turn.next_at)
     if phases == {_Phase.CLOSED}:
         failures = max(moment.failures for moment in moments)
         seen = f"{call} is held back after {failures} failures on the way to the server"
         blamed = _DECIDES if moments[0].probed else _COUNTS
-        yield either(blamed, turn.next_at, failures >= breaker.threshold, seen, f"{breaker.threshold} of them")
+        yield either(blamed, failures >= breaker.threshold, seen, f"{breaker.threshold} of them", where=turn.next_at)
 
 
-def _surely_open(story: Story, call: Call, moments: list[_Moment]) -> bool:
+def _surely_open(trace: TraceIndex, call: Call, moments: list[_Moment]) -> bool:
     """Whether the breaker was open from the model's answer until it was known what the call is answered."""
-    said, first = story.time(call.turn.said_at), moments[0]
+    said, first = trace.time(call.turn.said_at), moments[0]
     open_ = {moment.phase for moment in moments} == {_Phase.OPEN}
-    return open_ and said > first.since - INSTANT and _decided(story, call) < first.until - INSTANT
+    return open_ and said > first.since - INSTANT and _decided(trace, call) < first.until - INSTANT
 
 
-def _decided(story: Story, call: Call) -> float:
+def _decided(trace: TraceIndex, call: Call) -> float:
     """When it was known what a call is answered; the next request where nothing says it more exactly."""
     ends = [at for at, event in call.turn.chat.events(call) if event.get("type") in ("tool_error", "tool_result")]
-    return story.time(ends[0] if ends else call.turn.next_at)
+    return trace.time(ends[0] if ends else call.turn.next_at)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from xmcp_conformance.observation import quoted
-
-from .finding import Findings, broken, check, either
-from .grounds import was_cut_short
-from .messages import compact, same
-from .parts import Call, Chat
-from .story import Story
+from xmcp_conformance.core.checks import Observations, check
+from xmcp_conformance.core.observation import broken, either
+from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.profiles.client.messages import compact, same
+from xmcp_conformance.profiles.client.permitted_codes import was_cut_short
+from xmcp_conformance.profiles.client.trace_index import TraceIndex
+from xmcp_conformance.profiles.client.trace_model import Call, Chat
 
 _MEMBERS = ("type", "payload", "title", "alt", "fallback", "id", "meta")
 Display = Mapping[str, Any]
@@ -35,9 +35,9 @@ def _expected(chat: Chat) -> list[Display]:
     return [shown for call in calls if (shown := display_of(call)) is not None]
 
 
-@check("XMCP-CLI-063")
-def _displays_are_in_order(story: Story) -> Findings:
-    for chat in story.chats.values():
+@check("XMCP-CLI-063", profile="client")
+def _displays_are_in_order(trace: TraceIndex) -> Observations:
+    for chat in trace.chats.values():
         if chat.ended is None or not chat.ended.result:
             continue
         listed = [_known(display) for display in chat.ended.result.get("displays") or ()]
@@ -48,16 +48,16 @@ def _displays_are_in_order(story: Story) -> Findings:
             same_order = all(same(one, other) for one, other in zip(both, expected, strict=False))
             ok = len(both) < len(expected) or same_order
             seen = f"the displays come in the order {order}"
-            yield either("XMCP-CLI-063", chat.ended_at, ok, seen, "by turn, and in the order of the calls")
+            yield either("XMCP-CLI-063", ok, seen, "by turn, and in the order of the calls", where=chat.ended_at)
 
 
 def _place(display: Any, among: Sequence[Any]) -> int | None:
     return next((place for place, other in enumerate(among) if same(display, other)), None)
 
 
-@check("XMCP-DSP-042")
-def _the_person_is_shown_the_whole(story: Story) -> Findings:
-    for chat in story.chats.values():
+@check("XMCP-DSP-042", profile="client")
+def _the_person_is_shown_the_whole(trace: TraceIndex) -> Observations:
+    for chat in trace.chats.values():
         if chat.ended is None or chat.cut:
             continue
         told = [_known(t.event.get("envelope")) for _, t in chat.told if t.event.get("type") == "tool_display"]
@@ -67,12 +67,12 @@ def _the_person_is_shown_the_whole(story: Story) -> Findings:
             untold = bool(chat.told) and _place(_known(display), told) is None
             where = "`displays`" if missing else "an event `tool_display`"
             seen = f"`{quoted(compact(display))}` is not in {where}"
-            yield either("XMCP-DSP-042", chat.ended_at, not (missing or untold), seen, "the whole display")
+            yield either("XMCP-DSP-042", not (missing or untold), seen, "the whole display", where=chat.ended_at)
 
 
-@check("XMCP-CLI-064")
-def _a_failing_callback_changes_nothing(story: Story) -> Findings:
-    for chat in story.chats.values():
+@check("XMCP-CLI-064", profile="client")
+def _a_failing_callback_changes_nothing(trace: TraceIndex) -> Observations:
+    for chat in trace.chats.values():
         for at, back in chat.callbacks:
             if not back.fails:
                 continue
@@ -80,11 +80,13 @@ def _a_failing_callback_changes_nothing(story: Story) -> Findings:
             if turn is None or turn.next is None:
                 continue
             if chat.ended is not None and chat.ended.failure == "crashed" and not turn.went_on:
-                yield broken("XMCP-CLI-064", turn.next_at, "the chat ended with the callback", "a chat that goes on")
+                yield broken(
+                    "XMCP-CLI-064", "the chat ended with the callback", "a chat that goes on", where=turn.next_at
+                )
                 continue
             changed = [call for call in turn.calls if _is_otherwise(call)]
             seen = f"{changed[0]} is answered by {changed[0].code or 'a result'}" if changed else ""
-            yield either("XMCP-CLI-064", turn.next_at, not changed, seen, "what the server answered")
+            yield either("XMCP-CLI-064", not changed, seen, "what the server answered", where=turn.next_at)
 
 
 def _is_otherwise(call: Call) -> bool:
