@@ -16,8 +16,8 @@ from typing import Any
 
 import yaml
 
-from xmcp_conformance.miniature_codec import MiniatureCodec
-from xmcp_conformance.vector_judge import Refused
+from xmcp_conformance.profiles.codec.vector_judge import Refused
+from xmcp_conformance.wrong.codecs.miniature_codec import MiniatureCodec
 
 ROOT = Path(__file__).resolve().parent.parent
 VECTORS = ROOT / "conformance" / "vectors" / "wire.json"

@@ -16,8 +16,8 @@ import export_vectors
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
-from xmcp_conformance.mutants import all_mutants
-from xmcp_conformance.requirements import Requirement, registry
+from xmcp_conformance.core.requirements import Requirement, registry
+from xmcp_conformance.wrong.registry import server_mutants
 
 ROOT = Path(__file__).resolve().parent.parent
 _ID = re.compile(r" \[(XMCP-[A-Z]{3}-\d{3})\]$", re.MULTILINE)
@@ -85,7 +85,7 @@ def requirements() -> str:
 def _entry(requirement: Requirement, file: str) -> list[str]:
     verified = []
     if "server" in requirement.verified_by:
-        mutant = all_mutants()[requirement.id]
+        mutant = server_mutants()[requirement.id]
         verified.append(
             f"server check, against the mutant `{mutant.__name__}`: {' '.join((mutant.__doc__ or '').split())}"
         )
