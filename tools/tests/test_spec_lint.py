@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-import spec_lint as lint
 
+from tools.lint import spec_lint as lint
 from xmcp_conformance.core.checks import checked
 
 ROOT = Path(__file__).resolve().parents[2]
