@@ -1,12 +1,8 @@
-"""Displays for a person: `render` and `to_text` draw any envelope in a terminal, `plan` decides what is drawn.
-
-What may live here: the names a program that shows displays imports.
-"""
+"""Displays for a person: `plan` decides what is shown of an envelope; `render` and `to_text` draw it in a terminal."""
 
 from __future__ import annotations
 
-from xmcp.render.content import View
-from xmcp.render.ladder import plan
 from xmcp.render.terminal import draw, render, to_text
+from xmcp.render.view import View, plan
 
 __all__ = ["View", "draw", "plan", "render", "to_text"]

@@ -17,8 +17,8 @@ from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
 from rich.markdown import Heading, Markdown, MarkdownElement
 from rich.text import Text
 
-from xmcp.render.syntax import lexer_for
-from xmcp.render.untrusted import link, visible
+from xmcp.render.terminal.syntax import lexer_for
+from xmcp.render.view.untrusted import link, visible
 
 _DEEPEST = 20
 _PARSER = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST}).enable(["table", "strikethrough"])

@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
-from xmcp.render import content
-from xmcp.render.content import CannotShow
-from xmcp.render.moments import name_of, seconds_of
-from xmcp.render.numerals import quantity
-from xmcp.render.payloads import is_number
+from xmcp.render.view import content
+from xmcp.render.view.content import CannotShow
+from xmcp.render.view.moments import name_of, seconds_of
+from xmcp.render.view.numerals import quantity
+from xmcp.render.view.payloads import is_number
 
 Row: TypeAlias = Mapping[str, Any]
 Kind: TypeAlias = Literal["quantitative", "temporal", "ordinal", "nominal"]

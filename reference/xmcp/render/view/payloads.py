@@ -12,8 +12,8 @@ from typing import Any, Literal, TypeAlias, TypeGuard, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from xmcp.render import content
-from xmcp.render.content import CannotShow
+from xmcp.render.view import content
+from xmcp.render.view.content import CannotShow
 from xmcp_models import display_envelope as models
 
 _OBJECT_ROWS: TypeAdapter[models.Table | list[dict[str, Any]]] = TypeAdapter(models.Table | list[dict[str, Any]])

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from xmcp.render import content
-from xmcp.render.content import CannotShow, View
-from xmcp.render.payloads import READERS
-from xmcp.render.untrusted import label
-from xmcp.render.vega import chart_title, read_chart
+from xmcp.render.view import content
+from xmcp.render.view.content import CannotShow, View
+from xmcp.render.view.payloads import READERS
+from xmcp.render.view.untrusted import label
+from xmcp.render.view.vega import chart_title, read_chart
 
 MAX_FALLBACKS = 3
 MAX_GROUP_DEPTH = 3

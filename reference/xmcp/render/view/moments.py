@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from xmcp.render.numerals import quantity
-from xmcp.render.payloads import is_number
+from xmcp.render.view.numerals import quantity
+from xmcp.render.view.payloads import is_number
 
 _LATEST = 1e18
 """Milliseconds; far beyond any calendar."""

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.syntax import Syntax
 from rich.text import Text
 
-from xmcp.render.untrusted import visible
+from xmcp.render.view.untrusted import visible
 
 _LEXERS = {
     **{name: name for name in ("python", "json", "yaml", "toml", "sql", "bash", "html", "xml", "css", "diff", "ini")},

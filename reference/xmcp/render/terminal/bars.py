@@ -12,10 +12,10 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 
-from xmcp.render import content
-from xmcp.render.canvas import NARROWEST, PALETTE, fitted, line
-from xmcp.render.numerals import aligned, quantity
-from xmcp.render.untrusted import label
+from xmcp.render.view import content
+from xmcp.render.terminal.canvas import NARROWEST, PALETTE, fitted, line
+from xmcp.render.view.numerals import aligned, quantity
+from xmcp.render.view.untrusted import label
 
 MAX_BARS = 60
 _EIGHTHS = " ▏▎▍▌▋▊▉"

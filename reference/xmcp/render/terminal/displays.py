@@ -17,18 +17,18 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from xmcp.render import content
-from xmcp.render.bars import BarChart
-from xmcp.render.canvas import NARROWEST
-from xmcp.render.ladder import plan
-from xmcp.render.markdown import SafeMarkdown
-from xmcp.render.numerals import byte_size, quantity
-from xmcp.render.outline import outline
-from xmcp.render.payloads import is_number
-from xmcp.render.plot import PlotChart
-from xmcp.render.syntax import source
-from xmcp.render.table import TableGrid, scalar
-from xmcp.render.untrusted import label, link, revealed, visible
+from xmcp.render.view import content
+from xmcp.render.terminal.bars import BarChart
+from xmcp.render.terminal.canvas import NARROWEST
+from xmcp.render.view.ladder import plan
+from xmcp.render.terminal.markdown import SafeMarkdown
+from xmcp.render.view.numerals import byte_size, quantity
+from xmcp.render.view.outline import outline
+from xmcp.render.view.payloads import is_number
+from xmcp.render.terminal.plot import PlotChart
+from xmcp.render.terminal.syntax import source
+from xmcp.render.terminal.table import TableGrid, scalar
+from xmcp.render.view.untrusted import label, link, revealed, visible
 from xmcp_models.display_envelope import DisplayEnvelope
 
 _NOTHING = Text("(nothing to show)", style="dim")

@@ -14,10 +14,10 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 
-from xmcp.render import content
-from xmcp.render.canvas import NARROWEST, Canvas, Dot, color_of, fitted, line
-from xmcp.render.numerals import aligned, quantity, ticks
-from xmcp.render.untrusted import label
+from xmcp.render.view import content
+from xmcp.render.terminal.canvas import NARROWEST, Canvas, Dot, color_of, fitted, line
+from xmcp.render.view.numerals import aligned, quantity, ticks
+from xmcp.render.view.untrusted import label
 
 _MARKS, _ASCII_MARKS = "●▲■◆✚✖○△", "ox+*#@%&"
 _EDGES, _ASCII_EDGES = "│┤└─┬", "|++-+"

@@ -16,11 +16,11 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from xmcp.render import content
-from xmcp.render.numerals import aligned, as_sent, quantity
-from xmcp.render.outline import outline
-from xmcp.render.payloads import is_number
-from xmcp.render.untrusted import label, visible
+from xmcp.render.view import content
+from xmcp.render.view.numerals import aligned, as_sent, quantity
+from xmcp.render.view.outline import outline
+from xmcp.render.view.payloads import is_number
+from xmcp.render.view.untrusted import label, visible
 
 MAX_ROWS = 200
 _MAX_CELL = 1000
