@@ -1,4 +1,4 @@
-"""Text from strangers moves no cursor, hides nothing and is never markup (wire.md 7.6)."""
+"""Untrusted text moves no cursor, hides nothing and is never read as markup (spec section 8.4)."""
 
 from __future__ import annotations
 
