@@ -29,7 +29,7 @@ def test_the_names_of_the_terminal_are_loaded_when_they_are_used() -> None:
 
     assert xmcp.render.to_text({"type": "text", "payload": "x"}) == "x\n"
     with pytest.raises(AttributeError, match="no attribute 'paint'"):
-        _ = xmcp.render.paint  # type: ignore[attr-defined]
+        _ = xmcp.render.paint
 
 
 def test_a_column_of_numbers_is_numeric_and_has_no_text_where_there_is_no_value() -> None:
