@@ -1,7 +1,7 @@
-"""What a display says once its payload is understood: one frozen class for each kind of view.
+"""The content of a display whose payload was read: one frozen class for each kind.
 
-What may live here: data. What may not: reading payloads (payloads.py, vega.py), choosing (ladder.py), drawing
-(terminal.py and what it uses). The strings in here are still as the stranger wrote them; drawing makes them safe.
+Data only. Payloads are read in payloads.py and vega.py, ladder.py chooses what is shown. The strings in here are as
+their author wrote them; the functions of untrusted.py, wording.py, tables.py and charts.py make them safe to show.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Json:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A table column; `grouped` asks for thousands separators (the author declared it as numbers)."""
+    """A table column; `grouped` asks for thousands separators (its author declared it as `number`)."""
 
     title: str
     align: Align
@@ -64,7 +64,7 @@ class Column:
 class Table:
     """A table: every row has as many cells as there are columns.
 
-    `total_rows` counts what the author has, `truncated` says that rows are missing without a count.
+    `total_rows` is the number of rows before the server cut the table; `truncated` says that it was cut.
     """
 
     columns: tuple[Column, ...]
@@ -76,7 +76,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """A bar chart: for each category one value a series (None: no bar)."""
+    """A bar chart: each series has one value for each category; None is no bar."""
 
     categories: tuple[str, ...]
     series: tuple[tuple[str | None, tuple[float | None, ...]], ...]
@@ -94,7 +94,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A line, area or point chart. `x_labels` are the positions on the x axis that have a name."""
+    """A line, area or point chart. `x_labels` are named positions on the x axis."""
 
     mark: Literal["line", "area", "point"]
     series: tuple[Series, ...]
@@ -106,7 +106,7 @@ class Plot:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A picture, which a terminal does not show: its words and where it is."""
+    """A picture: its address, its description, its size in pixels."""
 
     src: str
     alt: str | None = None
@@ -172,8 +172,8 @@ Content: TypeAlias = (
 class View:
     """What is shown for one envelope.
 
-    `rendered_as` is the display type whose content is shown, or the rung of the fallback ladder: `alt`, `text`, `json`.
-    `notices` are the host's own words, never the stranger's alone.
+    `rendered_as` is the display type whose content is shown, or the step of the fallback ladder: `alt`, `text`, `json`.
+    `notices` are sentences of the renderer about the display, such as why its type is not shown.
     """
 
     content: Content
@@ -183,4 +183,4 @@ class View:
 
 
 class CannotShow(Exception):
-    """The payload is not what its type promises, or this renderer cannot draw it; the message says why, in brief."""
+    """The payload does not fit its type, or cannot be drawn; the message briefly says why."""

@@ -1,7 +1,7 @@
 """Line, area and point charts as text.
 
-What may live here: the drawing of `content.Plot`: the y axis at the left, the names and last values of several series
-at the right, the x axis below. In a terminal that only knows ASCII the marks are ASCII.
+The y axis stands at the left, the names and last values of several series at the right, the x axis below. In a terminal
+that only knows ASCII the marks are ASCII.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 
-from xmcp.render import content
-from xmcp.render.canvas import NARROWEST, Canvas, Dot, color_of, fitted, line
-from xmcp.render.numerals import aligned, quantity, ticks
-from xmcp.render.untrusted import label
+from xmcp.render.terminal.canvas import NARROWEST, Canvas, Dot, color_of, fitted, line
+from xmcp.render.view import content
+from xmcp.render.view.charts import Axis, series_label, x_axis, y_ticks
+from xmcp.render.view.numerals import aligned, quantity
+from xmcp.render.view.untrusted import label
 
 _MARKS, _ASCII_MARKS = "●▲■◆✚✖○△", "ox+*#@%&"
 _EDGES, _ASCII_EDGES = "│┤└─┬", "|++-+"
@@ -25,21 +26,8 @@ _HEIGHT = 12
 
 
 @dataclass(frozen=True, slots=True)
-class _Axis:
-    """A scale from `low` to `high`."""
-
-    low: float
-    high: float
-
-    def share(self, value: float) -> float:
-        """Return how far `value` lies from the low end, from 0 to 1."""
-        span = self.high - self.low
-        return min(max((value - self.low) / span, 0.0), 1.0) if span else 0.5
-
-
-@dataclass(frozen=True, slots=True)
 class PlotChart:
-    """Draws a plot as wide as there is room."""
+    """Draws a plot in the full width of the terminal."""
 
     plot: content.Plot
 
@@ -50,22 +38,22 @@ class PlotChart:
         plot = self.plot
         marks = _ASCII_MARKS if options.ascii_only else _MARKS if plot.mark == "point" else ""
         upright, tick, corner, floor, notch = tuple(_ASCII_EDGES if options.ascii_only else _EDGES)
-        y_ticks = self._y_ticks()
-        y_axis = _Axis(y_ticks[0], y_ticks[-1])
-        heights = max(2, _HEIGHT // (len(y_ticks) - 1))
-        last_row = heights * (len(y_ticks) - 1)
-        y_names = aligned([quantity(value) for value in y_ticks])
+        y_values = y_ticks(plot)
+        vertical = Axis(y_values[0], y_values[-1])
+        heights = max(2, _HEIGHT // (len(y_values) - 1))
+        last_row = heights * (len(y_values) - 1)
+        y_names = aligned([quantity(value) for value in y_values])
         names = self._names(options.max_width // 3, marks)
         legend, names = (names, {}) if plot.mark == "point" else ({}, names)
         room = max(map(cell_len, names.values()), default=0)
         columns = max(options.max_width - len(y_names[0]) - 2 - room, 8)
 
-        x_axis, places = self._x_places()
+        horizontal, places = x_axis(plot)
         canvas = Canvas(columns, last_row + 1, marks)
         for nth, series in enumerate(plot.series):
-            dots = [canvas.place(x_axis.share(x), y_axis.share(y)) for x, y in series.points]
-            self._draw(canvas, list(dict.fromkeys(dots)), canvas.place(0, y_axis.share(0))[1], nth)
-        ends = spread([round((1 - y_axis.share(s.points[-1][1])) * last_row) for s in plot.series], last_row)
+            dots = [canvas.place(horizontal.share(x), vertical.share(y)) for x, y in series.points]
+            self._draw(canvas, list(dict.fromkeys(dots)), canvas.place(0, vertical.share(0))[1], nth)
+        ends = spread([round((1 - vertical.share(s.points[-1][1])) * last_row) for s in plot.series], last_row)
 
         margin = " " * len(y_names[0])
         yield line((label(plot.y_title, 40), "dim"), *[(f"  {name}", color_of(nth)) for nth, name in legend.items()])
@@ -74,35 +62,21 @@ class PlotChart:
             edge = f"{margin} {upright}" if below else f"{y_names[at_tick]} {tick}"
             end = [(names[nth], color_of(nth)) for nth, at in enumerate(ends) if at == row and nth in names]
             yield line((edge, "dim"), *canvas.row(row), *end)
-        notches, labels = x_labels([(x_axis.share(x), name) for x, name in places], columns)
+        notches, labels = x_labels([(horizontal.share(x), name) for x, name in places], columns)
         foot = "".join(notch if column in notches else floor for column in range(columns))
         yield line((f"{margin} {corner}{foot}", "dim"))
         yield line((f"{margin}  {labels}", "dim"))
         if title := label(plot.x_title, 40):
             yield line((f"{margin}  {title.center(columns).rstrip()}", "dim"))
 
-    def _y_ticks(self) -> list[float]:
-        values = [y for series in self.plot.series for _, y in series.points]
-        if self.plot.from_zero or self.plot.mark == "area":
-            values.append(0.0)
-        return ticks(min(values), max(values), 5)
-
-    def _x_places(self) -> tuple[_Axis, list[tuple[float, str]]]:
-        """Return the x axis and the named places on it."""
-        values = [x for series in self.plot.series for x, _ in series.points]
-        if self.plot.x_labels:
-            return _Axis(min(values), max(values)), [(x, label(name, 24)) for x, name in self.plot.x_labels]
-        steps = ticks(min(values), max(values), 5)
-        return _Axis(steps[0], steps[-1]), [(x, quantity(x)) for x in steps]
-
     def _names(self, limit: int, marks: str) -> dict[int, str]:
         """Return what stands at the end of each named series: its mark, its name, the last value of a line."""
         names = {}
         for nth, series in enumerate(self.plot.series):
             if series.name is not None:
-                last = "" if self.plot.mark == "point" else quantity(series.points[-1][1])
-                words = (marks[nth % len(marks)] if marks else "", label(series.name, 40), last)
-                names[nth] = " " + fitted(" ".join(filter(None, words)), limit).rstrip()
+                mark = marks[nth % len(marks)] if marks else ""
+                words = " ".join(filter(None, (mark, series_label(self.plot, series))))
+                names[nth] = " " + fitted(words, limit).rstrip()
         return names
 
     def _draw(self, canvas: Canvas, dots: Sequence[Dot], ground: int, series: int) -> None:
@@ -118,7 +92,7 @@ class PlotChart:
 
 
 def spread(wanted: Sequence[int], last_row: int) -> list[int]:
-    """Return for each series a row of its own from 0 to `last_row`, near the wanted one and in the same order."""
+    """Return a different row from 0 to `last_row` for each series, near the wanted one and in the same order."""
     order = sorted(range(len(wanted)), key=lambda nth: (wanted[nth], nth))
     rows = [0] * len(wanted)
     taken = -1
@@ -129,9 +103,9 @@ def spread(wanted: Sequence[int], last_row: int) -> list[int]:
 
 
 def x_labels(places: Sequence[tuple[float, str]], columns: int) -> tuple[set[int], str]:
-    """Return the line of labels below the x axis and the columns they stand for.
+    """Return the columns that have a label on the x axis, and the line of labels.
 
-    As many labels as fit at even distances; the first always.
+    The labels are every first, second, third … place, as many as fit; the first place always has one.
     """
     step = 1
     while True:

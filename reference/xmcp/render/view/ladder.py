@@ -1,8 +1,8 @@
-"""What is shown for an envelope: the type if it is known and its payload fits, else the fallback ladder.
+"""The fallback ladder: from an envelope to the `View` that is shown (spec section 3.6).
 
-What may live here: the pure decision from an envelope to a `View`. What may not: drawing. The ladder is that of
-wire.md 7.3: type, else `fallback` (three deep at most), else `alt`, else a string payload as text, else title and
-JSON; the notice says that the type was not supported. No envelope, however broken, leads to an empty view.
+The payload in its own form if the type is known and the payload fits; else the `fallback` (at most the third), else
+`alt`, else a string payload as text, else the payload as JSON. A notice says that the type was not supported. No
+envelope, however broken, leads to an empty view.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from xmcp.render import content
-from xmcp.render.content import CannotShow, View
-from xmcp.render.payloads import READERS
-from xmcp.render.untrusted import label
-from xmcp.render.vega import chart_title, read_chart
+from xmcp.render.view import content
+from xmcp.render.view.content import CannotShow, View
+from xmcp.render.view.payloads import READERS
+from xmcp.render.view.untrusted import label
+from xmcp.render.view.vega import chart_title, read_chart
 
 MAX_FALLBACKS = 3
 MAX_GROUP_DEPTH = 3
@@ -27,7 +27,7 @@ _READERS = {**READERS, "chart": read_chart}
 
 
 def plan(envelope: Envelope) -> View:
-    """Return what to show for `envelope`, a decoded display of any origin and shape."""
+    """Return what to show for `envelope`: a decoded display, possibly invalid."""
     return _plan(envelope, depth=1)
 
 
@@ -45,7 +45,7 @@ def _plan(envelope: Envelope, depth: int) -> View:
         title = _words(link, "title") or title or (chart_title(link.get("payload")) if kind == "chart" else None)
         notices = (f"{refusals[0]}; showing its fallback",) if refusals else ()
         return View(found, rendered_as=str(kind), title=title, notices=notices)
-    return replace(_last_rungs(chain), title=title, notices=(refusals[0],))
+    return replace(_last_steps(chain), title=title, notices=(refusals[0],))
 
 
 def _chain(envelope: Envelope) -> Iterator[Envelope]:
@@ -81,7 +81,7 @@ def _group(payload: object, depth: int) -> content.Group:
     return content.Group(tuple(_plan(item, depth + 1) for item in payload))
 
 
-def _last_rungs(chain: tuple[Envelope, ...]) -> View:
+def _last_steps(chain: tuple[Envelope, ...]) -> View:
     alts = (alt for link in chain if (alt := _words(link, "alt")))
     payloads = (payload for link in chain if (payload := _words(link, "payload")))
     if alt := next(alts, None):

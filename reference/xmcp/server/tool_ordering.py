@@ -14,7 +14,7 @@ from typing import Any
 from fastmcp.tools import Tool
 
 from xmcp.dependencies import DependencyError, circle, unknown
-from xmcp.server import metadata
+from xmcp.server import tool_metadata
 from xmcp.server.tool import XMCPTool
 from xmcp_models.registry import TOOL_META_KEY
 
@@ -23,7 +23,7 @@ logger = logging.getLogger("xmcp.server")
 
 def as_listed(tools: Sequence[Tool]) -> Sequence[Tool]:
     """Return `tools` with dependencies that are names in this list and end somewhere."""
-    said = {tool.name: before for tool in tools if (before := metadata.of(tool.meta).get("depends_on"))}
+    said = {tool.name: before for tool in tools if (before := tool_metadata.of(tool.meta).get("depends_on"))}
     if not said:
         return tools
     names = frozenset(tool.name for tool in tools)
@@ -48,7 +48,7 @@ def check(tools: Iterable[Tool], *, complete: bool) -> None:
     Raises:
         DependencyError: a circle, or a tool that depends on itself or on one that is not there.
     """
-    depends_on = {tool.name: metadata.of(tool.meta).get("depends_on", []) for tool in tools}
+    depends_on = {tool.name: tool_metadata.of(tool.meta).get("depends_on", []) for tool in tools}
     if complete and (missing := unknown(depends_on)):
         told = "; ".join(
             f"{tool!r} depends on {', '.join(_named(name, list(depends_on)) for name in names)}"
@@ -77,7 +77,7 @@ def _resolved(name: str, tool: str, names: frozenset[str], local: frozenset[str]
 
 
 def _with(tool: Tool, before: list[str]) -> Tool:
-    said = metadata.of(tool.meta)
+    said = tool_metadata.of(tool.meta)
     if said.get("depends_on") == before:
         return tool
     own: dict[str, Any] = {key: part for key, part in said.items() if key != "depends_on"}

@@ -11,7 +11,7 @@ from typing import Final
 from opentelemetry import trace
 
 from xmcp.server.call import Call
-from xmcp.server.failures import safe_tool_name
+from xmcp.server.responses.failures import safe_tool_name
 from xmcp.wire import ErrorInfo
 
 logger: Final = logging.getLogger("xmcp.server")

@@ -1,8 +1,7 @@
-"""Text from strangers, made safe to print in a terminal.
+"""Untrusted text, made safe to show (spec section 8.4).
 
-What may live here: pure functions from a string that anybody may have written to a string that moves no cursor, hides
-nothing and cannot be taken for something else. What may not: drawing, and decisions about which part of a display is
-shown. Source: wire.md 7.6 (4 rendering, 7 Unicode).
+Pure functions from any string to a string that moves no cursor, hides nothing and cannot be mistaken for
+something else.
 """
 
 from __future__ import annotations
@@ -22,20 +21,20 @@ _VISIBLE: dict[int, str] = {
     0x2028: "\n",
     0x2029: "\n",
 }
-"""Escape sequences start with C0 or C1 characters, so these never pass; overrides and isolates would reorder the
-neighbouring cells. Joiners and marks stay: scripts and emoji need them."""
+"""C0 and C1 characters start escape sequences; bidi overrides and isolates would reorder the neighbouring cells.
+Joiners and marks are kept, because scripts and emoji need them."""
 
 
 def visible(text: str) -> str:
-    """Return `text` for a body of several lines: control and bidi characters shown as signs, tabs as spaces."""
+    """Return `text` of several lines with control and bidi characters as visible signs, and tabs as spaces."""
     text = _SURROGATES.sub("\ufffd", text).replace("\r\n", "\n")
     return text.translate(_VISIBLE).expandtabs(4)
 
 
 def revealed(text: str) -> str:
-    """Return `text` like `visible`, with every other invisible character spelled out too.
+    """Return `text` like `visible`, with every other invisible character spelled out as well.
 
-    For words a person acts on (titles, messages, names): a zero-width or tag character there is a disguise.
+    For words that a person acts on (titles, messages, names): there a zero-width or tag character is a disguise.
     """
     return "".join(_reveal(char) for char in visible(text))
 
@@ -47,15 +46,15 @@ def _reveal(char: str) -> str:
 
 
 def label(text: str, limit: int = 200) -> str:
-    """Return `text` revealed, on one line and at most `limit` characters long; an ellipsis ends what was cut."""
+    """Return `revealed(text)` on one line of at most `limit` characters; an ellipsis ends it if it was cut."""
     start = text[: 4 * limit]
     line = " ".join(revealed(start).split())
     return line if len(line) <= limit and len(start) == len(text) else line[: limit - 1] + "…"
 
 
 def link(uri: str) -> str | None:
-    """Return `uri` if it is an `http`, `https` or `mailto` link that reads as what it is, else None.
+    """Return `uri` if it is an `http`, `https` or `mailto` link without hidden parts, else None.
 
-    `//host`, backslashes, white space, control and invisible characters make it no link.
+    None for `//host`, and for backslashes, white space, control and invisible characters.
     """
     return uri if _LINK.fullmatch(uri) and uri.isprintable() else None

@@ -14,8 +14,8 @@ from typing import Any, Final
 from pydantic import ValidationError as PydanticValidationError
 from pydantic_core import to_jsonable_python
 
-from xmcp.server.failures import field_errors
-from xmcp.server.formatting import formatted
+from xmcp.server.formatter_binding import formatted
+from xmcp.server.responses.failures import field_errors
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
 from xmcp.wire.emission import display_faults
 from xmcp.xml_formatters import XMLFormatter

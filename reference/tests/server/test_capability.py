@@ -22,7 +22,7 @@ from mcp_types import ImageContent, TextContent
 from pydantic import Field
 
 from xmcp import XMCP, DisplayEnvelope, ToolResponse, XMCPError
-from xmcp.server.negotiation import Reader, reader_for
+from xmcp.server.responses.capability import Reader, reader_for
 from xmcp_models.registry import EXTENSION_ID
 
 _DATA = files("xmcp_models") / "data"
@@ -265,7 +265,7 @@ async def test_a_handshake_client_can_declare_it_as_experimental(reply: Any) -> 
     async with Client(mcp, mode="legacy") as plain:
         assert "dev.xmcp/plain" in (await plain.call_tool_mcp("rows", {})).meta
     capabilities = mcp_types.ClientCapabilities(experimental={EXTENSION_ID: READS})
-    from xmcp.server.negotiation import declared_by
+    from xmcp.server.responses.capability import declared_by
 
     class Request:
         class session:

@@ -1,7 +1,6 @@
-"""How numbers are written for a person.
+"""Numbers for a person: from numbers to short strings, and the choice of axis ticks.
 
-What may live here: pure functions from numbers to short strings, and the choice of axis ticks. English conventions
-(`,` groups, `.` decimals), since an envelope carries no locale a terminal could rely on.
+English conventions (`,` groups, `.` decimals), because an envelope carries no locale.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ _BINARY_UNITS = ("B", "KiB", "MiB", "GiB")
 
 
 def as_sent(value: float) -> str:
-    """Return a number the way JSON writes it: the digits the author sent, nothing grouped or rounded."""
+    """Return a number as JSON: the digits that were sent, neither grouped nor rounded."""
     try:
         return json.dumps(value)
     except ValueError:
@@ -43,7 +42,7 @@ def trimmed(digits: str) -> str:
 
 
 def aligned(numbers: Sequence[str]) -> list[str]:
-    """Return the numbers padded to one width so that their decimal points stand below each other."""
+    """Return the numbers padded to the same width, so that their decimal points stand below each other."""
     tails = [len(number) - number.index(".") if "." in number else 0 for number in numbers]
     tail = max(tails, default=0)
     padded = [number + " " * (tail - own) for number, own in zip(numbers, tails, strict=True)]

@@ -10,7 +10,7 @@ from typing import Any
 
 from fastmcp.server.extensions import ServerExtension
 
-from xmcp.server.negotiation import Wire
+from xmcp.server.responses.capability import Wire
 from xmcp_models.registry import EXTENSION_ID, VERSION
 
 

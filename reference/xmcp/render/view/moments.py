@@ -1,21 +1,21 @@
-"""Moments on a time axis: where they lie and what they are called.
-
-What may live here: pure functions from the values of a temporal field to seconds and short names.
-"""
+"""Moments on a time axis: from the values of a temporal field to seconds and short names."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from xmcp.render.numerals import quantity
-from xmcp.render.payloads import is_number
+from xmcp.render.view.numerals import quantity
+from xmcp.render.view.payloads import is_number
 
 _LATEST = 1e18
-"""Milliseconds; far beyond any calendar."""
+"""Milliseconds since 1970; far beyond any calendar."""
 
 
 def seconds_of(value: object) -> float | None:
-    """Return seconds since 1970 for an ISO 8601 date or time, or milliseconds; without a zone it counts as UTC."""
+    """Return seconds since 1970 for an ISO 8601 date or time (UTC if it has no zone) or for milliseconds since 1970.
+
+    None for any other value.
+    """
     if is_number(value):
         return value / 1000 if abs(value) < _LATEST else None
     if not isinstance(value, str):

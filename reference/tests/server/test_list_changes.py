@@ -126,7 +126,7 @@ async def test_a_client_is_told_of_tools_that_come_and_go(
 async def test_many_changes_in_one_go_are_one_announcement(
     live: ModuleType, era: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("xmcp.server.changes.QUIET", 0.5)  # a busy machine does not make it two
+    monkeypatch.setattr("xmcp.server.list_changes.QUIET", 0.5)  # a busy machine does not make it two
     async with hearing(live.mcp, era) as heard:
         await heard.client.call_tool_mcp("grow", {"prefix": "c", "count": 100})
         assert await heard.next() == TOOLS_CHANGED
@@ -136,7 +136,7 @@ async def test_many_changes_in_one_go_are_one_announcement(
 
 
 async def test_changes_that_do_not_stop_are_announced_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("xmcp.server.changes.LONGEST", 0.1)
+    monkeypatch.setattr("xmcp.server.list_changes.LONGEST", 0.1)
     mcp = XMCP("restless", subscription_bus=(bus := Recorder()))
     async with Client(mcp):
         while bus.events.empty():

@@ -1,7 +1,7 @@
-"""What charts are drawn with: lines of exact width, the colours of series, a grid of dots.
+"""Drawing primitives of charts: lines of exact width, the colours of series, a grid of dots.
 
-What may live here: drawing primitives that know nothing of data. Colours are the terminal's own, so they suit its
-theme; a chart never says anything by colour alone.
+Nothing here knows about data. The colours are those of the terminal's theme; a chart never says anything by colour
+alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from rich.text import Text
 
 PALETTE = ("cyan", "magenta", "yellow", "green", "blue", "red", "bright_cyan", "bright_magenta")
 NARROWEST = 24
-"""Cells below which a chart says nothing."""
+"""Cells; a narrower chart is unreadable."""
 
 Part: TypeAlias = str | tuple[str, str]
 Dot: TypeAlias = tuple[int, int]
@@ -28,7 +28,7 @@ def fitted(text: str, width: int) -> str:
 
 
 def line(*parts: Part) -> Text:
-    """Return one line of plain or (text, style) parts that is cut, never wrapped."""
+    """Return one line of plain texts or (text, style) pairs; it is cut, never wrapped."""
     return Text.assemble(*parts, no_wrap=True, overflow="crop")
 
 

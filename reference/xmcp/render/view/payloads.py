@@ -1,8 +1,7 @@
-"""From a payload to its content: one reader for each display type that stands alone.
+"""From a payload to its content: one reader for each display type (spec section 3.2).
 
-What may live here: pure readers and the table `READERS`. The shapes are the generated models, so the schema stays the
-one definition of a valid payload. Charts are read in vega.py, groups in ladder.py (their items are envelopes).
-Source: wire.md 7.3.
+The shapes are the generated models, so that the schema stays the only definition of a valid payload. Charts are read in
+vega.py, groups in ladder.py, because their members are envelopes.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from typing import Any, Literal, TypeAlias, TypeGuard, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from xmcp.render import content
-from xmcp.render.content import CannotShow
+from xmcp.render.view import content
+from xmcp.render.view.content import CannotShow
 from xmcp_models import display_envelope as models
 
 _OBJECT_ROWS: TypeAdapter[models.Table | list[dict[str, Any]]] = TypeAdapter(models.Table | list[dict[str, Any]])
@@ -37,7 +36,7 @@ def _shaped(adapter: TypeAdapter[Any], payload: object) -> Any:
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
-    """Tell whether `value` is a JSON number (a boolean is none)."""
+    """Tell whether `value` is a JSON number, which a boolean is not."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
@@ -153,4 +152,4 @@ READERS: Mapping[str, Reader] = {
     "metric": _metrics,
     "file": _file,
 }
-"""Display type → reader. A reader raises `CannotShow` if the payload does not fit."""
+"""The reader of each display type. It raises `CannotShow` if the payload does not fit."""

@@ -16,9 +16,17 @@ from mcp_types import AudioContent, ContentBlock, EmbeddedResource, ImageContent
 
 from xmcp.server.call import Call
 from xmcp.server.errors import XMCPError
-from xmcp.server.failures import safe_tool_name
-from xmcp.server.lanes import document_in, is_document, other_blocks, others_meta, response_in, result_of, text_block
-from xmcp.server.negotiation import Reader
+from xmcp.server.responses.capability import Reader
+from xmcp.server.responses.failures import safe_tool_name
+from xmcp.server.responses.mcp_results import (
+    document_in,
+    is_document,
+    other_blocks,
+    others_meta,
+    response_in,
+    result_of,
+    text_block,
+)
 from xmcp.server.surrogates import sendable, sendable_block, without_lone_surrogates
 from xmcp.wire import ErrorInfo, ToolResponse, encode
 from xmcp.wire.emission import check_error, check_server_populated, display_faults

@@ -20,7 +20,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
 from xmcp.server.errors import XMCPError
-from xmcp.server.sensitive import Secrets
+from xmcp.server.parameters.sensitive import Secrets
 from xmcp.server.surrogates import without_lone_surrogates
 
 logger = logging.getLogger("xmcp.server")

@@ -1,7 +1,4 @@
-"""Bar charts as text: one line for each bar, with its category, its series, its value and the bar.
-
-What may live here: the drawing of `content.Bars`.
-"""
+"""Bar charts as text: one line for each bar, with its category, its series, its value and the bar."""
 
 from __future__ import annotations
 
@@ -12,12 +9,12 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 
-from xmcp.render import content
-from xmcp.render.canvas import NARROWEST, PALETTE, fitted, line
-from xmcp.render.numerals import aligned, quantity
-from xmcp.render.untrusted import label
+from xmcp.render.terminal.canvas import NARROWEST, color_of, fitted, line
+from xmcp.render.view import content
+from xmcp.render.view.charts import bars_of
+from xmcp.render.view.numerals import aligned, quantity
+from xmcp.render.view.untrusted import label
 
-MAX_BARS = 60
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
@@ -32,36 +29,24 @@ class BarChart:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         bars, width = self.bars, options.max_width
-        lines = [
-            (category if nth == 0 else "", name, values[at], nth)
-            for at, category in enumerate(bars.categories)
-            for nth, (name, values) in enumerate(
-                (name, values) for name, values in bars.series if values[at] is not None
-            )
-        ]
-        shown = lines[:MAX_BARS]
-        several = any(name is not None for name, _ in bars.series)
-        order = {name: i for i, (name, _) in enumerate(bars.series)}
-        columns = [_column([category for category, *_ in shown], bars.category_title, width // 3)]
-        if several:
-            columns.append(_column([name or "" for _, name, *_ in shown], "", width // 4))
-        numbers = [value or 0.0 for *_, value, _ in shown]
-        columns.append(
-            _column(aligned([quantity(number) for number in numbers]), bars.value_title, width // 3, "right")
-        )
+        shown, left_out = bars_of(bars)
+        columns = [_column([bar.category for bar in shown], bars.category_title, width // 3)]
+        if any(name is not None for name, _ in bars.series):
+            columns.append(_column([bar.name or "" for bar in shown], "", width // 4))
+        values = [bar.value for bar in shown]
+        columns.append(_column(aligned([quantity(value) for value in values]), bars.value_title, width // 3, "right"))
         heads = [head for head, _ in columns]
         room = max(width - sum(map(cell_len, heads)) - 2 * len(heads), 4)
-        draw = _bar_drawer(numbers, room, options.ascii_only)
+        draw = _bar_drawer(values, room, options.ascii_only)
         yield line(("  ".join(heads).rstrip(), "dim"))
-        for at, (_, name, _, _) in enumerate(shown):
-            color = PALETTE[order[name] % len(PALETTE)]
-            yield line("  ".join(cells[at] for _, cells in columns), "  ", (draw(numbers[at]), color))
-        if len(lines) > len(shown):
-            yield line((f"… {len(lines) - len(shown)} more bars not shown", "dim"))
+        for at, bar in enumerate(shown):
+            yield line("  ".join(cells[at] for _, cells in columns), "  ", (draw(bar.value), color_of(bar.series)))
+        if left_out:
+            yield line((f"… {left_out} more bars not shown", "dim"))
 
 
 def _column(cells: Iterable[str], title: str, limit: int, align: str = "left") -> tuple[str, list[str]]:
-    """Return the head and the cells of a text column, all of one width."""
+    """Return the head and the cells of a text column, all of the same width."""
     texts = [cell if align == "right" else label(cell) for cell in cells]
     head = label(title, 40)
     width = min(max(map(cell_len, [head, *texts]), default=0), max(limit, 4))
@@ -72,7 +57,7 @@ def _column(cells: Iterable[str], title: str, limit: int, align: str = "left") -
 
 
 def _bar_drawer(numbers: Sequence[float], room: int, ascii_only: bool) -> Callable[[float], str]:
-    """Return what draws a bar for a number: all share one scale, and zero when some are negative."""
+    """Return a function that draws the bar of a number; all bars share one scale and one zero."""
     low, high = min(0.0, *numbers, 0.0), max(0.0, *numbers, 0.0)
     span = (high - low) or 1.0
     zero = round(-low / span * room)

@@ -24,9 +24,9 @@ from mcp.server.streamable_http import EventStore
 from starlette.middleware import Middleware as ASGIMiddleware
 
 from xmcp.server._fastmcp_hooks import limit_request_bodies
-from xmcp.server.changes import LiveLists
 from xmcp.server.errors import ServeError
-from xmcp.server.interruptible_stdin import interruptible_stdin
+from xmcp.server.list_changes import LiveLists
+from xmcp.server.transports.stdio import interruptible_stdin
 
 HTTPTransport = Literal["http", "streamable-http", "sse"]
 

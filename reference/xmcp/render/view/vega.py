@@ -1,8 +1,8 @@
-"""From a restricted Vega-Lite specification to a chart this terminal can draw.
+"""From a Vega-Lite specification to a bar, line, area or point chart.
 
-What may live here: pure reading of the chart payload. Only members named in the tables below are understood; a
-specification with any other member, mark or encoding is refused, so that a chart is either drawn as Vega-Lite would
-mean it or left to the fallback ladder. Nothing is ever fetched or evaluated. Source: wire.md 7.3 (`chart`).
+Only the members in the tables below are understood; a specification with any other member, mark or encoding is refused,
+so that a chart is either drawn as Vega-Lite would draw it or left to the fallback ladder. Nothing is fetched or
+evaluated (spec section 3.3).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
-from xmcp.render import content
-from xmcp.render.content import CannotShow
-from xmcp.render.moments import name_of, seconds_of
-from xmcp.render.numerals import quantity
-from xmcp.render.payloads import is_number
+from xmcp.render.view import content
+from xmcp.render.view.content import CannotShow
+from xmcp.render.view.moments import name_of, seconds_of
+from xmcp.render.view.numerals import quantity
+from xmcp.render.view.payloads import is_number
 
 Row: TypeAlias = Mapping[str, Any]
 Kind: TypeAlias = Literal["quantitative", "temporal", "ordinal", "nominal"]
@@ -66,7 +66,7 @@ def read_chart(payload: object) -> content.Bars | content.Plot:
     """Return the chart that `payload` describes.
 
     Raises:
-        CannotShow: it is not an inline bar, line, area or point chart of two axes and at most one colour field.
+        CannotShow: It is not a bar, line, area or point chart with its data inside, two axes and at most one colour.
     """
     spec = _object(payload, "the specification")
     _only(spec, _SPEC, "")
@@ -82,7 +82,7 @@ def read_chart(payload: object) -> content.Bars | content.Plot:
 
 
 def chart_title(payload: object) -> str | None:
-    """Return the title inside the specification, if it has one in words."""
+    """Return the title inside the specification, None if it has none or not as text."""
     title = payload.get("title") if isinstance(payload, Mapping) else None
     title = title.get("text") if isinstance(title, Mapping) else title
     return title if isinstance(title, str) else None
@@ -177,7 +177,7 @@ def _color(value: object, rows: Sequence[Row]) -> _Channel | None:
 
 
 def _number(value: object) -> float | None:
-    """Return a finite number, else None: like Vega-Lite, a row without one is left out."""
+    """Return a finite number, else None. A row without one is left out, as in Vega-Lite."""
     if not is_number(value):
         return None
     try:
@@ -229,7 +229,7 @@ def _bars(rows: Sequence[Row], x: _Channel, y: _Channel, color: _Channel | None)
 def _cells(
     rows: Sequence[Row], category: _Channel, value: _Channel, color: _Channel | None
 ) -> dict[tuple[Any, Any], float]:
-    """Return one number for each category and colour; without an aggregate, bars of one place stack up."""
+    """Return one number for each category and colour; without an aggregate, the bars of one place are added up."""
     found: dict[tuple[Any, Any], list[float]] = {}
     for row in rows:
         key = row.get(category.field)
@@ -285,7 +285,7 @@ def _named(name: object, color: _Channel | None) -> bool:
 
 
 def _positions(x: _Channel, keys: Sequence[Any]) -> tuple[dict[Any, float], tuple[tuple[float, str], ...]]:
-    """Return where each value lies on the x axis, and the places that have a name (none for plain numbers)."""
+    """Return the position of each value on the x axis, and the positions that have a name (none for plain numbers)."""
     if x.kind == "quantitative":
         return {key: number for key in keys if (number := _number(key)) is not None}, ()
     if x.kind == "temporal":

@@ -1,8 +1,7 @@
-"""Displays in the terminal.
+"""Displays drawn in a terminal: `render`, `to_text`, the simple kinds of content, and the table of all drawers.
 
-What may live here: drawing of the simple kinds of content with rich, the table of all drawers, and the entry points
-`render` and `to_text`. What is shown is decided in ladder.py; tables and charts are drawn in table.py, bars.py and
-plot.py. Every string of a display passes `untrusted`, and none is ever read as rich markup. Source: wire.md 7.3, 7.6.
+What is shown is decided in `xmcp.render.view`. Every string of a display is made safe by `view/untrusted.py` before it
+is drawn, and none is ever read as rich markup (XMCP-DSP-032).
 """
 
 from __future__ import annotations
@@ -17,31 +16,28 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from xmcp.render import content
-from xmcp.render.bars import BarChart
-from xmcp.render.canvas import NARROWEST
-from xmcp.render.ladder import plan
-from xmcp.render.markdown import SafeMarkdown
-from xmcp.render.numerals import byte_size, quantity
-from xmcp.render.outline import outline
-from xmcp.render.payloads import is_number
-from xmcp.render.plot import PlotChart
-from xmcp.render.syntax import source
-from xmcp.render.table import TableGrid, scalar
-from xmcp.render.untrusted import label, link, revealed, visible
+from xmcp.render.terminal.bars import BarChart
+from xmcp.render.terminal.canvas import NARROWEST
+from xmcp.render.terminal.markdown import SafeMarkdown
+from xmcp.render.terminal.plot import PlotChart
+from xmcp.render.terminal.syntax import source
+from xmcp.render.terminal.table import TableGrid, cell
+from xmcp.render.view import content, wording
+from xmcp.render.view.ladder import plan
+from xmcp.render.view.untrusted import label, link, revealed, visible
 from xmcp_models.display_envelope import DisplayEnvelope
 
-_NOTHING = Text("(nothing to show)", style="dim")
+_NOTHING = Text(wording.NOTHING, style="dim")
 
 
 def render(envelope: DisplayEnvelope | Mapping[str, Any], width: int | None = None) -> RenderableType:
     """Return the rich renderable for a display.
 
     Args:
-        envelope: a display of any origin; one that is broken is shown by the fallback ladder, never refused.
-        width: cells to use at most; None is the width of the console that prints it. Both count as 24 if less.
+        envelope: A display of any origin; a broken one is shown by the fallback ladder, never refused.
+        width: Maximum number of cells; None is the width of the console. At least 24 are used in any case.
     """
-    return _Room(draw(plan(envelope.model_dump() if isinstance(envelope, DisplayEnvelope) else envelope)), width)
+    return _WithWidth(draw(plan(envelope.model_dump() if isinstance(envelope, DisplayEnvelope) else envelope)), width)
 
 
 def to_text(envelope: DisplayEnvelope | Mapping[str, Any], width: int = 80) -> str:
@@ -53,8 +49,8 @@ def to_text(envelope: DisplayEnvelope | Mapping[str, Any], width: int = 80) -> s
 
 
 @dataclass(frozen=True, slots=True)
-class _Room:
-    """Gives `drawn` a width in which something can be seen."""
+class _WithWidth:
+    """Draws `drawn` in at most `width` cells, but never in less than is readable."""
 
     drawn: RenderableType
     width: int | None
@@ -65,7 +61,7 @@ class _Room:
 
 
 def draw(view: content.View) -> RenderableType:
-    """Return the renderable for a planned view: title, content, the host's notices."""
+    """Return the renderable for a planned view: title, content, notices."""
     parts: list[RenderableType] = [Text(label(view.title), style="bold")] if view.title else []
     parts.append(_DRAWERS[type(view.content)](view.content))
     parts.extend(_notice(notice) for notice in view.notices)
@@ -76,12 +72,12 @@ def _notice(words: str) -> Text:
     return Text(f"note: {label(words)}", style="dim italic")
 
 
-def _words(text: str, style: str = "") -> Text:
-    return Text(visible(text), style=style) if text.strip() else _NOTHING
+def _text_or_nothing(text: str) -> Text:
+    return Text(visible(text)) if text.strip() else _NOTHING
 
 
 def _text(shown: content.Text) -> RenderableType:
-    return _words(shown.text)
+    return _text_or_nothing(shown.text)
 
 
 def _markdown(shown: content.Markdown) -> RenderableType:
@@ -91,7 +87,7 @@ def _markdown(shown: content.Markdown) -> RenderableType:
 def _code(shown: content.Code) -> RenderableType:
     if not shown.source.strip():
         return _NOTHING
-    name = label(" · ".join(filter(None, (shown.filename, shown.language))), 80)
+    name = wording.code_heading(shown)
     heading = [Text(name, style="dim")] if name else []
     return Group(*heading, Padding(source(shown.source, shown.language), (0, 0, 0, 2)))
 
@@ -101,41 +97,38 @@ def _html(shown: content.Html) -> RenderableType:
 
 
 def _json(shown: content.Json) -> RenderableType:
-    text, cut = outline(shown.value)
-    return Group(source(text, "json"), *([_notice("the value is long; not all of it is shown")] if cut else []))
+    text, notice = wording.json_text(shown)
+    return Group(source(text, "json"), *([_notice(notice)] if notice else []))
 
 
 def _image(shown: content.Image) -> RenderableType:
-    facts = [shown.mime or (shown.src[5:].partition(";")[0].partition(",")[0] if shown.src.startswith("data:") else "")]
-    if shown.size:
-        facts.append("{} × {} px".format(*map(quantity, shown.size)))
-    if shown.src.startswith("data:"):
-        facts.append(f"{byte_size(len(shown.src) * 3 // 4)} inside the message")
-    words = _words(revealed(shown.alt)) if shown.alt else Text("(no description)", style="dim")
-    about = label(" · ".join(filter(None, facts)))
+    words, facts = wording.image_description(shown), wording.image_facts(shown)
     return Group(
-        Text.assemble(("image  ", "dim"), words),
-        *([Text(f"       {about}", style="dim")] if about else []),
-        *([] if shown.src.startswith("data:") else [Text.assemble("       ", _link(shown.src))]),
+        Text.assemble(
+            ("image  ", "dim"),
+            Text(wording.NO_DESCRIPTION, style="dim") if words is None else _text_or_nothing(words),
+        ),
+        *([Text(f"       {facts}", style="dim")] if facts else []),
+        *([] if wording.is_inline(shown) else [Text.assemble("       ", _link(shown.src))]),
     )
 
 
 def _link(uri: str) -> Text:
     safe = link(uri)
-    return Text(safe, style="underline", overflow="fold") if safe else Text("(link not shown)", style="dim")
+    return Text(safe, style="underline", overflow="fold") if safe else Text(wording.NO_LINK, style="dim")
 
 
 _LEVELS: Mapping[content.Level, tuple[str, str]] = {
-    "info": ("ℹ Info", "bold cyan"),
-    "success": ("✔ Success", "bold green"),
-    "warning": ("▲ Warning", "bold yellow"),
-    "error": ("✖ Error", "bold red"),
+    "info": ("ℹ", "bold cyan"),
+    "success": ("✔", "bold green"),
+    "warning": ("▲", "bold yellow"),
+    "error": ("✖", "bold red"),
 }
 
 
 def _notification(shown: content.Notification) -> RenderableType:
-    name, style = _LEVELS[shown.level]
-    return Text.assemble((f"{name}  ", style), _words(revealed(shown.message)))
+    sign, style = _LEVELS[shown.level]
+    return Text.assemble((f"{sign} {wording.LEVELS[shown.level]}  ", style), _text_or_nothing(revealed(shown.message)))
 
 
 def _facts(shown: content.Facts) -> RenderableType:
@@ -145,8 +138,15 @@ def _facts(shown: content.Facts) -> RenderableType:
     grid.add_column(max_width=32)
     grid.add_column()
     for name, value in shown.items:
-        grid.add_row(Text(label(name), style="dim"), scalar(value))
+        grid.add_row(Text(label(name), style="dim"), cell(wording.scalar(value)))
     return grid
+
+
+_ARROWS: Mapping[wording.Direction | None, tuple[str, str]] = {
+    "up": ("▲ ", "green"),
+    "down": ("▼ ", "red"),
+    None: ("", ""),
+}
 
 
 def _metrics(shown: content.Metrics) -> RenderableType:
@@ -157,28 +157,18 @@ def _metrics(shown: content.Metrics) -> RenderableType:
     grid.add_column(justify="right")
     grid.add_column()
     for metric in shown.items:
-        unit = label(metric.unit or "", 24)
-        value = Text.assemble((_amount(metric.value), "bold"), f" {unit}" if unit else "")
-        grid.add_row(Text(label(metric.label)), value, _delta(metric.delta))
+        value, unit = wording.amount(metric)
+        change, direction = wording.change(metric)
+        arrow, style = _ARROWS[direction]
+        amount = Text.assemble((value, "bold"), f" {unit}" if unit else "")
+        grid.add_row(Text(label(metric.label)), amount, Text(arrow + change, style=style))
     return grid
 
 
-def _amount(value: object) -> str:
-    return quantity(value) if is_number(value) else label(str(value), 80)
-
-
-def _delta(delta: object) -> Text:
-    if delta is None:
-        return Text()
-    words = f"{'+' if delta > 0 else ''}{quantity(delta)}" if is_number(delta) else label(str(delta), 40)
-    arrow, style = {"+": ("▲ ", "green"), "-": ("▼ ", "red"), "−": ("▼ ", "red")}.get(words[:1], ("", ""))
-    return Text(arrow + words, style=style)
-
-
 def _file(shown: content.File) -> RenderableType:
-    facts = label(" · ".join(filter(None, (shown.mime, None if shown.size is None else byte_size(shown.size)))))
+    facts = wording.file_facts(shown)
     return Group(
-        Text.assemble(("file  ", "dim"), label(shown.name or "(no name)"), (f"  {facts}" if facts else "", "dim")),
+        Text.assemble(("file  ", "dim"), wording.file_name(shown), (f"  {facts}" if facts else "", "dim")),
         Text.assemble("      ", _link(shown.uri)),
     )
 

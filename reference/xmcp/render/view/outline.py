@@ -1,7 +1,6 @@
 """Any value as indented JSON text of bounded size.
 
-What may live here: turning values of unknown shape, depth and size into text. The bounds keep a hostile value from
-filling the screen or the stack.
+The bounds keep a hostile value from filling the screen or overflowing the stack.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ MAX_STRING = 2000
 
 
 def outline(value: object, indent: int | None = 2) -> tuple[str, bool]:
-    """Return `value` as JSON text and whether something was left out (an ellipsis stands there)."""
+    """Return `value` as JSON text, and whether something was left out; an ellipsis stands in its place."""
     budget = [MAX_NODES]
     shortened = _shortened(value, MAX_DEPTH, budget)
     return json.dumps(shortened, indent=indent, ensure_ascii=False), budget[0] < 0
