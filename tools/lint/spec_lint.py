@@ -1,8 +1,8 @@
 """Hold the text of the specification, the registry, the checks, the mutants and the vectors against each other.
 
     python -m tools.lint.spec_lint            exit 1 where they disagree, a line for each
-    python -m tools.lint.spec_lint --accept   copy quote, level and section from the text into the registry, and write the
-                                              checksum of every normative file to spec/SHA256SUMS
+    python -m tools.lint.spec_lint --accept   copy quote, level and section from the text into the registry, and
+                                              write the checksum of every normative file to spec/SHA256SUMS
 
 The functions are pure, so that the tests run them on fake chapters.
 """
