@@ -17,8 +17,8 @@ from typing import Any
 import yaml
 
 from tools import ROOT
-from xmcp_conformance.miniature_codec import MiniatureCodec
-from xmcp_conformance.vector_judge import Refused
+from xmcp_conformance.profiles.codec.vector_judge import Refused
+from xmcp_conformance.wrong.codecs.miniature_codec import MiniatureCodec
 
 VECTORS = ROOT / "conformance" / "vectors" / "wire.json"
 EXAMPLES = ROOT / "schemas" / "examples"

@@ -17,8 +17,8 @@ from mkdocs.structure.files import File, Files
 
 from tools import ROOT
 from tools.generate import export_vectors
-from xmcp_conformance.mutants import all_mutants
-from xmcp_conformance.requirements import Requirement, registry
+from xmcp_conformance.core.requirements import Requirement, registry
+from xmcp_conformance.wrong.registry import server_mutants
 
 _ID = re.compile(r" \[(XMCP-[A-Z]{3}-\d{3})\]$", re.MULTILINE)
 _MENTION = re.compile(r"(?<![\[`])(XMCP-[A-Z]{3}-\d{3})(?![\]`])")
@@ -85,7 +85,7 @@ def requirements() -> str:
 def _entry(requirement: Requirement, file: str) -> list[str]:
     verified = []
     if "server" in requirement.verified_by:
-        mutant = all_mutants()[requirement.id]
+        mutant = server_mutants()[requirement.id]
         verified.append(
             f"server check, against the mutant `{mutant.__name__}`: {' '.join((mutant.__doc__ or '').split())}"
         )

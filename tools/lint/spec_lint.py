@@ -1,8 +1,8 @@
 """Hold the text of the specification, the registry, the checks, the mutants and the vectors against each other.
 
-    python tools/spec_lint.py            exit 1 where they disagree, a line for each
-    python tools/spec_lint.py --accept   take over quote, level and section from the text for the ids that exist, and
-                                         everything normative as it is into spec/SHA256SUMS
+    python -m tools.lint.spec_lint            exit 1 where they disagree, a line for each
+    python -m tools.lint.spec_lint --accept   copy quote, level and section from the text into the registry, and
+                                              write the checksum of every normative file to spec/SHA256SUMS
 
 The functions are pure, so that the tests run them on fake chapters.
 """
@@ -193,19 +193,19 @@ def chapters() -> dict[str, str]:
 
 def evidence() -> Evidence:
     """What this repository's suite claims to verify."""
-    from xmcp_conformance.mutants import all_mutants
+    from xmcp_conformance.core.checks import checked
+    from xmcp_conformance.profiles.client import judge  # noqa: F401 - registers the checks of clients
+    from xmcp_conformance.wrong.registry import wrong_implementations
 
     suite = ROOT / "conformance" / "xmcp_conformance"
-    code = {path.name: path.read_text(encoding="utf-8") for path in sorted(suite.glob("*.py"))}
-    documents = code.pop("document_checks.py")  # what only `xmcp check document` looks for
     mutants_of_client = sorted((ROOT / "reference" / "tests" / "client").glob("mutants*.py"))
     vectors = json.loads((ROOT / "conformance" / "vectors" / "wire.json").read_text(encoding="utf-8"))
     return Evidence(
-        checks=set(_ID.findall("".join(code.values()))),
-        documents=set(_ID.findall(documents)),
-        mutants=set(all_mutants()),
+        checks=_named_in([*(suite / "reader").glob("*.py"), *(suite / "profiles" / "server").glob("*.py")]),
+        documents=_named_in(list((suite / "profiles" / "document").glob("*.py"))),
+        mutants=set(wrong_implementations("server")),
         vectors={id_ for case in vectors["vectors"] for id_ in case["requirements"]},
-        client_checks=_named_in(sorted((suite / "client_checks").glob("*.py"))),
+        client_checks=set(checked("client")),
         client_mutants=_named_in(mutants_of_client),
     )
 

@@ -28,7 +28,7 @@ from xmlschema.exceptions import XMLResourceForbidden, XMLResourceParseError
 from tools import ROOT
 from tools.generate import export_vectors
 from tools.generate.sources import SCHEMAS, SUFFIX
-from xmcp_conformance.vectors import load, untagged
+from xmcp_conformance.profiles.codec.vectors import load, untagged
 
 VECTORS = ROOT / "conformance" / "vectors"
 EXAMPLES = SCHEMAS / "examples"

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 import click
 
-from xmcp_conformance.observation import printable, quoted
+from xmcp_conformance.core.untrusted_text import printable, quoted
 from xmcp_models import DATA
 
 _PACKAGE = DATA.parent
