@@ -188,7 +188,7 @@ async def test_a_class_an_object_a_function_and_a_name_can_be_bound(
 @pytest.mark.parametrize("given", [7, lambda data: "x", int, object()], ids=["number", "lambda", "class", "object"])
 def test_what_is_no_formatter_is_refused_where_it_stands(given: Any) -> None:
     mcp = XMCP()
-    with pytest.raises(TypeError, match="xml_formatter is"):
+    with pytest.raises(TypeError, match="xml_formatter must be"):
         mcp.tool(xml_formatter=given)(shout_tool)
 
 
@@ -203,7 +203,7 @@ def test_a_name_of_nobody_stops_the_server_at_its_start_and_says_which_tool() ->
     def order() -> dict[str, Any]:
         return ORDER
 
-    with pytest.raises(LookupError, match=r"'order'.*no formatter named 'Ordres'; known are: .*Orders"):
+    with pytest.raises(LookupError, match=r"'order'.*no formatter named 'Ordres'; known formatters: .*Orders"):
         mcp.check_tools()
     with pytest.raises(ServeError, match="no formatter named 'Ordres'"):
         mcp.serve(port=0)
@@ -224,7 +224,7 @@ def test_a_named_formatter_that_cannot_be_made_stops_the_server_at_its_start() -
     mcp = XMCP("s")
     mcp.tool(xml_formatter="Unmade", name="t")(shout_tool)
     with pytest.raises(
-        ServeError, match=r"s cannot start\. The tool 't': the formatter 'Unmade' cannot be made: top_level"
+        ServeError, match=r"s cannot start\. The tool 't': the formatter 'Unmade' cannot be created: top_level"
     ):
         mcp.serve(port=0)
     assert keep
