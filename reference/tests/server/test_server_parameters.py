@@ -333,7 +333,7 @@ def test_what_would_hide_nothing_is_refused_at_registration() -> None:
             mcp.tool(fn)
     with pytest.raises(ValueError, match="names 'usr', which is not a parameter"):
         mcp.tool(server_populated=["usr"], name="t")(lambda user: None)
-    with pytest.raises(ValueError, match="'user', which is not among those"):
+    with pytest.raises(ValueError, match="'user', which is not filled in by the server"):
         mcp.tool(sensitive=["user"], name="t")(lambda user: None)
     with pytest.raises(ValueError, match="show_user is the caller's switch"):
         mcp.display_tool(server_populated=["show_user"], name="t")(lambda show_user=False: None)
