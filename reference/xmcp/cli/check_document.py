@@ -143,7 +143,7 @@ def _reason(error: OSError) -> str:
 
 
 def _is_file(path: str) -> bool:
-    """True of a file, and of what cannot be looked at, such as a link to nothing: to open it says why."""
+    """Tell whether `path` is a file, or cannot be inspected (a broken link): opening it then reports the reason."""
     return os.path.isfile(path) or not os.path.exists(path)
 
 
@@ -164,7 +164,7 @@ def _judged(path: str, kind: str | None, strict: bool) -> Judged:
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file; of a line that is too long, as much as shows that."""
+    """Yield the lines of a file; a line that is too long is cut just above the limit, so that it is recognised."""
     while line := file.readline(MOST_READ + 1):
         yield line
         while len(line) > MOST_READ and not line.endswith(b"\n"):

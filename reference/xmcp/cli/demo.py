@@ -50,7 +50,7 @@ def conversation() -> tuple[tuple[str, ...], Script]:
         Turn(calls=[("refresh_warehouse", {}), ("broken_report", {"quarter": "Q2"})]),
         "Neither worked, and for different reasons. The data warehouse is busy; that passes, and I can try again in "
         "two seconds. Until then the figures are those of June. The report failed inside the server, and trying again "
-        "would not help: please give the error id to whoever runs it.",
+        "would not help: please give the error id to the person who runs the server.",
     ]
     return questions, script
 

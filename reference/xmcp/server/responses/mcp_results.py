@@ -96,8 +96,8 @@ def _from_plain(tool_name: str, result: ToolResult) -> ToolResponse:
         **{name: attributes[name] for name in _ATTRIBUTES if isinstance(attributes, Mapping) and name in attributes},
     )
     if result.is_error:
-        said = "\n".join(texts).strip() or "The tool reports a failure without saying more."
-        return replace(response, error=_error(meta.get(ERROR_META_KEY)) or ErrorInfo("TOOL_ERROR", said))
+        text = "\n".join(texts).strip() or "The tool reports a failure without saying more."
+        return replace(response, error=_error(meta.get(ERROR_META_KEY)) or ErrorInfo("TOOL_ERROR", text))
     if response.display is not None and not texts:
         return response
     return replace(response, llm_output="\n".join(texts))
