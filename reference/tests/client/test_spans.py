@@ -15,7 +15,8 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanContext, SpanKind, StatusCode
-from stand_ins import ScriptedModel, ScriptedServer, asks
+from support.scripted_model import ScriptedModel, asks
+from support.scripted_server import ScriptedServer
 
 from xmcp import XMCP, AIClient, DisplayEnvelope, ErrorInfo, QuotaExceeded, XMCPError
 from xmcp.client import Middleware

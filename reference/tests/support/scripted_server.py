@@ -1,176 +1,147 @@
-"""Stand-ins for a model and a server, and a chat between them. Not a test module."""
+"""The one scripted server of the tests: its tools do what a script of acts says.
+
+It stands in both places that the client has for a server in the same process: behind `AIClient` as the application's
+own object (`discover_tools`, `execute_tool_call`), and directly below the call pipeline, without a connection.
+
+An act is what a tool does with a call:
+
+- a `ToolResponse`, or another object with `to_xml`, or an `ErrorInfo`: the answer, sent as a document;
+- a text: the same, where the server says that it speaks XMCP; else the text itself is returned;
+- a pair of one of these and a value: the same, with the value as structured content;
+- `Raw(text)`: an answer of this text and nothing else, for what no reader understands;
+- an exception: the call fails with it, as where a connection is lost;
+- `clock.never`: there is no answer, ever;
+- `in_turn(...)`: the first act for the first call, and so on; the last one is repeated;
+- a function of the arguments, sync or async: any of the above, or any other value, which is returned unchanged.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import json
-from collections import defaultdict
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from typing import Any
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import mcp_types as mt
 
-from xmcp.chat.events import ChatChunk
-from xmcp.client.calls.pipeline import ChatScope, Pipeline
-from xmcp.client.hooks.log import EventLog
-from xmcp.client.hooks.middleware import ChatContext
-from xmcp.client.loop.chat import Chat, ChatSettings
-from xmcp.client.loop.fallback import Model
-from xmcp.client.loop.turn import Hooks
-from xmcp.client.tools import meta_tools as metatools
-from xmcp.client.tools.catalogue import build
-from xmcp.providers import Completion, ModelRequest, ToolCall
 from xmcp.wire import ErrorInfo, ToolResponse
 
-Answer = Callable[[dict[str, Any]], Awaitable[Any] | Any]
+Act: TypeAlias = Any
+
+
+@dataclass(frozen=True)
+class Raw:
+    """An answer whose one text block is `text`."""
+
+    text: str
+
+
+def in_turn(*acts: Act) -> Callable[[Any], Act]:
+    """Return an act that is each of `acts` in turn, and the last of them from then on."""
+    left = list(acts)
+    return lambda _: left.pop(0) if len(left) > 1 else left[0]
 
 
 class ScriptedServer:
-    """A server whose tools are functions of their arguments: a text, a `ToolResponse`, or an exception to raise.
+    """A server whose tools do what their acts say.
 
-    A `ToolResponse` is sent as a document, `(text, structured)` as a plain result with structured content.
+    Args:
+        tools: The act of each tool, by its name.
+        name: The name the server gives itself; None: it has none.
+        speaks_xmcp: Whether texts are sent as documents; None: it does not say, and they are not.
+        listing: What `discover_tools` does: an act whose answer is a list of tools. By default, the tools.
+        delays: For one call after the other, taken from the end: how many others have their turn before the act.
+        described: For a tool's name, members of its `mcp_types.Tool`; `metadata` stands for XMCP's own in `_meta`.
     """
 
     named = False
-    speaks_xmcp = True
 
-    def __init__(self, tools: Mapping[str, Answer], name: str = "stand_in", **described: Mapping[str, Any]) -> None:
-        """`described`: for a tool's name, members of its `mcp_types.Tool`; `metadata` stands for our own in `_meta`."""
-        self.name = self.identity = name
-        self._tools = tools
+    def __init__(
+        self,
+        tools: Mapping[str, Act],
+        name: str | None = "stand_in",
+        *,
+        speaks_xmcp: bool | None = True,
+        listing: Act = None,
+        delays: Sequence[int] = (),
+        **described: Mapping[str, Any],
+    ) -> None:
+        if name is not None:
+            self.name: Any = name
+        if speaks_xmcp is not None:
+            self.speaks_xmcp = speaks_xmcp
+        self.identity = name
+        self.acts = dict(tools)
+        self.discovers = listing
+        self._delays = list(delays)
         self._described = described
         self.calls: list[tuple[str, dict[str, Any]]] = []
+        """Name and arguments of each call, as they came."""
         self.called = asyncio.Event()
         self.running = 0
         self.most = 0
+        """The highest number of calls that were running at the same time."""
+
+    def __repr__(self) -> str:  # what a failing property test shows
+        return f"ScriptedServer({[*self.acts]}, delays={self._delays})"
 
     @property
     def listing(self) -> list[mt.Tool]:
-        return [self._tool(name, **self._described.get(name, {})) for name in self._tools]
+        """The tools that have an act, as the server describes them."""
+        return [self._tool(name, **self._described.get(name, {})) for name in self.acts]
 
     def _tool(self, name: str, metadata: Mapping[str, Any] | None = None, **fields: Any) -> mt.Tool:
         meta = {"_meta": {"dev.xmcp/tool": dict(metadata)}} if metadata else {}
         return mt.Tool.model_validate({"name": name, "inputSchema": {"type": "object"}, **fields, **meta})
 
     def count(self, tool: str) -> int:
+        """Return how often a tool was called."""
         return sum(name == tool for name, _ in self.calls)
 
-    async def execute_tool_call(self, tool_name: str, arguments: dict[str, Any]) -> mt.CallToolResult:
+    async def discover_tools(self) -> Any:
+        """Return what the listing's act says, else the tools that have an act."""
+        listing = await _performed(self.discovers, None)
+        return self.listing if listing is None else listing
+
+    async def execute_tool_call(self, tool_name: str, arguments: dict[str, Any]) -> Any:
+        """Do what the tool's act says."""
         self.calls.append((tool_name, arguments))
         self.called.set()
         self.running += 1
         self.most = max(self.most, self.running)
         try:
-            answer = self._tools[tool_name](arguments)
-            if asyncio.iscoroutine(answer):
-                answer = await answer
-            if isinstance(answer, Exception):
-                raise answer
-            structured = None
-            if isinstance(answer, tuple):
-                answer, structured = answer
-            if isinstance(answer, ErrorInfo):
-                answer = ToolResponse(tool_name, error=answer)
-            if isinstance(answer, str):
-                answer = ToolResponse(tool_name, answer)
-            return mt.CallToolResult(
-                content=[mt.TextContent(type="text", text=answer.to_xml())],
-                structured_content=structured,
-                is_error=answer.error is not None,
-            )
+            for _ in range(self._delays.pop() if self._delays else 0):
+                await asyncio.sleep(0)
+            return self._written(tool_name, await _performed(self.acts[tool_name], arguments))
         finally:
             self.running -= 1
 
-
-class ScriptedModel:
-    """A model that gives prepared completions, or raises prepared exceptions, in turn; then it says `end`."""
-
-    name, supports_tools, max_context_tokens = "model", True, None
-
-    def __init__(self, *answers: Completion | Exception | str) -> None:
-        self.answers = list(answers)
-        self.requests: list[ModelRequest] = []
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
-        self.requests.append(request)
-        answer = self.answers.pop(0) if self.answers else Completion("end")
-        if isinstance(answer, Exception):
-            raise answer
-        if isinstance(answer, str):
-            answer = Completion(answer)
-        if answer.text:
-            yield answer.text
-        yield answer
+    def _written(self, tool_name: str, answer: Any) -> Any:
+        structured = None
+        if isinstance(answer, tuple):
+            answer, structured = answer
+        if isinstance(answer, Raw):
+            return _result(answer.text, structured)
+        if isinstance(answer, ErrorInfo):
+            answer = ToolResponse(tool_name, error=answer)
+        if isinstance(answer, str) and getattr(self, "speaks_xmcp", False):
+            answer = ToolResponse(tool_name, answer)
+        if hasattr(answer, "to_xml"):
+            return _result(answer.to_xml(), structured, is_error=answer.error is not None)
+        return answer
 
 
-def asks(*calls: tuple[str, Mapping[str, Any] | str] | str, text: str = "") -> Completion:
-    """A completion with calls: names, or pairs of a name and arguments. Their ids are c0, c1, ..."""
-    pairs = [(call, {}) if isinstance(call, str) else call for call in calls]
-    return Completion(
-        text,
-        tuple(
-            ToolCall(f"c{i}", name, arguments if isinstance(arguments, str) else json.dumps(arguments))
-            for i, (name, arguments) in enumerate(pairs)
-        ),
-        "tool_calls",
-    )
+async def _performed(act: Act, arguments: Any) -> Any:
+    while callable(act):
+        act = act(arguments)
+        if inspect.isawaitable(act):
+            act = await act
+    if isinstance(act, BaseException):
+        raise act
+    return act
 
 
-def chat(
-    model: Any,
-    *servers: Any,
-    history: Sequence[Any] = (),
-    tenant: str | None = None,
-    meta_tools: bool = False,
-    chat_timeout: float | None = None,
-    log: EventLog | None = None,
-    pipeline: Pipeline | None = None,
-    on_display: Any = None,
-    on_error: Any = None,
-    settings: Mapping[str, Any] | None = None,
-    **policy: Any,
-) -> Chat:
-    """A chat with everything an `AIClient` gives it but connections; `policy` are members of `Pipeline`."""
-    own = metatools.chosen(meta_tools)
-    catalogue = build([(server, server.listing) for server in servers], version=1, extra=metatools.offered(own))
-    log = log or EventLog()
-    loop = asyncio.get_running_loop()
-    scope = ChatScope(ChatContext("chat", tenant), log, None if chat_timeout is None else loop.time() + chat_timeout)
-    return Chat(
-        ChatSettings(
-            models=(Model(model, None),) if not isinstance(model, tuple) else tuple(Model(m, None) for m in model),
-            **{"max_turns": 6, "meta_tools": own, "hooks": Hooks(on_display, on_error), **(settings or {})},
-        ),
-        pipeline or make_pipeline(**policy),
-        lambda: catalogue,
-        scope,
-        list(history),
-        "query",
-    )
-
-
-def make_pipeline(**policy: Any) -> Pipeline:
-    """A pipeline that waits for nothing between attempts."""
-
-    async def at_once(_: float) -> None:
-        await asyncio.sleep(0)
-
-    timeout = policy.pop("timeout", 30.0)
-    return Pipeline(**{"slots": asyncio.Semaphore(8), "timeouts": {"*": timeout}, "sleep": at_once, **policy})
-
-
-async def events_of(running: Chat) -> list[ChatChunk]:
-    async with asyncio.timeout(20):
-        return [chunk async for chunk in running.run()]
-
-
-def answers_in(messages: Sequence[Mapping[str, Any]]) -> dict[str, ToolResponse]:
-    """Call id to what its tool message says."""
-    return {m["tool_call_id"]: ToolResponse.from_xml(m["content"]) for m in messages if m["role"] == "tool"}
-
-
-def by_type(events: Sequence[ChatChunk]) -> dict[str, list[ChatChunk]]:
-    sorted_events: dict[str, list[ChatChunk]] = defaultdict(list)
-    for event in events:
-        sorted_events[event.type].append(event)
-    return sorted_events
+def _result(text: str, structured: Any, *, is_error: bool = False) -> mt.CallToolResult:
+    content: list[Any] = [mt.TextContent(type="text", text=text)]
+    return mt.CallToolResult(content=content, structured_content=structured, is_error=is_error)
