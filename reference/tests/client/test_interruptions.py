@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from support.chats import answers_in, by_type, chat, events_of, make_pipeline
-from support.clock import never, run
+from support.clock import Clock, never, run
 from support.scripted_model import ScriptedModel, asks
 from support.scripted_server import ScriptedServer
 
@@ -298,8 +298,8 @@ class SlowBreakers(MemoryBreakers):
 
 
 async def test_a_probe_that_is_cancelled_while_its_outcome_is_recorded_is_recorded() -> None:
-    now, answers = [0.0], [LOST, "ok", "ok"]
-    breakers = SlowBreakers(lambda: now[0])
+    clock, answers = Clock(), [LOST, "ok", "ok"]
+    breakers = SlowBreakers(clock)
     server = ScriptedServer({"t": lambda _: answers.pop(0)})
     pipeline = make_pipeline(breakers=breakers, retry=RetryPolicy(max_attempts=1))
 
@@ -307,7 +307,7 @@ async def test_a_probe_that_is_cancelled_while_its_outcome_is_recorded_is_record
         return asyncio.create_task(events_of(chat(ScriptedModel(asks("t")), server, pipeline=pipeline)))
 
     await running()
-    now[0] = 2.0
+    clock.now = 2.0
     breakers.gate.clear()
     breakers.recording.clear()
     probing = running()

@@ -14,6 +14,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 from support.chats import answers_in, by_type, chat, events_of, make_pipeline
+from support.clock import Clock
 from support.scripted_model import ScriptedModel, asks
 from support.scripted_server import ScriptedServer, in_turn
 
@@ -109,13 +110,6 @@ async def test_a_slot_is_free_while_a_call_waits_for_its_next_attempt() -> None:
     slots = asyncio.Semaphore(1)
     told = by_type(await events_of(chat(ScriptedModel(asks("read", "other")), server, slots=slots, sleep=sleep)))
     assert [e.text for e in told["tool_result"]] == ["other", "ok"]
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 async def test_a_breaker_opens_after_lost_connections_and_time_outs_and_one_probe_decides() -> None:
