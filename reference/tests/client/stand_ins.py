@@ -11,7 +11,8 @@ from typing import Any
 import mcp_types as mt
 
 from xmcp.chat.events import ChatChunk
-from xmcp.client.calls.pipeline import ChatScope, Pipeline
+from xmcp.client.calls.active_call import ChatScope
+from xmcp.client.calls.pipeline import Pipeline
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import ChatContext
 from xmcp.client.loop.chat import Chat, ChatSettings
