@@ -20,12 +20,12 @@ from urllib.parse import urlsplit
 import click
 from rich.console import Console
 
-from xmcp_conformance.blackbox import ERAS, Options, Report, Run
-from xmcp_conformance.blackbox import check as judge
-from xmcp_conformance.peer import HttpPeer, Peer, PeerUnavailable, StdioPeer
-from xmcp_conformance.report.json import to_dict
-from xmcp_conformance.report.terminal import show
-from xmcp_conformance.verdict import ExitCode
+from xmcp_conformance.core.judge import ExitCode
+from xmcp_conformance.profiles.server.blackbox import ERAS, Options, Report, Run
+from xmcp_conformance.profiles.server.blackbox import check as judge
+from xmcp_conformance.profiles.server.peer import HttpPeer, Peer, PeerUnavailable, StdioPeer
+from xmcp_conformance.reports.server_json import to_dict
+from xmcp_conformance.reports.server_terminal import show
 
 from .check_document import document, write_json
 

@@ -14,11 +14,20 @@ from typing import Any, BinaryIO
 import click
 from rich.console import Console
 
-from xmcp_conformance.document_checks import MOST_READ, Judged, Name, Outcome, Report, judge, judge_lines, kinds
-from xmcp_conformance.observation import printable
-from xmcp_conformance.report.document_json import to_dict
-from xmcp_conformance.report.document_terminal import show_file, show_verdict
-from xmcp_conformance.verdict import ExitCode
+from xmcp_conformance.core.judge import ExitCode
+from xmcp_conformance.core.untrusted_text import printable
+from xmcp_conformance.profiles.document.checks import (
+    MOST_READ,
+    Judged,
+    Name,
+    Outcome,
+    Report,
+    judge,
+    judge_lines,
+    kinds,
+)
+from xmcp_conformance.reports.document_json import to_dict
+from xmcp_conformance.reports.document_terminal import show_file, show_verdict
 
 _SUFFIXES = (".xml", ".json", ".jsonl")
 _STANDARD_INPUT = "-"
