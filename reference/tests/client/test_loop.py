@@ -15,7 +15,8 @@ from support.scripted_server import Raw, ScriptedServer
 
 from xmcp.chat.errors import CallFailed
 from xmcp.chat.events import ChatChunk
-from xmcp.client.calls.pipeline import ChatScope, Pipeline
+from xmcp.client.calls.active_call import ChatScope
+from xmcp.client.calls.pipeline import Pipeline
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import ChatContext
 from xmcp.client.loop.chat import Chat, ChatSettings

@@ -9,7 +9,8 @@ from typing import Any
 
 from support.clock import at_once
 from xmcp.chat.events import ChatChunk
-from xmcp.client.calls.pipeline import ChatScope, Pipeline
+from xmcp.client.calls.active_call import ChatScope
+from xmcp.client.calls.pipeline import Pipeline
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import ChatContext
 from xmcp.client.loop.chat import Chat, ChatSettings

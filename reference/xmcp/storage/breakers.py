@@ -148,6 +148,8 @@ class MemoryBreakers:
         self._rules = Rules(threshold, reset_after, probe_timeout)
         self._clock = clock
         self._circuits: dict[str, Circuit] = {}
+        self.never_waits = type(self) is MemoryBreakers
+        """Whether no call of this store awaits anything, so that callers need no time-out. A subclass may wait."""
 
     async def admit(self, server: str) -> Admitted | Refused:
         """See `BreakerStore`; never raises."""

@@ -20,7 +20,8 @@ from xmcp.chat.events import ChatChunk, ChatResult, ChunkType, StopReason
 from xmcp.chat.messages import Message
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.usage import UsageRecord
-from xmcp.client.calls.pipeline import ChatScope, Pipeline
+from xmcp.client.calls.active_call import ChatScope
+from xmcp.client.calls.pipeline import Pipeline
 from xmcp.client.hooks import spans
 from xmcp.client.hooks.callbacks import UsageSink, notify
 from xmcp.client.hooks.middleware import LLMState

@@ -12,14 +12,15 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Final
 
-from xmcp.chat import messages
+from xmcp.chat import failures, messages
 from xmcp.chat.arguments import parse_arguments
 from xmcp.chat.completions import ToolCall
 from xmcp.chat.errors import QuotaExceeded
 from xmcp.chat.events import CallReport, ChatChunk, ChunkType
 from xmcp.chat.tool_schemas import legal
 from xmcp.client.calls import app_parameters, context_budget, results
-from xmcp.client.calls.pipeline import ChatScope, Event, Outcome, Pipeline, Request, Retrying, Warned
+from xmcp.client.calls.active_call import ChatScope, Event, Request, Retrying, Warned
+from xmcp.client.calls.pipeline import Outcome, Pipeline
 from xmcp.client.calls.results import Reading
 from xmcp.client.hooks.callbacks import DisplayCallback, ErrorCallback, notify
 from xmcp.client.tools import dependencies
@@ -142,7 +143,9 @@ class Turn:
                 await _end(tasks)
                 for place, call in enumerate(self._calls):
                     if self.outcomes[place] is None:
-                        self.outcomes[place] = self._unmade(call, results.chat_timed_out(legal(call.name)))
+                        self.outcomes[place] = self._unmade(
+                            call, results.failed(legal(call.name), failures.chat_timed_out())
+                        )
                     if place not in self._told:
                         for chunk in self._outcome_chunks(place):
                             yield chunk
@@ -178,17 +181,17 @@ class Turn:
             self.outcomes[place] = await self._outcome(place, call)
         except QuotaExceeded as exc:
             # The turn is over for all its calls; this one is answered with why.
-            self.outcomes[place] = self._unmade(call, results.not_made(name, exc))
+            self.outcomes[place] = self._unmade(call, results.failed(name, failures.quota_used_up(exc.quota)))
             self._tell(exc)
         except asyncio.CancelledError:
             if task is None or task.cancelling():
                 raise
             # Something in the call was cancelled, and not by us.
-            self.outcomes[place] = self._unmade(call, results.cancelled(name))
+            self.outcomes[place] = self._unmade(call, results.failed(name, failures.cancelled()))
         except Exception:
             error_id = uuid.uuid4().hex
             self._scope.log.exception("call_crashed", tool_name=name, error_id=error_id)
-            self.outcomes[place] = self._unmade(call, results.crashed(name, error_id))
+            self.outcomes[place] = self._unmade(call, results.failed(name, failures.crashed(error_id)))
         finally:
             if place in self._ended:
                 self._ended[place].set()
@@ -205,7 +208,7 @@ class Turn:
                 )
                 return self._unmade(call, reading)
             known = [*self._catalogue.entries, *self._meta_tools]
-            return self._unmade(call, results.failed(name, results.unknown_tool(call.name, known)))
+            return self._unmade(call, results.failed(name, failures.unknown_tool(call.name, known)))
         handed_on = None
         for before in self._graph[place]:
             await self._ended[before].wait()
