@@ -14,7 +14,7 @@ import orjson
 
 from xmcp.chat.completions import Completion, ToolCall, unique_ids
 from xmcp.chat.errors import ProviderError
-from xmcp.chat.json_bytes import encode_json
+from xmcp.chat.json_values import encode_json
 from xmcp.chat.messages import Message
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.usage import Usage
