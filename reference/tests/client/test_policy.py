@@ -734,7 +734,7 @@ async def test_whatever_breaks_on_the_way_to_the_model_is_answered_and_logged_an
 
     monkeypatch.setattr(getattr(turn, module), name, breaks)
     server = ScriptedServer({"t": in_turn("ok"), "u": in_turn("fine")}, u={"metadata": {"depends_on": ["t"]}})
-    names: Any = {"context_budget": ["t"], "dependencies": ["t", "u"], "metatools": [("__think__", {"thought": "x"})]}[
+    names: Any = {"context_budget": ["t"], "dependencies": ["t", "u"], "meta_tools": [("__think__", {"thought": "x"})]}[
         module
     ]
     model = ScriptedModel(asks(*names))

@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from xmcp.chat import messages
-from xmcp.chat.completions import Completion, ToolCall, unique_ids
+from xmcp.chat.completions import Completion, ToolCall, VendorState, unique_ids
 from xmcp.chat.errors import ProviderError
 from xmcp.chat.events import ChatChunk, ChatResult, ChatWarning, Done, LLMDelta, LLMRetry, LLMUsage, StopReason
 from xmcp.chat.messages import Message
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.usage import UsageRecord
+from xmcp.chat.vendor_state import for_vendor, with_vendor_state
 from xmcp.client.calls.pipeline import ChatScope, Pipeline
 from xmcp.client.hooks import spans
 from xmcp.client.hooks.callbacks import UsageSink, notify
@@ -114,7 +115,7 @@ class Chat:
                     stop_reason, warning = ending(self._completion)
                     if warning:
                         yield ChatWarning(turn=self._turn, text=warning)
-                    yield self._answered(stop_reason, text)
+                    yield self._answered(stop_reason, text, self._completion.vendor_state)
                     return
                 self._ids.update(call.id for call in calls)
                 turn = self._open_turn = self._begin_turn(catalogue, text, calls)
@@ -156,6 +157,7 @@ class Chat:
             hooks=self._settings.hooks,
             history=self.messages,
             meta_tools=self._settings.meta_tools,
+            vendor_state=self._completion.vendor_state,
         )
 
     def _take(self, turn: ToolTurn) -> None:
@@ -264,7 +266,7 @@ class Chat:
             _TimeOver: the chat's deadline has passed.
         """
         name, silence = model.provider.name, self._settings.llm_timeout
-        request = ModelRequest(tuple(state.messages), state.tools, state.model)
+        request = ModelRequest(tuple(for_vendor(state.messages, name)), state.tools, state.model)
         now, deadline = self._now, self._scope.deadline
         completion: Completion | None = None
         try:
@@ -294,12 +296,12 @@ class Chat:
             raise ProviderError(f"The provider {name!r} ended without a completion.", provider=name)
         self._completion = completion
 
-    def _answered(self, stop_reason: StopReason, text: str) -> ChatChunk:
+    def _answered(self, stop_reason: StopReason, text: str, vendor_state: VendorState | None = None) -> Done:
         if text:
-            self.messages.append(messages.assistant_message(text))
+            self.messages.append(with_vendor_state(messages.assistant_message(text), vendor_state))
         return self._done(stop_reason, text)
 
-    def _done(self, stop_reason: StopReason, answer: str = "") -> ChatChunk:
+    def _done(self, stop_reason: StopReason, answer: str = "") -> Done:
         result = ChatResult(
             answer=answer or None,
             display=self._displays[0] if self._displays else None,

@@ -15,7 +15,7 @@ from typing import Any, Final, TypedDict
 
 from xmcp.chat import messages
 from xmcp.chat.arguments import parse_arguments
-from xmcp.chat.completions import ToolCall
+from xmcp.chat.completions import ToolCall, VendorState
 from xmcp.chat.errors import QuotaExceeded
 from xmcp.chat.events import (
     CallReport,
@@ -29,6 +29,7 @@ from xmcp.chat.events import (
     ToolWarning,
 )
 from xmcp.chat.tool_schemas import legal_name
+from xmcp.chat.vendor_state import with_vendor_state
 from xmcp.client.calls import app_parameters, context_budget, results
 from xmcp.client.calls.pipeline import ChatScope, Event, Outcome, Pipeline, Request, Retrying, Warned
 from xmcp.client.calls.results import Reading
@@ -70,6 +71,7 @@ class ToolTurn:
         hooks: The application's callbacks.
         history: The messages before this turn; not changed.
         meta_tools: Names of the client's own tools that were offered.
+        vendor_state: What the model's vendor must get back with the assistant message of this turn.
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class ToolTurn:
         hooks: Hooks,
         history: Sequence[dict[str, Any]],
         meta_tools: Sequence[str] = (),
+        vendor_state: VendorState | None = None,
     ) -> None:
         self._number = number
         self._catalogue = catalogue
@@ -94,6 +97,7 @@ class ToolTurn:
         self._hooks = hooks
         self._history = history
         self._meta_tools = meta_tools
+        self._vendor_state = vendor_state
         self._entries = [catalogue.entries.get(legal_name(call.name)) for call in calls]
         self._arguments = [parse_arguments(call.arguments) for call in calls]
         self._graph = dependencies.predecessors(self._entries)
@@ -112,7 +116,8 @@ class ToolTurn:
     def messages(self) -> list[dict[str, Any]]:
         """The turn as it goes into a history: valid also while calls are under way."""
         contents = [outcome.content if outcome else None for outcome in self.outcomes]
-        return messages.turn_messages(self._text, self._calls, contents)
+        assistant, *answers = messages.turn_messages(self._text, self._calls, contents)
+        return [with_vendor_state(assistant, self._vendor_state), *answers]
 
     @property
     def shows_all(self) -> bool:
