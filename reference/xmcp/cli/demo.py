@@ -100,7 +100,7 @@ async def _chat(console: Console, log: Path) -> str | None:
                     transcript.event(chunk)
                     if chunk.type == "llm_delta" and console.is_terminal:
                         await asyncio.sleep(_PAUSE)
-                    if chunk.result is not None:
+                    if chunk.type == "done":
                         history = chunk.result["history"]
     return None
 

@@ -20,7 +20,7 @@ from xmcp.render import render
 from xmcp.render.view.untrusted import label, visible
 
 if TYPE_CHECKING:
-    from xmcp.client import ChatChunk
+    from xmcp.client import ChatChunk, ToolEvent
     from xmcp.wire import ErrorInfo
 
 _MARGIN = 5
@@ -42,25 +42,24 @@ class Transcript:
     def event(self, chunk: ChatChunk) -> None:
         """Print one event of the chat."""
         if chunk.type == "llm_delta":
-            self._write(chunk.text or "")
+            self._write(chunk.text)
             return
         self._end_text()
-        name = label(chunk.tool_name or "", 60)
-        if chunk.type == "tool_call":
-            self._entry("→", "cyan", Text(call_line(name, chunk.arguments), style="cyan"))
+        if chunk.type == "warning":
+            self._entry("!", "yellow", Text(label(chunk.text, 400), style="yellow"))
+        elif chunk.type == "tool_call":
+            self._entry("→", "cyan", Text(call_line(_name(chunk), chunk.arguments), style="cyan"))
         elif chunk.type == "tool_result":
             room = max(self._console.width - len(_INDENT), 20)
-            gist = label(f"{name} tells the model: {chunk.text or '(nothing)'}", room)
+            gist = label(f"{_name(chunk)} tells the model: {chunk.text or '(nothing)'}", room)
             self._entry("✓", "green", Text(gist, style="dim"))
-        elif chunk.type == "tool_error" and chunk.error is not None:
-            self._entry("✗", "red", Text(f"{name} failed with {error_line(chunk.error)}", style="red"))
-        elif chunk.type == "tool_display" and chunk.envelope is not None:
-            origin = Text(f"shown to you by {name}", style="dim")
+        elif chunk.type == "tool_error":
+            self._entry("✗", "red", Text(f"{_name(chunk)} failed with {error_line(chunk.error)}", style="red"))
+        elif chunk.type == "tool_display":
+            origin = Text(f"shown to you by {_name(chunk)}", style="dim")
             self._console.print(
                 Panel(render(chunk.envelope), title=origin, title_align="left", box=ROUNDED, border_style="cyan")
             )
-        elif chunk.type == "warning":
-            self._entry("!", "yellow", Text(label(chunk.text or "", 400), style="yellow"))
 
     def _entry(self, mark: str, style: str, words: Text) -> None:
         grid = Table.grid(padding=(0, 2, 0, 0))
@@ -83,6 +82,10 @@ class Transcript:
     def _put(self, text: str) -> None:
         self._console.print(Text(text), end="", soft_wrap=True)
         self._console.file.flush()
+
+
+def _name(event: ToolEvent) -> str:
+    return label(event.tool_name, 60)
 
 
 def call_line(tool_name: str, arguments: Mapping[str, Any] | None) -> str:
