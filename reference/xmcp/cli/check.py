@@ -162,7 +162,7 @@ def _bundled() -> Iterator[list[Peer]]:
                 process.wait(5)
 
 
-def _accepts(port: int, process: subprocess.Popen[bytes], seconds: float = 20.0) -> bool:
+def _accepts(port: int, process: subprocess.Popen[bytes], seconds: float = 60.0) -> bool:
     """Wait until the process accepts connections; return False if it ended or the time is up."""
     deadline = time.monotonic() + seconds
     while process.poll() is None and time.monotonic() < deadline:
