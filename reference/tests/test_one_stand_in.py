@@ -73,8 +73,8 @@ def _returns_seconds(call: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 
 def _names_time(arguments: list[ast.expr]) -> bool:
-    """Return whether the attribute that is replaced is one of the `time` or `asyncio` module that tells or takes time."""
-    words = [word for argument in arguments[:2] for word in _words(argument)]
+    """Return whether what is replaced tells the time, or waits, in the `time` or `asyncio` module."""
+    words = [word for argument in arguments[:2] for word in _words(argument) if word]
     return bool({"time", "asyncio"} & set(words[:-1])) and words[-1] in TIME
 
 
@@ -103,7 +103,9 @@ def found() -> dict[tuple[str, str], int]:
 
 
 def test_nothing_outside_support_plays_a_model_a_server_a_host_or_a_clock() -> None:
-    second = [f"{path}:{line}: use {USE[kind]}" for (path, kind), line in found().items() if (path, kind) not in ALLOWED]
+    second = [
+        f"{path}:{line}: use {USE[kind]}" for (path, kind), line in found().items() if (path, kind) not in ALLOWED
+    ]
     assert second == []
 
 
