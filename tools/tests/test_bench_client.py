@@ -34,6 +34,7 @@ def run(client, workload):
     return (peer.first_token if workload.how == "first_token" else peer.whole_chat)(client, workload.script)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", peer.PEERS)
 async def test_both_clients_answer_every_workload_as_scripted(addresses, kind):
     model, servers = addresses
