@@ -20,7 +20,7 @@ from xmcp.chat.events import (
     ToolResult,
 )
 from xmcp.chat.usage import UsageRecord
-from xmcp.cli.transcript import Transcript, called, told
+from xmcp.cli.transcript import Transcript, call_line, error_line
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
 
 HOSTILE = "\x1b[31m[bold]x[/] \x9b2J\x07"
@@ -76,8 +76,8 @@ def test_words_of_the_model_are_wrapped_as_they_come() -> None:
 
 
 def test_a_call_is_written_as_it_was_made() -> None:
-    assert called("sales", {"region": "EMEA", "n": 3, "all": None}) == 'sales(region="EMEA", n=3, all=null)'
-    assert called("sales", None) == "sales(arguments that are no JSON object)"
+    assert call_line("sales", {"region": "EMEA", "n": 3, "all": None}) == 'sales(region="EMEA", n=3, all=null)'
+    assert call_line("sales", None) == "sales(arguments that are not a JSON object)"
     drawn = printed(requested("sales", {"n": 1}))
     assert "→  sales(n=1)" in drawn
 
@@ -98,7 +98,7 @@ def test_a_result_is_one_line_however_long_it_is() -> None:
     ],
 )
 def test_an_error_says_whether_trying_again_can_help(error: ErrorInfo, line: str) -> None:
-    assert told(error) == line
+    assert error_line(error) == line
     drawn = printed(failed("sales", error), width=120)
     assert drawn.strip() == f"✗  sales failed with {line}"
 

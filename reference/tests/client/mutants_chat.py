@@ -66,16 +66,16 @@ def gives_the_model_bare_text(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-004")
 def calls_a_cancelled_call_a_fault(patch: pytest.MonkeyPatch) -> None:
     """Answers a call of `slow` that it cancelled with the code INTERNAL."""
-    cancelled, unanswered = results.cancelled, messages._unanswered
+    failed, unanswered = results.failed, messages._unanswered
     fault = ErrorInfo("INTERNAL", "It was cancelled.")
 
-    def failed(name: str) -> Any:
-        return results.failed(name, fault) if name == "slow" else cancelled(name)
+    def crashed(name: str, error: ErrorInfo) -> Any:
+        return failed(name, fault if name == "slow" and error.code == "CANCELLED" else error)
 
     def failed_message(call: Any) -> str:
         return ToolResponse("slow", error=fault).to_xml() if call.name == "slow" else unanswered(call)
 
-    patch.setattr(results, "cancelled", failed)
+    patch.setattr(results, "failed", crashed)
     patch.setattr(messages, "_unanswered", failed_message)
 
 

@@ -26,8 +26,8 @@ from xmcp.dependencies import DependencyError
 from xmcp.providers import Completion, ModelRequest, ProviderError, ToolCall, Usage
 from xmcp.storage import MemoryBreakers, MemoryCache
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
-from xmcp_conformance import client_trace as seen
-from xmcp_conformance.client_trace import Setup, Tool, Trace
+from xmcp_conformance.profiles.client import trace as seen
+from xmcp_conformance.profiles.client.trace import Setup, Tool, Trace
 
 
 @dataclass(frozen=True)

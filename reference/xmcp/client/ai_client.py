@@ -15,11 +15,12 @@ from xmcp.chat.events import ChatResult, Done
 from xmcp.chat.messages import Message
 from xmcp.client import options
 from xmcp.client.calls import cache as caching
+from xmcp.client.calls.active_call import ChatScope
 from xmcp.client.calls.app_parameters import hidden
 from xmcp.client.calls.approval import APPROVAL_SECONDS, Approve
 from xmcp.client.calls.cache import ResponseCache
 from xmcp.client.calls.context_budget import DISPLAY_BUDGET, RESULT_BUDGET, Budgets
-from xmcp.client.calls.pipeline import ChatScope, Pipeline
+from xmcp.client.calls.pipeline import Pipeline
 from xmcp.client.calls.retry import RetryPolicy
 from xmcp.client.chat_stream import ChatStream
 from xmcp.client.hooks import spans

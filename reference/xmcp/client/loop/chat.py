@@ -21,7 +21,8 @@ from xmcp.chat.messages import Message
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.usage import UsageRecord
 from xmcp.chat.vendor_state import for_vendor, with_vendor_state
-from xmcp.client.calls.pipeline import ChatScope, Pipeline
+from xmcp.client.calls.active_call import ChatScope
+from xmcp.client.calls.pipeline import Pipeline
 from xmcp.client.hooks import spans
 from xmcp.client.hooks.callbacks import UsageSink, notify
 from xmcp.client.hooks.middleware import LLMState

@@ -13,7 +13,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Final, TypedDict
 
-from xmcp.chat import messages
+from xmcp.chat import failures, messages
 from xmcp.chat.arguments import parse_arguments
 from xmcp.chat.completions import ToolCall, VendorState
 from xmcp.chat.errors import QuotaExceeded
@@ -31,7 +31,8 @@ from xmcp.chat.events import (
 from xmcp.chat.tool_schemas import legal_name
 from xmcp.chat.vendor_state import with_vendor_state
 from xmcp.client.calls import app_parameters, context_budget, results
-from xmcp.client.calls.pipeline import ChatScope, Event, Outcome, Pipeline, Request, Retrying, Warned
+from xmcp.client.calls.active_call import ChatScope, Event, Request, Retrying, Warned
+from xmcp.client.calls.pipeline import Outcome, Pipeline
 from xmcp.client.calls.results import Reading
 from xmcp.client.hooks.callbacks import DisplayCallback, ErrorCallback, notify
 from xmcp.client.tools import dependencies, meta_tools
@@ -171,7 +172,9 @@ class ToolTurn:
                 await _end(tasks)
                 for place, call in enumerate(self._calls):
                     if self.outcomes[place] is None:
-                        self.outcomes[place] = self._unmade(call, results.chat_timed_out(legal_name(call.name)))
+                        self.outcomes[place] = self._unmade(
+                            call, results.failed(legal_name(call.name), failures.chat_timed_out())
+                        )
                     if place not in self._yielded:
                         for outcome_event in self._outcome_events(place):
                             yield outcome_event
@@ -207,17 +210,17 @@ class ToolTurn:
             self.outcomes[place] = await self._outcome(place, call)
         except QuotaExceeded as exc:
             # It ends the turn for all calls; this one is answered with the reason.
-            self.outcomes[place] = self._unmade(call, results.not_made(name, exc))
+            self.outcomes[place] = self._unmade(call, results.failed(name, failures.quota_used_up(exc.quota)))
             self._emit(exc)
         except asyncio.CancelledError:
             if task is None or task.cancelling():
                 raise
             # Something inside the call was cancelled, not this task.
-            self.outcomes[place] = self._unmade(call, results.cancelled(name))
+            self.outcomes[place] = self._unmade(call, results.failed(name, failures.cancelled()))
         except Exception:
             error_id = uuid.uuid4().hex
             self._scope.log.exception("call_crashed", tool_name=name, error_id=error_id)
-            self.outcomes[place] = self._unmade(call, results.crashed(name, error_id))
+            self.outcomes[place] = self._unmade(call, results.failed(name, failures.crashed(error_id)))
         finally:
             if place in self._ended:
                 self._ended[place].set()
@@ -234,7 +237,7 @@ class ToolTurn:
                 )
                 return self._unmade(call, reading)
             known = [*self._catalogue.entries, *self._meta_tools]
-            return self._unmade(call, results.failed(name, results.unknown_tool(call.name, known)))
+            return self._unmade(call, results.failed(name, failures.unknown_tool(call.name, known)))
         handed_on = None
         for before in self._graph[place]:
             await self._ended[before].wait()
