@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Final, TypeAlias
 
+from xmcp.chat import failures
 from xmcp.chat.arguments import parse_arguments
 from xmcp.chat.completions import ToolCall
 from xmcp.chat.tool_schemas import legal
-from xmcp.wire import ErrorInfo, ToolResponse
+from xmcp.wire import ToolResponse
 
 Message: TypeAlias = Mapping[str, Any]
 """One message of a conversation in the OpenAI chat format."""
@@ -133,8 +134,7 @@ def problem(history: Sequence[Message]) -> str | None:
 
 
 def _unanswered(call: ToolCall) -> str:
-    error = ErrorInfo("CANCELLED", "There is no result: the call had not ended.", meta={"side_effects": "unknown"})
-    return ToolResponse(legal(call.name), error=error).to_xml()
+    return ToolResponse(legal(call.name), error=failures.not_ended()).to_xml()
 
 
 def call_ids(history: Sequence[Message]) -> set[str]:

@@ -19,6 +19,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import jsonschema_rs
 
+from xmcp.chat import failures
 from xmcp.chat.errors import ProviderError, QuotaExceeded
 from xmcp.chat.events import CallReport, ChatChunk, ChatResult
 from xmcp.chat.messages import Message
@@ -229,11 +230,11 @@ def reason(failure: BaseException | None) -> ErrorInfo:
         case ProviderError():
             return failure.to_error_info()
         case QuotaExceeded():
-            return ErrorInfo("QUOTA_EXCEEDED", str(failure))
+            return failures.chat_quota_used_up(str(failure))
         case Exception():
-            return ErrorInfo("INTERNAL", f"The chat failed: {type(failure).__name__}.")
+            return failures.chat_crashed(type(failure).__name__)
         case _:
-            return ErrorInfo("CANCELLED", "The chat was cancelled before it ended.")
+            return failures.chat_cancelled()
 
 
 def as_json(value: Any, odd: Odd, path: tuple[str | int, ...] = ()) -> Any:
@@ -332,7 +333,7 @@ def _answer(tool_message: Message | None) -> ToolResponse:
             return ToolResponse.from_xml(tool_message["content"])
         except (DecodeError, TypeError, KeyError):
             pass
-    return ToolResponse("", error=ErrorInfo("CANCELLED", "The call was cancelled before it ended."))
+    return ToolResponse("", error=failures.unrecorded())
 
 
 def _since(begun: float) -> float:
