@@ -16,7 +16,7 @@ from xmcp.client.calls import results
 from xmcp.client.calls.active_call import ActiveCall, Next
 from xmcp.client.calls.pipeline import Outcome
 from xmcp.client.calls.results import Reading
-from xmcp.client.loop.turn import Turn
+from xmcp.client.loop.turn import ToolTurn as Turn
 from xmcp.client.servers import pool as servers
 from xmcp.client.servers import tool_client_adapter as object_server
 from xmcp.client.tools import catalogue
@@ -217,7 +217,7 @@ def drops_a_tool_whose_name_is_taken(patch: pytest.MonkeyPatch) -> None:
 
     def dropping(listings: Any, *args: Any, **kwargs: Any) -> Any:
         exposed, warnings = expose(listings, *args, **kwargs)
-        return [e for e in exposed if listings[e.listing].named or e.name == naming.legal(e.tool)], warnings
+        return [e for e in exposed if listings[e.listing].named or e.name == naming.legal_name(e.tool)], warnings
 
     patch.setattr(catalogue, "expose", dropping)
 

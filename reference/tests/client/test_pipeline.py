@@ -11,7 +11,9 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from stand_ins import ScriptedModel, ScriptedServer, asks, chat, events_of, make_pipeline
+from support.chats import chat, events_of, make_pipeline
+from support.scripted_model import ScriptedModel, asks
+from support.scripted_server import ScriptedServer
 
 from xmcp.client.calls import pipeline
 from xmcp.client.calls.active_call import ActiveCall, Next
@@ -185,17 +187,16 @@ def with_meta(value: Any) -> ToolResponse:
     return made
 
 
-@pytest.mark.parametrize("value", [2**70, "\ud800"])
+@pytest.mark.parametrize("value", [2**70, "\ud800", MappingProxyType({"a": 1}), {1: 2}, datetime.date(2024, 1, 1)])
 def test_what_orjson_does_not_write_is_compared_as_it_is_encoded(value: Any) -> None:
     before = snapshot(with_meta(value))
     assert isinstance(before, str)
     assert snapshot(with_meta(value)) == before != snapshot(with_meta(1))
 
 
-@pytest.mark.parametrize("value", [object(), MappingProxyType({"a": 1}), {1: 2}, datetime.date(2024, 1, 1)])
-def test_a_value_without_a_json_form_is_an_error(value: Any) -> None:
+def test_a_value_without_a_json_form_is_an_error() -> None:
     with pytest.raises(TypeError, match="display"):
-        snapshot(with_meta(value))
+        snapshot(with_meta(object()))
 
 
 class Waiting(MemoryBreakers):

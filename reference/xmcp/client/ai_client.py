@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Final, Self
 
-from xmcp.chat.events import ChatResult
+from xmcp.chat.events import ChatResult, Done
 from xmcp.chat.messages import Message
 from xmcp.client import options
 from xmcp.client.calls import cache as caching
@@ -318,7 +318,7 @@ class AIClient:
         stream = self.stream_chat(user_query, history, tenant_id=tenant_id, session_id=session_id)
         async with aclosing(stream) as chunks:
             async for chunk in chunks:
-                if chunk.result is not None:
+                if isinstance(chunk, Done):
                     return chunk.result
         raise AssertionError("a chat ended without its last event")
 
@@ -370,7 +370,7 @@ class AIClient:
                 del own
             async with aclosing(chat.run()) as chunks:
                 async for chunk in chunks:
-                    if chunk.result is not None:
+                    if isinstance(chunk, Done):
                         stop_reason = chunk.result["stop_reason"]
                     yield chunk
         except Exception as exc:
