@@ -396,7 +396,7 @@ class _Link:
             self.client = self._source.client(self._hear)
             async with self.client:
                 # We read the text; a result whose structured part breaks the tool's output schema is still a result.
-                hooks.leave_results_unchecked(self.client.session)
+                hooks.skip_result_validation(self.client.session)
                 async with self._listening():
                     self._learn(await self.list_tools())
                     if not self._up.done():
