@@ -198,6 +198,9 @@ async def test_more_calls_than_the_default_pool_has_connections_are_under_way_at
 
     transport: Any = resilient(StreamableHttpTransport(await http(server) + "/mcp"))
     async with fastmcp.Client(transport, mode=mode) as client:
+        # The check would list the tools on connections that were idle, and uvicorn closes those after 5 s: on a busy
+        # machine that is before the request arrives.
+        skip_result_validation(client.session)
         calls = [asyncio.create_task(client.call_tool_mcp("wait", {})) for _ in range(130)]
         await together.wait()
         gate.set()
