@@ -12,9 +12,11 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
 from xmcp.client.hooks.log import EventLog
-from xmcp.client.servers.connection import CLOSE_SECONDS, Server, Sleep, waits
+from xmcp.client.servers.backoff import reconnect_delays
+from xmcp.client.servers.connection import Server
 from xmcp.client.servers.errors import ConnectFailed
 from xmcp.client.servers.interfaces import ToolClient
+from xmcp.client.servers.link import CLOSE_SECONDS, Sleep
 from xmcp.client.servers.targets import ServerTarget, Target, check, source
 from xmcp.client.servers.tool_client_adapter import ObjectServer
 from xmcp.client.tools.catalogue import Catalogue, Offer, build, depends_on
@@ -239,11 +241,11 @@ class Servers:
 
     async def _keep(self, member: _Member) -> None:
         """Have a server's tools up to date for as long as the client is open."""
-        delays = waits()
+        delays = reconnect_delays()
         while True:
             try:
                 if member.settled:
-                    delays = waits()
+                    delays = reconnect_delays()
                     await member.stirred()
                     if member.settled and member.says_changed:
                         await self._until_quiet(member)
