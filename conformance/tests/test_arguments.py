@@ -5,7 +5,7 @@ from __future__ import annotations
 import jsonschema_rs
 import pytest
 
-from xmcp_conformance.arguments import TRAPS, invalid, trapped, valid
+from xmcp_conformance.profiles.server.arguments import TRAPS, invalid, trapped, valid
 
 SCHEMAS = [
     {"type": "object", "properties": {}, "additionalProperties": False},

@@ -8,14 +8,15 @@ import mcp_types
 import pytest
 from rich.console import Console
 
-from xmcp_conformance import arguments, blackbox, server_checks
-from xmcp_conformance.blackbox import Options, Run, check, plan
-from xmcp_conformance.exchange import Call, Catalogue, Exchange, Tool
-from xmcp_conformance.miniature import Failure, Miniature
-from xmcp_conformance.peer import InMemoryPeer, PeerUnavailable, Session
+from xmcp_conformance.profiles.server import arguments, blackbox
+from xmcp_conformance.profiles.server import checks as server_checks
+from xmcp_conformance.profiles.server.blackbox import Options, Run, check, plan
+from xmcp_conformance.profiles.server.checks import of_catalogue, of_exchange
+from xmcp_conformance.profiles.server.exchange import Call, Catalogue, Exchange, Tool
+from xmcp_conformance.profiles.server.peer import InMemoryPeer, PeerUnavailable, Session
 from xmcp_conformance.reader import MOST_BYTES
-from xmcp_conformance.report.terminal import show
-from xmcp_conformance.server_checks import of_catalogue, of_exchange
+from xmcp_conformance.reports.server_terminal import show
+from xmcp_conformance.wrong.servers.miniature import Failure, Miniature
 from xmcp_models.registry import TOOL_META_KEY
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}}
@@ -57,7 +58,7 @@ async def test_names_of_the_peer_cannot_act_on_the_terminal():
     out = io.StringIO()
     show(report, Console(file=out, width=200, force_terminal=False))
     assert "\x1b" not in out.getvalue()
-    assert not any("\x1b" in evidence.call + evidence.observation.seen for evidence in report.evidence)
+    assert not any("\x1b" in evidence.call + evidence.observation.seen for evidence in report.observed)
     assert "owned" in out.getvalue()
 
 

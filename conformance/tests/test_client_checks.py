@@ -6,40 +6,41 @@ import json
 
 import pytest
 
-from xmcp_conformance.client_checks import CHECKS, examined, judge
-from xmcp_conformance.client_faults import all_faults
-from xmcp_conformance.client_faults.calls import STOCK, turn
-from xmcp_conformance.client_faults.scribe import Scribe, call, error, failure, result, tool
-from xmcp_conformance.client_trace import Setup, Trace
-from xmcp_conformance.requirements import registry
+from xmcp_conformance.core.checks import checked
+from xmcp_conformance.core.requirements import registry
+from xmcp_conformance.profiles.client.judge import examined, violations
+from xmcp_conformance.profiles.client.trace import Setup, Trace
+from xmcp_conformance.wrong.clients.calls import STOCK, turn
+from xmcp_conformance.wrong.clients.trace_builder import Scribe, call, error, failure, result, tool
+from xmcp_conformance.wrong.registry import wrong_implementations
 
-FAULTS = [(id_, fault) for id_, faults in all_faults().items() for fault in faults]
+FAULTS = [(id_, fault) for id_, faults in wrong_implementations("client").items() for fault in faults]
 NAMED = [pytest.param(id_, fault, id=f"{id_}-{fault.__name__}") for id_, fault in FAULTS]
 
 
 @pytest.mark.parametrize(("id_", "fault"), NAMED)
 def test_a_fault_breaks_its_sentence_and_no_other(id_, fault):
-    broken = judge(fault(True))
-    assert {violation.id for violation in broken} == {id_}, [str(violation) for violation in broken]
+    broken = violations(fault(True))
+    assert {violation.requirement for violation in broken} == {id_}, [str(violation) for violation in broken]
     for violation in broken:
         assert violation.seen
         assert violation.expected
-        assert 0 <= violation.index < len(fault(True).records)
+        assert 0 <= violation.where < len(fault(True).records)
 
 
 @pytest.mark.parametrize(("id_", "fault"), NAMED)
 def test_its_twin_is_right_and_gives_the_same_occasion(id_, fault):
-    assert [str(violation) for violation in judge(fault(False))] == []
+    assert [str(violation) for violation in violations(fault(False))] == []
     assert id_ in examined(fault(False))
 
 
 def test_every_check_has_a_fault():
-    assert set(all_faults()) == set(CHECKS)
+    assert set(wrong_implementations("client")) == set(checked("client"))
 
 
 def test_every_check_is_of_a_sentence_for_clients():
     sentences = registry().requirements
-    assert {id_: sentences[id_].role for id_ in CHECKS if sentences[id_].role != "client"} == {}
+    assert {id_: sentences[id_].role for id_ in checked("client") if sentences[id_].role != "client"} == {}
 
 
 @pytest.mark.parametrize("fault", [fault for _, fault in FAULTS], ids=lambda fault: fault.__name__)
@@ -48,13 +49,13 @@ def test_a_trace_comes_back_from_json(fault):
     text = json.dumps(trace.to_json())
     again = Trace.of(json.loads(text))
     assert json.dumps(again.to_json()) == text
-    assert judge(again) == judge(trace)
+    assert violations(again) == violations(trace)
 
 
 def test_the_shortest_chat_breaks_nothing():
     s = turn()
     s.end("")
-    assert judge(s.trace) == []
+    assert violations(s.trace) == []
 
 
 def of_calls_in_one_slot() -> Scribe:
@@ -174,7 +175,7 @@ def of_a_breaker_that_counts_attempts(code: str) -> Scribe:
 )
 def test_what_the_sentences_leave_open_breaks_none(scribe):
     scribe.finish()
-    assert [str(violation) for violation in judge(scribe.trace)] == []
+    assert [str(violation) for violation in violations(scribe.trace)] == []
 
 
 def test_an_empty_trace_examines_nothing():

@@ -14,12 +14,22 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from xmcp_conformance import document_checks, jsontext, schemas
-from xmcp_conformance.document_checks import MOST_READ, Judged, Name, Outcome, Report, judge, judge_lines, kinds
-from xmcp_conformance.report.document_json import SCHEMA, to_dict
-from xmcp_conformance.report.document_terminal import show_file, show_verdict
-from xmcp_conformance.requirements import registry
-from xmcp_conformance.verdict import Status
+from xmcp_conformance.core.judge import Status
+from xmcp_conformance.core.requirements import registry
+from xmcp_conformance.profiles.document import checks as document_checks
+from xmcp_conformance.profiles.document.checks import (
+    MOST_READ,
+    Judged,
+    Name,
+    Outcome,
+    Report,
+    judge,
+    judge_lines,
+    kinds,
+)
+from xmcp_conformance.reader import jsontext, schemas
+from xmcp_conformance.reports.document_json import SCHEMA, to_dict
+from xmcp_conformance.reports.document_terminal import show_file, show_verdict
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "schemas" / "examples"
 WELL = b'<tool_response tool_name="a"><llm_output>x</llm_output></tool_response>'

@@ -5,14 +5,14 @@ from __future__ import annotations
 import mcp_types
 import pytest
 
-from xmcp_conformance.blackbox import Options, Report, check
-from xmcp_conformance.miniature import Miniature, Negotiated
-from xmcp_conformance.mutants import all_mutants
-from xmcp_conformance.peer import InMemoryPeer
-from xmcp_conformance.requirements import registry
-from xmcp_conformance.verdict import ExitCode, Status
+from xmcp_conformance.core.judge import ExitCode, Status
+from xmcp_conformance.core.requirements import registry
+from xmcp_conformance.profiles.server.blackbox import Options, Report, check
+from xmcp_conformance.profiles.server.peer import InMemoryPeer
+from xmcp_conformance.wrong.registry import server_mutants
+from xmcp_conformance.wrong.servers.miniature import Miniature, Negotiated
 
-MUTANTS = all_mutants()
+MUTANTS = server_mutants()
 FEW = Options(examples=2)
 
 
@@ -69,7 +69,7 @@ async def test_a_broken_should_warns_and_fails_only_when_strict():
 
 async def test_the_same_seed_makes_the_same_calls():
     first, second = await judged(Miniature()), await judged(Miniature())
-    assert [e.call for e in first.evidence] == [e.call for e in second.evidence]
+    assert [e.call for e in first.observed] == [e.call for e in second.observed]
     assert first.runs[0].calls > 40
 
 

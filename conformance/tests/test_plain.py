@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import socket
 from contextlib import asynccontextmanager
 
-import anyio
 import pytest
-import uvicorn
+from support.http_host import hosted
 
-from xmcp_conformance.blackbox import Options, check
-from xmcp_conformance.exchange import Call, Catalogue, Exchange, Intent, Tool, Twin
-from xmcp_conformance.miniature import Miniature, Negotiated
-from xmcp_conformance.mutants import all_mutants
-from xmcp_conformance.peer import HttpPeer, InMemoryPeer, PeerUnavailable, Session
-from xmcp_conformance.plain import begins_a_document
-from xmcp_conformance.server_checks import Owed, of_exchange, owed
+from xmcp_conformance.profiles.server.blackbox import Options, check
+from xmcp_conformance.profiles.server.checks import Owed, of_exchange, owed
+from xmcp_conformance.profiles.server.exchange import Call, Catalogue, Exchange, Intent, Tool, Twin
+from xmcp_conformance.profiles.server.peer import HttpPeer, InMemoryPeer, PeerUnavailable, Session
+from xmcp_conformance.profiles.server.plain_result import begins_a_document
+from xmcp_conformance.wrong.registry import server_mutants
+from xmcp_conformance.wrong.servers.miniature import Miniature, Negotiated
 from xmcp_models.registry import EXTENSION_ID, TOOL_META_KEY
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}, "show_user": {"type": "boolean"}}}
@@ -176,12 +174,8 @@ def test_a_document_is_known_by_its_root(text, begins):
 async def over_http(miniature, *, stateless):
     """The miniature at a port of this machine."""
     app = miniature.server().streamable_http_app(stateless_http=stateless)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(server.serve, [listener])
-            yield HttpPeer(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp")
-            server.should_exit = True
+    async with hosted(app, drain=2) as url:
+        yield HttpPeer(f"{url}/mcp")
 
 
 @pytest.mark.parametrize("stateless", [True, False])
@@ -190,7 +184,7 @@ async def test_over_http_a_server_may_forget_what_a_client_of_the_handshake_decl
         report = await check([peer], Options(examples=1, eras=("handshake",)))
     assert [str(run) for run in report.runs] == ["http, 2025-11-25", "http, 2025-11-25, plain client"]
     assert not any(judgement.broken for judgement in report.judgements)
-    of_the_handshake = {e.observation.requirement for e in report.evidence if e.run == "http, 2025-11-25"}
+    of_the_handshake = {e.observation.requirement for e in report.observed if e.run == "http, 2025-11-25"}
     assert "XMCP-MCP-015" not in of_the_handshake
     assert ("XMCP-MCP-026" in of_the_handshake, "XMCP-MCP-003" in of_the_handshake) == (stateless, not stateless)
 
@@ -213,7 +207,7 @@ async def test_a_server_that_turns_plain_clients_away_is_noted_and_judged_by_its
 
 
 async def test_a_server_that_gives_no_documents_is_not_asked_again_as_a_plain_client():
-    mutant = all_mutants()["XMCP-MCP-001"]
+    mutant = server_mutants()["XMCP-MCP-001"]
     report = await check([InMemoryPeer(mutant().server())], Options(examples=1))
     assert not any(run.plain for run in report.runs)
 

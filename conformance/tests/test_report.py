@@ -9,12 +9,12 @@ import jsonschema_rs
 import pytest
 from rich.console import Console
 
-from xmcp_conformance.blackbox import Options, check
-from xmcp_conformance.miniature import Miniature, Negotiated
-from xmcp_conformance.mutants import all_mutants
-from xmcp_conformance.peer import InMemoryPeer
-from xmcp_conformance.report.json import SCHEMA, to_dict
-from xmcp_conformance.report.terminal import show
+from xmcp_conformance.profiles.server.blackbox import Options, check
+from xmcp_conformance.profiles.server.peer import InMemoryPeer
+from xmcp_conformance.reports.server_json import SCHEMA, to_dict
+from xmcp_conformance.reports.server_terminal import show
+from xmcp_conformance.wrong.registry import server_mutants
+from xmcp_conformance.wrong.servers.miniature import Miniature, Negotiated
 
 
 async def report_of(miniature):
@@ -28,14 +28,14 @@ def printed(report, width=100) -> str:
 
 
 @pytest.mark.parametrize(
-    "miniature", [Miniature, Negotiated, all_mutants()["XMCP-RSP-023"], all_mutants()["XMCP-MCP-001"]]
+    "miniature", [Miniature, Negotiated, server_mutants()["XMCP-RSP-023"], server_mutants()["XMCP-MCP-001"]]
 )
 async def test_the_json_report_fits_its_schema(miniature):
     jsonschema_rs.validate(json.loads(SCHEMA.read_text()), to_dict(await report_of(miniature())))
 
 
 async def test_a_broken_requirement_is_told_with_its_sentence_what_was_seen_and_what_was_expected():
-    text = printed(await report_of(all_mutants()["XMCP-MCP-002"]()), width=200)
+    text = printed(await report_of(server_mutants()["XMCP-MCP-002"]()), width=200)
     assert "XMCP-MCP-002 (section 6.2)" in text
     assert "`isError` MUST be `true` when the document has `error`" in text
     assert "isError=False with `error` in the document" in text
@@ -48,7 +48,7 @@ async def test_a_conforming_server_is_told_so():
 
 
 async def test_a_run_as_a_plain_client_is_told_apart_from_the_other():
-    report = await report_of(all_mutants()["XMCP-MCP-026"]())
+    report = await report_of(server_mutants()["XMCP-MCP-026"]())
     assert [run["client"] for run in to_dict(report)["runs"]] == ["declared", "plain"] * 2
     text = printed(report, width=200)
     assert "2026-07-28: 9 tools" in text

@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
-from xmcp_conformance.vectors import facts, load, pieces, untagged
+from xmcp_conformance.profiles.codec.vectors import facts, load, pieces, untagged
 from xmcp_models.display_envelope import DisplayEnvelope
 
 VECTORS = Path(__file__).resolve().parents[1] / "vectors"

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from xmcp_conformance import wrong_codecs
-from xmcp_conformance.miniature_codec import MiniatureCodec
-from xmcp_conformance.vector_judge import Refused, judge, judge_formatter, judge_renderer
-from xmcp_conformance.vectors import Vector, load
+from xmcp_conformance.profiles.codec.vector_judge import Refused, judge, judge_formatter, judge_renderer
+from xmcp_conformance.profiles.codec.vectors import Vector, load
+from xmcp_conformance.wrong.codecs import wrong_codecs
+from xmcp_conformance.wrong.codecs.miniature_codec import MiniatureCodec
 
 ALL = load(Path(__file__).resolve().parents[1] / "vectors" / "wire.json")
 OF_A_CODEC = [vector for vector in ALL if vector.direction in ("encode", "decode", "stream")]

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-import spec_lint as lint
 
-from xmcp_conformance.client_checks import CHECKS
+from tools.lint import spec_lint as lint
+from xmcp_conformance.core.checks import checked
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -152,7 +152,7 @@ def test_a_check_or_mutant_of_clients_of_an_unknown_sentence_is_named(kind):
 
 def test_the_checks_of_clients_are_those_of_the_suite_and_no_checks_of_servers():
     evidence = lint.evidence()
-    assert evidence.client_checks == set(CHECKS)
+    assert evidence.client_checks == set(checked("client"))
     assert "XMCP-CLI-001" not in evidence.checks
 
 

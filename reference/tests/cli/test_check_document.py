@@ -12,7 +12,7 @@ import jsonschema_rs
 import pytest
 
 from xmcp.cli import run
-from xmcp_conformance.report.document_json import SCHEMA
+from xmcp_conformance.reports.document_json import SCHEMA
 
 WELL = '<tool_response tool_name="a"><llm_output>x</llm_output></tool_response>'
 BAD = WELL.replace("x<", "one\ntwo & three<")

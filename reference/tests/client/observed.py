@@ -18,7 +18,6 @@ import mcp_types as mt
 import virtual_time
 
 from xmcp.chat.errors import CallFailed
-from xmcp.chat.records import event
 from xmcp.client import AIClient, ChatStream
 from xmcp.client.hooks.middleware import ToolState
 from xmcp.client.hooks.quotas import Quota, TenantQuotas
@@ -27,8 +26,8 @@ from xmcp.dependencies import DependencyError
 from xmcp.providers import Completion, ModelRequest, ProviderError, ToolCall, Usage
 from xmcp.storage import MemoryBreakers, MemoryCache
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
-from xmcp_conformance import client_trace as seen
-from xmcp_conformance.client_trace import Setup, Tool, Trace
+from xmcp_conformance.profiles.client import trace as seen
+from xmcp_conformance.profiles.client.trace import Setup, Tool, Trace
 
 
 @dataclass(frozen=True)
@@ -409,7 +408,7 @@ async def _consume(observer: _Observer, name: str, stream: ChatStream) -> Any:
     result: Any = None
     try:
         async for chunk in stream:
-            told = json.loads(json.dumps(event(chunk)))
+            told = json.loads(json.dumps(chunk.to_json()))
             observer.note(seen.Told(chat=name, event=told))
             if told["type"] == "done":
                 result = told["result"]

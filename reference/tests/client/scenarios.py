@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from observed import Act, Ask, Change, Conversation, Says, Scenario
 
-from xmcp_conformance.client_trace import Server, Setup, Tool
+from xmcp_conformance.profiles.client.trace import Server, Setup, Tool
 
 SYSTEM: Final = {"role": "system", "content": "Be brief."}
 EARLIER: Final = [

@@ -7,8 +7,8 @@ from mutants import all_mutants
 from observed import observe
 from scenarios import SCENARIOS
 
-from xmcp_conformance.client_checks import examined, judge
-from xmcp_conformance.requirements import registry
+from xmcp_conformance.core.requirements import registry
+from xmcp_conformance.profiles.client.judge import examined, violations
 
 MUTANTS = all_mutants()
 
@@ -19,7 +19,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 def test_the_client_breaks_no_sentence(name: str) -> None:
-    assert [str(violation) for violation in judge(observe(SCENARIOS[name]))] == []
+    assert [str(violation) for violation in violations(observe(SCENARIOS[name]))] == []
 
 
 def test_every_sentence_about_clients_that_is_verified_has_an_occasion_and_a_mutant() -> None:
@@ -34,8 +34,8 @@ def test_a_mutant_breaks_its_own_sentence_and_no_other(requirement: str, monkeyp
     MUTANTS[requirement](monkeypatch)
     broken = {}
     for name, scenario in SCENARIOS.items():
-        for violation in judge(observe(scenario)):
-            broken.setdefault(violation.id, f"{name}: {violation}")
+        for violation in violations(observe(scenario)):
+            broken.setdefault(violation.requirement, f"{name}: {violation}")
     assert set(broken) == {requirement}, broken
 
 

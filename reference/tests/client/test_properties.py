@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from observed import Act, Ask, Conversation, Says, Scenario, observe
 
-from xmcp_conformance.client_checks import judge
-from xmcp_conformance.client_trace import Server, Setup, Tool
+from xmcp_conformance.profiles.client.judge import violations
+from xmcp_conformance.profiles.client.trace import Server, Setup, Tool
 
 EXAMPLES = int(os.environ.get("XMCP_CLIENT_EXAMPLES", "150"))
 ALWAYS_THE_SAME = os.environ.get("CI") == "true"
@@ -159,8 +159,8 @@ def scenarios(draw: st.DrawFn) -> Scenario:
 @given(scenarios())
 def test_no_sentence_about_clients_is_broken(scenario: Scenario) -> None:
     trace = observe(scenario)
-    violations = [str(violation) for violation in judge(trace)]
-    assert not violations, "\n".join([*violations, *map(_line, enumerate(trace.records))])
+    broken = [str(violation) for violation in violations(trace)]
+    assert not broken, "\n".join([*broken, *map(_line, enumerate(trace.records))])
 
 
 def _line(numbered: Any) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from xmcp.render import to_text
-from xmcp_conformance.vector_judge import judge_renderer
-from xmcp_conformance.vectors import Vector, load
+from xmcp_conformance.profiles.codec.vector_judge import judge_renderer
+from xmcp_conformance.profiles.codec.vectors import Vector, load
 
 ALL = load(Path(__file__).resolve().parents[3] / "conformance" / "vectors" / "wire.json")
 

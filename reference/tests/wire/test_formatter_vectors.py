@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from xmcp.xml_formatters import default_formatter
-from xmcp_conformance.vector_judge import judge_formatter
-from xmcp_conformance.vectors import Vector, load
+from xmcp_conformance.profiles.codec.vector_judge import judge_formatter
+from xmcp_conformance.profiles.codec.vectors import Vector, load
 
 ALL = load(Path(__file__).resolve().parents[3] / "conformance" / "vectors" / "wire.json")
 

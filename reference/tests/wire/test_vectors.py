@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from xmcp.wire import DecodeError, Decoder, ErrorInfo, ToolResponse, decode, encode
-from xmcp_conformance.vector_judge import BadDisplay, Illegal, Refused, Response, judge
-from xmcp_conformance.vectors import Vector, facts, load, pieces, untagged
+from xmcp_conformance.profiles.codec.vector_judge import BadDisplay, Illegal, Refused, Response, judge
+from xmcp_conformance.profiles.codec.vectors import Vector, facts, load, pieces, untagged
 
 ALL = load(Path(__file__).resolve().parents[3] / "conformance" / "vectors" / "wire.json")
 OF_A_CODEC = [vector for vector in ALL if vector.direction in ("encode", "decode", "stream")]

@@ -1,7 +1,6 @@
-"""`xmcp bindings`: the generated types of each language, written where they are wanted, and what each one loses.
+"""`xmcp bindings`: copy the generated types of a language, and list what each language loses of the schemas.
 
-What may live here: the table of languages with their gains and losses, and the copying. The files themselves are made
-by tools/generate.py and come with the package.
+The files themselves are written by tools/generate/ and are part of the package.
 """
 
 from __future__ import annotations
@@ -12,19 +11,20 @@ from pathlib import Path, PurePosixPath
 
 import click
 
-from xmcp_conformance.observation import printable, quoted
+from xmcp_conformance.core.untrusted_text import printable, quoted
 from xmcp_models import DATA
 
 _PACKAGE = DATA.parent
 _TYPESCRIPT = "data/typescript"
+"""Folder of the TypeScript in an installed package. A checkout has it in generated/typescript, and nowhere else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What a language does not say of a schema.
+    """A part of the schemas that the types of a language cannot express.
 
-    `forgets` are the keywords of JSON Schema that go unchecked, in the words of tools/weakened_schema.py: the tests
-    demand that the bindings check everything but these.
+    `forgets` are the keywords of JSON Schema that are not checked, with the names of tools/lint/weakened_schema.py: the
+    tests require that the bindings check everything else.
     """
 
     words: str
@@ -35,8 +35,8 @@ class Loss:
 class Language:
     """One kind of bindings.
 
-    `source` is a folder of the package `xmcp_models`, of which everything but `without` belongs to these bindings;
-    `folder` is what it is called in the folder that the person names.
+    `source` is a folder of the package `xmcp_models`, of which everything except `without` belongs to these bindings;
+    `folder` is its name in the folder that the person gives.
     """
 
     gains: str
@@ -56,7 +56,7 @@ LANGUAGES: dict[str, Language] = {
             Loss("that an optional member is absent rather than null; write with exclude_unset=True", ("null",)),
             Loss("that the items of a list are different", ("uniqueItems",)),
             Loss("which names a member may have", ("propertyNames",)),
-            Loss('that "true" is no boolean and "1" no number, unless you read with strict=True'),
+            Loss('that "true" is not a boolean and "1" not a number, unless you read with strict=True'),
             Loss("members that a part's schema does not name, where it is silent about them: they are dropped"),
             Loss("every rule of the XML document: the dataclasses hold its values, and read most invalid documents"),
         ),
@@ -110,7 +110,7 @@ LANGUAGES: dict[str, Language] = {
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder to write to.")
 @click.option("--force", is_flag=True, help="Write to a folder that is not empty; files of the same name are replaced.")
 def bindings(lang: str | None, out: Path | None, force: bool) -> None:
-    """Write the types that are generated from the schemas; without options, say for which languages there are any.
+    """Write the types that are generated from the schemas; without options, list the languages.
 
     \b
       xmcp bindings
@@ -133,7 +133,7 @@ def bindings(lang: str | None, out: Path | None, force: bool) -> None:
 
 
 def overview() -> str:
-    """What there is for each language, and what it loses, as a text for people."""
+    """Return the gains and losses of each language as a text."""
     formatter = click.HelpFormatter(width=100)
     for name, language in LANGUAGES.items():
         with formatter.section(name):
@@ -144,14 +144,20 @@ def overview() -> str:
 
 
 def files(language: Language) -> dict[PurePosixPath, Path]:
-    """The files of these bindings, by the path that they get in the folder that the person names."""
-    source = _PACKAGE / language.source
+    """Return the files of these bindings, by their path in the folder that the person gives."""
+    source = _folder(language.source)
     found = {PurePosixPath(path.relative_to(source).as_posix()): path for path in source.rglob("*") if path.is_file()}
     return {
         language.folder / path: found[path]
         for path in sorted(found)
         if "__pycache__" not in path.parts and not any(path.is_relative_to(part) for part in language.without)
     }
+
+
+def _folder(source: str) -> Path:
+    """Return a folder of the package `xmcp_models`; in a checkout, the TypeScript is two folders above the package."""
+    folder = _PACKAGE / source
+    return _PACKAGE.parents[1] / "typescript" if source == _TYPESCRIPT and not folder.is_dir() else folder
 
 
 def _write(language: Language, out: Path, force: bool) -> list[PurePosixPath]:
@@ -177,7 +183,7 @@ def _write(language: Language, out: Path, force: bool) -> list[PurePosixPath]:
 def _nothing_for(lang: str) -> str:
     return (
         f"there are no bindings for {quoted(lang)}. Generators for other languages flatten a union into one record "
-        "in which everything is optional; what such a record writes, the schemas refuse. Take `--lang schemas`, a JSON "
-        "Schema validator of your language and the test vectors (conformance/vectors in the repository). "
+        "in which everything is optional, and the schemas refuse what such a record writes. Use `--lang schemas`, a "
+        "JSON Schema validator of your language and the test vectors (conformance/vectors in the repository). "
         f"There are bindings for: {', '.join(LANGUAGES)}."
     )

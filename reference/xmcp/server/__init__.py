@@ -1,9 +1,7 @@
-"""The server runtime: `XMCP`, the errors a tool answers with, what a provider of parameters is asked, and the error
-of a server that cannot start.
-"""
+"""The server: `XMCP`, the error a tool raises, the request to a parameter provider, and `ServeError`."""
 
 from xmcp.server.errors import ServeError, XMCPError
-from xmcp.server.populated import ParamRequest
+from xmcp.server.parameters.server_parameters import ParamRequest
 from xmcp.server.server import XMCP
 
 __all__ = ["XMCP", "ParamRequest", "ServeError", "XMCPError"]

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from pydantic_core import PydanticSerializationError
 
+from xmcp.chat import failures
 from xmcp.chat.errors import CallFailed
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.servers.connection_states import SERVER_TABLE, ServerAction, ServerEvent, ServerState, step
 from xmcp.client.servers.errors import ConnectFailed, describe, means_connection_lost
 from xmcp.client.servers.link import CLOSE_SECONDS, Link, Sleep
 from xmcp.client.servers.targets import Source
-from xmcp.wire import ErrorInfo
 
 if TYPE_CHECKING:
     from mcp import MCPError
@@ -217,16 +217,13 @@ class Server:
                 if means_connection_lost(exc):
                     self._retire(link, exc)
                     raise self._connection_failed(_never_sent(exc)) from exc
-                message = exc.message.strip() or "The server refused the call."
-                raise CallFailed(ErrorInfo("TOOL_ERROR", message)) from exc
+                raise CallFailed(failures.refused_by_server(exc.message)) from exc
             except PydanticSerializationError as exc:
                 # The arguments are no JSON, so nothing was sent; the connection is not to blame.
-                error = ErrorInfo("INTERNAL", "The call cannot be sent.", meta={"side_effects": "none"})
-                raise CallFailed(error) from exc
+                raise CallFailed(failures.not_sendable()) from exc
             except Exception as exc:
                 if limit.expired():
-                    error = ErrorInfo("TIMEOUT", f"The server {self.name} did not answer within {seconds:g} s.")
-                    raise CallFailed(error, transport=True) from exc
+                    raise CallFailed(failures.request_timed_out(self.name, seconds or 0), transport=True) from exc
                 # Transports raise many classes (httpx2, OSError, anyio, RuntimeError); none of them is a result.
                 self._retire(link, exc)
                 raise self._connection_failed(never_sent=False) from exc
@@ -308,9 +305,7 @@ class Server:
             self._observer.tools_changed()
 
     def _connection_failed(self, never_sent: bool) -> CallFailed:
-        message = f"The connection to the server {self.name} is gone; a later call may find it again."
-        side_effects = "none" if never_sent else "unknown"
-        return CallFailed(ErrorInfo("CONNECTION_FAILED", message, meta={"side_effects": side_effects}), transport=True)
+        return CallFailed(failures.connection_lost(self.name, sent=not never_sent), transport=True)
 
 
 def _never_sent(exc: MCPError) -> bool:

@@ -1,0 +1,76 @@
+"""The judge: from observations to a verdict on each requirement. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+
+from .events import Observed
+from .requirements import Requirement
+
+
+class Status(StrEnum):
+    """The verdict on one requirement. Only PASS is green."""
+
+    PASS = "pass"  # noqa: S105 - not a password
+    FAIL = "fail"
+    WARN = "warn"
+    NOT_OBSERVED = "not observed"
+
+
+class ExitCode(IntEnum):
+    """The exit codes of `xmcp check`."""
+
+    CONFORMS = 0
+    DOES_NOT_CONFORM = 1
+    USAGE = 2
+    SUITE_FAILED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The verdict on one requirement: how many occasions it had, how many broke it, and the first of those."""
+
+    requirement: Requirement
+    status: Status
+    occasions: int = 0
+    broken: int = 0
+    first: Observed | None = None
+
+
+def judge(
+    observed: Iterable[Observed], requirements: Iterable[Requirement], *, strict: bool = False
+) -> list[Judgement]:
+    """Return one judgement for each requirement, in their order.
+
+    Args:
+        observed: everything that was observed, in order.
+        requirements: the requirements to judge by.
+        strict: a broken SHOULD counts as a broken MUST.
+
+    Raises:
+        KeyError: an observation is of a requirement that is not among `requirements`.
+    """
+    by_id: dict[str, tuple[Requirement, list[Observed]]] = {one.id: (one, []) for one in requirements}
+    for item in observed:
+        by_id[item.observation.requirement][1].append(item)
+    return [_judgement(requirement, items, strict) for requirement, items in by_id.values()]
+
+
+def _judgement(requirement: Requirement, items: list[Observed], strict: bool) -> Judgement:
+    failures = [item for item in items if not item.observation.ok]
+    if failures:
+        status = verdict_on_broken(requirement, strict)
+        return Judgement(requirement, status, len(items), len(failures), failures[0])
+    return Judgement(requirement, Status.PASS if items else Status.NOT_OBSERVED, len(items))
+
+
+def verdict_on_broken(requirement: Requirement, strict: bool) -> Status:
+    """Return the status of a requirement that was broken."""
+    return Status.FAIL if requirement.mandatory or strict else Status.WARN
+
+
+def conforms(judgements: Iterable[Judgement], answers: int) -> bool:
+    """Return whether nothing failed and at least one of the peer's own tools answered with a document."""
+    return answers > 0 and all(judgement.status is not Status.FAIL for judgement in judgements)

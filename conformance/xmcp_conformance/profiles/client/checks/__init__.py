@@ -1,0 +1,37 @@
+"""The checks of a client, one subject a module. To import this package registers them all."""
+
+from __future__ import annotations
+
+from . import (
+    approvals,
+    arguments,
+    breaker,
+    cache,
+    dependencies,
+    displays,
+    documents,
+    history,
+    injected_values,
+    interruptions,
+    retries,
+    stop_reasons,
+    tenants,
+    tool_names,
+)
+
+__all__ = [
+    "approvals",
+    "arguments",
+    "breaker",
+    "cache",
+    "dependencies",
+    "displays",
+    "documents",
+    "history",
+    "injected_values",
+    "interruptions",
+    "retries",
+    "stop_reasons",
+    "tenants",
+    "tool_names",
+]

@@ -1,0 +1,120 @@
+"""Section 11.8: approvals, parameters of the application, and the client's own tools but for the question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xmcp_conformance.core.checks import Observations, check
+from xmcp_conformance.core.observation import either
+from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.profiles.client.messages import Message, compact, function_of, parameters_of, same, text_of
+from xmcp_conformance.profiles.client.permitted_codes import grounds
+from xmcp_conformance.profiles.client.trace import ChatEnded
+from xmcp_conformance.profiles.client.trace_index import TraceIndex
+from xmcp_conformance.profiles.client.trace_model import Chat
+
+from .stop_reasons import SUMMARIZE, THINK, said_to
+
+_SHORTEST = 4
+"""Characters; a shorter thought stands in other texts by chance."""
+
+
+@check("XMCP-CLI-080", "XMCP-CLI-081", profile="client")
+def _calls_are_approved(trace: TraceIndex) -> Observations:
+    if not trace.setup.approval:
+        return
+    for call in trace.calls:
+        approved = trace.approval_of(call)
+        denied = approved is not None and not approved.answer
+        for attempt in call.sent:
+            if denied:
+                yield either("XMCP-CLI-081", False, f"{call} was made and not approved", "no call", where=attempt.at)
+            else:
+                asked = [at for at, one in call.turn.chat.approvals if one is approved and at < attempt.at]
+                yield either(
+                    "XMCP-CLI-080", bool(asked), f"{call} was made unasked", "an approval first", where=attempt.at
+                )
+        if denied and call.content is not None and not call.sent:
+            seen = f"{call}, which was not approved, is answered by {call.code or 'a result'}"
+            yield either("XMCP-CLI-081", call.code in grounds(trace, call), seen, "FORBIDDEN", where=call.turn.next_at)
+
+
+@check("XMCP-CLI-082", profile="client")
+def _parameters_of_the_application_are_unseen(trace: TraceIndex) -> Observations:
+    for chat in trace.chats.values():
+        for at, asked in chat.asks:
+            for tool in asked.tools if trace.setup.params else ():
+                schema = parameters_of(tool)
+                listed = {*(schema.get("properties") or {}), *(schema.get("required") or ())}
+                shown = sorted(listed & set(trace.setup.params))
+                name = function_of(tool).get("name")
+                seen = f"`{quoted(', '.join(shown))}` in the schema of `{name}`"
+                yield either("XMCP-CLI-082", not shown, seen, "no parameter that the application fills in", where=at)
+
+
+@check("XMCP-CLI-084", profile="client")
+def _thoughts_are_unseen(trace: TraceIndex) -> Observations:
+    for chat in trace.chats.values():
+        for turn in chat.turns:
+            for thought in said_to(turn, THINK, "thought"):
+                if len(thought) >= _SHORTEST and not _is_said_anyway(trace, chat, thought):
+                    where = _shown_in(chat, thought)
+                    at = chat.ended_at if chat.ended is not None else turn.said_at
+                    seen = f"the thought `{quoted(thought)}` in {where}"
+                    yield either("XMCP-CLI-084", where is None, seen, "a thought that nobody sees", where=at)
+
+
+def _is_said_anyway(trace: TraceIndex, chat: Chat, thought: str) -> bool:
+    answers = [attempt.answered.display for attempt in trace.attempts if attempt.answered is not None]
+    return any(thought in turn.said.text for turn in chat.turns) or any(thought in compact(shown) for shown in answers)
+
+
+def _shown_in(chat: Chat, thought: str) -> str | None:
+    result = (chat.ended.result if chat.ended else None) or {}
+    events = [told.event for _, told in chat.told]
+    places = {
+        "the answer": str(result.get("answer") or ""),
+        "events of text": "".join(str(event.get("text")) for event in events if event.get("type") == "llm_delta"),
+        "a display": compact([result.get("displays"), [event.get("envelope") for event in events]]),
+    }
+    return next((name for name, text in places.items() if thought in text), None)
+
+
+@check("XMCP-CLI-086", profile="client")
+def _a_summary_keeps_both_ends(trace: TraceIndex) -> Observations:
+    for turn in trace.turns:
+        if not said_to(turn, SUMMARIZE, "summary") or turn.next is None:
+            continue
+        before = turn.chat.began.history if isinstance(turn.next, ChatEnded) else turn.asked.messages
+        head = _leading(before)
+        newest = max((i for i, m in enumerate(turn.asked.messages) if m.get("role") == "user"), default=None)
+        tail = [] if newest is None else turn.asked.messages[newest:]
+        kept = _begins_with(turn.messages, head) and _holds_in_order(turn.messages, tail) and turn.at is not None
+        seen = f"{len(turn.messages)} messages after the summary, without some of the system's or of the newest"
+        expected = f"the first {len(head)} and the last {len(tail)} messages, and the turn"
+        yield either("XMCP-CLI-086", kept, seen, expected, where=turn.next_at)
+
+
+def _leading(messages: Sequence[Message]) -> list[Message]:
+    place = next((i for i, m in enumerate(messages) if m.get("role") not in ("system", "developer")), len(messages))
+    return list(messages[:place])
+
+
+def _begins_with(messages: Sequence[Message], head: Sequence[Message]) -> bool:
+    return len(messages) >= len(head) and all(map(_alike, messages, head))
+
+
+def _holds_in_order(messages: Sequence[Message], tail: Sequence[Message]) -> bool:
+    """Whether the messages stand somewhere, one after the other."""
+    return not tail or any(
+        all(map(_alike, messages[start : start + len(tail)], tail)) for start in range(len(messages) - len(tail) + 1)
+    )
+
+
+def _alike(one: Message, other: Message) -> bool:
+    """The same message; of answers of tools the id decides, for a display can stand before the model in short."""
+    if one.get("role") != other.get("role"):
+        return False
+    if one.get("role") == "tool":
+        return bool(one.get("tool_call_id") == other.get("tool_call_id"))
+    return text_of(one) == text_of(other) and same(one.get("tool_calls"), other.get("tool_calls"))

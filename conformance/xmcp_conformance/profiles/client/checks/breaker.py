@@ -1,0 +1,228 @@
+"""Section 11.4: the circuit breaker of each server, as the attempts at it show it.
+
+How many failures open it, and which of them count, the text leaves to the client: it is taken to be open for certain
+when as many calls in a row as the threshold says failed on the way, and closed for certain while there were fewer
+failures than that since it was last closed. In between nothing is judged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from xmcp_conformance.core.checks import Observations, check
+from xmcp_conformance.core.observation import Observation, broken, either, obeyed
+from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.profiles.client.permitted_codes import grounds
+from xmcp_conformance.profiles.client.trace_index import TraceIndex
+from xmcp_conformance.profiles.client.trace_model import INSTANT, NEVER, Attempt, Call
+
+_COUNTS, _HOLDS, _PROBES, _DECIDES = "XMCP-CLI-042", "XMCP-CLI-043", "XMCP-CLI-044", "XMCP-CLI-045"
+
+
+class _Phase(Enum):
+    CLOSED = auto()
+    OPEN = auto()
+    PROBED = auto()  # one call is let through
+    UNSURE = auto()
+
+
+@dataclass(slots=True)
+class _Moment:
+    """From the record at `at` on."""
+
+    at: int
+    phase: _Phase
+    failures: int
+    probed: bool
+    since: float
+    until: float
+    until_at_most: float
+    reopened: bool
+
+
+@dataclass(slots=True)
+class _Breaker:
+    threshold: int
+    reset_after: float
+    phase: _Phase = _Phase.CLOSED
+    failures: int = 0
+    """Since it was last closed, whoever counts them."""
+    row: set[int] = field(default_factory=set)
+    """The calls that failed one after the other."""
+    answered_errors: int = 0
+    since: float = 0.0
+    until: float = 0.0
+    until_at_most: float = 0.0
+    reopened: bool = False
+    opened_by: Attempt | None = None
+    probe: Attempt | None = None
+    probed: bool = False
+    """Whether a probe has closed it."""
+    now: float = 0.0
+    doubted: float = 0.0
+    moments: list[_Moment] = field(default_factory=list)
+    findings: list[Observation] = field(default_factory=list)
+
+    def note(self, at: int) -> None:
+        """Keep how it is from this record on."""
+        self.moments.append(
+            _Moment(
+                at, self.phase, self.failures, self.probed, self.since, self.until, self.until_at_most, self.reopened
+            )
+        )
+
+    def begins(self, attempt: Attempt) -> None:
+        """A call goes out."""
+        seen = f"`{attempt.tool or 'a tool'}` was called"
+        if self.phase is _Phase.CLOSED and self.answered_errors >= self.threshold > self.failures:
+            self.findings.append(obeyed(_COUNTS, where=attempt.at))
+        elif self.phase is _Phase.OPEN and self._is_known_to(attempt):
+            if attempt.begun < self.until - INSTANT:
+                blamed = _DECIDES if self.reopened else _HOLDS
+                again = ", after its one call had failed" if self.reopened else ""
+                self.findings.append(
+                    broken(blamed, f"{seen} while the breaker is open{again}", "no call", where=attempt.at)
+                )
+                self.phase = _Phase.UNSURE
+            elif attempt.begun >= self.until_at_most - INSTANT:
+                self.phase, self.probe = _Phase.PROBED, attempt
+                self.findings.append(obeyed(_PROBES, where=attempt.at))
+                if self.reopened:
+                    self.findings.append(obeyed(_DECIDES, where=attempt.at))
+            else:
+                self.phase = _Phase.UNSURE
+        elif self.phase is _Phase.PROBED and attempt is not self.probe:
+            expected = "no other call before the one that was let through has ended"
+            self.findings.append(broken(_PROBES, f"{seen} besides it", expected, where=attempt.at))
+        self.note(attempt.at)
+
+    def _is_known_to(self, attempt: Attempt) -> bool:
+        """Whether a client knew of the failure when it made a call: servers can see both at the same time."""
+        turns = [one.turn for one in (attempt.call, self.opened_by.call if self.opened_by else None) if one]
+        told = len(turns) == 2 and turns[0].chat is turns[1].chat and turns[0].number > turns[1].number
+        return told or attempt.begun > self.since + INSTANT
+
+    def ends(self, attempt: Attempt, at: int, now: float) -> None:
+        """A call has ended."""
+        self.now = now
+        if attempt.way_failed:
+            self._failed(attempt, now)
+        elif attempt.was_answered:
+            self._answered(attempt)
+        elif self.phase is _Phase.PROBED and attempt is self.probe:
+            self._doubt()
+        self.note(at)
+
+    def _failed(self, attempt: Attempt, now: float) -> None:
+        if self.phase is _Phase.PROBED:
+            if attempt is self.probe and attempt.outcome == "late":
+                self._doubt()  # whether it reached the server is a matter of words
+            elif attempt is self.probe:
+                self._open(attempt, now, again=True)
+            return
+        self.failures += 1
+        self.row.add(id(attempt.call or attempt))
+        if self.phase is _Phase.CLOSED:
+            if len(self.row) >= self.threshold:
+                self._open(attempt, now, again=False)
+            elif self.failures >= self.threshold:
+                self._doubt()
+        elif self.phase is _Phase.OPEN:
+            self.until_at_most = max(self.until_at_most, now + self.reset_after)
+
+    def _answered(self, attempt: Attempt) -> None:
+        self.row.clear()
+        self.answered_errors += attempt.outcome == "error"
+        if self.phase is _Phase.PROBED and attempt is self.probe:
+            self.phase, self.failures, self.probed, self.answered_errors = _Phase.CLOSED, 0, True, 0
+        elif self.phase is _Phase.OPEN:
+            self._doubt()
+        elif self.phase is _Phase.UNSURE and attempt.begun > self.doubted:
+            # A call that was let through since, and answered; what was under way before says nothing.
+            self.phase = _Phase.CLOSED
+
+    def _open(self, attempt: Attempt, now: float, *, again: bool) -> None:
+        self.phase, self.reopened, self.probe, self.opened_by = _Phase.OPEN, again, None, attempt
+        self.since, self.until, self.until_at_most = now, now + self.reset_after, now + self.reset_after
+
+    def _doubt(self) -> None:
+        self.phase, self.doubted = _Phase.UNSURE, self.now
+
+    def during(self, first: int, last: int) -> list[_Moment]:
+        """How it was between two records."""
+        before = [moment for moment in self.moments if moment.at <= first]
+        return before[-1:] + [moment for moment in self.moments if first < moment.at < last]
+
+
+def _breaker(trace: TraceIndex, server: int) -> _Breaker | None:
+    threshold = trace.setup.breaker_threshold
+    if threshold is None:
+        return None
+    breaker = _Breaker(threshold, trace.setup.breaker_reset_after)
+    breaker.note(-1)
+    steps = [(attempt.at, 0, attempt) for attempt in trace.attempts_at(server)]
+    steps += [(a.ended_at, 1, a) for a in trace.attempts_at(server) if a.ended_at != NEVER]
+    for at, end, attempt in sorted(steps, key=lambda step: step[:2]):
+        if end:
+            breaker.ends(attempt, at, trace.time(at))
+        else:
+            breaker.begins(attempt)
+    return breaker
+
+
+@check(_COUNTS, _HOLDS, _PROBES, _DECIDES, profile="client")
+def _of_breakers(trace: TraceIndex) -> Observations:
+    for server in range(len(trace.setup.servers)):
+        if (breaker := _breaker(trace, server)) is None:
+            return
+        yield from breaker.findings
+        for call in trace.calls:
+            if call.tool is not None and call.tool.server == server and call.content is not None:
+                yield from _of_answer(trace, breaker, call)
+
+
+def _of_answer(trace: TraceIndex, breaker: _Breaker, call: Call) -> Observations:
+    """What the model was told of a call, against how the breaker was from the model's answer to the next request."""
+    turn = call.turn
+    moments = breaker.during(turn.said_at, turn.next_at)
+    phases = {moment.phase for moment in moments}
+    if call.code == "CIRCUIT_OPEN" and not call.attempts:
+        yield from _of_held_back(trace, breaker, call, moments)
+    elif call.sent and phases <= {_Phase.CLOSED, _Phase.PROBED} and moments[0].probed:
+        yield obeyed(_DECIDES, where=turn.next_at)
+    elif not call.attempts and not trace.setup.cache and _surely_open(trace, call, moments):
+        ok = call.code in grounds(trace, call) - {"CIRCUIT_OPEN"}
+        seen = f"{call} is answered by {call.code or 'a result'} while the breaker is open"
+        yield either(_HOLDS, ok, seen, "CIRCUIT_OPEN", where=turn.next_at)
+
+
+def _of_held_back(trace: TraceIndex, breaker: _Breaker, call: Call, moments: list[_Moment]) -> Observations:
+    turn, reply, phases = call.turn, call.reply, {moment.phase for moment in moments}
+    told = reply.error.retry_after_ms if reply is not None and reply.error is not None else None
+    seen = f"CIRCUIT_OPEN for {call} without `retry_after_ms`: `{quoted(call.content or '')}`"
+    yield either(_HOLDS, told is not None, seen, "`retry_after_ms`", where=turn.next_at)
+    if phases == {_Phase.OPEN} and trace.time(turn.said_at) >= moments[0].until_at_most:
+        yield broken(
+            _PROBES, f"{call} is held back after the time was over", "one call let through", where=turn.next_at
+        )
+    elif phases == {_Phase.OPEN} and moments[0].reopened:
+        yield obeyed(_DECIDES, where=turn.next_at)
+    if phases == {_Phase.CLOSED}:
+        failures = max(moment.failures for moment in moments)
+        seen = f"{call} is held back after {failures} failures on the way to the server"
+        blamed = _DECIDES if moments[0].probed else _COUNTS
+        yield either(blamed, failures >= breaker.threshold, seen, f"{breaker.threshold} of them", where=turn.next_at)
+
+
+def _surely_open(trace: TraceIndex, call: Call, moments: list[_Moment]) -> bool:
+    """Whether the breaker was open from the model's answer until it was known what the call is answered."""
+    said, first = trace.time(call.turn.said_at), moments[0]
+    open_ = {moment.phase for moment in moments} == {_Phase.OPEN}
+    return open_ and said > first.since - INSTANT and _decided(trace, call) < first.until - INSTANT
+
+
+def _decided(trace: TraceIndex, call: Call) -> float:
+    """When it was known what a call is answered; the next request where nothing says it more exactly."""
+    ends = [at for at, event in call.turn.chat.events(call) if event.get("type") in ("tool_error", "tool_result")]
+    return trace.time(ends[0] if ends else call.turn.next_at)

@@ -1,0 +1,173 @@
+"""Sections 5.1, 5.2 and 11.3 without the values: the order of the calls of a turn, and what one failure does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from xmcp_conformance.core.checks import Observations, check
+from xmcp_conformance.core.observation import broken, either, obeyed
+from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.profiles.client import injection
+from xmcp_conformance.profiles.client.messages import function_of, parameters_of
+from xmcp_conformance.profiles.client.name_resolution import Place, could_mean
+from xmcp_conformance.profiles.client.permitted_codes import grounds, misfits
+from xmcp_conformance.profiles.client.trace import Asked, Called, Tool
+from xmcp_conformance.profiles.client.trace_index import TraceIndex
+from xmcp_conformance.profiles.client.trace_model import INSTANT, Attempt, Call
+
+
+@check("XMCP-TOL-012", profile="client")
+def _dependencies_end_first(trace: TraceIndex) -> Observations:
+    for call in trace.calls:
+        for attempt in call.sent:
+            for other in injection.needed(call):
+                if other.sent:
+                    late = any(a.at > attempt.at or a.ended_at > attempt.at for a in other.sent)
+                    seen = f"{call} began before {other} had ended"
+                    yield either("XMCP-TOL-012", not late, seen, "dependencies first", where=attempt.at)
+
+
+def in_order(call: Call, attempt: Attempt) -> bool:
+    """Whether what a call depends on had ended when it went out; else nobody knows what was handed on."""
+    return all(a.ended_at < attempt.at for other in injection.needed(call) for a in other.sent)
+
+
+@check("XMCP-CLI-020", profile="client")
+def _independent_calls_run_at_the_same_time(trace: TraceIndex) -> Observations:
+    """Where there was a free slot all the time, and nothing else to wait for."""
+    if trace.setup.approval or trace.setup.cache or trace.setup.breaker_threshold is not None:
+        return
+    for turn in trace.turns:
+        free = [call for call in turn.calls if call.sent and call.tool is not None and not injection.needed(call)]
+        for call in free[1:]:
+            first = call.sent[0]
+            # What was answered at once cannot be overlapped.
+            earlier = [o for o in free if o.sent[0].at < first.at and o.sent[0].ended - o.sent[0].begun > INSTANT]
+            for other in earlier[:1]:
+                waited = other.sent[0].ended_at < first.at and _slot_free(trace, other.sent[0], first)
+                seen = f"{call} began only after {other} had ended"
+                yield either("XMCP-CLI-020", not waited, seen, "both at the same time", where=first.at)
+
+
+def _slot_free(trace: TraceIndex, first: Attempt, then: Attempt) -> bool:
+    between = [at for at in range(first.at, then.at) if isinstance(trace.records[at], Called)]
+    return max((trace.running(at) + 1 for at in between), default=1) < trace.setup.max_concurrency
+
+
+@check("XMCP-CLI-021", profile="client")
+def _no_more_at_the_same_time(trace: TraceIndex) -> Observations:
+    limit = trace.setup.max_concurrency
+    for attempt in trace.attempts:
+        if attempt.called is not None:
+            running = trace.running(attempt.at) + 1
+            if running >= limit:
+                seen = f"{running} calls at the same time"
+                yield either("XMCP-CLI-021", running <= limit, seen, f"at most {limit}", where=attempt.at)
+
+
+@check("XMCP-CLI-022", profile="client")
+def _a_failure_keeps_back_its_dependants_only(trace: TraceIndex) -> Observations:
+    for turn in trace.turns:
+        for call in turn.calls:
+            others = [other for other in turn.calls if other is not call and injection.failed(other)]
+            if not others or call.tool is None or call.meta or call.content is None:
+                continue
+            if not call.attempts and (call.succeeded or trace.may_share(call) or call.code in grounds(trace, call)):
+                continue
+            seen = f"{call}, which does not depend on {others[0]}, was not made: {call.code}"
+            yield either("XMCP-CLI-022", bool(call.attempts), seen, "a call of its server", where=turn.next_at)
+
+
+@check("XMCP-CLI-035", profile="client")
+def _what_depends_on_failures_fails(trace: TraceIndex) -> Observations:
+    for call in trace.calls:
+        if lost := injection.failed_tools(call):
+            why = f"which depends on `{quoted(', '.join(lost))}`, of which each call failed"
+            yield from _dependency_failed(trace, call, "XMCP-CLI-035", why)
+
+
+@check("XMCP-CLI-036", profile="client")
+def _what_does_not_fit_is_not_handed_on(trace: TraceIndex) -> Observations:
+    for call in trace.calls:
+        if not injection.failed_tools(call) and (names := misfits(trace, call)):
+            why = f"for which the value of `{quoted(', '.join(names))}` does not fit"
+            yield from _dependency_failed(trace, call, "XMCP-CLI-036", why)
+
+
+def _dependency_failed(trace: TraceIndex, call: Call, id_: str, why: str) -> Observations:
+    if call.sent:
+        yield broken(
+            id_, f"a server was called for {call}, {why}", "DEPENDENCY_FAILED, and no call", where=call.sent[0].at
+        )
+    elif call.content is not None:
+        seen = f"{call}, {why}, is answered by {call.code or 'a result'}"
+        yield either(id_, call.code in grounds(trace, call), seen, "DEPENDENCY_FAILED", where=call.turn.next_at)
+
+
+@check("XMCP-CLI-037", profile="client")
+def _what_is_provided_is_not_required(trace: TraceIndex) -> Observations:
+    for at, tool, schema in _offered(trace):
+        provided = _provided(trace, tool, at)
+        required = schema.get("required") or ()
+        asked = [name for name in provided if name in (schema.get("properties") or {})]
+        if asked:
+            listed = [name for name in asked if name in required]
+            seen = f"`{quoted(', '.join(listed))}` of `{tool.name}` under `required`"
+            yield either("XMCP-CLI-037", not listed, seen, "no parameter that a dependency provides", where=at)
+
+
+def _provided(trace: TraceIndex, tool: Tool, at: int) -> list[str]:
+    """By `provides`, and by what an output schema promises."""
+    names: list[str] = []
+    for other in trace.tools_at(at):
+        if other.server == tool.server and other.name in tool.depends_on and other.name != tool.name:
+            schema = other.output_schema or {}
+            names += [other.provides] if other.provides else []
+            names += [n for n in schema.get("required") or () if n in (schema.get("properties") or {})]
+    return [name for name in dict.fromkeys(names) if name not in injection.NEVER_HANDED_ON]
+
+
+def _offered(trace: TraceIndex) -> Iterator[tuple[int, Tool, Mapping[str, Any]]]:
+    """Each tool of a server as it was offered, with the schema that the model saw."""
+    for at, asked in _asks(trace):
+        for offered in asked.tools:
+            name = str(function_of(offered).get("name"))
+            meant = [tool for tool in trace.tools_at(at) if could_mean(trace.setup, name, tool)]
+            if len(meant) == 1:
+                yield at, meant[0], parameters_of(offered)
+
+
+def _asks(trace: TraceIndex) -> Iterator[tuple[int, Asked]]:
+    for chat in trace.chats.values():
+        yield from chat.asks
+
+
+@check("XMCP-CLI-038", profile="client")
+def _no_start_with_a_circle(trace: TraceIndex) -> Observations:
+    tools = [tool for tool in trace.setup.tools if trace.setup.servers[tool.server].reachable]
+    circle = _circle(tools)
+    if not circle:
+        return
+    first = next((at for at, _ in _asks(trace)), None)
+    seen = f"a model was asked, and `{quoted(' and '.join(circle))}` depend on each other"
+    if first is not None:
+        yield broken("XMCP-CLI-038", seen, "a client that does not start", where=first)
+    else:
+        yield obeyed("XMCP-CLI-038", where=max(len(trace.records) - 1, 0))
+
+
+def _circle(tools: list[Tool]) -> list[str]:
+    """The tools that are among their own dependencies."""
+    before = {(t.server, t.name): {(t.server, n) for n in t.depends_on if n != t.name} for t in tools}
+    found = []
+    for start in before:
+        reached: set[Place] = set()
+        queue = [start]
+        for place in queue:
+            new = before.get(place, set()) - reached
+            reached |= new
+            queue += new
+        if start in reached:
+            found.append(start[1])
+    return found

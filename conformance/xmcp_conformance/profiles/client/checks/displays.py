@@ -1,0 +1,98 @@
+"""Sections 3.5 and 11.6: what the person is shown, in which order, and what a failing callback changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from xmcp_conformance.core.checks import Observations, check
+from xmcp_conformance.core.observation import broken, either
+from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.profiles.client.messages import compact, same
+from xmcp_conformance.profiles.client.permitted_codes import was_cut_short
+from xmcp_conformance.profiles.client.trace_index import TraceIndex
+from xmcp_conformance.profiles.client.trace_model import Call, Chat
+
+_MEMBERS = ("type", "payload", "title", "alt", "fallback", "id", "meta")
+Display = Mapping[str, Any]
+
+
+def display_of(call: Call) -> Display | None:
+    """What a call came to show: of an answer that cannot be read, or of no XMCP server, nothing."""
+    answer = call.answer
+    return answer.display if answer is not None and answer.readable and not answer.bad_display else None
+
+
+def _known(display: Any) -> Any:
+    """An envelope without members that nobody knows."""
+    if not isinstance(display, Mapping):
+        return display
+    return {name: display[name] for name in _MEMBERS if name in display}
+
+
+def _expected(chat: Chat) -> list[Display]:
+    calls = [call for turn in chat.turns for call in turn.calls]
+    return [shown for call in calls if (shown := display_of(call)) is not None]
+
+
+@check("XMCP-CLI-063", profile="client")
+def _displays_are_in_order(trace: TraceIndex) -> Observations:
+    for chat in trace.chats.values():
+        if chat.ended is None or not chat.ended.result:
+            continue
+        listed = [_known(display) for display in chat.ended.result.get("displays") or ()]
+        expected = [_known(display) for display in _expected(chat)]
+        if len(expected) > 1:
+            both = [display for display in listed if _place(display, expected) is not None]
+            order = [_place(display, expected) for display in both]
+            same_order = all(same(one, other) for one, other in zip(both, expected, strict=False))
+            ok = len(both) < len(expected) or same_order
+            seen = f"the displays come in the order {order}"
+            yield either("XMCP-CLI-063", ok, seen, "by turn, and in the order of the calls", where=chat.ended_at)
+
+
+def _place(display: Any, among: Sequence[Any]) -> int | None:
+    return next((place for place, other in enumerate(among) if same(display, other)), None)
+
+
+@check("XMCP-DSP-042", profile="client")
+def _the_person_is_shown_the_whole(trace: TraceIndex) -> Observations:
+    for chat in trace.chats.values():
+        if chat.ended is None or chat.cut:
+            continue
+        told = [_known(t.event.get("envelope")) for _, t in chat.told if t.event.get("type") == "tool_display"]
+        listed = [_known(display) for display in (chat.ended.result or {}).get("displays") or ()]
+        for display in _expected(chat):
+            missing = chat.ended.result is not None and _place(_known(display), listed) is None
+            untold = bool(chat.told) and _place(_known(display), told) is None
+            where = "`displays`" if missing else "an event `tool_display`"
+            seen = f"`{quoted(compact(display))}` is not in {where}"
+            yield either("XMCP-DSP-042", not (missing or untold), seen, "the whole display", where=chat.ended_at)
+
+
+@check("XMCP-CLI-064", profile="client")
+def _a_failing_callback_changes_nothing(trace: TraceIndex) -> Observations:
+    for chat in trace.chats.values():
+        for at, back in chat.callbacks:
+            if not back.fails:
+                continue
+            turn = next((turn for turn in reversed(chat.turns) if turn.said_at < at), None)
+            if turn is None or turn.next is None:
+                continue
+            if chat.ended is not None and chat.ended.failure == "crashed" and not turn.went_on:
+                yield broken(
+                    "XMCP-CLI-064", "the chat ended with the callback", "a chat that goes on", where=turn.next_at
+                )
+                continue
+            changed = [call for call in turn.calls if _is_otherwise(call)]
+            seen = f"{changed[0]} is answered by {changed[0].code or 'a result'}" if changed else ""
+            yield either("XMCP-CLI-064", not changed, seen, "what the server answered", where=turn.next_at)
+
+
+def _is_otherwise(call: Call) -> bool:
+    answer = call.attempts[-1].answered if call.attempts else None
+    if answer is None or not answer.readable or call.reply is None or was_cut_short(call):
+        return False
+    if answer.outcome == "ok":
+        return call.reply.error is not None
+    return answer.outcome == "error" and call.code != (answer.error or {}).get("code")

@@ -1,0 +1,112 @@
+"""Sections 2.5, 3.5 and 6.4: what a client reads as a document, and what it puts before the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xmcp_conformance.core.checks import Observations, check
+from xmcp_conformance.core.observation import either
+from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.profiles.client.messages import compact, document_of, text_of
+from xmcp_conformance.profiles.client.permitted_codes import was_cut_short
+from xmcp_conformance.profiles.client.trace import Answered
+from xmcp_conformance.profiles.client.trace_index import TraceIndex
+from xmcp_conformance.profiles.client.trace_model import Call
+from xmcp_conformance.reader import Document, looks_like_a_document, read
+
+REFERENCE = "x-xmcp-reference"
+
+
+def _answered(trace: TraceIndex) -> Iterator[tuple[Call, bool, Answered, Document]]:
+    """Each call whose last attempt got an answer, whether of an XMCP server, that answer, and what the model got."""
+    for call in trace.calls:
+        last = call.attempts[-1] if call.attempts else None
+        if last is None or not last.was_answered or was_cut_short(call):
+            continue
+        if last.answered is not None and call.reply is not None:
+            yield call, trace.setup.servers[last.server].xmcp, last.answered, call.reply
+
+
+@check("XMCP-MCP-010", "XMCP-MCP-011", profile="client")
+def _text_of_others_is_text(trace: TraceIndex) -> Observations:
+    for call, xmcp, answer, reply in _answered(trace):
+        at = call.turn.next_at
+        if xmcp or answer.outcome != "ok" or answer.text is None:
+            continue
+        text, taken = answer.text, reply.llm_output
+        kept = taken == text or "llm_output" in reply.lossy or 'truncated="true"' in (call.content or "")
+        inner = read(text).document if looks_like_a_document(text) else None
+        seen = f"{call}, at a server without the extension, is answered by `{quoted(call.content or '')}`"
+        read_as_one = not kept and inner is not None and _says_the_same(reply, inner)
+        if inner is not None:
+            yield either("XMCP-MCP-010", not read_as_one, seen, "its text as text", where=at)
+        if not read_as_one:
+            yield either("XMCP-MCP-011", kept, seen, f"`llm_output` with `{quoted(text)}`", where=at)
+
+
+def _says_the_same(reply: Document, inner: Document) -> bool:
+    if inner.error is not None:
+        return reply.error is not None and reply.error.code == inner.error.code
+    return reply.llm_output == inner.llm_output or (reply.has_display and inner.has_display)
+
+
+@check("XMCP-MCP-012", "XMCP-MCP-013", profile="client")
+def _what_cannot_be_read_is_an_error(trace: TraceIndex) -> Observations:
+    for call, xmcp, answer, reply in _answered(trace):
+        at = call.turn.next_at
+        if answer.readable or not xmcp:
+            continue
+        seen = f"{call}, whose document cannot be read, is answered by {call.code or 'a result'}"
+        yield either("XMCP-MCP-012", call.code == "INVALID_XML", seen, "INVALID_XML", where=at)
+        raw = (answer.text or "").strip()
+        if raw:
+            seen = f"{call} is answered with the raw text"
+            yield either("XMCP-MCP-013", not _holds(reply, raw), seen, "none of that text", where=at)
+
+
+def _holds(reply: Document, raw: str) -> bool:
+    spoken = reply.error.spoken if reply.error is not None else ""
+    return raw in (reply.llm_output or "") or raw in spoken
+
+
+@check("XMCP-RSP-072", profile="client")
+def _a_bad_display_is_dropped(trace: TraceIndex) -> Observations:
+    for call, xmcp, answer, reply in _answered(trace):
+        at = call.turn.next_at
+        if not (xmcp and answer.bad_display and answer.readable):
+            continue
+        events = [told.event.get("type") for _, told in call.turn.chat.told]
+        failed = reply.error is not None and answer.outcome == "ok"
+        silent = bool(events) and "warning" not in events
+        seen = f"{call} is answered by {call.code}" if failed else "no event `warning`"
+        ok = not (failed or reply.has_display or silent)
+        yield either("XMCP-RSP-072", ok, seen, "the rest of the document, and a warning for the application", where=at)
+
+
+@check("XMCP-DSP-040", profile="client")
+def _no_display_above_the_budget(trace: TraceIndex) -> Observations:
+    budget = trace.setup.display_budget
+    for chat in trace.chats.values():
+        for at, asked in chat.asks:
+            for message in asked.messages:
+                document = document_of(text_of(message)) if message.get("role") == "tool" else None
+                if document is not None and document.has_display:
+                    size = len(compact(document.display).encode("utf-8", "replace"))
+                    seen = f"a display of {size} bytes before the model"
+                    yield either("XMCP-DSP-040", size <= budget, seen, f"at most {budget}", where=at)
+
+
+@check("XMCP-DSP-041", profile="client")
+def _a_reference_stands_for_it(trace: TraceIndex) -> Observations:
+    for call, xmcp, answer, reply in _answered(trace):
+        at = call.turn.next_at
+        display = answer.display if xmcp else None
+        if display is None or not call.turn.went_on:
+            continue
+        large = len(compact(display).encode("utf-8", "replace")) > trace.setup.display_budget
+        shown = reply.display if isinstance(reply.display, dict) else {}
+        if not large or (reply.has_display and shown.get("type") == display.get("type") != REFERENCE):
+            continue
+        ok = shown.get("type") == REFERENCE and shown.get("title") == display.get("title")
+        seen = f"in the place of the display of {call}: `{quoted(compact(reply.display))}`"
+        yield either("XMCP-DSP-041", ok, seen, f"a reference titled {quoted(str(display.get('title')))}", where=at)

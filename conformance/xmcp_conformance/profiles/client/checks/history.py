@@ -1,0 +1,159 @@
+"""Section 11.1: the history, as it goes to the model and to the application."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xmcp_conformance.core.checks import Observations, check
+from xmcp_conformance.core.observation import either
+from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.profiles.client.messages import (
+    Message,
+    answers_after,
+    arguments_of,
+    calls_of,
+    function_of,
+    same,
+    text_of,
+)
+from xmcp_conformance.profiles.client.permitted_codes import CUT_SHORT, grounds, was_cut_short
+from xmcp_conformance.profiles.client.trace_index import TraceIndex
+from xmcp_conformance.profiles.client.trace_model import Call
+from xmcp_conformance.reader import Document
+
+
+@check("XMCP-CLI-001", profile="client")
+def _the_given_list_is_as_it_was(trace: TraceIndex) -> Observations:
+    for chat in trace.chats.values():
+        if chat.ended is not None:
+            before, after = chat.began.history, chat.ended.given
+            seen = f"the list of {len(before)} messages has {len(after)} now, or others"
+            yield either(
+                "XMCP-CLI-001", same(list(before), list(after)), seen, "the list as it was given", where=chat.ended_at
+            )
+
+
+@check("XMCP-CLI-002", profile="client")
+def _each_call_has_its_answer(trace: TraceIndex) -> Observations:
+    for chat in trace.chats.values():
+        for at, to, messages in chat.histories:
+            if any(calls_of(m) or m.get("role") == "tool" for m in messages):
+                fault = _fault_of(messages)
+                seen = f"in the history for {to}, {fault}"
+                expected = "after each call, in their order, one tool message with its id"
+                yield either("XMCP-CLI-002", fault is None, seen, expected, where=at)
+
+
+def _fault_of(messages: Sequence[Message]) -> str | None:
+    """The first thing in a history that a vendor would refuse."""
+    due = 0  # tool messages from here on that an assistant message stands for
+    for place, message in enumerate(messages):
+        if message.get("role") == "tool":
+            if due == 0:
+                return f"message {place} answers a call that is not there"
+            due -= 1
+            continue
+        asked = [call.get("id") for call in calls_of(message)]
+        answered = [answer.get("tool_call_id") for answer in answers_after(messages, place)]
+        if asked and asked != answered:
+            return (
+                f"message {place} has the calls {quoted(str(asked))}, and what follows answers {quoted(str(answered))}"
+            )
+        due = len(asked)
+    return None
+
+
+@check("XMCP-CLI-007", profile="client")
+def _arguments_are_an_object(trace: TraceIndex) -> Observations:
+    """In what the client wrote; what the application gave it is not its own."""
+    for chat in trace.chats.values():
+        for at, to, messages in chat.histories:
+            own = [message for message in messages if message not in chat.began.history]
+            for written in (function_of(call).get("arguments") for message in own for call in calls_of(message)):
+                ok = isinstance(written, str) and bool(written.strip()) and arguments_of(written) is not None
+                seen = f"in the history for {to}, the arguments {quoted(str(written))}"
+                yield either("XMCP-CLI-007", ok, seen, "one JSON object", where=at)
+
+
+@check("XMCP-CLI-003", profile="client")
+def _a_tool_message_says_what_was_answered(trace: TraceIndex) -> Observations:
+    for call in trace.calls:
+        if call.content is None:
+            continue
+        if call.reply is None:
+            seen = f"{call} is answered by `{quoted(call.content)}`, which is no document"
+            yield either("XMCP-CLI-003", False, seen, "a document (chapter 2)", where=call.turn.next_at)
+            continue
+        fault = _other_than_answered(trace, call, call.reply)
+        if fault is not None:
+            seen, expected = fault
+            yield either("XMCP-CLI-003", seen == "", f"{call} is answered by {seen}", expected, where=call.turn.next_at)
+
+
+def _other_than_answered(trace: TraceIndex, call: Call, reply: Document) -> tuple[str, str] | None:
+    """How the document differs from the server's answer, and what that was; `None` where other sentences judge."""
+    answer = call.answer
+    if answer is None or not call.attempts or not trace.setup.servers[call.attempts[-1].server].xmcp:
+        return None
+    if call.code in grounds(trace, call):
+        return None  # it was not to be made, and that is what the model is told
+    if not answer.readable or answer.bad_display or any(back.fails for _, back in call.turn.chat.callbacks):
+        return None
+    if answer.outcome == "ok":
+        if reply.error is not None:
+            if was_cut_short(call):
+                return None
+            return f"the error {quoted(reply.error.code)}", "the result that the server gave"
+        cut = 'truncated="true"' in (call.content or "") or "llm_output" in reply.lossy
+        if answer.text is None or cut or reply.llm_output == answer.text:
+            return "", ""
+        return f"the text `{quoted(reply.llm_output or '')}`", f"`{quoted(answer.text)}`"
+    message = (answer.error or {}).get("message")
+    if reply.error is None or reply.error.code != (answer.error or {}).get("code") or not isinstance(message, str):
+        return None
+    same_words = reply.error.message == message.strip() or "error" in reply.lossy
+    return ("", "") if same_words else (f"the message `{quoted(reply.error.message)}`", f"`{quoted(message)}`")
+
+
+@check("XMCP-CLI-004", profile="client")
+def _what_was_cut_short_says_so(trace: TraceIndex) -> Observations:
+    for call in trace.calls:
+        if call.content is None or call.reply is None or call.meta:
+            continue
+        last = call.attempts[-1] if call.attempts else None
+        ended_by_client = last is not None and last.outcome == "cancelled"
+        codes = {*CUT_SHORT}
+        if last is None and call.turn.cut and not call.succeeded:
+            ended_by_client, codes = True, codes | grounds(trace, call)
+        if ended_by_client:
+            seen = f"{call}, which was ended before there was a result, is answered by {call.code or 'a result'}"
+            yield either("XMCP-CLI-004", call.code in codes, seen, "CANCELLED or TIMEOUT", where=call.turn.next_at)
+
+
+@check("XMCP-CLI-005", profile="client")
+def _each_call_has_an_id_of_its_own(trace: TraceIndex) -> Observations:
+    for turn in trace.turns:
+        if turn.at is None:
+            continue
+        written = calls_of(turn.messages[turn.at])
+        older = [str(c.get("id")) for m in turn.messages[: turn.at] for c in calls_of(m)]
+        ids = [str(entry.get("id") or "") for entry in written]
+        for call, id_ in zip(turn.calls, ids, strict=True):
+            used = [*older, *(other for place, other in enumerate(ids) if place != call.place)]
+            taken = call.raw_id in older or [c.raw_id for c in turn.calls].count(call.raw_id) > 1
+            if not call.raw_id or taken or id_ in used or not id_:
+                seen = f"{call} has the id `{quoted(id_)}`{', as another call has' if id_ in used else ''}"
+                yield either(
+                    "XMCP-CLI-005", bool(id_) and id_ not in used, seen, "an id of its own", where=turn.next_at
+                )
+
+
+@check("XMCP-CLI-006", profile="client")
+def _text_beside_calls_stays(trace: TraceIndex) -> Observations:
+    for turn in trace.turns:
+        if turn.said.text.strip() and turn.at is not None:
+            kept = text_of(turn.messages[turn.at])
+            seen = f"the message with the calls has the text `{quoted(kept)}`"
+            yield either(
+                "XMCP-CLI-006", turn.said.text.strip() in kept, seen, f"`{quoted(turn.said.text)}`", where=turn.next_at
+            )

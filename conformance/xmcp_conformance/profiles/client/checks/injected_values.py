@@ -1,0 +1,82 @@
+"""Section 11.3: the values that are handed on, and those that the application gives (section 11.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xmcp_conformance.core.checks import Observations, check
+from xmcp_conformance.core.observation import broken, either, obeyed
+from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.profiles.client import injection
+from xmcp_conformance.profiles.client.injection import Due, Value
+from xmcp_conformance.profiles.client.messages import compact, same
+from xmcp_conformance.profiles.client.trace_index import TraceIndex
+from xmcp_conformance.profiles.client.trace_model import Call
+
+from .dependencies import in_order
+
+_MEMBER, _WHOLE, _NEAREST = "XMCP-CLI-030", "XMCP-CLI-031", "XMCP-CLI-032"
+_REPLACES, _LAST = "XMCP-CLI-033", "XMCP-CLI-034"
+_MISSING = object()
+
+
+@check(_MEMBER, _WHOLE, _NEAREST, _REPLACES, _LAST, profile="client")
+def _each_parameter_gets_what_it_is_due(trace: TraceIndex) -> Observations:
+    for call in trace.calls:
+        values = injection.due(trace, call)
+        for attempt in call.sent:
+            if values is None or not in_order(call, attempt) or injection.failed_tools(call):
+                continue
+            for name, entry in values.items():
+                if name not in injection.misfits(call, {name: entry}):
+                    given = attempt.arguments.get(name, _MISSING)
+                    yield from _of_parameter(call, attempt.at, name, given, entry)
+
+
+def _of_parameter(call: Call, at: int, name: str, given: Any, entry: Due) -> Observations:
+    written = (call.arguments or {}).get(name, _MISSING)
+    sentences = [_MEMBER if entry.by_member else _WHOLE]
+    if entry.other_tools:
+        sentences.append(_NEAREST)
+    if entry.earlier_calls:
+        sentences.append(_LAST)
+    if written is not _MISSING and not _is_among(written, entry.values):
+        sentences.append(_REPLACES)
+    if _is_among(given, entry.values):
+        yield from (obeyed(id_, where=at) for id_ in sentences)
+        return
+    blamed = sentences[0]
+    if given is not _MISSING:
+        if _REPLACES in sentences and same(given, written):
+            blamed = _REPLACES
+        elif _is_among(given, entry.earlier_calls):
+            blamed = _LAST
+        elif _is_among(given, entry.other_tools):
+            blamed = _NEAREST
+    seen = f"`{name}` of {call} is {_shown(given)}"
+    yield broken(blamed, seen, f"{_shown(entry.values[-1].value)}, from {entry.values[-1].source}", where=at)
+
+
+def _is_among(given: Any, values: Sequence[Value]) -> bool:
+    return given is not _MISSING and any(same(given, value.value) for value in values)
+
+
+def _shown(value: Any) -> str:
+    return "absent" if value is _MISSING else f"`{quoted(compact(value))}`"
+
+
+@check("XMCP-CLI-083", profile="client")
+def _the_application_has_the_last_word(trace: TraceIndex) -> Observations:
+    for call in trace.calls:
+        for attempt in call.sent:
+            for name, value in (injection.filled_in(trace, call.tool) if call.tool else {}).items():
+                given = attempt.arguments.get(name, _MISSING)
+                ok = given is not _MISSING and same(given, value)
+                yield either(
+                    "XMCP-CLI-083",
+                    ok,
+                    f"`{name}` of {call} is {_shown(given)}",
+                    f"the application's {_shown(value)}",
+                    where=attempt.at,
+                )

@@ -1,0 +1,72 @@
+"""Sections 10.2 and 11.7: the events of a chat, and what of an answer that broke off."""
+
+from __future__ import annotations
+
+import re
+
+from xmcp_conformance.core.checks import Observations, check
+from xmcp_conformance.core.observation import either
+from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.profiles.client.trace_index import TraceIndex
+from xmcp_conformance.profiles.client.trace_model import Chat
+
+_ORDER = re.compile(r"tool_call(?: tool_started)?(?: retry)*(?: (?:tool_result|tool_error))?(?: tool_display)*")
+_WHOLE = re.compile(r"tool_call(?: tool_started)?(?: retry)* (?:tool_result|tool_error)(?: tool_display)?")
+_OF_CALLS = ("tool_call", "tool_started", "tool_result", "tool_error", "tool_display")
+
+
+@check("XMCP-REC-002", profile="client")
+def _events_of_a_call_are_in_order(trace: TraceIndex) -> Observations:
+    for chat in trace.chats.values():
+        for at, told in chat.told:
+            if told.event.get("type") in _OF_CALLS and not told.event.get("call_id"):
+                yield either(
+                    "XMCP-REC-002", False, f"{told.event.get('type')} without `call_id`", "its `call_id`", where=at
+                )
+        calls = [call for turn in chat.turns for call in turn.calls]
+        made = {call.id for call in calls if call.sent and call.offered and call.arguments is not None}
+        ids = dict.fromkeys(told.event.get("call_id") for _, told in chat.told if told.event.get("call_id"))
+        for id_ in ids:
+            if sum(call.id == id_ for call in calls) > 1:
+                continue  # that calls share an id is the fault, and not how their events mix
+            events = [(at, told.event) for at, told in chat.told if told.event.get("call_id") == id_]
+            types = [str(event.get("type")) for _, event in events]
+            known = " ".join(type_ for type_ in types if type_ in _OF_CALLS or type_ == "retry")
+            whole = chat.ended is not None and chat.ended.result is not None
+            ok = bool((_WHOLE if whole else _ORDER).fullmatch(known))
+            ok = ok and not (whole and id_ in made and "tool_started" not in types)
+            yield either("XMCP-REC-002", ok, f"of `{id_}`: {known}", "the order of section 10.2", where=events[-1][0])
+
+
+@check("XMCP-REC-003", profile="client")
+def _done_comes_once_and_last(trace: TraceIndex) -> Observations:
+    for chat in trace.chats.values():
+        if chat.told and chat.ended is not None and chat.ended.result is not None:
+            types = [told.event.get("type") for _, told in chat.told]
+            ok = types.count("done") == 1 and types[-1] == "done"
+            seen = f"{types.count('done')} events `done`, the last event {types[-1]}"
+            yield either("XMCP-REC-003", ok, seen, "one `done`, as the last", where=chat.told[-1][0])
+
+
+@check("XMCP-CLI-075", profile="client")
+def _text_that_broke_off_is_void(trace: TraceIndex) -> Observations:
+    for chat in trace.chats.values():
+        for at, said in chat.failed:
+            again = next((asked_at for asked_at, _ in chat.asks if asked_at > at), None)
+            if again is None or not said.text or not chat.told:
+                continue
+            ok = any(
+                told.event.get("type") == "retry" and not told.event.get("call_id")
+                for told_at, told in chat.told
+                if at < told_at < _next_answer_is_out(chat, again)
+            )
+            seen = f"`{quoted(said.text)}` broke off, and the model was asked again"
+            yield either("XMCP-CLI-075", ok, seen, "an event `retry` without `call_id`", where=again)
+
+
+def _next_answer_is_out(chat: Chat, again: int) -> int:
+    """The first event of what came of a request, once the model has answered it."""
+    answers = [turn.said_at for turn in chat.turns] + [at for at, _ in chat.failed]
+    answered = min((at for at in answers if at > again), default=again)
+    types = ("llm_delta", "tool_call", "done")
+    return min((at for at, told in chat.told if at > answered and told.event.get("type") in types), default=1 << 60)

@@ -1,0 +1,190 @@
+"""Sections 4.2, 4.5, 8.6 and 11.4 but for the circuit breaker: attempts, waits, time-outs, cancellation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from xmcp_conformance.core.checks import Observations, check
+from xmcp_conformance.core.observation import Observation, either, obeyed
+from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.profiles.client.permitted_codes import grounds, was_cut_short
+from xmcp_conformance.profiles.client.trace import Called
+from xmcp_conformance.profiles.client.trace_index import TraceIndex
+from xmcp_conformance.profiles.client.trace_model import INSTANT, Attempt, Call
+from xmcp_models.registry import ERROR_CATEGORIES
+
+LONGEST_WAIT = 120.0
+"""Seconds that a client waits for another attempt at most."""
+SLACK = 1.0
+"""Seconds that a cancellation can take to reach the server, besides a tenth of the time-out."""
+
+
+def _retries(trace: TraceIndex) -> Iterator[tuple[Call, Attempt, Attempt]]:
+    """Each attempt that followed another."""
+    for call in trace.calls:
+        for before, after in pairwise(call.attempts):
+            yield call, before, after
+
+
+@check("XMCP-ERR-040", profile="client")
+def _only_what_can_be_repeated_is(trace: TraceIndex) -> Observations:
+    for call, before, after in _retries(trace):
+        harmless = call.tool is not None and (call.tool.read_only or call.tool.idempotent)
+        if before.outcome == "unreachable":
+            legal = True
+        elif before.outcome == "error":
+            legal = before.error.get("retryable") is True and (harmless or before.error.get("side_effects") == "none")
+        else:
+            # What the client itself makes of a lost call is its own to say; a result is no error.
+            legal = harmless and (before.outcome != "ok" or not _readable(before))
+        seen = f"{call} was made again after {before.outcome} {quoted(str(before.error.get('code', '')))}"
+        yield either("XMCP-ERR-040", legal, seen, "no other attempt", where=after.at)
+    for call in trace.calls:
+        # What came to nothing and was left at that is an occasion too.
+        if len(call.attempts) == 1 and call.attempts[0].outcome in ("error", "lost", "late"):
+            yield obeyed("XMCP-ERR-040", where=call.attempts[0].at)
+
+
+@check("XMCP-ERR-041", profile="client")
+def _it_waits_as_long_as_it_was_told(trace: TraceIndex) -> Observations:
+    for call, before, after in _retries(trace):
+        wait = before.error.get("retry_after_ms")
+        if wait is not None:
+            waited = (after.begun - before.ended) * 1000
+            seen = f"{call} was made again after {waited:.0f} ms"
+            yield either("XMCP-ERR-041", waited >= wait - INSTANT * 1000, seen, f"{wait} ms at least", where=after.at)
+
+
+@check("XMCP-ERR-042", profile="client")
+def _an_error_reaches_the_model(trace: TraceIndex) -> Observations:
+    for call in trace.calls:
+        last = call.attempts[-1] if call.attempts else None
+        if last is None or call.reply is None:
+            continue
+        if not (last.way_failed or last.outcome == "error") or not _readable(last) or _odd_category(last) is not None:
+            continue
+        if any(back.fails for _, back in call.turn.chat.callbacks) or call.code in grounds(trace, call):
+            continue
+        code = last.error.get("code")
+        known = last.outcome == "error" and trace.setup.servers[last.server].xmcp
+        told = call.code is not None and (not known or call.code == code or was_cut_short(call))
+        seen = f"{call} failed with {quoted(str(code or last.outcome))} and is answered by {call.code or 'a result'}"
+        yield either("XMCP-ERR-042", told, seen, "the error, for the model", where=call.turn.next_at)
+
+
+def _opened_meanwhile(trace: TraceIndex, call: Call) -> bool:
+    """Whether a circuit breaker can have kept another attempt back, and told so."""
+    return trace.setup.breaker_threshold is not None and call.code == "CIRCUIT_OPEN"
+
+
+def _readable(attempt: Attempt) -> bool:
+    return attempt.answered is None or attempt.answered.readable
+
+
+def _odd_category(attempt: Attempt) -> str | None:
+    """The category of a server's error where the specification knows none of the name."""
+    category = attempt.error.get("category")
+    return str(category) if category is not None and category not in ERROR_CATEGORIES else None
+
+
+@check("XMCP-ERR-012", profile="client")
+def _an_unknown_category_is_an_internal_error(trace: TraceIndex) -> Observations:
+    for call in trace.calls:
+        last = call.attempts[-1] if call.attempts else None
+        if last is None or (category := _odd_category(last)) is None or call.reply is None:
+            continue
+        seen = f"{call} failed with the category `{quoted(category)}` and is answered by {call.code or 'a result'}"
+        ok = call.code == last.error.get("code") or was_cut_short(call)
+        yield either(
+            "XMCP-ERR-012", ok, seen, f"the error {quoted(str(last.error.get('code')))}", where=call.turn.next_at
+        )
+
+
+@check("XMCP-SEC-040", profile="client")
+def _attempts_are_bounded(trace: TraceIndex) -> Observations:
+    for call in trace.calls:
+        if len(call.attempts) > 1 or any(a.way_failed or a.outcome == "error" for a in call.attempts):
+            made, most = len(call.attempts), trace.setup.max_attempts
+            seen = f"{made} attempts of {call}"
+            yield either("XMCP-SEC-040", made <= most, seen, f"at most {most}", where=call.attempts[-1].at)
+
+
+@check("XMCP-CLI-040", profile="client")
+def _no_wait_is_too_long(trace: TraceIndex) -> Observations:
+    for call, before, after in _retries(trace):
+        waited, most = after.begun - before.ended, _left(trace, call, before.ended)
+        busy = any(
+            trace.running(at) + 1 >= trace.setup.max_concurrency
+            for at in range(before.ended_at, after.at + 1)
+            if isinstance(trace.records[at], Called)
+        )
+        if not busy:
+            seen = f"{waited:.1f} s before the next attempt of {call}"
+            yield either("XMCP-CLI-040", waited <= most + INSTANT, seen, f"{most:g} s at most", where=after.at)
+    for call in trace.calls:
+        for at, event in call.turn.chat.events(call):
+            if event.get("type") == "retry":
+                wait, most = event.get("wait_ms", 0) / 1000, _left(trace, call, trace.time(at))
+                seen = f"a wait of {wait:.1f} s announced for {call}"
+                yield either("XMCP-CLI-040", wait <= most + INSTANT, seen, f"{most:g} s at most", where=at)
+        if call.attempts:
+            last = call.attempts[-1]
+            told = (last.error.get("retry_after_ms") or 0) / 1000
+            if told > _left(trace, call, last.ended):  # the next attempt was left out, as it had to be
+                yield obeyed("XMCP-CLI-040", where=last.at)
+
+
+def _left(trace: TraceIndex, call: Call, now: float) -> float:
+    """Seconds that a client can wait."""
+    limit = trace.setup.chat_timeout
+    left = LONGEST_WAIT if limit is None else call.turn.chat.began.time + limit - now
+    return min(LONGEST_WAIT, left)
+
+
+@check("XMCP-CLI-041", profile="client")
+def _what_is_not_answered_in_time_is_cancelled(trace: TraceIndex) -> Observations:
+    limit = trace.setup.tool_timeout
+    most = limit * 1.1 + SLACK
+    now = trace.records[-1].time if trace.records else 0.0
+    for attempt in trace.attempts:
+        took = min(attempt.ended, now) - attempt.begun
+        if attempt.called is not None and (attempt.outcome == "late" or took > most):
+            seen = f"`{attempt.tool}` was at work for {took:.1f} s"
+            yield either("XMCP-CLI-041", took <= most, seen, f"{limit:g} s at most", where=attempt.at)
+    for call in trace.calls:
+        if call.attempts and call.attempts[-1].outcome == "late" and call.content is not None:
+            seen = f"{call}, which nobody answered, has the code {call.code}"
+            ok = call.code == "TIMEOUT" or was_cut_short(call) or _opened_meanwhile(trace, call)
+            yield either("XMCP-CLI-041", ok, seen, "TIMEOUT", where=call.turn.next_at)
+
+
+@check("XMCP-CLI-046", profile="client")
+def _a_cancelled_chat_leaves_no_call_behind(trace: TraceIndex) -> Observations:
+    for chat in trace.chats.values():
+        if chat.cancelled is None:
+            continue
+        for call in (call for turn in chat.turns for call in turn.calls):
+            if not call.sent and call.tool is not None and call.turn.next is chat.ended:
+                yield obeyed("XMCP-CLI-046", where=chat.cancelled_at)
+            for attempt in call.sent:
+                if attempt.at > chat.cancelled_at and attempt.begun > chat.cancelled.time + INSTANT:
+                    seen = f"{call} went out after its chat was cancelled"
+                    yield either("XMCP-CLI-046", False, seen, "no call", where=attempt.at)
+                elif attempt.at < chat.cancelled_at < attempt.ended_at and not _is_waited_for_elsewhere(trace, call):
+                    yield _is_cancelled(call, attempt, chat.cancelled.time)
+
+
+def _is_cancelled(call: Call, attempt: Attempt, when: float) -> Observation:
+    soon = attempt.ended - when <= (INSTANT if attempt.was_answered else SLACK)
+    seen = f"{call} was {attempt.outcome or 'at work'} after its chat was cancelled"
+    return either("XMCP-CLI-046", soon, seen, "a cancellation at the server", where=attempt.at)
+
+
+def _is_waited_for_elsewhere(trace: TraceIndex, call: Call) -> bool:
+    """Whether another chat has an equal call, which can wait for the same answer."""
+    return any(
+        other.tag == call.tag and other.turn.chat is not call.turn.chat and other.turn.chat.cancelled is None
+        for other in trace.calls
+        if call.tag is not None
+    )

@@ -1,0 +1,241 @@
+"""Sections 11.6 and 11.7: when a chat goes on, when it ends, and what it says then."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xmcp_conformance.core.checks import Observations, check
+from xmcp_conformance.core.observation import broken, either, obeyed
+from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.profiles.client import injection
+from xmcp_conformance.profiles.client.messages import calls_of, text_of
+from xmcp_conformance.profiles.client.name_resolution import is_legal
+from xmcp_conformance.profiles.client.trace_index import TraceIndex
+from xmcp_conformance.profiles.client.trace_model import INSTANT, Call, Chat, Turn
+
+from .displays import display_of
+
+CLARIFY, SUMMARIZE, THINK = "__clarify__", "__summarize__", "__think__"
+_CRASHES = ("crashed", "refused")
+
+
+def said_to(turn: Turn, name: str, parameter: str) -> list[str]:
+    """What the calls of one of the client's own tools say in a turn."""
+    texts = [(call.arguments or {}).get(parameter) for call in turn.calls if call.meta and call.name == name]
+    return [text.strip() for text in texts if isinstance(text, str) and text.strip()]
+
+
+def shows_everything(turn: Turn) -> bool:
+    """Whether each call succeeded, and each on which no other depends answered with a display."""
+    last = [call for call in turn.calls if injection.ends(call)]
+    return all(call.succeeded for call in turn.calls) and all(display_of(call) is not None for call in last)
+
+
+def is_known(turn: Turn) -> bool:
+    """Whether the trace shows what each call of a turn came to, and where."""
+    calls = [call for call in turn.calls if not call.meta and call.offered]
+    if any(call.unclear or call.reply is None for call in turn.calls):
+        return False
+    return all(call.tool is not None for call in calls)
+
+
+def may_end(trace: TraceIndex, turn: Turn) -> bool:
+    """Whether another sentence than those about displays ends the chat after a turn."""
+    chat = turn.chat
+    reason = chat.stop_reason
+    failure = chat.ended.failure if chat.ended else None
+    if (
+        chat.cancelled is not None
+        or failure in ("provider", "quota", "cancelled")
+        or said_to(turn, CLARIFY, "question")
+    ):
+        return True
+    return reason in ("max_turns", "timeout") and _limit_is_met(trace, turn, reason)
+
+
+def _limit_is_met(trace: TraceIndex, turn: Turn, reason: str) -> bool:
+    if reason == "max_turns":
+        return turn.number >= trace.setup.max_turns
+    limit = trace.setup.chat_timeout
+    return limit is None or trace.time(turn.next_at) >= turn.chat.began.time + limit - INSTANT
+
+
+@check("XMCP-CLI-060", "XMCP-CLI-062", profile="client")
+def _what_was_shown_ends_or_does_not(trace: TraceIndex) -> Observations:
+    for turn in trace.turns:
+        if turn.next is None or not is_known(turn) or not shows_everything(turn):
+            continue
+        if trace.setup.display == "exit":
+            seen = "the model was asked again, although the person was shown the answer"
+            yield either("XMCP-CLI-060", not turn.went_on, seen, "the end of the chat", where=turn.next_at)
+        elif turn.went_on or not (may_end(trace, turn) or _is_for_another_sentence(trace, turn)):
+            seen = f"the chat ended ({turn.chat.stop_reason}) after a turn in which everything was shown"
+            yield either("XMCP-CLI-062", turn.went_on, seen, "another request to the model", where=turn.next_at)
+
+
+@check("XMCP-CLI-013", "XMCP-CLI-061", profile="client")
+def _other_turns_go_on(trace: TraceIndex) -> Observations:
+    for turn in trace.turns:
+        chat = turn.chat
+        if turn.next is None or not is_known(turn) or shows_everything(turn):
+            continue
+        if not turn.went_on and (may_end(trace, turn) or _is_for_another_sentence(trace, turn)):
+            continue
+        if turn.number >= trace.setup.max_turns and not turn.went_on:
+            continue  # what it says of that is for another sentence
+        how = chat.stop_reason or (chat.ended.failure if chat.ended else None)
+        if bad := [call for call in turn.calls if injection.failed(call)]:
+            yield either(
+                "XMCP-CLI-013",
+                turn.went_on,
+                f"{bad[0]} failed, and the chat ended ({how})",
+                "a chat that goes on",
+                where=turn.next_at,
+            )
+        if turn.went_on or not bad:
+            seen = f"the chat ended ({how}) after a turn in which not everything was shown"
+            yield either("XMCP-CLI-061", turn.went_on, seen, "another request to the model", where=turn.next_at)
+
+
+def _is_for_another_sentence(trace: TraceIndex, turn: Turn) -> bool:
+    """Whether the chat ended by a limit that was not met, or by a callback that failed."""
+    chat, reason = turn.chat, turn.chat.stop_reason
+    if any(back.fails for _, back in chat.callbacks) and chat.ended is not None and chat.ended.failure == "crashed":
+        return True
+    return reason in ("max_turns", "timeout") and not turn.went_on and not _limit_is_met(trace, turn, reason)
+
+
+@check("XMCP-CLI-070", profile="client")
+def _no_more_turns_than_allowed(trace: TraceIndex) -> Observations:
+    most = trace.setup.max_turns
+    for chat in trace.chats.values():
+        for at, _ in chat.asks:
+            answers = sum(turn.said_at < at for turn in chat.turns)
+            if answers >= most - 1:
+                seen = f"the model is asked for its answer number {answers + 1}"
+                yield either("XMCP-CLI-070", answers < most, seen, f"at most {most}", where=at)
+
+
+@check("XMCP-CLI-071", profile="client")
+def _a_limit_is_named(trace: TraceIndex) -> Observations:
+    for chat in trace.chats.values():
+        if chat.ended is None or not chat.turns or chat.cancelled is not None:
+            continue
+        turn, reason = chat.turns[-1], chat.stop_reason
+        if turn.next is not chat.ended or chat.ended.failure in ("provider", "quota", "cancelled"):
+            continue
+        if turn.said.finish is not None and not turn.calls:
+            yield either("XMCP-CLI-071", reason == turn.said.finish, str(reason), turn.said.finish, where=chat.ended_at)
+        elif turn.calls:
+            yield from _of_limit(trace, chat, turn)
+
+
+def _of_limit(trace: TraceIndex, chat: Chat, turn: Turn) -> Observations:
+    """After a turn with calls."""
+    reason = chat.stop_reason
+    if reason in ("max_turns", "timeout") and not _limit_is_met(trace, turn, reason):
+        yield broken(
+            "XMCP-CLI-071", f"stop_reason {reason}, which was not met", "the limit that was met", where=turn.next_at
+        )
+        return
+    if shows_everything(turn) or not is_known(turn) or said_to(turn, CLARIFY, "question"):
+        return
+    limit = trace.setup.chat_timeout
+    late = limit is not None and trace.time(turn.next_at) >= chat.began.time + limit - INSTANT
+    met = ["max_turns"] * (turn.number >= trace.setup.max_turns) + ["timeout"] * late
+    if met:
+        how = reason or (chat.ended.failure if chat.ended else None)
+        ok = reason in met or (reason == "timeout" and limit is None)
+        yield either("XMCP-CLI-071", ok, f"the chat ended with {how}", " or ".join(met), where=turn.next_at)
+
+
+@check("XMCP-CLI-072", profile="client")
+def _the_answer_is_the_model_s(trace: TraceIndex) -> Observations:
+    for chat in trace.chats.values():
+        if chat.ended is None or not chat.ended.result:
+            continue
+        answer = chat.ended.result.get("answer")
+        # A chat whose time was over can hold what the model had written by then.
+        if not answer or not isinstance(answer, str) or chat.stop_reason == "timeout":
+            yield obeyed("XMCP-CLI-072", where=chat.ended_at)
+            continue
+        texts = [turn.said.text for turn in chat.turns]
+        own = [*texts, "".join(texts), *(q for turn in chat.turns for q in said_to(turn, CLARIFY, "question"))]
+        ok = answer.strip() in [text.strip() for text in own]
+        yield either("XMCP-CLI-072", ok, f"the answer `{quoted(answer)}`", "a text of the model", where=chat.ended_at)
+
+
+@check("XMCP-CLI-073", profile="client")
+def _the_history_is_handed_over(trace: TraceIndex) -> Observations:
+    for chat in trace.chats.values():
+        if chat.ended is None or chat.ended.failure not in ("provider", "quota"):
+            continue
+        history = chat.ended.history
+        texts = [text_of(message) for message in history if message.get("role") == "user"]
+        wanted = [text_of(m) for m in chat.began.history if m.get("role") == "user"] + [chat.began.query] * bool(
+            chat.asks
+        )
+        shortened = any(said_to(turn, SUMMARIZE, "summary") for turn in chat.turns)
+        lost = [] if shortened else [text for text in wanted if not any(text in held for held in texts)]
+        asked = [[_name(c) for c in calls_of(m)] for m in history if calls_of(m)]
+        turns = [turn.calls for turn in chat.turns if turn.calls]
+        kept = asked[len(asked) - len(turns) :]
+        missing = not shortened and not (len(kept) == len(turns) and all(map(_is_that_turn, kept, turns)))
+        seen = (
+            f"a history without `{quoted(lost[0])}`"
+            if lost
+            else f"a history of {len(history)} messages, without a turn"
+        )
+        yield either("XMCP-CLI-073", not (lost or missing), seen, "the history up to there", where=chat.ended_at)
+
+
+def _is_that_turn(names: Sequence[str], calls: Sequence[Call]) -> bool:
+    """Whether the calls of a message are those; names that no vendor takes can stand there as others."""
+    same_names = all(name == call.name or not is_legal(call.name) for name, call in zip(names, calls, strict=False))
+    return len(names) == len(calls) and same_names
+
+
+def _name(call: Mapping[str, object]) -> str:
+    function = call.get("function")
+    return str(function.get("name")) if isinstance(function, Mapping) else ""
+
+
+@check("XMCP-CLI-074", profile="client")
+def _a_quota_is_kept(trace: TraceIndex) -> Observations:
+    for chat in trace.chats.values():
+        tenant = chat.began.tenant
+        quota = trace.setup.quota_tokens.get(tenant) if tenant is not None else None
+        if quota is None:
+            continue
+        for at, _ in chat.asks:
+            spent = [
+                said.tokens or 0
+                for other in trace.chats.values()
+                if other.began.tenant == tenant
+                for said_at, said in [*((t.said_at, t.said) for t in other.turns), *other.failed]
+                if said_at < at
+            ]
+            seen = f"the model is asked with {sum(spent)} tokens used"
+            yield either("XMCP-CLI-074", sum(spent) < quota, seen, f"no request at {quota}", where=at)
+        if chat.ended is not None and chat.ended.failure == "quota":
+            yield obeyed("XMCP-CLI-074", where=chat.ended_at)
+
+
+@check("XMCP-CLI-085", profile="client")
+def _a_question_ends_the_chat(trace: TraceIndex) -> Observations:
+    for turn in trace.turns:
+        questions = said_to(turn, CLARIFY, "question")
+        if not questions or turn.cut or not is_known(turn):
+            continue
+        if turn.went_on:
+            yield broken(
+                "XMCP-CLI-085",
+                "the model was asked again after its question",
+                "the end of the chat",
+                where=turn.next_at,
+            )
+        elif turn.chat.ended is not None and turn.chat.ended.result is not None:
+            answer = str(turn.chat.ended.result.get("answer") or "")
+            ok = any(question in answer for question in questions)
+            seen = f"the chat ended with the answer `{quoted(answer)}`"
+            yield either("XMCP-CLI-085", ok, seen, f"`{quoted(questions[0])}`", where=turn.next_at)

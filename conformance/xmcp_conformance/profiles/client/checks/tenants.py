@@ -1,0 +1,60 @@
+"""Section 11.7: that nothing of one tenant's chats is in another's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xmcp_conformance.core.checks import Observations, check
+from xmcp_conformance.core.observation import either
+from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.profiles.client.messages import strings_of
+from xmcp_conformance.profiles.client.trace_index import TraceIndex
+from xmcp_conformance.profiles.client.trace_model import Chat
+
+_SHORTEST = 8
+"""Characters; a shorter text stands in two chats by chance."""
+
+
+@check("XMCP-CLI-076", profile="client")
+def _tenants_are_apart(trace: TraceIndex) -> Observations:
+    tenants = {chat.began.tenant for chat in trace.chats.values()}
+    if len(tenants) < 2:
+        return
+    for chat in trace.chats.values():
+        own = [text for other in _of(trace, chat.began.tenant) for text in _texts(other)]
+        # What came from a cache is for the sentence about caches.
+        cached = {call.content for turn in chat.turns for call in turn.calls if call.source is not None}
+        foreign = [
+            text
+            for tenant in tenants - {chat.began.tenant}
+            for other in _of(trace, tenant)
+            for text in _texts(other)
+            if len(text) >= _SHORTEST and not any(text in mine for mine in own)
+        ]
+        for at, to, messages in chat.histories:
+            shown = [text for text in strings_of(messages) if text not in cached]
+            found = next((text for text in foreign if any(text in one for one in shown)), None)
+            seen = f"`{quoted(found or '')}`, of another tenant, in the history for {to}"
+            yield either("XMCP-CLI-076", found is None, seen, "the tenant's own chats", where=at)
+        for at, told in chat.told:
+            usage = told.event.get("usage")
+            if told.event.get("type") == "usage" and isinstance(usage, dict) and "tenant_id" in usage:
+                seen = f"a usage record of tenant `{quoted(str(usage['tenant_id']))}`"
+                yield either(
+                    "XMCP-CLI-076", usage["tenant_id"] == chat.began.tenant, seen, "the chat's tenant", where=at
+                )
+
+
+def _of(trace: TraceIndex, tenant: str | None) -> list[Chat]:
+    return [chat for chat in trace.chats.values() if chat.began.tenant == tenant]
+
+
+def _texts(chat: Chat) -> Iterator[str]:
+    """What was said in a chat: by the application, the model and the servers."""
+    yield chat.began.query
+    yield from (text for text in strings_of(chat.began.history) if text)
+    for turn in chat.turns:
+        yield turn.said.text
+        for call in turn.calls:
+            yield call.written
+            yield from (a.answered.text for a in call.attempts if a.answered is not None and a.answered.text)

@@ -1,0 +1,62 @@
+"""Judge a client by a trace: what the trace shows of each requirement for clients, mostly of chapter 11.
+
+The checks are written from the sentences of the specification alone. They recompute from the setup and the records
+what the client had to do: which call depends on which, which values are injected, which calls the client answers
+itself, and when a chat ends. What a sentence leaves open, and what a trace does not show, is not judged: a client may
+be slower, may try less often, and may answer for any of several reasons that apply.
+"""
+
+from __future__ import annotations
+
+from xmcp_conformance.core import judge as core_judge
+from xmcp_conformance.core.checks import run_all
+from xmcp_conformance.core.events import Observed
+from xmcp_conformance.core.judge import Judgement
+from xmcp_conformance.core.observation import Observation
+from xmcp_conformance.core.requirements import registry
+
+from . import checks  # noqa: F401 - the import registers them
+from .trace import Trace
+from .trace_index import TraceIndex
+
+
+def observations(trace: Trace) -> list[Observation]:
+    """Return each occasion that a trace gave to a requirement, ordered by requirement and record.
+
+    Raises:
+        KeyError: a record names a chat, a request or a call that never began.
+    """
+    found = run_all("client", TraceIndex(trace))
+    return sorted(found, key=lambda one: (one.requirement, one.where if isinstance(one.where, int) else -1))
+
+
+def violations(trace: Trace) -> list[Observation]:
+    """Return the observations of requirements that were broken, a broken SHOULD included.
+
+    Raises:
+        KeyError: a record names a chat, a request or a call that never began.
+    """
+    return [observation for observation in observations(trace) if not observation.ok]
+
+
+def examined(trace: Trace) -> set[str]:
+    """Return the ids of the requirements for which a trace gave an occasion; the others were not observed.
+
+    Raises:
+        KeyError: a record names a chat, a request or a call that never began.
+    """
+    return {observation.requirement for observation in observations(trace)}
+
+
+def judge(trace: Trace, *, strict: bool = False) -> list[Judgement]:
+    """Return one judgement for each requirement that checks of clients verify.
+
+    Args:
+        trace: what the client did.
+        strict: a broken SHOULD counts as a broken MUST.
+
+    Raises:
+        KeyError: a record names a chat, a request or a call that never began.
+    """
+    observed = [Observed(observation) for observation in observations(trace)]
+    return core_judge.judge(observed, registry().verified_by("client"), strict=strict)

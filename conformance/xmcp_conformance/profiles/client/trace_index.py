@@ -1,0 +1,264 @@
+"""A trace as the trace that it tells: chats, their turns, the calls in them, and what servers made of each. Facts only.
+
+Nothing here says whether a client was right; that is for the checks. What cannot be made out is `None`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from .messages import Message, answers_after, arguments_of, calls_of, function_of, tag_of, text_of
+from .name_resolution import Place, could_mean, is_legal, meaning, place_of
+from .trace import (
+    Answered,
+    Approved,
+    Asked,
+    Called,
+    CalledBack,
+    Cancelled,
+    ChatBegan,
+    ChatEnded,
+    Listed,
+    Said,
+    Told,
+    Tool,
+    Trace,
+    Unreachable,
+)
+from .trace_model import INSTANT, NEVER, Attempt, Call, Chat, Turn
+
+
+class TraceIndex:
+    """A trace, read.
+
+    Raises:
+        KeyError: a record speaks of a chat, a request or a call that never began.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self.setup = trace.setup
+        self.records = trace.records
+        self.chats: dict[str, Chat] = {}
+        self.attempts: list[Attempt] = []
+        self._asked: dict[int, tuple[int, Asked]] = {}
+        self._by_tag: dict[str | None, list[Call]] = defaultdict(list)
+        self._running: dict[int, Attempt] = {}
+        self.called_by: dict[str, Place] = {}
+        """By the name that the model wrote, the tool that was first called for it."""
+        self._read_chats()
+        self._read_attempts()
+        self._give_meanings()
+        self._find_sources()
+
+    @cached_property
+    def own_tools(self) -> set[str]:
+        """The names of the client's own tools, which the setup has with or without their underscores."""
+        return {f"__{name.strip('_')}__" for name in self.setup.meta_tools}
+
+    @cached_property
+    def calls(self) -> list[Call]:
+        """The calls of all models, in order, but for those whose attempts cannot be told from others'."""
+        return [call for call in self.all_calls if not call.unclear]
+
+    @cached_property
+    def all_calls(self) -> list[Call]:
+        """The calls of all models, in order."""
+        turns = sorted((turn for chat in self.chats.values() for turn in chat.turns), key=lambda turn: turn.said_at)
+        return [call for turn in turns for call in turn.calls]
+
+    @cached_property
+    def turns(self) -> list[Turn]:
+        """The turns of all chats that have calls."""
+        return [turn for chat in self.chats.values() for turn in chat.turns if turn.calls]
+
+    def time(self, at: int) -> float:
+        """The time of a record, in seconds."""
+        return math.inf if at == NEVER else self.records[at].time
+
+    def tools_at(self, at: int) -> list[Tool]:
+        """The tools of all servers, as the servers had last described them before a record."""
+        lists = {
+            server: [t for t in self.setup.tools if t.server == server] for server in range(len(self.setup.servers))
+        }
+        for record in self.records[:at]:
+            if isinstance(record, Listed):
+                lists[record.server] = list(record.tools)
+        return [tool for tools in lists.values() for tool in tools]
+
+    def lists_between(self, first: int, last: int) -> list[tuple[int, Listed]]:
+        """The lists that servers gave between two records."""
+        return [(at, r) for at, r in enumerate(self.records[first:last], first) if isinstance(r, Listed)]
+
+    def attempts_at(self, server: int) -> list[Attempt]:
+        """What went to one server."""
+        return [attempt for attempt in self.attempts if attempt.server == server]
+
+    def running(self, at: int) -> int:
+        """How many calls the servers were at work on before a record.
+
+        Those that end at its very time other than by an answer are not counted: a server can see that late.
+        """
+        now = self.time(at)
+        return sum(
+            a.at < at < a.ended_at and (a.was_answered or abs(a.ended - now) > INSTANT)
+            for a in self.attempts
+            if a.called is not None
+        )
+
+    def may_share(self, call: Call) -> bool:
+        """Whether an equal call was under way whose answer a cache can have given to this one too."""
+        return self.setup.cache and any(
+            a.call is not None and a.call is not call and a.call.tag == call.tag
+            for a in self.attempts
+            if a.at < call.turn.next_at and a.ended_at > call.turn.said_at
+        )
+
+    def approval_of(self, call: Call) -> Approved | None:
+        """What the application said when it was asked for the approval of a call."""
+        # The model's own id counts only where the client's is not known: it may have given it to another call.
+        id_ = call.id or call.raw_id
+        for at, approved in call.turn.chat.approvals:
+            if id_ and approved.call_id == id_ and call.turn.said_at < at < call.turn.next_at:
+                return approved
+        return None
+
+    def _read_chats(self) -> None:
+        for at, record in enumerate(self.records):
+            match record:
+                case ChatBegan():
+                    self.chats[record.chat] = Chat(record.chat, at, record)
+                case Asked():
+                    self.chats[record.chat].asks.append((at, record))
+                    self._asked[record.ask] = (at, record)
+                    self._follow(self.chats[record.chat], at, record, record.messages)
+                case Said():
+                    self._read_answer(at, record)
+                case Told():
+                    self.chats[record.chat].told.append((at, record))
+                case Approved():
+                    self.chats[record.chat].approvals.append((at, record))
+                case CalledBack():
+                    self.chats[record.chat].callbacks.append((at, record))
+                case Cancelled():
+                    self.chats[record.chat].cancelled_at, self.chats[record.chat].cancelled = at, record
+                case ChatEnded():
+                    chat = self.chats[record.chat]
+                    chat.ended_at, chat.ended = at, record
+                    self._follow(chat, at, record, record.history)
+
+    def _read_answer(self, at: int, said: Said) -> None:
+        chat = self.chats[said.chat]
+        if said.failed:
+            chat.failed.append((at, said))
+            return
+        asked_at, asked = self._asked[said.ask]
+        turn = Turn(chat, len(chat.turns) + 1, asked_at, asked, at, said)
+        names = {function_of(tool).get("name") for tool in asked.tools}
+        for place, raw in enumerate(said.calls):
+            name, written = raw.get("name", ""), raw.get("arguments", "")
+            arguments = arguments_of(written)
+            tag = tag_of(written, arguments)
+            meta = name in self.own_tools and name in names
+            call = Call(turn, place, raw.get("id", ""), name, written, arguments, tag, name in names, meta)
+            turn.calls.append(call)
+            self._by_tag[tag].append(call)
+        chat.turns.append(turn)
+
+    @staticmethod
+    def _follow(chat: Chat, at: int, record: Asked | ChatEnded, messages: Sequence[Message]) -> None:
+        """Take from the history after a turn which ids its calls have there, and what they answered."""
+        if not chat.turns or chat.turns[-1].next is not None:
+            return
+        turn = chat.turns[-1]
+        turn.next_at, turn.next, turn.messages = at, record, messages
+        if not turn.calls:
+            return
+        turn.at = next((i for i in reversed(range(len(messages))) if calls_of(messages[i])), None)
+        if turn.at is None:
+            return
+        written = calls_of(messages[turn.at])
+        names = [(entry.get("function") or {}).get("name") for entry in written]
+        # A name that no vendor takes can stand in the history as another.
+        told = [name if is_legal(call.name) else call.name for name, call in zip(names, turn.calls, strict=False)]
+        if len(names) != len(turn.calls) or told != [call.name for call in turn.calls]:
+            turn.at = None
+            return
+        answers = {m.get("tool_call_id"): text_of(m) for m in reversed(answers_after(messages, turn.at))}
+        for call, entry in zip(turn.calls, written, strict=True):
+            call.id = str(entry.get("id") or "")
+            call.content = answers.get(call.id)
+
+    def _read_attempts(self) -> None:
+        answers = {record.call: record for record in self.records if isinstance(record, Answered)}
+        for at, record in enumerate(self.records):
+            match record:
+                case Called():
+                    attempt = Attempt(at, record.time, record.server, record)
+                    self._running[record.call] = attempt
+                    self._assign(attempt, record.arguments.get("tag"), answers.get(record.call))
+                case Unreachable():
+                    attempt = Attempt(at, record.time, record.server, None, ended_at=at, ended=record.time)
+                    self._assign(attempt, record.tag, None)
+                case Answered():
+                    attempt = self._running[record.call]
+                    attempt.ended_at, attempt.ended, attempt.answered = at, record.time, record
+                    if (
+                        record.outcome == "cancelled"
+                        and record.time - attempt.begun >= self.setup.tool_timeout - INSTANT
+                    ):
+                        attempt.answered = replace(record, outcome="late")  # whatever the server had still in mind
+
+    def _assign(self, attempt: Attempt, tag: Any, answer: Answered | None) -> None:
+        """Find whose call it is: of equal ones, the one that was told this answer, or that nobody has made yet."""
+        self.attempts.append(attempt)
+        known = [call for call in self._by_tag.get(tag, ()) if call.turn.said_at < attempt.at]
+        waiting = [call for call in known if call.turn.next_at > attempt.at] or known
+        if not waiting:
+            return
+        there = [t for t in self.tools_at(attempt.at) if t.server == attempt.server and attempt.tool in ("", t.name)]
+        fits = [c for c in waiting if c.offered and any(could_mean(self.setup, c.name, t) for t in there)] or waiting
+        fits = [c for c in fits if c.arguments is not None] or fits
+        again = [c for c in fits if len(c.attempts) < self.setup.max_attempts and c.is_unfinished]
+        new = [c for c in fits if not c.attempts]
+        # With a cache an equal call waits for this one's next attempt rather than make its own.
+        shared = self.setup.cache and any(t.cacheable or (t.read_only and self.setup.cache_read_only) for t in there)
+        could = (again + new if shared else new + again) or fits
+        told = [c for c in could if answer is not None and _says(c, answer)] or could
+        attempt.call = told[0]
+        if len(told) > 1 and not shared and told[0].arguments is not None:
+            for one in fits:
+                one.unclear = True
+        attempt.call.attempts.append(attempt)
+        if attempt.called is not None:
+            self.called_by.setdefault(attempt.call.name, (attempt.server, attempt.tool))
+
+    def _give_meanings(self) -> None:
+        for call in self.all_calls:
+            if call.offered and not call.meta:
+                asked_at, asked = call.turn.asked_at, call.turn.asked
+                call.tool = meaning(self.setup, asked, call.name, self.tools_at(asked_at), self.called_by)
+
+    def _find_sources(self) -> None:
+        """Whose answer a call was given that nobody made."""
+        for call in self.calls:
+            if call.attempts or not call.succeeded or call.meta or call.reply is None:
+                continue
+            before = [a for a in self.attempts if a.outcome == "ok" and a.ended_at < call.turn.next_at]
+            alike = [a for a in before if a.answered is not None and a.answered.text == call.reply.llm_output]
+            own = [a for a in alike if call.tool and place_of(call.tool) == (a.server, a.tool)]
+            if own or alike:
+                call.source = (own or alike)[-1].answered
+
+
+def _says(call: Call, answer: Answered) -> bool:
+    """Whether the model was told of a call what a server answered."""
+    if call.reply is None:
+        return False
+    if call.reply.error is not None:
+        return answer.outcome == "error" and call.reply.error.message == (answer.error or {}).get("message")
+    return answer.outcome == "ok" and call.reply.llm_output == answer.text

@@ -1,0 +1,1 @@
+"""The codec profile: judge a codec, a formatter or a renderer by the vectors."""

@@ -1,0 +1,261 @@
+"""A codec, a formatter or a renderer judged by one vector.
+
+What an encoder writes is read by parsers that are not its own, so that two faults of one codec cannot cancel out.
+"""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal, Protocol, TypeAlias
+
+from lxml import etree
+
+from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_models import DATA
+from xmcp_models.registry import ERROR_CODES
+
+from .vectors import Vector, facts, pieces, untagged
+
+Illegal: TypeAlias = Literal["replace", "error"]
+BadDisplay: TypeAlias = Literal["raise", "drop"]
+Response: TypeAlias = dict[str, Any]
+
+
+class Refused(Exception):
+    """A codec says no. `error_class` is the class of a document's fault; a refusal to write has none."""
+
+    def __init__(self, error_class: str = "", why: str = "") -> None:
+        super().__init__(": ".join(filter(None, (error_class, why))))
+        self.error_class = error_class
+
+
+class Codec(Protocol):
+    """What is judged: an adapter of a few lines around an implementation.
+
+    A response is a dict with the members that `Response` has in `wire.schema.json`, without tags. Absent and `None`
+    are the same.
+    """
+
+    def encode(self, response: Response, *, illegal: Illegal = "replace") -> str:
+        """The document.
+
+        Args:
+            response: what to write; values can be any Python values.
+            illegal: what to do with code points that the channel cannot carry.
+
+        Raises:
+            Refused: it cannot be written.
+        """
+
+    def decode(self, document: str | bytes, *, bad_display: BadDisplay = "raise") -> tuple[Response, int]:
+        """The response that a document is, and the number of warnings that came with it.
+
+        Raises:
+            Refused: the document has a fault of that class.
+        """
+
+    def decode_pieces(
+        self, arriving: Iterable[str | bytes], *, bad_display: BadDisplay = "raise"
+    ) -> tuple[Response, int]:
+        """The same of a document that arrives in pieces, all text or all bytes.
+
+        Raises:
+            Refused: the document has a fault of that class.
+        """
+
+
+Formatter: TypeAlias = Callable[[Any], str]
+"""Data to the text of nested tags that a model reads."""
+
+Renderer: TypeAlias = Callable[[dict[str, Any]], tuple[str, bool]]
+"""An envelope to the text that a person sees, and whether it says that the type is not supported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What became of one vector. `seen` and `expected` are printable and cut; both are empty where it is `ok`."""
+
+    vector: str
+    requirements: tuple[str, ...]
+    ok: bool
+    seen: str = ""
+    expected: str = ""
+
+
+class _Wrong(Exception):
+    """The vector is not met: what was seen, what was expected."""
+
+    def __init__(self, seen: str, expected: str) -> None:
+        super().__init__(seen, expected)
+        self.seen = seen
+        self.expected = expected
+
+
+def judge(vector: Vector, codec: Codec) -> Judgement:
+    """Run a vector of the directions encode, decode or stream.
+
+    Raises:
+        KeyError: the vector is of another direction.
+    """
+    steps = {"encode": _encode, "decode": _decode, "stream": _stream}[vector.direction]
+    return _judged(vector, lambda: steps(vector, codec))
+
+
+def judge_formatter(vector: Vector, formatter: Formatter) -> Judgement:
+    """Run a vector of the direction format."""
+    return _judged(vector, lambda: _format(vector, formatter))
+
+
+def judge_renderer(vector: Vector, renderer: Renderer) -> Judgement:
+    """Run a vector of the direction render."""
+    return _judged(vector, lambda: _render(vector, renderer))
+
+
+def _judged(vector: Vector, run: Callable[[], None]) -> Judgement:
+    try:
+        run()
+    except _Wrong as wrong:
+        return Judgement(vector.id, vector.requirements, False, wrong.seen, wrong.expected)
+    except Exception as crash:  # whatever it is, it is a finding about the codec and not the end of the run
+        seen = f"it raised {type(crash).__name__}: {quoted(str(crash))}"
+        return Judgement(vector.id, vector.requirements, False, seen, "an answer, or a refusal with a class")
+    return Judgement(vector.id, vector.requirements, True)
+
+
+def _encode(vector: Vector, codec: Codec) -> None:
+    given = untagged(vector.case["response"])
+    try:
+        document = codec.encode(given, illegal=vector.case.get("illegal", "replace"))
+    except Refused as refusal:
+        if "refused" in vector.expect:
+            return
+        raise _Wrong(f"a refusal: {quoted(str(refusal))}", "a document") from None
+    if "refused" in vector.expect:
+        raise _Wrong(f"the document {quoted(document)}", "a refusal")
+    content = document
+    for own in ("<tool_response ", "<display>", "<server_populated>"):
+        content = content.replace(own, "", 1)
+    for lacking in vector.expect.get("raw_lacks", ()):
+        if lacking in content:
+            raise _Wrong(f"`{quoted(content, content.index(lacking))}`", f"a document without `{quoted(lacking)}`")
+    for parser, tree in _read_by_others(document):
+        if parser == "lxml":
+            _valid(tree)
+        if given.get("lossy") and tree.get("lossy") not in ("true", "1"):
+            raise _Wrong(quoted(document), 'lossy="true" on the root element')
+        _same(_of_tree(tree), vector.expected_response, f"{parser} reads ")
+
+
+def _read_by_others(document: str) -> Iterator[tuple[str, Any]]:
+    try:
+        yield "lxml", etree.fromstring(document.encode(), etree.XMLParser(resolve_entities=False))
+        yield "xml.etree", ElementTree.fromstring(document)  # noqa: S314 - an opinion is asked of it
+    except (etree.XMLSyntaxError, ElementTree.ParseError, UnicodeEncodeError) as fault:
+        raise _Wrong(f"{quoted(str(fault))}, in {quoted(document)}", "a well-formed document") from None
+
+
+def _valid(tree: etree._Element) -> None:
+    try:
+        _xsd().assertValid(tree)
+    except etree.DocumentInvalid as fault:
+        raise _Wrong(quoted(str(fault)), "a document that the XSD accepts") from None
+
+
+@cache
+def _xsd() -> etree.XMLSchema:
+    return etree.XMLSchema(etree.parse(DATA / "tool_response.xsd"))
+
+
+def _of_tree(root: Any) -> Response:
+    """The response from an element of lxml or ElementTree."""
+    members: Response = {key: root.get(key) for key in ("tool_name", "version", "call_id") if root.get(key) is not None}
+    for child in root:
+        if child.tag == "llm_output":
+            members |= {"llm_output": child.text or "", "format": child.get("format")}
+            members["truncated"] = child.get("truncated") in ("true", "1")
+        elif child.tag == "error":
+            members["error"] = _of_error(child)
+        else:
+            members[child.tag] = json.loads(child.text or "")
+    return members | {"lossy": any(element.get("lossy") in ("true", "1") for element in root.iter())}
+
+
+def _of_error(element: Any) -> Response:
+    after, meta = element.get("retry_after_ms"), element.find("meta")
+    registered = ERROR_CODES.get(element.get("code"), {}).get("category", "internal")
+    return {
+        "code": element.get("code"),
+        "message": (element.text or "").strip(" \t\r\n"),
+        "retryable": element.get("retryable") in ("true", "1"),
+        "retry_after_ms": None if after is None else int(after),
+        "category": element.get("category", registered),
+        "meta": None if meta is None else json.loads(meta.text or ""),
+    }
+
+
+def _decode(vector: Vector, codec: Codec) -> None:
+    document = untagged(vector.case["document"])
+    _outcome(vector, lambda policy: codec.decode(document, bad_display=policy))
+
+
+def _stream(vector: Vector, codec: Codec) -> None:
+    document = untagged(vector.case["document"])
+    arriving = pieces(document, vector.case["chunks"])
+    _outcome(vector, lambda policy: codec.decode_pieces(arriving, bad_display=policy))
+    _outcome(vector, lambda policy: codec.decode(document, bad_display=policy), "as a whole: ")
+
+
+def _outcome(vector: Vector, read: Callable[[BadDisplay], tuple[Response, int]], how: str = "") -> None:
+    error_class = vector.expect.get("error")
+    try:
+        response, warnings = read(vector.case.get("bad_display", "raise"))
+    except Refused as refusal:
+        if refusal.error_class != error_class:
+            raise _Wrong(f"{how}a refusal: {quoted(str(refusal))}", error_class or "a response") from None
+        return
+    if error_class:
+        raise _Wrong(f"{how}the response {quoted(facts(response))}", error_class)
+    _same(response, vector.expected_response, how)
+    if warnings != vector.expect.get("warnings", 0):
+        raise _Wrong(f"{how}{warnings} warnings", f"{vector.expect.get('warnings', 0)} warnings")
+
+
+def _same(response: Mapping[str, Any], expected: Mapping[str, Any], how: str) -> None:
+    seen, wanted = facts(response), facts(expected)
+    if seen != wanted:
+        shared = (place for place, (one, other) in enumerate(zip(seen, wanted, strict=False)) if one != other)
+        place = next(shared, min(len(seen), len(wanted)))
+        raise _Wrong(how + quoted(seen, place), quoted(wanted, place))
+
+
+def _format(vector: Vector, formatter: Formatter) -> None:
+    text = formatter(untagged(vector.case["value"]))
+    try:
+        seen = _outline(etree.fromstring(text.encode()))
+    except etree.XMLSyntaxError as fault:
+        raise _Wrong(f"{quoted(str(fault))}, in {quoted(text)}", "well-formed nested tags") from None
+    wanted = _outline(etree.fromstring(vector.expect["xml"].encode()))
+    if seen != wanted:
+        raise _Wrong(quoted(text), quoted(vector.expect["xml"]))
+
+
+def _outline(element: Any) -> Any:
+    """An element without its name and its indentation: the names, attributes and texts inside."""
+    children = [(child.tag, dict(child.attrib), _outline(child)) for child in element]
+    return children or element.text or ""
+
+
+def _render(vector: Vector, renderer: Renderer) -> None:
+    shown, unsupported = renderer(untagged(vector.case["envelope"]))
+    for wanted in vector.expect["contains"]:
+        if wanted not in shown:
+            raise _Wrong(quoted(shown), f"`{quoted(wanted)}` is shown")
+    for lacking in vector.expect.get("lacks", ()):
+        if lacking in shown:
+            raise _Wrong(quoted(shown, shown.index(lacking)), f"`{quoted(lacking)}` is not shown")
+    if unsupported != vector.expect["unsupported"]:
+        raise _Wrong(quoted(shown), "it says that the type is not supported" if not unsupported else "it does not")

@@ -1,0 +1,1 @@
+"""The document profile: judge documents that lie in files."""

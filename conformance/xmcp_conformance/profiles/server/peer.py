@@ -1,0 +1,282 @@
+"""A server under test: how to reach it, and one clear sentence when that does not work.
+
+Everything here is bounded in time, and a process that was started is gone afterwards.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import shlex
+import shutil
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, ClassVar, TextIO
+
+import anyio
+import httpx2
+import mcp_types
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client import advertise
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.server import Server
+from pydantic import RootModel, ValidationError
+
+from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_models.registry import EXTENSION_ID, VERSION
+
+from .exchange import Call, Catalogue, Exchange, Tool
+
+_PAGES = 100
+_FITS_NOTHING: dict[str, Any] = {"not": {}}
+_MODES = {"newest": "auto", "handshake": "legacy"}  # the words of the SDK
+
+
+class _RawResult(RootModel[dict[str, Any]]):
+    """A result as the peer wrote it: it is judged here, not by the SDK's models."""
+
+
+@dataclass(frozen=True, slots=True)
+class StdioPeer:
+    """A command that speaks MCP on its standard input and output."""
+
+    command: tuple[str, ...]
+    transport: ClassVar[str] = "stdio"
+
+    def __str__(self) -> str:
+        return shlex.join(self.command)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpPeer:
+    """The URL of a streamable HTTP endpoint."""
+
+    url: str
+    transport: ClassVar[str] = "http"
+
+    def __str__(self) -> str:
+        return self.url
+
+
+@dataclass(frozen=True, slots=True)
+class InMemoryPeer:
+    """A low-level server object of the MCP SDK in this process: for the suite's own miniatures."""
+
+    server: Server[Any]
+    transport: ClassVar[str] = "memory"
+
+    def __str__(self) -> str:
+        return self.server.name
+
+
+Peer = StdioPeer | HttpPeer | InMemoryPeer
+
+
+class PeerUnavailable(Exception):
+    """The peer cannot be judged; the message is a whole sentence for the person who ran the suite."""
+
+
+class Session:
+    """An open connection to a peer in one protocol era."""
+
+    def __init__(self, client: Client, call_timeout: float) -> None:
+        self._client = client
+        self._call_timeout = call_timeout
+
+    async def catalogue(self) -> Catalogue:
+        """What the peer announces and lists.
+
+        Raises:
+            PeerUnavailable: it lists no tools in a form that MCP allows, or a list without an end: the suite
+                judges all tools or none, for what it has not seen could break or keep a sentence.
+        """
+        tools: list[mcp_types.Tool] = []
+        cursor: str | None = None
+        try:
+            for _ in range(_PAGES):
+                page = await self._client.list_tools(cursor=cursor)
+                tools += page.tools
+                cursor = page.next_cursor
+                if cursor is None:
+                    break
+            else:
+                raise PeerUnavailable(
+                    f"The server's list of tools goes on after {_PAGES} pages with {len(tools)} tools."
+                    " Does its last page leave `nextCursor` out?"
+                )
+        except (MCPError, ValidationError) as error:
+            raise PeerUnavailable(f"The server does not list its tools ({_first_line(error)}).") from error
+        capabilities = self._client.server_capabilities
+        return Catalogue(
+            protocol_version=self._client.protocol_version,
+            # Section 1.3: the handshake era has no `extensions` of its own, there `experimental` counts too.
+            extensions={**(capabilities.experimental or {}), **(capabilities.extensions or {})},
+            tools=tuple(_tool(tool) for tool in tools),
+        )
+
+    async def call(self, call: Call) -> Exchange:
+        """Make one call; whatever the peer does, an exchange comes back."""
+        request = mcp_types.CallToolRequest(
+            params=mcp_types.CallToolRequestParams(name=call.name, arguments=call.arguments)
+        )
+        try:
+            result = await self._client.session.send_request(
+                request, _RawResult, request_read_timeout_seconds=self._call_timeout
+            )
+        except MCPError as error:
+            if error.code == mcp_types.CONNECTION_CLOSED:
+                return Exchange(call, lost="the end of the connection")
+            if error.code == mcp_types.REQUEST_TIMEOUT:
+                return Exchange(call, lost=f"no answer within {self._call_timeout:g} s")
+            return Exchange(call, rpc_error=f"{error.code}: {quoted(error.message)}")
+        except ValidationError as error:
+            return Exchange(call, malformed=f"a result that MCP does not allow: {_first_fault(error)}")
+        except (httpx2.HTTPError, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError) as error:
+            return Exchange(call, lost=f"the end of the connection ({type(error).__name__})")
+        return Exchange(call, result=result.root)
+
+
+def _tool(tool: mcp_types.Tool) -> Tool:
+    # `null` for a keyword that takes an object or a list: the SDK lets it pass, and it says nothing.
+    schema = {word: value for word, value in tool.input_schema.items() if value is not None}
+    usable = isinstance(schema.get("properties", {}), dict) and isinstance(schema.get("required", []), list)
+    return Tool(
+        name=tool.name,
+        input_schema=schema if usable else _FITS_NOTHING,
+        meta=dict(tool.meta or {}),
+        read_only=bool(tool.annotations and tool.annotations.read_only_hint),
+    )
+
+
+@asynccontextmanager
+async def connect(
+    peer: Peer, era: str, *, connect_timeout: float, call_timeout: float, declares: bool = True
+) -> AsyncIterator[Session]:
+    """Open a session.
+
+    Args:
+        peer: the server.
+        era: `newest` for the newest that the peer speaks, `handshake` for MCP up to 2025-11-25.
+        connect_timeout: seconds until the peer has to have answered.
+        call_timeout: seconds for each call.
+        declares: whether as a client that declares the extension (section 6.1).
+
+    Raises:
+        PeerUnavailable: with a sentence that says what to look at.
+    """
+    garbage: list[str] = []
+
+    async def on_message(message: object) -> None:
+        if isinstance(message, Exception):
+            garbage.append(_first_input(message))
+
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
+        client = Client(
+            _transport(peer, stderr),
+            mode=_MODES[era],
+            cache=None,
+            message_handler=on_message,
+            extensions=[advertise(EXTENSION_ID, {"versions": [VERSION]})] if declares else [],
+            client_info=mcp_types.Implementation(name="xmcp-conformance", version=VERSION),
+        )
+        connected, fault = False, None
+        try:
+            with anyio.CancelScope(deadline=anyio.current_time() + connect_timeout) as scope:
+                async with client:
+                    connected, scope.deadline = True, math.inf
+                    try:
+                        yield Session(client, call_timeout)
+                    except BaseException as error:
+                        fault = error  # the caller's own: it goes back as it came, whatever closing adds
+                        raise
+            if not connected:
+                raise TimeoutError
+        except BaseException as error:
+            if fault is not None:
+                raise fault from None
+            if connected:
+                if not isinstance(error, Exception):
+                    raise
+                # A peer that is gone already has nothing to add to the verdict.
+                logging.getLogger(__name__).debug("closing: %s", error)
+                return
+            sentence = _why(peer, error, garbage, _tail(stderr), connect_timeout)
+            if sentence is None:
+                raise
+            raise PeerUnavailable(sentence) from error
+
+
+def _transport(peer: Peer, stderr: TextIO) -> Any:
+    if isinstance(peer, InMemoryPeer):
+        return peer.server
+    if isinstance(peer, HttpPeer):
+        return streamable_http_client(peer.url, max_sse_event_size=None)
+    command, *arguments = peer.command
+    if shutil.which(command) is None:
+        raise PeerUnavailable(
+            f"The command `{quoted(command)}` does not exist or cannot be run; check the spelling and PATH."
+        )
+    # The person's own command: it gets the person's own environment.
+    return stdio_client(StdioServerParameters(command=command, args=arguments, env=dict(os.environ)), errlog=stderr)
+
+
+def _first_input(error: Exception) -> str:
+    """The line that was no JSON-RPC, from pydantic's report of it."""
+    if isinstance(error, ValidationError):
+        return str(error.errors(include_url=False)[0].get("input", ""))[:200]
+    return str(error)[:200]
+
+
+def _first_fault(error: ValidationError) -> str:
+    """Where and how a message is not what MCP says, from pydantic's report of it."""
+    fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    return quoted(f"`{'.'.join(map(str, fault['loc']))}`: {fault['msg']}")
+
+
+def _tail(stderr: TextIO) -> str:
+    """The last line that a process said on standard error."""
+    stderr.seek(0, os.SEEK_END)
+    stderr.seek(max(0, stderr.tell() - 4096))
+    lines = [line.strip() for line in stderr.read().splitlines() if line.strip()]
+    return lines[-1] if lines else ""
+
+
+def _leaves(error: BaseException) -> list[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        return [leaf for inner in error.exceptions for leaf in _leaves(inner)]
+    return [error]
+
+
+def _why(peer: Peer, error: BaseException, garbage: list[str], last_words: str, timeout: float) -> str | None:
+    """One sentence for a connection that did not come about; `None` for what is not the peer's doing."""
+    said = f"; the last it said was: {quoted(last_words)}" if last_words else ""
+    leaf = _leaves(error)[0]
+    if not isinstance(leaf, Exception):
+        return None
+    if isinstance(leaf, PeerUnavailable):
+        return str(leaf)
+    if garbage:
+        return f"The command writes something that is not MCP on its standard output: `{quoted(garbage[0])}`{said}."
+    if isinstance(leaf, TimeoutError):
+        wait = f"The server did not answer within {timeout:g} s{said}."
+        return f"{wait} Raise --connect-timeout if it needs longer to start."
+    if isinstance(leaf, httpx2.ConnectError):
+        return f"Nothing answers at {peer} ({_first_line(leaf)}). Is the server running, and is the port right?"
+    if isinstance(leaf, MCPError) and leaf.code == mcp_types.CONNECTION_CLOSED:
+        return f"The server ended before it answered{said}."
+    if isinstance(leaf, MCPError) and isinstance(peer, HttpPeer):
+        return f"{peer} answers, but not as an MCP endpoint ({_first_line(leaf)}). Check the path, usually /mcp."
+    if isinstance(leaf, MCPError):
+        return f"The server refuses to begin a session ({_first_line(leaf)}){said}."
+    return f"The connection to {peer} did not come about ({_first_line(leaf)}){said}."
+
+
+def _first_line(error: Exception) -> str:
+    """What an error says, in a line; its type where it says nothing."""
+    if isinstance(error, ValidationError):
+        return _first_fault(error)
+    return quoted((str(error).strip().splitlines() or [type(error).__name__])[0])

@@ -1,0 +1,7 @@
+"""The strict reader of documents, written from the specification alone. Import its face from here."""
+
+from __future__ import annotations
+
+from .reader import MOST_BYTES, Document, Reading, looks_like_a_document, read
+
+__all__ = ["MOST_BYTES", "Document", "Reading", "looks_like_a_document", "read"]

@@ -1,0 +1,197 @@
+"""Checks of the error element (chapter 4): what one error says, apart from why it was sent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from xmcp_conformance.core.observation import Observation, Path, broken, either, obeyed
+from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_models.registry import ERROR_CODES
+
+from .jsontext import strings
+from .schemas import faults
+
+_SPOKEN = 20_000
+_CODE = re.compile(r"[A-Z][A-Z0-9_]{0,62}")
+_WHOLE = re.compile(r"\+?[0-9]+|-0+")
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
+_CATEGORY_OF = {name: row["category"] for code, row in ERROR_CODES.items() for name in (code, *row.get("aliases", ()))}
+
+# One line each that only a trace has, by language.
+_STACK_TRACES = {
+    "Python": re.compile(r"Traceback \(most recent call last\)|^\s*File \"[^\"\n]+\", line \d+, in ", re.MULTILINE),
+    "Java or Kotlin": re.compile(r"^\s*at [\w$.<>]+\([\w$]+\.(?:java|kt|scala):\d+\)", re.MULTILINE),
+    "JavaScript": re.compile(r"^\s*at (?:[^\n(]+ \()?(?:file://|/|[A-Za-z]:\\|node:)[^\n()]+:\d+:\d+\)?", re.MULTILINE),
+    "C#": re.compile(r"^\s*at [^\n]+ in [^\n]+:line \d+", re.MULTILINE),
+    "Go": re.compile(r"^goroutine \d+ \[\w+", re.MULTILINE),
+    "Rust": re.compile(r"thread '[^']*'(?: \(\d+\))? panicked at|stack backtrace:"),
+    "PHP": re.compile(r"^#\d+ [^\s(]+\(\d+\): ", re.MULTILINE),
+    "Ruby": re.compile(r"^\s*(?:from )?/?[^\s:]+\.rb:\d+:in ", re.MULTILINE),
+}
+_PATHS = re.compile(
+    r"(?:(?<![\w./-])|(?<=file://))/(?:home|root|usr|var|opt|srv|etc|Users|private)/[\w.\-/]+"
+    r"|[A-Za-z]:\\(?:Users|Windows|Program Files)\\[^\s\"']+"
+)
+_CREDENTIALS = re.compile(
+    r"(?i)\b(?:sk-[a-z0-9_-]{16,}|ghp_[a-z0-9]{20,}|AKIA[A-Z0-9]{16}|bearer\s+[a-z0-9._~+/-]{16,}|(?:password|passwd|secret|api[_-]?key)=[^\s,;]{4,})|://[^\s/:@]+:[^\s/@]+@"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorElement:
+    """An `<error>` as it was read; attributes that are not of their type are `None`."""
+
+    code: str
+    retryable: bool | None
+    retry_after_ms: int | None
+    category: str | None
+    message: str
+    meta: Any
+    has_meta: bool
+    meta_reads: bool
+
+    @classmethod
+    def of(
+        cls, attributes: Mapping[str, str], message: str, meta: Any, *, has_meta: bool, meta_reads: bool
+    ) -> ErrorElement:
+        """From the attributes as they stand in the document."""
+        return cls(
+            code=attributes.get("code", ""),
+            retryable=_BOOLEANS.get(attributes.get("retryable", "false").strip()),
+            retry_after_ms=_milliseconds(attributes.get("retry_after_ms", "")),
+            category=attributes.get("category"),
+            message=message.strip(" \t\r\n"),
+            meta=meta,
+            has_meta=has_meta,
+            meta_reads=meta_reads,
+        )
+
+    @property
+    def spoken(self) -> str:
+        """What a model could read of it; its beginning, for the patterns above take the square of a long line."""
+        return "\n".join([self.message, *strings(_without_pointers(self.meta))])[:_SPOKEN]
+
+    def path_of(self, match: re.Match[str]) -> Path:
+        """Where something that was found in `spoken` stands."""
+        return ("message", match.start()) if match.start() < len(self.message) else ("meta",)
+
+
+def _milliseconds(attribute: str) -> int | None:
+    """`retry_after_ms` as a number, `None` where section 4.1 does not allow it."""
+    digits = attribute.strip(" \t\r\n")
+    number = int(digits.lstrip("+-0")[:17] or "0") if _WHOLE.fullmatch(digits) else -1
+    return number if 0 <= number <= 2**53 - 1 else None
+
+
+def _without_pointers(meta: Any) -> Any:
+    """The meta without the pointers of `fields`: they look like paths, and are names of arguments."""
+    fields = meta.get("fields") if isinstance(meta, dict) else None
+    if not isinstance(fields, list):
+        return meta
+    bare = [{**item, "pointer": ""} if isinstance(item, dict) else item for item in fields]
+    return {**meta, "fields": bare}
+
+
+def attributes(values: Mapping[str, str]) -> Iterator[Observation]:
+    """The attributes of `<error>` (section 4.1); a path is the name of one."""
+    code = values.get("code", "")
+    yield either(
+        "XMCP-ERR-002",
+        bool(_CODE.fullmatch(code)),
+        f"the code `{quoted(code)}`",
+        "such as `DB_TIMEOUT`",
+        where=("code",),
+    )
+    if "retryable" in values:
+        retryable = values["retryable"].strip(" \t\r\n")
+        yield either(
+            "XMCP-ERR-003",
+            retryable in _BOOLEANS,
+            f"retryable=`{quoted(retryable)}`",
+            "`true` or `false`",
+            where=("retryable",),
+        )
+    if "retry_after_ms" in values:
+        wait = values["retry_after_ms"]
+        fits = _milliseconds(wait) is not None
+        yield either(
+            "XMCP-ERR-004",
+            fits,
+            f"retry_after_ms=`{quoted(wait)}`",
+            "whole milliseconds, 0 to 2^53-1",
+            where=("retry_after_ms",),
+        )
+
+
+def observations(error: ErrorElement) -> Iterator[Observation]:
+    """What one error says (sections 4.1, 4.2 and 4.4).
+
+    A path begins with the name of an attribute, `meta`, or `message` with an index into the text after it.
+    """
+    if error.retry_after_ms is not None and error.retryable is not None:
+        yield either(
+            "XMCP-ERR-005",
+            error.retryable,
+            f"retry_after_ms={error.retry_after_ms} on an error that is not retryable",
+            'retryable="true", or no retry_after_ms',
+            where=("retry_after_ms",),
+        )
+    yield either("XMCP-ERR-006", bool(error.message), "an empty message", "what went wrong, in words")
+    if error.has_meta:
+        yield _meta(error.meta)
+    registered = _CATEGORY_OF.get(error.code)
+    if registered is None and _CODE.fullmatch(error.code):
+        yield either(
+            "XMCP-ERR-011",
+            error.category is not None,
+            f"the code `{quoted(error.code)}`, which is not registered, without a category",
+            "a category, so that a client knows what helps",
+        )
+    if registered is not None and error.category is not None:
+        yield either(
+            "XMCP-ERR-010",
+            error.category == registered,
+            f"{error.code} with the category `{quoted(error.category)}`",
+            f"`{registered}`",
+            where=("category",),
+        )
+    trace = _no_trace(error)
+    yield trace
+    if trace.ok:  # a trace is full of paths; that fault is named already
+        leak = _PATHS.search(error.spoken) or _CREDENTIALS.search(error.spoken)
+        yield either(
+            "XMCP-ERR-032",
+            leak is None,
+            f"what looks like a path or a credential ({quoted(leak.group()[:12]) if leak else ''}…)",
+            "an error_id instead",
+            where=error.path_of(leak) if leak else None,
+        )
+
+
+def _meta(meta: Any) -> Observation:
+    if not isinstance(meta, dict):
+        return broken("XMCP-ERR-007", f"`meta` is a JSON {type(meta).__name__}", "a JSON object", where=("meta",))
+    fault = next(faults("error_meta", meta), None)
+    if fault is None:
+        return obeyed("XMCP-ERR-007")
+    return broken(
+        "XMCP-ERR-007",
+        f"`meta`: {fault}",
+        "as schemas/error_meta.schema.json says",
+        where=("meta", *fault.path),
+    )
+
+
+def _no_trace(error: ErrorElement) -> Observation:
+    for language, trace in _STACK_TRACES.items():
+        if match := trace.search(error.spoken):
+            return broken(
+                "XMCP-ERR-031",
+                f"a stack trace ({language}): `{quoted(match.group().strip())}`",
+                "an error_id instead",
+                where=error.path_of(match),
+            )
+    return obeyed("XMCP-ERR-031")

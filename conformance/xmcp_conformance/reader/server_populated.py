@@ -1,0 +1,35 @@
+"""Checks of `server_populated` (section 2.7), by its value alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from xmcp_conformance.core.observation import Observation, either
+from xmcp_conformance.core.untrusted_text import quoted
+
+from .schemas import faults
+
+
+def observations(value: Any) -> Iterator[Observation]:
+    """What the JSON value in `server_populated` shows."""
+    fault = next(faults("server_populated", value), None)
+    yield either(
+        "XMCP-RSP-095",
+        fault is None,
+        str(fault),
+        "an object as schemas/server_populated.schema.json says",
+        where=fault.path if fault else None,
+    )
+    if fault is not None:
+        return
+    told, redacted = value.get("values"), value.get("redacted")
+    if told is not None and redacted is not None:
+        index = next((index for index, name in enumerate(redacted) if name in told), None)
+        yield either(
+            "XMCP-RSP-096",
+            index is None,
+            f"`{quoted(redacted[index])}` in `values` and in `redacted`" if index is not None else "",
+            "each parameter in one of the two",
+            where=("redacted", index) if index is not None else None,
+        )

@@ -1,0 +1,244 @@
+"""Faults of the end of chats, and of what stands between model and tool (sections 11.7 and 11.8)."""
+
+# ruff: noqa: D103 - the name of a fault says what is wrong
+
+from __future__ import annotations
+
+from xmcp_conformance.profiles.client.trace import Trace
+from xmcp_conformance.wrong.registry import breaks
+
+from .calls import OLD, STOCK, turn
+from .trace_builder import Scribe, call, error, result
+
+SYSTEM = {"role": "system", "content": "Be brief."}
+CLARIFY, THINK, SUMMARIZE = "__clarify__", "__think__", "__summarize__"
+
+
+@breaks("XMCP-CLI-070", profile="client")
+def the_model_is_asked_once_too_often(wrong: bool) -> Trace:
+    s = turn(call(), max_turns=1 if wrong else 2)
+    s.make()
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-071", profile="client")
+def the_limit_of_turns_is_a_plain_stop(wrong: bool) -> Trace:
+    s = turn(call(), max_turns=1)
+    s.make()
+    s.end(stop="stop" if wrong else "max_turns")
+    return s.trace
+
+
+@breaks("XMCP-CLI-071", profile="client")
+def the_limit_of_turns_is_an_exception(wrong: bool) -> Trace:
+    s = turn(call(), max_turns=1)
+    s.make()
+    s.end(stop="max_turns", failure="crashed" if wrong else None)
+    return s.trace
+
+
+@breaks("XMCP-CLI-071", profile="client")
+def an_answer_that_the_vendor_cut_is_a_plain_stop(wrong: bool) -> Trace:
+    s = Scribe()
+    s.begin()
+    s.ask()
+    s.say("Sev", finish="length")
+    s.end("Sev", stop="stop" if wrong else "length")
+    return s.trace
+
+
+@breaks("XMCP-CLI-071", profile="client")
+def the_wrong_limit_is_named(wrong: bool) -> Trace:
+    s = turn(call(), chat_timeout=5.0)
+    number = s.called()
+    s.wait(5)
+    s.cancelled(number)
+    s.reply(content=error("TIMEOUT"))
+    s.end(stop="max_turns" if wrong else "timeout")
+    return s.trace
+
+
+@breaks("XMCP-CLI-072", profile="client")
+def a_tool_s_result_is_the_answer(wrong: bool) -> Trace:
+    s = turn(call(), max_turns=1)
+    s.make()
+    s.end("found" if wrong else None, stop="max_turns")
+    return s.trace
+
+
+@breaks("XMCP-CLI-073", profile="client")
+def a_failing_model_costs_the_history(wrong: bool) -> Trace:
+    s = turn(call())
+    s.make()
+    s.ask()
+    s.say(failed=True)
+    s.end(failure="provider", history=[] if wrong else s.histories["a"])
+    return s.trace
+
+
+@breaks("XMCP-CLI-073", profile="client")
+def a_failing_model_costs_the_last_turn(wrong: bool) -> Trace:
+    s = turn(call())
+    s.make()
+    s.ask()
+    s.say(failed=True)
+    s.end(failure="provider", history=s.histories["a"][: 1 if wrong else None])
+    return s.trace
+
+
+@breaks("XMCP-CLI-074", profile="client")
+def a_quota_is_overdrawn(wrong: bool) -> Trace:
+    s = Scribe(quota_tokens={"x": 100})
+    s.begin(tenant="x")
+    s.ask()
+    s.say("Seven.", tokens=100)
+    s.end("Seven.")
+    s.begin(chat="b", tenant="x")
+    if wrong:
+        s.ask("b")
+        s.say("Eight.", chat="b")
+    s.end("Eight.", chat="b", failure=None if wrong else "quota")
+    return s.trace
+
+
+@breaks("XMCP-CLI-076", profile="client")
+def one_tenant_reads_what_another_asked(wrong: bool) -> Trace:
+    s = Scribe()
+    s.begin("What does Smith earn?", tenant="x")
+    s.begin("How many bolts?", tenant="y", chat="b")
+    s.ask("b", messages=[{"role": "user", "content": "What does Smith earn?"}, *s.histories["b"]] if wrong else None)
+    s.say("Seven.", chat="b")
+    s.end("Seven.", chat="b")
+    s.ask()
+    s.say("Nobody knows.")
+    s.end("Nobody knows.")
+    return s.trace
+
+
+@breaks("XMCP-CLI-076", profile="client")
+def one_tenant_pays_for_another(wrong: bool) -> Trace:
+    s = Scribe()
+    for chat, tenant in (("a", "x"), ("b", "y")):
+        s.begin(f"A question of {tenant}", chat=chat, tenant=tenant)
+        s.ask(chat)
+        s.say("Seven.", chat=chat)
+        s.tell("usage", chat=chat, usage={"tenant_id": "x" if wrong else tenant})
+        s.end("Seven.", chat=chat)
+        s.tell("done", chat=chat)
+    return s.trace
+
+
+@breaks("XMCP-CLI-080", profile="client")
+def a_call_is_made_unasked(wrong: bool) -> Trace:
+    s = turn(call(), approval=True)
+    if not wrong:
+        s.approve()
+    s.make()
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-081", profile="client")
+def a_call_is_made_against_the_answer(wrong: bool) -> Trace:
+    s = turn(call(), approval=True)
+    s.approve(answer=False)
+    if wrong:
+        s.make()
+    else:
+        s.reply(content=error("FORBIDDEN"))
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-081", profile="client")
+def what_was_not_approved_is_a_cancelled_call(wrong: bool) -> Trace:
+    s = turn(call(), approval=True)
+    s.approve(answer=False)
+    s.reply(content=error("CANCELLED" if wrong else "FORBIDDEN"))
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-082", profile="client")
+def the_model_sees_the_user_s_id(wrong: bool) -> Trace:
+    s = Scribe(STOCK, params={"part": "bolt"})
+    s.begin()
+    s.ask(tools=[s.offer(STOCK, **({"properties": STOCK.input_schema["properties"]} if wrong else {}))])
+    s.say("Seven.")
+    s.end("Seven.")
+    return s.trace
+
+
+@breaks("XMCP-CLI-083", profile="client")
+def the_model_sets_what_the_application_fills_in(wrong: bool) -> Trace:
+    s = turn(call("stock", part="nut"), tools=[STOCK], params={"part": "bolt"})
+    s.answered(s.called(part="nut" if wrong else "bolt"))
+    s.reply()
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-083", profile="client")
+def the_application_s_value_is_left_out(wrong: bool) -> Trace:
+    s = turn(call("stock"), tools=[STOCK], params={"part": "bolt"})
+    s.answered(s.called(part=None if wrong else "bolt"))
+    s.reply()
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-084", profile="client")
+def a_thought_is_shown(wrong: bool) -> Trace:
+    thought = "They may mean nuts."
+    s = turn(call(THINK, thought=thought), meta_tools=[THINK])
+    s.tell("llm_delta", text=thought if wrong else "Well.")
+    s.reply(content=result("Noted."))
+    s.finish("Seven.")
+    s.tell("done")
+    return s.trace
+
+
+@breaks("XMCP-CLI-085", profile="client")
+def a_question_does_not_end_the_chat(wrong: bool) -> Trace:
+    s = turn(call(CLARIFY, question="Which bolts?"), meta_tools=[CLARIFY])
+    s.reply(content=result("Asked."))
+    if wrong:
+        s.finish()
+    else:
+        s.end("Which bolts?", stop="clarify")
+    return s.trace
+
+
+@breaks("XMCP-CLI-085", profile="client")
+def a_question_is_not_the_answer(wrong: bool) -> Trace:
+    s = turn(call(CLARIFY, question="Which bolts?"), meta_tools=[CLARIFY])
+    s.reply(content=result("Asked."))
+    s.end(None if wrong else "Which bolts?", stop="clarify")
+    return s.trace
+
+
+@breaks("XMCP-CLI-086", profile="client")
+def a_summary_swallows_the_system_message(wrong: bool) -> Trace:
+    s = Scribe(meta_tools=[SUMMARIZE])
+    s.begin("How many?", SYSTEM, OLD)
+    s.ask()
+    s.say("", call(SUMMARIZE, summary="They said hello."))
+    s.reply(content=result("Done."))
+    short = {"role": "user", "content": "They said hello."}
+    s.histories["a"][:2] = [short] if wrong else [SYSTEM, short]
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-086", profile="client")
+def a_summary_swallows_the_question(wrong: bool) -> Trace:
+    s = Scribe(meta_tools=[SUMMARIZE])
+    s.begin("How many?", OLD)
+    s.ask()
+    s.say("", call(SUMMARIZE, summary="They ask how many."))
+    s.reply(content=result("Done."))
+    short = {"role": "user", "content": "They ask how many."}
+    s.histories["a"][: 2 if wrong else 1] = [short]
+    s.finish()
+    return s.trace

@@ -1,0 +1,450 @@
+"""Faults with calls that fail, circuit breakers and caches (sections 4.2, 4.5, 8.6, 11.4 and 11.5)."""
+
+# ruff: noqa: D103 - the name of a fault says what is wrong
+
+from __future__ import annotations
+
+from typing import Any
+
+from xmcp_conformance.profiles.client.trace import Server, Tool, Trace
+from xmcp_conformance.wrong.registry import breaks
+
+from .calls import turn
+from .trace_builder import TABLE, Scribe, call, error, failure, result, tool
+
+WRITES = tool("search")
+READS = tool("search", read_only=True)
+CACHED = tool("search", read_only=True, cacheable=True)
+BUSY = failure("UPSTREAM_UNAVAILABLE", retryable=True)
+
+
+@breaks("XMCP-ERR-040", profile="client")
+def a_call_that_writes_is_repeated(wrong: bool) -> Trace:
+    s = turn(call(), tools=[WRITES if wrong else READS])
+    s.failed(s.called(), BUSY)
+    s.make()
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-ERR-040", profile="client")
+def an_error_that_is_not_retryable_is_tried_again(wrong: bool) -> Trace:
+    s = turn(call(), tools=[READS])
+    s.failed(s.called(), failure("CONFLICT" if wrong else "DB_TIMEOUT", retryable=not wrong))
+    s.make()
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-ERR-040", profile="client")
+def a_lost_call_that_writes_is_repeated(wrong: bool) -> Trace:
+    s = turn(call(), tools=[WRITES])
+    if wrong:
+        s.lost(s.called())
+    else:
+        s.unreachable()
+    s.make()
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-ERR-041", profile="client")
+def it_does_not_wait_as_long_as_told(wrong: bool) -> Trace:
+    s = turn(call(), tools=[READS])
+    s.failed(s.called(), {**BUSY, "retry_after_ms": 2000})
+    s.wait(1.9 if wrong else 2)
+    s.make()
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-ERR-042", profile="client")
+def the_model_reads_of_success(wrong: bool) -> Trace:
+    s = turn(call())
+    s.failed(s.called())
+    s.reply(content=result("found") if wrong else None)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-ERR-042", profile="client")
+def every_error_is_an_internal_one(wrong: bool) -> Trace:
+    s = turn(call())
+    s.failed(s.called())
+    s.reply(content=error("INTERNAL" if wrong else "CONFLICT"))
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-ERR-012", profile="client")
+def an_unknown_category_makes_the_document_unreadable(wrong: bool) -> Trace:
+    s = turn(call())
+    s.failed(s.called(), failure("CONFLICT", category="later"))
+    s.reply(content=error("INVALID_XML") if wrong else None)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-SEC-040", profile="client")
+def it_tries_for_ever(wrong: bool) -> Trace:
+    s = turn(call(), tools=[READS], max_attempts=2)
+    for _ in range(3 if wrong else 2):
+        s.failed(s.called(), BUSY)
+        s.wait(1)
+    s.reply()
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-040", profile="client")
+def it_waits_for_three_minutes(wrong: bool) -> Trace:
+    s = turn(call(), tools=[READS])
+    s.failed(s.called(), {**BUSY, "retry_after_ms": 180_000 if wrong else 110_000})
+    s.wait(180 if wrong else 110)
+    s.make()
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-040", profile="client")
+def it_waits_longer_than_the_chat_has(wrong: bool) -> Trace:
+    s = turn(call(), tools=[READS], chat_timeout=30.0)
+    s.failed(s.called(), BUSY)
+    s.tell("tool_call", call_id="t1")
+    s.tell("tool_started", call_id="t1")
+    s.tell("retry", call_id="t1", wait_ms=40_000 if wrong else 20_000)
+    s.wait(30)
+    s.reply()
+    s.end(stop="timeout")
+    s.tell("tool_error", call_id="t1")
+    s.tell("done")
+    return s.trace
+
+
+@breaks("XMCP-CLI-041", profile="client")
+def a_call_is_waited_for_for_ever(wrong: bool) -> Trace:
+    s = turn(call(), tool_timeout=10.0)
+    number = s.called()
+    s.wait(30 if wrong else 10)
+    s.late(number)
+    s.reply()
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-041", profile="client")
+def a_time_out_is_a_broken_connection(wrong: bool) -> Trace:
+    s = turn(call(), tool_timeout=10.0)
+    number = s.called()
+    s.wait(10)
+    s.late(number)
+    s.reply(content=error("CONNECTION_FAILED") if wrong else None)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-046", profile="client")
+def a_cancelled_chat_leaves_its_call(wrong: bool) -> Trace:
+    s = turn(call())
+    number = s.called()
+    s.cancel()
+    if wrong:
+        s.wait(5)
+        s.answered(number)
+    else:
+        s.cancelled(number)
+    s.reply()
+    s.end(failure="cancelled")
+    return s.trace
+
+
+@breaks("XMCP-CLI-046", profile="client")
+def a_cancelled_chat_calls_on(wrong: bool) -> Trace:
+    s = turn(call(tag="t1"), call(tag="t2"))
+    s.cancelled(s.called("t1"))
+    s.cancel()
+    s.wait(1)
+    if wrong:
+        s.cancelled(s.called("t2"))
+    s.end(failure="cancelled", history=[])
+    return s.trace
+
+
+def one_after_the_other(s: Scribe, *steps: Any) -> None:
+    """A turn with one call for each step: what the server does, or the document that the client gives instead."""
+    for step in steps:
+        tag = f"s{len(s.records)}"
+        s.ask()
+        s.say("", call(tag=tag))
+        if callable(step):
+            step(s.called(tag))
+        s.reply(tag, None if callable(step) else step)
+
+
+def with_breaker(threshold: int = 2) -> Scribe:
+    s = Scribe(WRITES, breaker_threshold=threshold, breaker_reset_after=30.0)
+    s.begin()
+    return s
+
+
+HELD = error("CIRCUIT_OPEN", "It is held back.", 30_000)
+
+
+@breaks("XMCP-CLI-042", profile="client")
+def errors_of_a_tool_open_the_breaker(wrong: bool) -> Trace:
+    s = with_breaker()
+    one_after_the_other(s, s.failed, s.failed, HELD if wrong else s.failed)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-043", profile="client")
+def a_server_is_called_while_its_breaker_is_open(wrong: bool) -> Trace:
+    s = with_breaker()
+    one_after_the_other(s, s.lost, s.lost)
+    s.wait(1)
+    one_after_the_other(s, s.answered if wrong else HELD)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-043", profile="client")
+def what_is_held_back_does_not_say_for_how_long(wrong: bool) -> Trace:
+    s = with_breaker()
+    one_after_the_other(s, s.lost, s.lost, error("CIRCUIT_OPEN") if wrong else HELD)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-043", profile="client")
+def what_is_held_back_has_another_code(wrong: bool) -> Trace:
+    s = with_breaker()
+    one_after_the_other(s, s.lost, s.lost, error("CONNECTION_FAILED") if wrong else HELD)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-044", profile="client")
+def two_calls_are_let_through(wrong: bool) -> Trace:
+    s = with_breaker()
+    one_after_the_other(s, s.lost, s.lost)
+    s.wait(31)
+    s.ask()
+    s.say("", call(tag="t1"), call(tag="t2"))
+    one = s.called("t1")
+    two = s.called("t2") if wrong else 0
+    s.wait(1)
+    s.answered(one)
+    if wrong:
+        s.answered(two)
+    s.reply("t1")
+    s.reply("t2", None if wrong else HELD)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-044", profile="client")
+def no_call_is_let_through(wrong: bool) -> Trace:
+    s = with_breaker()
+    one_after_the_other(s, s.lost, s.lost)
+    s.wait(31)
+    one_after_the_other(s, HELD if wrong else s.answered)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-045", profile="client")
+def a_failed_probe_opens_nothing(wrong: bool) -> Trace:
+    s = with_breaker()
+    one_after_the_other(s, s.lost, s.lost)
+    s.wait(31)
+    one_after_the_other(s, s.lost)
+    s.wait(1)
+    one_after_the_other(s, s.answered if wrong else HELD)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-045", profile="client")
+def a_probe_that_arrives_closes_nothing(wrong: bool) -> Trace:
+    s = with_breaker()
+    one_after_the_other(s, s.lost, s.lost)
+    s.wait(31)
+    one_after_the_other(s, s.failed, HELD if wrong else s.answered)
+    s.finish()
+    return s.trace
+
+
+def asked_twice(one: Tool = CACHED, *, tenants: tuple[str, str] = ("x", "x"), more: Any = (), **setup: Any) -> Scribe:
+    """Two chats with equal calls; the first has made its call, the second is about to."""
+    s = Scribe(one, *more, **{"cache": True, **setup})
+    for chat, tenant in zip("ab", tenants, strict=True):
+        s.begin(chat=chat, tenant=tenant)
+        s.ask(chat)
+    s.say("", call(id_="a"), chat="a")
+    return s
+
+
+def second(s: Scribe, *, cached: bool, text: str | None = "found", name: str = "search", **arguments: Any) -> None:
+    """The second chat gets its answer, from the cache or from the server, and both end."""
+    s.say("", call(name, id_="b", **arguments), chat="b")
+    if cached:
+        s.reply("b", result(text))
+    else:
+        s.make("b", "found anew")
+    for chat in "ab":
+        s.finish(chat=chat)
+
+
+@breaks("XMCP-CLI-050", profile="client")
+def what_is_not_cacheable_is_cached(wrong: bool) -> Trace:
+    s = asked_twice(READS if wrong else CACHED)
+    s.make("a")
+    second(s, cached=True)
+    return s.trace
+
+
+@breaks("XMCP-CLI-050", profile="client")
+def the_health_of_a_server_is_cached(wrong: bool) -> Trace:
+    s = Scribe(tool("health_check", read_only=True, cacheable=True), cache=True)
+    s.begin()
+    s.ask()
+    s.say("", call("health_check", "t", id_="a"))
+    s.make("a")
+    s.ask()
+    s.say("", call("health_check", "t", id_="b"))
+    if wrong:
+        s.reply("b", result())
+    else:
+        s.make("b")
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-051", profile="client")
+def another_tenant_s_answer_is_given(wrong: bool) -> Trace:
+    s = asked_twice(tenants=("x", "y"))
+    s.make("a")
+    second(s, cached=wrong)
+    return s.trace
+
+
+@breaks("XMCP-CLI-051", profile="client")
+def the_answer_to_other_arguments_is_given(wrong: bool) -> Trace:
+    s = asked_twice()
+    s.make("a")
+    second(s, cached=wrong, deep=True)
+    return s.trace
+
+
+@breaks("XMCP-CLI-051", profile="client")
+def another_server_s_answer_is_given(wrong: bool) -> Trace:
+    servers = [Server(given_name="one"), Server(given_name="two")]
+    s = Scribe(CACHED, tool("search", server=1, read_only=True, cacheable=True), servers=servers, cache=True)
+    s.begin()
+    s.ask()
+    s.say("", call("one__search", id_="a"))
+    s.make("a")
+    s.ask()
+    s.say("", call("two__search", id_="b"))
+    if wrong:
+        s.reply("b", result())
+    else:
+        s.make("b", "found anew")
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-051", profile="client")
+def an_answer_from_before_the_tool_changed_is_given(wrong: bool) -> Trace:
+    s = asked_twice()
+    s.make("a")
+    s.wait(1)
+    s.list_tools(tool("search", "limit", read_only=True, cacheable=True))
+    s.wait(1)
+    s.begin(chat="b", tenant="x")
+    s.ask("b")
+    second(s, cached=wrong)
+    return s.trace
+
+
+@breaks("XMCP-CLI-051", profile="client")
+def another_tool_s_answer_is_given(wrong: bool) -> Trace:
+    s = asked_twice(more=[tool("stock", read_only=True, cacheable=True)])
+    s.make("a")
+    second(s, cached=wrong, name="stock")
+    return s.trace
+
+
+@breaks("XMCP-CLI-051", profile="client")
+def an_answer_that_nobody_gave_is_given(wrong: bool) -> Trace:
+    s = asked_twice()
+    s.make("a")
+    second(s, cached=True, text="made up" if wrong else "found")
+    return s.trace
+
+
+@breaks("XMCP-CLI-052", profile="client")
+def an_error_is_cached(wrong: bool) -> Trace:
+    s = asked_twice()
+    s.failed(s.called("a"))
+    s.reply("a")
+    s.say("", call(id_="b"), chat="b")
+    if wrong:
+        s.reply("b", error("CONFLICT"))
+    else:
+        s.make("b")
+    for chat in "ab":
+        s.finish(chat=chat)
+    return s.trace
+
+
+@breaks("XMCP-CLI-053", profile="client")
+def a_display_that_goes_away_is_cached(wrong: bool) -> Trace:
+    s = Scribe(CACHED, cache=True, display="continue")
+    s.begin()
+    s.ask()
+    s.say("", call(id_="a"))
+    s.make("a", display={**TABLE, "meta": {"transient": True}})
+    s.ask()
+    s.say("", call(id_="b"))
+    if wrong:
+        s.reply("b", result("found", {**TABLE, "meta": {"transient": True}}))
+    else:
+        s.make("b")
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-054", profile="client")
+def an_equal_call_is_made_besides(wrong: bool) -> Trace:
+    s = asked_twice()
+    one = s.called("a")
+    s.say("", call(id_="b"), chat="b")
+    two = s.called("b") if wrong else 0
+    s.wait(1)
+    s.answered(one)
+    if wrong:
+        s.answered(two)
+    s.reply("a")
+    s.reply("b", result())
+    for chat in "ab":
+        s.finish(chat=chat)
+    return s.trace
+
+
+@breaks("XMCP-CLI-055", profile="client")
+def the_other_chat_takes_the_answer_with_it(wrong: bool) -> Trace:
+    s = asked_twice()
+    one = s.called("a")
+    s.say("", call(id_="b"), chat="b")
+    s.cancel("a")
+    s.end(chat="a", failure="cancelled", history=[])
+    s.wait(1)
+    if wrong:
+        s.cancelled(one)
+    else:
+        s.answered(one)
+    s.reply("b", error("CANCELLED") if wrong else result())
+    s.finish(chat="b")
+    return s.trace

@@ -1,0 +1,295 @@
+"""Faults of what is read, shown and told (sections 2.5, 3.5, 6.4, 10.2 and 11.6)."""
+
+# ruff: noqa: D103 - the name of a fault says what is wrong
+
+from __future__ import annotations
+
+from typing import Any
+
+from xmcp_conformance.profiles.client.trace import Server, Trace
+from xmcp_conformance.wrong.registry import breaks
+
+from .calls import FIRST, THEN, turn
+from .trace_builder import TABLE, Scribe, call, error, failure, result
+
+INNER = result("inner")
+PLAIN = [Server(xmcp=False)]
+LARGE = {**TABLE, "payload": [{"part": "b" * 99}]}
+OTHER = {"type": "text", "payload": "Only seven."}
+
+
+@breaks("XMCP-MCP-010", profile="client")
+def a_stranger_s_text_is_read_as_a_document(wrong: bool) -> Trace:
+    s = turn(call(), servers=PLAIN)
+    s.answered(s.called(), INNER)
+    s.reply(content=INNER if wrong else None)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-MCP-010", profile="client")
+def a_stranger_s_error_is_read_as_one(wrong: bool) -> Trace:
+    s = turn(call(), servers=PLAIN)
+    s.answered(s.called(), error("CONFLICT"))
+    s.reply(content=error("CONFLICT") if wrong else None)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-MCP-011", profile="client")
+def what_looks_like_markup_is_refused(wrong: bool) -> Trace:
+    s = turn(call(), servers=PLAIN)
+    s.answered(s.called(), "<p>found")
+    s.reply(content=error("INVALID_XML") if wrong else None)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-MCP-012", profile="client")
+def what_cannot_be_read_is_an_empty_result(wrong: bool) -> Trace:
+    s = turn(call())
+    s.answered(s.called(), "<tool_response", readable=False)
+    s.reply(content=result("") if wrong else error("INVALID_XML"))
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-MCP-013", profile="client")
+def the_model_reads_what_could_not_be_read(wrong: bool) -> Trace:
+    s = turn(call())
+    s.answered(s.called(), "<tool_response", readable=False)
+    s.reply(content=error("INVALID_XML", f"Not readable: {'<tool_response' if wrong else 'not well-formed'}"))
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-RSP-072", profile="client")
+def a_bad_display_costs_the_document(wrong: bool) -> Trace:
+    s = turn(call())
+    s.answered(s.called(), bad_display=True)
+    s.reply(content=error("INVALID_XML") if wrong else None)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-RSP-072", profile="client")
+def a_bad_display_is_dropped_in_silence(wrong: bool) -> Trace:
+    s = turn(call())
+    s.answered(s.called(), bad_display=True)
+    if not wrong:
+        s.tell("warning", text="a display was dropped")
+    s.reply()
+    s.finish()
+    s.tell("done")
+    return s.trace
+
+
+@breaks("XMCP-DSP-040", profile="client")
+def a_large_display_stands_before_the_model(wrong: bool) -> Trace:
+    s = turn(call(), display="continue", display_budget=80)
+    s.answered(s.called(), display=LARGE)
+    s.reply(content=result("found", LARGE if wrong else reference()))
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-DSP-041", profile="client")
+def a_large_display_leaves_nothing_behind(wrong: bool) -> Trace:
+    s = turn(call(), display="continue", display_budget=80)
+    s.answered(s.called(), display=LARGE)
+    s.reply(content=result("found", None if wrong else reference()))
+    s.finish()
+    return s.trace
+
+
+def reference() -> dict[str, Any]:
+    return {"type": "x-xmcp-reference", "title": "Stock", "payload": {"type": "table", "bytes": 9}}
+
+
+@breaks("XMCP-DSP-042", profile="client")
+def the_person_gets_the_reference(wrong: bool) -> Trace:
+    s = turn(call(), display_budget=80)
+    s.answered(s.called(), display=LARGE)
+    s.reply(content=result("found", reference()))
+    s.end(stop="display", displays=[reference() if wrong else LARGE])
+    return s.trace
+
+
+@breaks("XMCP-DSP-042", profile="client")
+def the_person_is_never_told_of_a_display(wrong: bool) -> Trace:
+    s = turn(call())
+    s.tell("tool_call", call_id="t1")
+    s.tell("tool_started", call_id="t1")
+    s.make(display=TABLE)
+    s.tell("tool_result", call_id="t1")
+    if not wrong:
+        s.tell("tool_display", call_id="t1", envelope=TABLE)
+    s.tell("done")
+    s.end(stop="display")
+    return s.trace
+
+
+@breaks("XMCP-CLI-060", profile="client")
+def it_goes_on_after_the_answer_was_shown(wrong: bool) -> Trace:
+    s = turn(call())
+    s.make(display=TABLE)
+    if wrong:
+        s.finish()
+    else:
+        s.end(stop="display")
+    return s.trace
+
+
+@breaks("XMCP-CLI-060", profile="client")
+def a_predecessor_without_a_display_keeps_it_going(wrong: bool) -> Trace:
+    s = turn(call("first", "t1"), call("then", "t2"), tools=[FIRST, THEN])
+    s.make("t1")
+    s.make("t2", display=TABLE)
+    if wrong:
+        s.finish()
+    else:
+        s.end(stop="display")
+    return s.trace
+
+
+@breaks("XMCP-CLI-061", profile="client")
+def one_display_of_two_ends_the_chat(wrong: bool) -> Trace:
+    s = turn(call(tag="t1"), call(tag="t2"))
+    s.make("t1", display=TABLE)
+    s.make("t2")
+    if wrong:
+        s.end(stop="display")
+    else:
+        s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-013", profile="client")
+def a_failure_beside_a_display_ends_the_chat(wrong: bool) -> Trace:
+    s = turn(call(tag="t1"), call(tag="t2"))
+    s.make("t1", display=TABLE)
+    s.failed(s.called("t2"))
+    s.reply("t2")
+    if wrong:
+        s.end(stop="display")
+    else:
+        s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-013", profile="client")
+def a_failure_crashes_the_chat(wrong: bool) -> Trace:
+    s = turn(call())
+    s.failed(s.called())
+    s.reply()
+    if wrong:
+        s.end(failure="crashed")
+    else:
+        s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-062", profile="client")
+def it_ends_although_told_to_go_on(wrong: bool) -> Trace:
+    s = turn(call(), display="continue")
+    s.make(display=TABLE)
+    if wrong:
+        s.end(stop="display")
+    else:
+        s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-063", profile="client")
+def displays_come_as_they_were_answered(wrong: bool) -> Trace:
+    s = turn(call(tag="t1"), call(tag="t2"))
+    one, two = s.called("t1"), s.called("t2")
+    s.answered(two, display=OTHER)
+    s.answered(one, display=TABLE)
+    s.reply("t1")
+    s.reply("t2")
+    s.end(stop="display", displays=[OTHER, TABLE] if wrong else [TABLE, OTHER])
+    return s.trace
+
+
+@breaks("XMCP-CLI-064", profile="client")
+def a_failing_callback_fails_the_call(wrong: bool) -> Trace:
+    s = turn(call(), display="continue")
+    s.answered(s.called(), display=TABLE)
+    s.call_back(fails=True)
+    s.reply(content=error("INTERNAL") if wrong else None)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-064", profile="client")
+def a_failing_callback_changes_the_error(wrong: bool) -> Trace:
+    s = turn(call())
+    s.failed(s.called())
+    s.call_back(fails=True)
+    s.reply(content=error("INTERNAL") if wrong else None)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-064", profile="client")
+def a_failing_callback_ends_the_chat(wrong: bool) -> Trace:
+    s = turn(call(), display="continue")
+    s.answered(s.called(), display=TABLE)
+    s.call_back(fails=True)
+    s.reply()
+    if wrong:
+        s.end(failure="crashed")
+    else:
+        s.finish()
+    return s.trace
+
+
+@breaks("XMCP-REC-002", profile="client")
+def a_result_is_told_before_its_start(wrong: bool) -> Trace:
+    s = turn(call())
+    s.make()
+    first = ["tool_call", "tool_started", "tool_result"]
+    for type_ in ["tool_call", "tool_result", "tool_started"] if wrong else first:
+        s.tell(type_, call_id="t1")
+    s.finish()
+    s.tell("done")
+    return s.trace
+
+
+@breaks("XMCP-REC-002", profile="client")
+def a_result_is_nobody_s(wrong: bool) -> Trace:
+    s = turn(call())
+    s.make()
+    for type_ in ["tool_call", "tool_started", "tool_result"]:
+        s.tell(type_, call_id="t1")
+    s.tell("tool_display", envelope=TABLE) if wrong else s.tell("warning", text="none")
+    s.finish()
+    s.tell("done")
+    return s.trace
+
+
+@breaks("XMCP-REC-003", profile="client")
+def something_follows_the_end(wrong: bool) -> Trace:
+    s = turn()
+    s.end("")
+    for type_ in ["done", "usage"] if wrong else ["usage", "done"]:
+        s.tell(type_)
+    return s.trace
+
+
+@breaks("XMCP-CLI-075", profile="client")
+def text_that_broke_off_stays(wrong: bool) -> Trace:
+    s = Scribe()
+    s.begin()
+    s.ask()
+    s.tell("llm_delta", text="Sev")
+    s.say("Sev", failed=True)
+    if not wrong:
+        s.tell("retry", attempt=1, wait_ms=0, error=failure())
+    s.ask()
+    s.tell("llm_delta", text="Seven.")
+    s.say("Seven.")
+    s.end("Seven.")
+    s.tell("done")
+    return s.trace

@@ -1,0 +1,275 @@
+"""Writes traces by hand: a client that does everything right, one step a method. A fault is a step that is bent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from xmcp_conformance.profiles.client.trace import (
+    Answered,
+    Approved,
+    Asked,
+    Called,
+    CalledBack,
+    Cancelled,
+    ChatBegan,
+    ChatEnded,
+    Listed,
+    Record,
+    Said,
+    Server,
+    Setup,
+    Told,
+    Tool,
+    Trace,
+    Unreachable,
+)
+
+Json = dict[str, Any]
+Messages = list[Json]
+TABLE: Json = {"type": "table", "title": "Stock", "payload": [{"part": "bolt", "count": 7}]}
+
+
+def tool(name: str = "search", *parameters: str, server: int = 0, **described: Any) -> Tool:
+    """A tool with the parameter `tag` and further ones, of any type."""
+    properties = {"tag": {"type": "string"}, **{parameter: {} for parameter in parameters}}
+    schema = {"type": "object", "properties": properties}
+    return Tool(**{"server": server, "name": name, "input_schema": schema, **described})
+
+
+def call(
+    name: str = "search", tag: str = "t1", *, id_: str | None = None, written: str | None = None, **arguments: Any
+) -> dict[str, str]:
+    """A call as a model writes it; its id is the tag unless another is given."""
+    text = json.dumps({"tag": tag, **arguments}) if written is None else written
+    return {"id": tag if id_ is None else id_, "name": name, "arguments": text}
+
+
+def result(text: str | None = "found", display: Any = None, name: str = "search") -> str:
+    """A document with a result."""
+    body = "" if text is None else f"<llm_output>{escape(text)}</llm_output>"
+    if display is not None:
+        inert = json.dumps(display).replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+        body += f"<display>{inert}</display>"
+    return f"<tool_response tool_name={quoteattr(name)}>{body}</tool_response>"
+
+
+def error(code: str, message: str = "It failed.", retry_after_ms: int | None = None, name: str = "search") -> str:
+    """A document with an error."""
+    wait = "" if retry_after_ms is None else f' retryable="true" retry_after_ms="{retry_after_ms}"'
+    inner = f'<error code="{code}"{wait}>{escape(message)}</error>'
+    return f"<tool_response tool_name={quoteattr(name)}>{inner}</tool_response>"
+
+
+def failure(code: str = "CONFLICT", message: str = "It failed.", *, retryable: bool = False, **more: Any) -> Json:
+    """An error as `Answered` has it."""
+    return {"code": code, "message": message, "retryable": retryable, **more}
+
+
+class Scribe:
+    """Writes down what happens, and keeps each chat's history as it has to be.
+
+    Args:
+        tools: what the servers have.
+        servers: the servers; one without a name where none are given.
+        setup: further members of `Setup`.
+    """
+
+    def __init__(self, *tools: Tool, servers: Sequence[Server] = (Server(),), **setup: Any) -> None:
+        self.setup = Setup(servers=servers, tools=tools, **setup)
+        self.records: list[Record] = []
+        self.histories: dict[str, Messages] = {}
+        self.now = 0.0
+        self._given: dict[str, Messages] = {}
+        self._written: dict[str, tuple[str, dict[str, str]]] = {}
+        self._answers: dict[str, str] = {}
+        self._called: dict[int, str] = {}
+        self._displays: dict[str, list[Any]] = {}
+
+    @property
+    def trace(self) -> Trace:
+        """What was written down so far."""
+        return Trace(self.setup, list(self.records))
+
+    def wait(self, seconds: float) -> None:
+        """Time goes by."""
+        self.now += seconds
+
+    def begin(self, query: str = "How many?", *history: Json, chat: str = "a", tenant: str | None = None) -> None:
+        """The application begins a chat, and the model is asked."""
+        self._given[chat] = [dict(message) for message in history]
+        self.histories[chat] = [*self._given[chat], {"role": "user", "content": query}]
+        self._displays[chat] = []
+        self._note(ChatBegan(time=self.now, chat=chat, history=list(self._given[chat]), query=query, tenant=tenant))
+
+    def ask(self, chat: str = "a", *, messages: Messages | None = None, tools: Sequence[Json] | None = None) -> None:
+        """The model is asked, with the history so far and every tool, unless told otherwise."""
+        offered = [self.offer(one) for one in self.setup.tools if self.setup.servers[one.server].reachable]
+        offered += [self.offer_as(name) for name in self.setup.meta_tools]
+        self._note(
+            Asked(
+                time=self.now,
+                chat=chat,
+                ask=len(self.records),
+                messages=list(self.histories[chat] if messages is None else messages),
+                tools=offered if tools is None else tools,
+            )
+        )
+
+    def offer(self, one: Tool, **schema: Any) -> Json:
+        """A tool as a model sees it."""
+        given = self.setup.servers[one.server].given_name
+        name = f"{given}__{one.name}" if given else one.name
+        properties = {n: s for n, s in one.input_schema.get("properties", {}).items() if n not in self.setup.params}
+        return self.offer_as(name, **{"type": "object", "properties": properties, **schema})
+
+    @staticmethod
+    def offer_as(name: str, **schema: Any) -> Json:
+        """A tool by a name of one's own."""
+        return {"type": "function", "function": {"name": name, "parameters": schema}}
+
+    def say(self, text: str = "", *calls: Mapping[str, str], chat: str = "a", **said: Any) -> None:
+        """The model answers."""
+        last = max(at for at, r in enumerate(self.records) if isinstance(r, Asked) and r.chat == chat)
+        asked = self.records[last]
+        ask = asked.ask if isinstance(asked, Asked) else 0
+        self._note(Said(time=self.now, chat=chat, ask=ask, text=text, calls=[dict(c) for c in calls], **said))
+        if said.get("failed"):
+            return
+        message: Json = {"role": "assistant", "content": text}
+        if calls:
+            message["tool_calls"] = [
+                {
+                    "id": c["id"],
+                    "type": "function",
+                    "function": {"name": c["name"], "arguments": _object(c["arguments"])},
+                }
+                for c in calls
+            ]
+        self.histories[chat].append(message)
+        for one in calls:
+            self._written[one["id"]] = (chat, dict(one))
+
+    def called(self, id_: str = "t1", *, server: int | None = None, name: str | None = None, **changed: Any) -> int:
+        """A server gets a call: with the model's arguments, but for those that are `changed`. Gives its number."""
+        written = self._written[id_][1]
+        place, own = self._tool(written["name"])
+        number = len(self.records)
+        arguments = {**json.loads(written["arguments"] or "{}"), **changed}
+        arguments = {n: v for n, v in arguments.items() if v is not None}
+        self._called[number] = id_
+        where = place if server is None else server
+        self._note(Called(time=self.now, call=number, server=where, tool=name or own, arguments=arguments))
+        return number
+
+    def answered(self, number: int, text: str | None = "found", **answer: Any) -> None:
+        """A server answers with a result."""
+        self._note(Answered(time=self.now, call=number, outcome="ok", text=text, **answer))
+        self._answers[self._called[number]] = result(text, answer.get("display"))
+        if answer.get("display") is not None:
+            self._displays[self._written[self._called[number]][0]].append(answer["display"])
+
+    def failed(self, number: int, told: Json | None = None, **answer: Any) -> None:
+        """A server answers with an error."""
+        told = failure() if told is None else told
+        self._note(Answered(time=self.now, call=number, outcome="error", error=told, **answer))
+        self._answers[self._called[number]] = error(told["code"], told["message"])
+
+    def lost(self, number: int, **answer: Any) -> None:
+        """The connection breaks."""
+        self._note(Answered(time=self.now, call=number, outcome="lost", **answer))
+        self._answers[self._called[number]] = error("CONNECTION_FAILED")
+
+    def late(self, number: int) -> None:
+        """Nobody answers, and the client cancels."""
+        self._note(Answered(time=self.now, call=number, outcome="late"))
+        self._answers[self._called[number]] = error("TIMEOUT")
+
+    def cancelled(self, number: int) -> None:
+        """The client cancels a call."""
+        self._note(Answered(time=self.now, call=number, outcome="cancelled"))
+        self._answers[self._called[number]] = error("CANCELLED")
+
+    def unreachable(self, id_: str = "t1", **known: Any) -> None:
+        """A server cannot be reached for a call."""
+        tag = json.loads(self._written[id_][1]["arguments"]).get("tag")
+        place, _ = self._tool(self._written[id_][1]["name"])
+        self._note(Unreachable(time=self.now, server=place, tag=tag, **known))
+        self._answers[id_] = error("CONNECTION_FAILED")
+
+    def reply(self, id_: str = "t1", content: str | None = None, *, as_id: str | None = None) -> None:
+        """The model is told what a call answered: what the server did, unless told otherwise."""
+        chat = self._written[id_][0]
+        text = self._answers[id_] if content is None else content
+        self.histories[chat].append({"role": "tool", "tool_call_id": as_id or id_, "content": text})
+
+    def make(self, id_: str = "t1", text: str | None = "found", **answer: Any) -> None:
+        """A call is made, answered and told."""
+        self.answered(self.called(id_), text, **answer)
+        self.reply(id_)
+
+    def tell(self, type_: str, *, chat: str = "a", **event: Any) -> None:
+        """The application gets an event."""
+        self._note(Told(time=self.now, chat=chat, event={"type": type_, "turn": 1, **event}))
+
+    def approve(self, id_: str = "t1", answer: bool = True) -> None:
+        """The application is asked for an approval."""
+        chat = self._written[id_][0]
+        self._note(Approved(time=self.now, chat=chat, call_id=id_, answer=answer))
+
+    def call_back(self, *, fails: bool = False, chat: str = "a", history: Messages | None = None) -> None:
+        """A callback of the application runs."""
+        messages = [] if history is None else history
+        self._note(CalledBack(time=self.now, chat=chat, name="on_display", history=messages, fails=fails))
+
+    def list_tools(self, *tools: Tool, server: int = 0) -> None:
+        """A server says that it has other tools now."""
+        self._note(Listed(time=self.now, server=server, tools=list(tools)))
+
+    def cancel(self, chat: str = "a") -> None:
+        """The application cancels a chat."""
+        self._note(Cancelled(time=self.now, chat=chat))
+
+    def end(
+        self, answer: str | None = None, stop: str = "stop", *, chat: str = "a", failure: Any = None, **ended: Any
+    ) -> None:
+        """A chat is over."""
+        displays = ended.pop("displays", self._displays[chat])
+        history = list(ended.pop("history", self.histories[chat]))
+        done = {"answer": answer, "stop_reason": stop, "displays": list(displays), "history": history}
+        self._note(
+            ChatEnded(
+                time=self.now,
+                chat=chat,
+                result=None if failure else done,
+                history=history,
+                given=ended.pop("given", list(self._given[chat])),
+                failure=failure,
+            )
+        )
+
+    def finish(self, text: str = "Seven.", *, chat: str = "a") -> None:
+        """The model is asked again, and answers."""
+        self.ask(chat)
+        self.say(text, chat=chat)
+        self.end(text, chat=chat)
+
+    def _tool(self, name: str) -> tuple[int, str]:
+        for one in self.setup.tools:
+            given = self.setup.servers[one.server].given_name
+            if name == (f"{given}__{one.name}" if given else one.name):
+                return one.server, one.name
+        return 0, name
+
+    def _note(self, record: Record) -> None:
+        self.records.append(record)
+
+
+def _object(written: str) -> str:
+    """The arguments as they stand in a history: an empty object where what was written is none."""
+    try:
+        return written if isinstance(json.loads(written), dict) else "{}"
+    except ValueError:
+        return "{}"

@@ -1,0 +1,133 @@
+"""Which formatter writes the text that a model reads of a tool's result (spec section 2.3).
+
+From what an author gave (a class, an object, a function or a name) to something that can be called, and what happens
+when it fails. The formatters themselves are in `xmcp.xml_formatters`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from xmcp.server.call import current_call
+from xmcp.xml_formatters import DeclarativeXMLFormatter, XMLFormatter, default_formatter
+
+logger = logging.getLogger("xmcp.server")
+
+
+class NamedFormatter:
+    """A formatter given by name, looked up when it is first needed, because it may be registered after the tool."""
+
+    def __init__(self, name: str, registered: Mapping[str, XMLFormatter]) -> None:
+        self.name = name
+        self._registered = registered
+        self._found: XMLFormatter | None = None
+
+    def __call__(self, data: Any, indent_level: int, /) -> str:
+        """Call the formatter of that name."""
+        return self.found()(data, indent_level)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def found(self) -> XMLFormatter:
+        """Return the formatter.
+
+        Raises:
+            LookupError: There is no formatter of that name, there are several, or it cannot be created.
+        """
+        if self._found is None:
+            self._found = _named(self.name, self._registered)
+        return self._found
+
+
+def bound(given: Any, registered: Mapping[str, XMLFormatter]) -> XMLFormatter:
+    """Return the formatter for `given`: a class, an object, a function or a name.
+
+    `registered` maps names to the formatters of the server; it may be filled later.
+
+    Raises:
+        TypeError: `given` is none of these, a class that cannot be created without arguments, or cannot be called
+            with the data and the indentation.
+    """
+    if isinstance(given, str):
+        return NamedFormatter(given, registered)
+    formatter = _made(given) if isinstance(given, type) else given
+    try:
+        inspect.signature(formatter).bind({}, 0)
+    except ValueError:  # a function in C does not disclose its parameters
+        pass
+    except TypeError:
+        raise TypeError(
+            "xml_formatter must be a class or an object such as DeclarativeXMLFormatter, a function "
+            f"(data, indent_level) -> str, or the name of a formatter, not {given!r}."
+        ) from None
+    return formatter  # type: ignore[no-any-return]
+
+
+def name_of(given: Any) -> str:
+    """Return the name of a formatter in the tool's metadata."""
+    if isinstance(given, str | NamedFormatter):
+        return str(given)
+    own = getattr(given, "__name__", None)
+    return own if isinstance(own, str) else type(given).__name__
+
+
+def formatted(formatter: XMLFormatter | None, data: Any) -> str:
+    """Return the text that a model reads for `data`; if the formatter fails, the default formatter writes it.
+
+    Raises:
+        ValueError: Even the default formatter cannot write the data.
+    """
+    if formatter is None:
+        return default_formatter(data)
+    try:
+        text: object = formatter(data, 0)
+        if isinstance(text, str):
+            return text
+        raise TypeError(f"it returned {type(text).__name__}, not str")
+    except Exception:
+        call = current_call.get()
+        tool = "?" if call is None else call.tool_name
+        logger.exception(
+            "The formatter %s of the tool %r failed; the default formatter wrote instead.",
+            name_of(formatter),
+            tool,
+            extra={"tool": tool},
+        )
+        return default_formatter(data)
+
+
+def _made(given: type) -> Any:
+    try:
+        return given()
+    except TypeError as error:
+        raise TypeError(f"xml_formatter is the class {given.__name__}, which cannot be created: {error}") from None
+
+
+def _named(name: str, registered: Mapping[str, XMLFormatter]) -> XMLFormatter:
+    if name in registered:
+        return registered[name]
+    classes = {kind for kind in _subclasses(DeclarativeXMLFormatter) if kind.__name__ == name}
+    if len(classes) == 1:
+        try:
+            return classes.pop()()
+        except (TypeError, ValueError) as error:
+            raise LookupError(f"the formatter {name!r} cannot be created: {error}") from None
+    if classes:
+        places = ", ".join(sorted(f"{kind.__module__}.{kind.__qualname__}" for kind in classes))
+        raise LookupError(f"there are several formatters named {name!r}: {places}. Give the class itself.")
+    known = sorted({*registered, *(kind.__name__ for kind in _subclasses(DeclarativeXMLFormatter))})
+    available = f"known formatters: {', '.join(known)}" if known else "no formatter is registered"
+    raise LookupError(
+        f"there is no formatter named {name!r}; {available}. Subclass DeclarativeXMLFormatter, or register "
+        "a function with `mcp.add_xml_formatter(function)`."
+    )
+
+
+def _subclasses(kind: type[DeclarativeXMLFormatter]) -> Iterator[type[DeclarativeXMLFormatter]]:
+    for one in kind.__subclasses__():
+        yield one
+        yield from _subclasses(one)

@@ -1,0 +1,264 @@
+"""Which exception of a call becomes which error of the response: one table (spec chapter 4).
+
+Pure decisions, from an exception to an `ErrorInfo`; the middleware catches, logs and answers. Nothing of an unexpected
+exception ever enters an `ErrorInfo`.
+"""
+
+from __future__ import annotations
+
+from asyncio import CancelledError
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from fastmcp.exceptions import AuthorizationError, DisabledError, NotFoundError, ToolError, ValidationError
+from fastmcp.server.middleware.rate_limiting import RateLimitError
+from fastmcp.utilities.exceptions import get_http_status_code, is_timeout_error
+from mcp import MCPError
+from mcp.shared.exceptions import NoBackChannelError
+from mcp_types import MISSING_REQUIRED_CLIENT_CAPABILITY
+from pydantic import ValidationError as PydanticValidationError
+from pydantic_core import ErrorDetails
+
+from xmcp.server._fastmcp_hooks import is_tool_timeout, raised_by_fastmcp
+from xmcp.server.call import ServedCall
+from xmcp.server.errors import XMCPError
+from xmcp.wire import ErrorInfo
+
+MAX_FIELDS: Final = 32
+MAX_POINTER: Final = 256  # characters; argument names come from the caller and can be any size
+MAX_TOOL_NAME: Final = 128  # characters, as in the XSD
+
+
+def must_propagate(failure: BaseException) -> bool:
+    """Tell whether `failure` is about the connection and must be sent as a JSON-RPC error (SEP-2575)."""
+    return isinstance(failure, MCPError) and failure.error.code == MISSING_REQUIRED_CLIENT_CAPABILITY
+
+
+def error_for(failure: BaseException, call: ServedCall) -> ErrorInfo:
+    """Return the error of the response for `failure`; `INTERNAL` for an unexpected exception."""
+    if _is_translated(failure):
+        failure = failure.__cause__ or failure
+    if isinstance(failure, NotFoundError | DisabledError):  # not from inside a tool: there FastMCP wraps it
+        return _unknown_tool(call)
+    cause = cause_of(failure)
+    for applies, error in _TABLE:
+        if applies(cause):
+            return error(cause, call)
+    return internal(call)
+
+
+def internal(call: ServedCall) -> ErrorInfo:
+    """Return the error that discloses nothing but the id under which the server's log has the details."""
+    return ErrorInfo(
+        code="INTERNAL",
+        message="The tool failed unexpectedly. The server's log has the details under the error id.",
+        meta={"error_id": call.error_id, "side_effects": "unknown"},
+    )
+
+
+def safe_tool_name(name: str) -> str:
+    """Return the caller's `name` of a tool in the form a response can carry: printable, 1 to 128 characters."""
+    return "".join(c if c.isprintable() else "\ufffd" for c in name[:MAX_TOOL_NAME]) or "?"
+
+
+def field_errors(error: PydanticValidationError, arguments: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return one `{pointer, reason, message}` for each refused argument, at most `MAX_FIELDS`.
+
+    The names of arguments are repeated, their values are not. The message of an author's own validator is passed on
+    as it is.
+    """
+    details = error.errors(include_url=False, include_input=False, include_context=False)[:MAX_FIELDS]
+    return [
+        {
+            "pointer": _pointer(detail, arguments)[:MAX_POINTER].removesuffix("~"),
+            "reason": _REASONS.get(detail["type"], detail["type"]),
+            "message": _explanation(detail),
+        }
+        for detail in details
+    ]
+
+
+# ---- the table ----
+
+
+def _xmcp_error(failure: BaseException, _call: ServedCall) -> ErrorInfo:
+    assert isinstance(failure, XMCPError)  # noqa: S101 - the table says so
+    return failure.info
+
+
+def _refused_arguments(failure: BaseException, call: ServedCall) -> ErrorInfo:
+    cause = failure.__cause__
+    assert isinstance(cause, PydanticValidationError)  # noqa: S101 - the table says so
+    fields = field_errors(cause, call.arguments)
+    text = "; ".join(f"{field['pointer'] or 'arguments'}: {field['message']}" for field in fields)
+    more = cause.error_count() - len(fields)
+    return ErrorInfo(
+        code="VALIDATION_FAIL",
+        message=f"The arguments do not fit the tool's input schema. {text}" + (f"; and {more} more" if more else ""),
+        meta={"fields": fields, "side_effects": "none"},
+    )
+
+
+def _refused_names(failure: BaseException, _call: ServedCall) -> ErrorInfo:
+    """Return the error of a transformed tool of FastMCP, which lists the wrong names after a colon."""
+    reason = "missing" if str(failure).startswith("Missing") else "unexpected"
+    words = {"missing": "Field required", "unexpected": "Unexpected argument"}[reason]
+    names = str(failure).partition(": ")[2].split(", ")[:MAX_FIELDS]
+    fields = [{"pointer": f"/{_escaped(name)}"[:MAX_POINTER], "reason": reason, "message": words} for name in names]
+    text = "; ".join(f"{field['pointer']}: {words}" for field in fields)
+    return ErrorInfo(
+        code="VALIDATION_FAIL",
+        message=f"The arguments do not fit the tool's input schema. {text}",
+        meta={"fields": fields, "side_effects": "none"},
+    )
+
+
+def _unusable_argument(failure: BaseException, _call: ServedCall) -> ErrorInfo:
+    return ErrorInfo(code="INVALID_ARGUMENT", message=str(failure).strip() or "The tool cannot use these arguments.")
+
+
+def _unknown_tool(call: ServedCall) -> ErrorInfo:
+    name = safe_tool_name(call.tool_name)
+    return ErrorInfo(
+        code="UNKNOWN_TOOL",
+        message=f"There is no tool named {name!r}.",
+        meta={"params": {"tool": name}, "side_effects": "none"},
+    )
+
+
+def _timed_out(failure: BaseException, _call: ServedCall) -> ErrorInfo:
+    text = "The tool took longer than it was allowed to."
+    if isinstance(failure, MCPError):  # FastMCP's own sentence: the tool's name and its limit
+        text = f"{failure.error.message}."
+    return ErrorInfo(code="TIMEOUT", message=text, meta={"side_effects": "unknown"})
+
+
+def _upstream_rate_limit(_failure: BaseException, _call: ServedCall) -> ErrorInfo:
+    return ErrorInfo(
+        code="RATE_LIMIT",
+        message="A service behind the tool refuses for now: too many requests.",
+        meta={"upstream_status": 429, "side_effects": "unknown"},
+    )
+
+
+def _rate_limited(_failure: BaseException, _call: ServedCall) -> ErrorInfo:
+    return ErrorInfo(code="RATE_LIMIT", message="Too many calls; wait and repeat.", meta={"side_effects": "none"})
+
+
+def _forbidden(_failure: BaseException, _call: ServedCall) -> ErrorInfo:
+    # FastMCP answers the same for unknown and for forbidden tools here, so that a caller cannot tell them apart.
+    return ErrorInfo(code="FORBIDDEN", message="The caller may not use this tool.", meta={"side_effects": "none"})
+
+
+def _no_back_channel(_failure: BaseException, _call: ServedCall) -> ErrorInfo:
+    return ErrorInfo(
+        code="NOT_IMPLEMENTED",
+        message="The tool has to ask the client something, and this connection carries no questions of a server.",
+        meta={"side_effects": "unknown"},
+    )
+
+
+def _cancelled(_failure: BaseException, _call: ServedCall) -> ErrorInfo:
+    return ErrorInfo(
+        code="CANCELLED", message="Something that the tool waited for was cancelled.", meta={"side_effects": "unknown"}
+    )
+
+
+def _tool_error(failure: BaseException, _call: ServedCall) -> ErrorInfo:
+    return ErrorInfo(
+        code="TOOL_ERROR", message=str(failure).strip() or "The tool reports a failure without saying more."
+    )
+
+
+def _is_masked(failure: BaseException) -> bool:
+    return isinstance(failure, ToolError) and failure.__cause__ is not None and raised_by_fastmcp(failure)
+
+
+def _is_translated(failure: BaseException) -> bool:
+    """Tell whether FastMCP's `ErrorHandlingMiddleware` made `failure` of another exception."""
+    return isinstance(failure, MCPError) and raised_by_fastmcp(failure, "fastmcp.server.middleware.error_handling")
+
+
+def cause_of(failure: BaseException) -> BaseException:
+    """Return the exception the tool raised, without FastMCP's `ToolError` or a task group's group around it."""
+    while True:
+        if (_is_masked(failure) or _is_translated(failure)) and failure.__cause__ is not None:
+            failure = failure.__cause__
+        elif isinstance(failure, BaseExceptionGroup) and len(failure.exceptions) == 1:
+            failure = failure.exceptions[0]
+        else:
+            return failure
+
+
+def _is(*types: type[BaseException]) -> Callable[[BaseException], bool]:
+    return lambda failure: isinstance(failure, types)
+
+
+_TABLE: Final[tuple[tuple[Callable[[BaseException], bool], Callable[[BaseException, ServedCall], ErrorInfo]], ...]] = (
+    (_is(XMCPError), _xmcp_error),
+    (
+        lambda f: isinstance(f, ValidationError) and isinstance(f.__cause__, PydanticValidationError),
+        _refused_arguments,
+    ),
+    (_is(ValidationError), _unusable_argument),
+    (lambda f: isinstance(f, TypeError) and raised_by_fastmcp(f, "fastmcp.tools.tool_transform"), _refused_names),
+    (_is(RateLimitError), _rate_limited),
+    (_is(AuthorizationError), _forbidden),
+    (_is(CancelledError), _cancelled),
+    (_is(NoBackChannelError), _no_back_channel),
+    (lambda f: is_tool_timeout(f) or is_timeout_error(f) or isinstance(f, TimeoutError), _timed_out),
+    (lambda f: get_http_status_code(f) == 429, _upstream_rate_limit),
+    (_is(ToolError), _tool_error),
+)
+"""The first match counts. `ToolError` is last, because `XMCPError` is a subclass of it."""
+
+
+# ---- refused arguments ----
+
+_REASONS: Final[dict[str, str]] = {
+    "missing": "missing",
+    "missing_argument": "missing",
+    "missing_keyword_only_argument": "missing",
+    "missing_positional_only_argument": "missing",
+    "unexpected_keyword_argument": "unexpected",
+    "extra_forbidden": "unexpected",
+    **dict.fromkeys(
+        ["int_type", "int_parsing", "int_from_float", "float_type", "float_parsing", "bool_type", "bool_parsing"],
+        "wrong_type",
+    ),
+    **dict.fromkeys(["string_type", "list_type", "dict_type", "model_type", "dataclass_type"], "wrong_type"),
+}
+"""Plainer words for some of pydantic's error types; any other type is the reason as it is."""
+
+_OWN_MESSAGES: Final[dict[str, str]] = {
+    "union_tag_invalid": "Input does not match any of the expected variants",
+}
+"""Replace the messages of pydantic that repeat what was sent."""
+
+
+def _explanation(detail: ErrorDetails) -> str:
+    words = _OWN_MESSAGES.get(detail["type"], detail["msg"])
+    return words.removeprefix("Value error, ").removeprefix("Assertion failed, ")
+
+
+def _pointer(detail: ErrorDetails, arguments: Mapping[str, Any]) -> str:
+    """Return the JSON Pointer (RFC 6901) of an error, without the steps that pydantic adds.
+
+    pydantic also names union members and validators in its locations. Only steps that exist in the arguments, and the
+    name of a missing member, belong to the caller's document.
+    """
+    here: Any = arguments
+    path = ""
+    for position, step in enumerate(detail["loc"], start=1):
+        if isinstance(here, Mapping) and str(step) in here:
+            here = here[str(step)]
+        elif isinstance(here, list) and isinstance(step, int) and step < len(here):
+            here = here[step]
+        elif not (position == len(detail["loc"]) and _REASONS.get(detail["type"]) == "missing"):
+            continue
+        path += "/" + _escaped(str(step))
+    return path
+
+
+def _escaped(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")

@@ -1,0 +1,135 @@
+"""A tool response as a plain MCP result, and back.
+
+Inside the server, below the outermost middleware, a response is a result that every MCP client understands: the model's
+text is the text content; display, error and attributes are in `_meta`. So other people's middleware (caching, limiting,
+redacting) works on plain text and loses nothing. `delivery` turns such a result into what the client is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any, Final
+
+from fastmcp.tools.base import ToolResult
+from mcp_types import ContentBlock, TextContent
+from pydantic import ValidationError
+
+from xmcp.server.errors import XMCPError
+from xmcp.wire import DecodeError, DisplayEnvelope, ErrorInfo, ToolResponse, decode
+from xmcp_models.registry import (
+    DISPLAY_META_KEY,
+    ERROR_META_KEY,
+    PLAIN_META_KEY,
+    POPULATED_META_KEY,
+    PREFIX,
+    VERSION_META_KEY,
+)
+
+ATTRIBUTES_KEY: Final = f"{PREFIX}attributes"
+_OWN_KEYS: Final = frozenset(
+    {DISPLAY_META_KEY, ERROR_META_KEY, POPULATED_META_KEY, PLAIN_META_KEY, VERSION_META_KEY, ATTRIBUTES_KEY}
+)
+_ATTRIBUTES: Final = ("format", "truncated", "lossy", "call_id")
+
+
+def to_mcp_result(response: ToolResponse, native: ToolResult) -> ToolResult:
+    """Return `response` as an MCP result, with the other content blocks, data and `_meta` of `native`."""
+    error = response.error
+    text = response.llm_output if error is None else f"{error.code}: {error.message}"
+    members = {
+        DISPLAY_META_KEY: response.display and response.display.to_dict(),
+        ERROR_META_KEY: error and asdict(error),
+        POPULATED_META_KEY: response.server_populated,
+        ATTRIBUTES_KEY: {name: value for name in _ATTRIBUTES if (value := getattr(response, name))},
+    }
+    return result_of(
+        [*([] if text is None else [text_block(text)]), *other_blocks(native)],
+        native.structured_content if error is None else None,
+        {**others_meta(native), **{key: member for key, member in members.items() if member}} or None,
+        is_error=error is not None,
+    )
+
+
+def result_of(
+    content: list[ContentBlock], structured: dict[str, Any] | None, meta: dict[str, Any] | None, *, is_error: bool
+) -> ToolResult:
+    """Return a result of converted data; FastMCP's constructor would walk all of it again."""
+    result = ToolResult(content=content, meta=meta, is_error=is_error)
+    result.structured_content = structured
+    return result
+
+
+def is_document(result: ToolResult) -> bool:
+    """Tell whether the text of `result` is a document: `_meta` says so, not the text."""
+    return VERSION_META_KEY in (result.meta or {})
+
+
+def document_in(result: ToolResult) -> str:
+    """Return the document that `result` carries."""
+    first = result.content[0] if result.content else None
+    return first.text if isinstance(first, TextContent) else ""
+
+
+def response_from(tool_name: str, result: ToolResult) -> ToolResponse:
+    """Return the response in `result`, which is a document or a plain MCP result.
+
+    Raises:
+        XMCPError: `INVALID_XML`: the result claims to be a document, and cannot be decoded.
+    """
+    if not is_document(result):
+        return _from_plain(tool_name, result)
+    try:
+        return decode(document_in(result))
+    except DecodeError as fault:
+        raise XMCPError("INVALID_XML", f"The server behind this tool sent no valid response ({fault.kind}).") from fault
+
+
+def _from_plain(tool_name: str, result: ToolResult) -> ToolResponse:
+    meta = result.meta or {}
+    texts = [block.text for block in result.content if isinstance(block, TextContent)]
+    filled, attributes = meta.get(POPULATED_META_KEY), meta.get(ATTRIBUTES_KEY)
+    response = ToolResponse(
+        tool_name,
+        display=_display(meta.get(DISPLAY_META_KEY)),
+        server_populated=filled if isinstance(filled, Mapping) else None,
+        **{name: attributes[name] for name in _ATTRIBUTES if isinstance(attributes, Mapping) and name in attributes},
+    )
+    if result.is_error:
+        text = "\n".join(texts).strip() or "The tool reports a failure without saying more."
+        return replace(response, error=_error(meta.get(ERROR_META_KEY)) or ErrorInfo("TOOL_ERROR", text))
+    if response.display is not None and not texts:
+        return response
+    return replace(response, llm_output="\n".join(texts))
+
+
+# Any middleware can write into `_meta`: what is not valid there is ignored.
+
+
+def _display(member: object) -> DisplayEnvelope | None:
+    try:
+        return DisplayEnvelope.model_validate(member) if isinstance(member, Mapping) else None
+    except ValidationError:
+        return None
+
+
+def _error(member: object) -> ErrorInfo | None:
+    try:
+        return ErrorInfo(**member) if isinstance(member, Mapping) else None
+    except (TypeError, ValueError):
+        return None
+
+
+def others_meta(result: ToolResult) -> dict[str, Any]:
+    """Return the members of `_meta` of `result` that do not belong to the response."""
+    return {key: part for key, part in (result.meta or {}).items() if key not in _OWN_KEYS}
+
+
+def other_blocks(result: ToolResult) -> list[ContentBlock]:
+    """Return the content blocks of `result` that are not text."""
+    return [block for block in result.content if not isinstance(block, TextContent)]
+
+
+def text_block(text: str) -> TextContent:
+    """Return `text` as a content block."""
+    return TextContent(type="text", text=text)

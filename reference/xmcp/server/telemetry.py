@@ -1,0 +1,74 @@
+"""The log record and the span attributes of each call, for the people who run the server.
+
+Arguments and results are never logged, because they belong to the caller. Cheap if nothing is logged or traced.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+from opentelemetry import trace
+
+from xmcp.server.call import ServedCall
+from xmcp.server.responses.failures import safe_tool_name
+from xmcp.wire import ErrorInfo
+
+logger: Final = logging.getLogger("xmcp.server")
+
+CANCELLED: Final = "cancelled"
+INPUT_REQUIRED: Final = "input_required"
+OK: Final = "ok"
+ERROR: Final = "error"
+
+
+_LIBRARIES: Final = ("fastmcp.", "anyio.", "pydantic.", "mcp.", "xmcp.server.")
+"""Modules whose frames say nothing about the author's code."""
+
+
+def record_failure(call: ServedCall, failure: BaseException) -> None:
+    """Log the details of `failure` under the error id that the client gets instead of them (XMCP-ERR-030).
+
+    The traceback begins at the author's code; the frames above it are the same for every tool.
+    """
+    trace = failure.__traceback__
+    while trace is not None and str(trace.tb_frame.f_globals.get("__name__")).startswith(_LIBRARIES):
+        trace = trace.tb_next
+    logger.error(
+        "The tool %r failed. error_id=%s",
+        safe_tool_name(call.tool_name),
+        call.error_id,
+        exc_info=(type(failure), failure, trace or failure.__traceback__),
+        extra={"tool": safe_tool_name(call.tool_name), "error_id": call.error_id},
+    )
+
+
+def record_call(
+    call: ServedCall, outcome: str, seconds: float, request_id: str | None, error: ErrorInfo | None = None
+) -> None:
+    """Log how `call` ended after `seconds`, and add it to the span that FastMCP opened for the request.
+
+    The record goes to the logger `xmcp.server` at level INFO. Its attributes are `tool`, `outcome` (`ok`, `error`,
+    `cancelled` or `input_required`), `duration_ms` and, if known, `request_id`, `error_code` and `error_id`.
+    """
+    code = error.code if error is not None else None
+    error_id = (error.meta or {}).get("error_id") if error is not None else None
+    if logger.isEnabledFor(logging.INFO):
+        tool = safe_tool_name(call.tool_name)
+        attributes = {
+            "tool": tool,
+            "outcome": outcome,
+            "duration_ms": round(seconds * 1000, 3),
+            "request_id": request_id,
+            "error_code": code,
+            "error_id": error_id,
+        }
+        fields = {name: value for name, value in attributes.items() if value is not None}
+        logger.info("%s %s %.1f ms", tool, code or outcome, seconds * 1000, extra=fields)
+    span = trace.get_current_span()
+    if span.is_recording():
+        span.set_attribute("xmcp.outcome", outcome)
+        if code is not None:
+            span.set_attribute("error.type", code)
+        if error_id is not None:
+            span.set_attribute("xmcp.error_id", str(error_id))
