@@ -25,7 +25,7 @@ from xmcp.chat.errors import CallFailed
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.servers import link as links
 from xmcp.client.servers.backoff import reconnect_delays
-from xmcp.client.servers.pool import QUIET, Servers, ServersUnavailable, ToolChanges
+from xmcp.client.servers.pool import QUIET_SECONDS, Servers, ServersUnavailable, ToolChanges
 from xmcp.client.servers.targets import ServerTarget
 from xmcp.dependencies import DependencyError
 
@@ -314,7 +314,7 @@ async def test_a_single_change_is_asked_for_after_one_short_wait() -> None:
         add(mcp, "second")
         servers._members[0].tools_changed()
         await asyncio.wait_for(asked.wait(), BOUND)
-    assert sleeps.seconds == [QUIET]
+    assert sleeps.seconds == [QUIET_SECONDS]
 
 
 async def test_an_answer_that_was_overtaken_by_a_later_one_is_not_taken() -> None:
@@ -352,7 +352,7 @@ async def test_changes_that_do_not_stop_are_taken_in_all_the_same() -> None:
 
     async def restless(seconds: float) -> None:
         nonlocal slept
-        assert seconds == QUIET
+        assert seconds == QUIET_SECONDS
         slept += 1
         servers._members[0].tools_changed()
         await asyncio.sleep(0)

@@ -33,7 +33,8 @@ from xmcp.client.loop.fallback import Fallback
 from xmcp.client.loop.stop_reason import DisplayMode
 from xmcp.client.loop.turn import Hooks
 from xmcp.client.loop.usage import Price
-from xmcp.client.servers.pool import Servers, ServerStatus, ToolChanges
+from xmcp.client.servers.pool import Servers, ToolChanges
+from xmcp.client.servers.pool_member import ServerStatus
 from xmcp.client.servers.targets import Target
 from xmcp.client.tools import meta_tools as metatools
 from xmcp.client.tools.catalogue import Catalogue, Entry
