@@ -176,13 +176,9 @@ class Servers:
         if isinstance(tools, ToolClient):
             check(given)
             ObjectServer(tools, name, timeout, log, given.xmcp)  # raises now if it is not valid
-            return lambda: PoolMember(
-                lambda _: ObjectServer(tools, name, timeout, log, given.xmcp), self._publish_reconnected
-            )
+            return lambda: PoolMember(lambda _: ObjectServer(tools, name, timeout, log, given.xmcp), publish)
         place = source(given, timeout)
-        return lambda: PoolMember(
-            lambda member: Server(place, name, timeout, log, member, sleep), self._publish_reconnected
-        )
+        return lambda: PoolMember(lambda member: Server(place, name, timeout, log, member, sleep), publish)
 
     def _check(self) -> None:
         for member in self._members:
