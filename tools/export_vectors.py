@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from xmcp_conformance.profiles.codec.vector_judge import Refused
+from xmcp_conformance.profiles.codec.vector_checks import Refused
 from xmcp_conformance.wrong.codecs.miniature_codec import MiniatureCodec
 
 ROOT = Path(__file__).resolve().parent.parent

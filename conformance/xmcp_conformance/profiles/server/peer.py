@@ -29,7 +29,7 @@ from pydantic import RootModel, ValidationError
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models.registry import EXTENSION_ID, VERSION
 
-from .exchange import Call, Catalogue, Exchange, Tool
+from .exchange import Catalogue, Exchange, ListedTool, ToolCall
 
 _PAGES = 100
 _FITS_NOTHING: dict[str, Any] = {"not": {}}
@@ -118,7 +118,7 @@ class Session:
             tools=tuple(_tool(tool) for tool in tools),
         )
 
-    async def call(self, call: Call) -> Exchange:
+    async def call(self, call: ToolCall) -> Exchange:
         """Make one call; whatever the peer does, an exchange comes back."""
         request = mcp_types.CallToolRequest(
             params=mcp_types.CallToolRequestParams(name=call.name, arguments=call.arguments)
@@ -140,11 +140,11 @@ class Session:
         return Exchange(call, result=result.root)
 
 
-def _tool(tool: mcp_types.Tool) -> Tool:
+def _tool(tool: mcp_types.Tool) -> ListedTool:
     # `null` for a keyword that takes an object or a list: the SDK lets it pass, and it says nothing.
     schema = {word: value for word, value in tool.input_schema.items() if value is not None}
     usable = isinstance(schema.get("properties", {}), dict) and isinstance(schema.get("required", []), list)
-    return Tool(
+    return ListedTool(
         name=tool.name,
         input_schema=schema if usable else _FITS_NOTHING,
         meta=dict(tool.meta or {}),

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 from lxml import etree
 
-from xmcp_conformance.profiles.codec.vector_judge import BadDisplay, Illegal, Refused, Response
+from xmcp_conformance.profiles.codec.vector_checks import BadDisplay, Illegal, Refused, Response
 from xmcp_conformance.reader.schemas import validator
 from xmcp_models import DATA
 from xmcp_models.registry import ERROR_CODES

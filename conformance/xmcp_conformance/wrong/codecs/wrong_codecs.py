@@ -15,7 +15,7 @@ from typing import Any
 
 from lxml import etree
 
-from xmcp_conformance.profiles.codec.vector_judge import BadDisplay, Illegal, Refused, Response
+from xmcp_conformance.profiles.codec.vector_checks import BadDisplay, Illegal, Refused, Response
 
 from .miniature_codec import NO_XML, Channel, Guard, MiniatureCodec, Part
 

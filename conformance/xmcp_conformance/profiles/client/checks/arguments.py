@@ -12,7 +12,7 @@ from xmcp_conformance.profiles.client.messages import compact, same
 from xmcp_conformance.profiles.client.permitted_codes import grounds
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import Call
-from xmcp_conformance.reader.errors import ErrorElement, observations
+from xmcp_conformance.reader.errors import stack_trace
 
 _EXCEPTION = re.compile(r"\b(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Timeout)(?:: |\()")
 """A class of an exception with what it says, as programs print it."""
@@ -78,15 +78,12 @@ def _no_inside_of_the_client(trace: TraceIndex) -> Observations:
         if answer is not None and answer.readable and answer.outcome == "error":
             continue  # its words are the server's
         words = reply.error.spoken
-        found = _stack_trace(reply.error) or next((text for text in raised if text in words), None)
+        trace_in_error = stack_trace(reply.error)
+        leaked = next((text for text in raised if text in words), None)
+        found = trace_in_error[0] if trace_in_error else leaked
         if found is None and (match := _EXCEPTION.search(reply.error.message)):
             found = match.group()
         seen = f"{call} is answered with `{quoted(found or '')}`"
         yield either(
             "XMCP-CLI-014", found is None, seen, "what happened, in words for the model", where=call.turn.next_at
         )
-
-
-def _stack_trace(error: ErrorElement) -> str | None:
-    """What the check of errors (section 4.4) found."""
-    return next((o.seen for o in observations(error) if not o.ok and o.requirement.endswith("ERR-031")), None)
