@@ -11,7 +11,7 @@ from pathlib import Path
 
 import nox
 
-# The sessions find the programs of the environment that nox itself runs in, activated or not.
+# The sessions use the programs of the environment that nox itself runs in, even if it is not activated.
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
 
 nox.options.default_venv_backend = "none"
@@ -20,13 +20,13 @@ nox.options.sessions = ["lint", "types", "generate_check", "typescript", "spec",
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Tests of the reference implementation, the suite and the tools; arguments go to pytest."""
+    """Run the tests of the reference implementation, the suite and the tools; arguments go to pytest."""
     session.run("pytest", "-n", "auto", "--dist", "worksteal", *session.posargs)
 
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Style, and who may import whom."""
+    """Check the style, and which package imports which."""
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("lint-imports", "--no-cache")
@@ -34,63 +34,64 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """mypy --strict over the three packages."""
+    """Run mypy --strict over the three packages."""
     session.run("mypy")
 
 
 @nox.session
 def generate(session: nox.Session) -> None:
     """Write generated/ from schemas/ and the requirement registry."""
-    session.run("python", "tools/generate.py")
+    session.run("python", "-m", "tools.generate")
 
 
 @nox.session
 def generate_check(session: nox.Session) -> None:
-    """Fail where generated/ is not what the generators write."""
-    session.run("python", "tools/generate.py", "--check")
+    """Fail if generated/ is not what the generators write."""
+    session.run("python", "-m", "tools.generate", "--check")
 
 
 @nox.session
 def typescript(session: nox.Session) -> None:
     """Compile the generated TypeScript under --strict, and send every example through it."""
-    session.run("python", "tools/typescript_check.py")
+    session.run("python", "-m", "tools.lint.typescript_check")
 
 
 @nox.session
 def spec(session: nox.Session) -> None:
-    """Hold chapters, registry, checks, mutants and vectors against each other and against the manifest."""
-    session.run("python", "tools/spec_lint.py")
+    """Compare chapters, registry, checks, mutants and vectors with each other and with the manifest."""
+    session.run("python", "-m", "tools.lint.spec_lint")
 
 
 @nox.session
 def vectors(session: nox.Session) -> None:
     """Write the vectors of a release into dist/, with their checksum."""
-    session.run("python", "tools/export_vectors.py", *session.posargs)
+    session.run("python", "-m", "tools.generate.export_vectors", *session.posargs)
 
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Build the site; a broken link fails. `nox -s docs -- serve` shows it while you write."""
+    """Build the site; a broken link fails. `nox -s docs -- serve` serves it and reloads it on every change."""
+    # mkdocs runs as a module, so that its hook can import the package `tools`.
     environment = {"NO_MKDOCS_2_WARNING": "1"}
     if session.posargs == ["serve"]:
-        session.run("mkdocs", "serve", env=environment)
+        session.run("python", "-m", "mkdocs", "serve", env=environment)
     else:
-        session.run("mkdocs", "build", "--strict", "--quiet", env=environment)
+        session.run("python", "-m", "mkdocs", "build", "--strict", "--quiet", env=environment)
 
 
 @nox.session
 def conformance(session: nox.Session) -> None:
-    """Judge the bundled sample server over stdio and HTTP, in both protocol eras."""
+    """Check the bundled sample server over stdio and HTTP, in both protocol eras."""
     session.run("xmcp", "check", *session.posargs)
 
 
 @nox.session
 def mcp_conformance(session: nox.Session) -> None:
-    """Hold XMCP against bare FastMCP with MCP's own conformance package, and call tools with the Inspector."""
-    session.run("python", "tools/mcp_conformance.py")
+    """Compare XMCP with bare FastMCP by the conformance package of the MCP project; call tools with the Inspector."""
+    session.run("python", "-m", "tools.interop.mcp_conformance")
 
 
 @nox.session
 def bench(session: nox.Session) -> None:
     """Measure the codec, the server and the client against named floors in one run, as ratios."""
-    session.run("python", "tools/bench.py", *session.posargs)
+    session.run("python", "-m", "tools.bench", *session.posargs)

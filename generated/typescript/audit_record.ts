@@ -9,7 +9,7 @@ import type { UsageRecord } from "./usage_record.js";
 export type KnownAuditRecord = MessageAuditRecord | ToolCallAuditRecord | UsageAuditRecord | ChatEndedAuditRecord;
 
 /**
- * One line of what is kept of a chat (spec section 10.4). Unknown keys are ignored, and so are records of an unknown kind.
+ * One audit record of a chat (spec section 10.4); a log has one on each line. Unknown members are ignored, and so are records of an unknown kind.
  */
 export interface AuditRecord {
   /**
@@ -25,7 +25,7 @@ export interface AuditRecord {
   session_id: string | null;
   tenant_id: string | null;
   /**
-   * A message that joined the history.
+   * A message that was added to the history.
    */
   message?: Message;
   tool_call?: ToolInvocation;
@@ -41,7 +41,7 @@ export interface AuditRecord {
   [k: string]: unknown;
 }
 /**
- * One call of a tool, with everything that was tried for it.
+ * One tool call, with all its attempts.
  */
 export interface ToolInvocation {
   call_id: string;
@@ -50,7 +50,7 @@ export interface ToolInvocation {
    */
   tool_name: string;
   /**
-   * The server that was asked; null where none was.
+   * The server that was called; null if none was.
    */
   server: string | null;
   arguments: {
@@ -60,7 +60,7 @@ export interface ToolInvocation {
   error_code?: string;
   duration_ms: number;
   /**
-   * How often the server was asked; 0 where the answer came from elsewhere.
+   * How many times the server was called; 0 if the answer did not come from the server.
    */
   attempts: number;
   cached?: boolean;
@@ -73,7 +73,7 @@ export interface ToolInvocation {
 export interface MessageAuditRecord extends AuditRecord {
   kind: "message";
   /**
-   * A message that joined the history.
+   * A message that was added to the history.
    */
   message: Message;
   [k: string]: unknown;

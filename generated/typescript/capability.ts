@@ -1,7 +1,7 @@
 /** Generated from schemas/ by `uv run nox -s generate`. Do not edit: change the schema and run it again. */
 
 /**
- * The value under the extension identifier in the capabilities of a server (spec section 1.3) or of a client (section 6.1). Unknown keys are ignored.
+ * The value under the extension identifier in the capabilities of a server (spec section 1.3) or of a client (section 6.1). Unknown members are ignored.
  */
 export interface Capability {
   /**
@@ -11,7 +11,7 @@ export interface Capability {
    */
   versions: [string, ...string[]];
   /**
-   * Server: who gets documents.
+   * Server: which clients get documents.
    */
   wire?: "always" | "negotiated";
   /**
@@ -19,7 +19,7 @@ export interface Capability {
    */
   displayTypes?: string[];
   /**
-   * Client: the size in bytes of UTF-8 of the largest document that it takes.
+   * Client: the size in bytes of UTF-8 of the largest document that it accepts.
    */
   maxBytes?: number;
   [k: string]: unknown;

@@ -20,7 +20,7 @@ export type KnownChatEvent =
   | DoneChatEvent;
 
 /**
- * One event of a chat (spec section 10.2). Unknown keys are ignored, and so are events of an unknown type.
+ * One event of a chat (spec section 10.2). Unknown members are ignored, and so are events of an unknown type.
  */
 export interface ChatEvent {
   /**
@@ -28,7 +28,7 @@ export interface ChatEvent {
    */
   type: string;
   /**
-   * The model's answers are counted from 1; 0 is before the first.
+   * Number of the turn, counted from 1; 0 before the first answer of the model.
    */
   turn: number;
   /**
@@ -40,22 +40,22 @@ export interface ChatEvent {
    */
   tool_name?: string;
   /**
-   * The next piece of what the model writes; the arguments of a call as it wrote them; the text of a result; a warning.
+   * Depends on the type: the next piece of the model's text, the arguments of a call as the model wrote them, the text of a result, or a warning.
    */
   text?: string;
   /**
-   * Arguments of a call; null where what the model wrote is no JSON object.
+   * Arguments of a call; null if the model did not write a JSON object.
    */
   arguments?: {
     [k: string]: unknown;
   } | null;
   /**
-   * What the person is to see now.
+   * The display to show to the person now.
    */
   envelope?: DisplayEnvelope;
   error?: Error;
   /**
-   * How many attempts have failed.
+   * How many attempts have failed so far.
    */
   attempt?: number;
   /**
@@ -67,7 +67,7 @@ export interface ChatEvent {
   [k: string]: unknown;
 }
 /**
- * An error as values (spec chapter 4).
+ * An error (spec chapter 4) as JSON.
  */
 export interface Error {
   code: string;
@@ -79,7 +79,7 @@ export interface Error {
   [k: string]: unknown;
 }
 /**
- * What a chat came to.
+ * The result of a chat.
  */
 export interface ChatResult {
   /**
@@ -91,11 +91,11 @@ export interface ChatResult {
    */
   display: null | DisplayEnvelope;
   /**
-   * All that was shown, by turn and in call order.
+   * All displays of the chat, by turn and, within a turn, in call order.
    */
   displays: DisplayEnvelope[];
   /**
-   * The conversation, to be given to the next chat.
+   * The conversation, to be passed to the next chat.
    */
   history: Message[];
   usage: UsageTotal;
@@ -106,7 +106,7 @@ export interface ChatResult {
   [k: string]: unknown;
 }
 /**
- * What all model calls of a chat used; null where a vendor did not say.
+ * What all requests to models in a chat used; null where a vendor gave no figure.
  */
 export interface UsageTotal {
   input_tokens: number | null;
@@ -143,7 +143,7 @@ export interface FunctionCall {
 export interface LlmDeltaChatEvent extends ChatEvent {
   type: "llm_delta";
   /**
-   * The next piece of what the model writes; the arguments of a call as it wrote them; the text of a result; a warning.
+   * Depends on the type: the next piece of the model's text, the arguments of a call as the model wrote them, the text of a result, or a warning.
    */
   text: string;
   [k: string]: unknown;
@@ -162,7 +162,7 @@ export interface ToolCallChatEvent extends ChatEvent {
    */
   tool_name: string;
   /**
-   * Arguments of a call; null where what the model wrote is no JSON object.
+   * Arguments of a call; null if the model did not write a JSON object.
    */
   arguments: {
     [k: string]: unknown;
@@ -198,7 +198,7 @@ export interface ToolResultChatEvent extends ChatEvent {
    */
   tool_name: string;
   /**
-   * The next piece of what the model writes; the arguments of a call as it wrote them; the text of a result; a warning.
+   * Depends on the type: the next piece of the model's text, the arguments of a call as the model wrote them, the text of a result, or a warning.
    */
   text: string;
   [k: string]: unknown;
@@ -217,7 +217,7 @@ export interface ToolDisplayChatEvent extends ChatEvent {
    */
   tool_name: string;
   /**
-   * What the person is to see now.
+   * The display to show to the person now.
    */
   envelope: DisplayEnvelope;
   [k: string]: unknown;
@@ -245,7 +245,7 @@ export interface RetryChatEvent extends ChatEvent {
   type: "retry";
   error: Error;
   /**
-   * How many attempts have failed.
+   * How many attempts have failed so far.
    */
   attempt: number;
   /**
@@ -260,7 +260,7 @@ export interface RetryChatEvent extends ChatEvent {
 export interface WarningChatEvent extends ChatEvent {
   type: "warning";
   /**
-   * The next piece of what the model writes; the arguments of a call as it wrote them; the text of a result; a warning.
+   * Depends on the type: the next piece of the model's text, the arguments of a call as the model wrote them, the text of a result, or a warning.
    */
   text: string;
   [k: string]: unknown;

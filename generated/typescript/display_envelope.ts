@@ -13,15 +13,15 @@ export type TablePayload =
       [k: string]: unknown;
     }[];
 /**
- * `image`: where the picture is, or that with facts about it.
+ * `image`: the URI of the picture, or an object with the URI and details.
  */
 export type ImagePayload = ImageUri | Image;
 /**
- * `notification`: the message, or that with a level.
+ * `notification`: the message, or an object with the message and a level.
  */
 export type NotificationPayload = string | Notification;
 /**
- * `code`: the source text, or that with its language and file name.
+ * `code`: the source code, or an object with the code, its language and file name.
  */
 export type CodePayload = string | Code;
 /**
@@ -77,11 +77,11 @@ export type KnownDisplayEnvelope =
   | JsonDisplayEnvelope;
 
 /**
- * What a person is shown (spec chapter 3). Unknown keys are ignored.
+ * A display for a person (spec chapter 3). Unknown members are ignored.
  */
 export interface DisplayEnvelope {
   /**
-   * What kind of thing the payload is; a registered name, or `x-vendor-name`.
+   * Kind of display: a registered type, or `x-vendor-name`.
    */
   type: string;
   /**
@@ -98,7 +98,7 @@ export interface DisplayEnvelope {
    */
   title?: string;
   /**
-   * The display in words: what a terminal or a screen reader says.
+   * The display in words, for terminals and screen readers.
    */
   alt?: string;
   /**
@@ -110,7 +110,7 @@ export interface DisplayEnvelope {
    */
   id?: string;
   /**
-   * Extra facts; absent rather than null.
+   * Additional information; absent rather than null.
    */
   meta?: {
     [k: string]: unknown;
@@ -118,13 +118,13 @@ export interface DisplayEnvelope {
   [k: string]: unknown;
 }
 /**
- * `chart`: a Vega-Lite specification with its data inside; what it may not contain stands in the registry of types.
+ * `chart`: a Vega-Lite specification with its data inside; the registry of types lists what it cannot contain.
  */
 export interface ChartPayload {
   [k: string]: unknown;
 }
 /**
- * `x-xmcp-reference`: what a client puts before the model in place of a display that is too large to repeat there.
+ * `x-xmcp-reference`: what a client sends to the model in place of a large display.
  */
 export interface ReferencePayload {
   /**
@@ -148,11 +148,11 @@ export interface Table {
   )[];
   caption?: string;
   /**
-   * Key of the column that names its row.
+   * Key of the column that holds the name of each row.
    */
   row_header?: string;
   /**
-   * How many rows there are, where `rows` is not all of them.
+   * Number of rows of the whole table, if `rows` has only some of them.
    */
   total_rows?: number;
   truncated?: boolean;
@@ -165,7 +165,7 @@ export interface Column {
   key: string;
   title?: string;
   /**
-   * What the cells are: `text`, `number` (grouped digits), `boolean`, `date`, `datetime`; a renderer takes any other word as `text`.
+   * Type of the cells: `text`, `number` (grouped digits), `boolean`, `date` or `datetime`; a renderer treats any other value as `text`.
    */
   type?: string;
   align?: "left" | "right" | "center";

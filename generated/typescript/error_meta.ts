@@ -1,15 +1,15 @@
 /** Generated from schemas/ by `uv run nox -s generate`. Do not edit: change the schema and run it again. */
 
 /**
- * The JSON object in `<meta>` of an error (spec chapter 4). A reader ignores a member of the wrong type. Keys that are not listed carry a vendor prefix, `vendor/name`.
+ * The JSON object in `<meta>` of an error (spec chapter 4). A reader ignores a member of the wrong type. The name of a member that is not listed has a vendor prefix, `vendor/name`.
  */
 export interface ErrorMeta {
   /**
-   * Finds this very failure in the server's log.
+   * Id under which the server's log has this failure.
    */
   error_id?: string;
   /**
-   * Every variable part of the message, so that nobody has to parse it.
+   * Every variable part of the message, so that no program has to parse the message.
    */
   params?: {
     [k: string]: unknown;
@@ -19,11 +19,11 @@ export interface ErrorMeta {
    */
   fields?: FieldError[];
   /**
-   * Whether the failed call changed anything. Only `none` makes a repetition safe for any tool.
+   * Whether the failed call changed anything. Only with `none` is it safe to repeat the call of any tool.
    */
   side_effects?: "none" | "unknown" | "partial";
   /**
-   * What helps; absent, it follows from the category.
+   * What helps; if absent, the category decides.
    */
   recovery?: "retry" | "fix_input" | "ask_user" | "give_up";
   limit?: Limit;
@@ -48,7 +48,7 @@ export interface FieldError {
    */
   pointer: string;
   /**
-   * Short machine word, for example `missing` or `wrong_type`.
+   * Short word for programs, for example `missing` or `wrong_type`.
    */
   reason?: string;
   /**

@@ -83,7 +83,7 @@ export const ERROR_CODES = {
     "recovery": "fix_input",
     "http_status": 404,
     "grpc_status": "NOT_FOUND",
-    "description": "There is no tool of that name; `meta.params` can list the names there are.",
+    "description": "There is no tool of that name; `meta.params` can list the names that exist.",
     "since": "1.0",
     "status": "active"
   },
@@ -94,7 +94,7 @@ export const ERROR_CODES = {
     "recovery": "fix_input",
     "http_status": 409,
     "grpc_status": "ABORTED",
-    "description": "The state changed meanwhile; read it again and decide anew.",
+    "description": "The state changed meanwhile; read it again and decide again.",
     "since": "1.0",
     "status": "active"
   },
@@ -105,7 +105,7 @@ export const ERROR_CODES = {
     "recovery": "fix_input",
     "http_status": 412,
     "grpc_status": "FAILED_PRECONDITION",
-    "description": "The state is not the one this call asked for.",
+    "description": "A condition that the call set for the state is not met.",
     "since": "1.0",
     "status": "active"
   },
@@ -138,7 +138,7 @@ export const ERROR_CODES = {
     "recovery": "ask_user",
     "http_status": 403,
     "grpc_status": "PERMISSION_DENIED",
-    "description": "The caller is known and not allowed to do this.",
+    "description": "The caller is known but not allowed to do this.",
     "since": "1.0",
     "status": "active"
   },
@@ -149,7 +149,7 @@ export const ERROR_CODES = {
     "recovery": "ask_user",
     "http_status": 403,
     "grpc_status": "PERMISSION_DENIED",
-    "description": "The call gave a value for a parameter that only the server fills.",
+    "description": "The call has a value for a parameter that only the server fills in.",
     "since": "1.0",
     "status": "active"
   },
@@ -262,7 +262,7 @@ export const ERROR_CODES = {
     "recovery": "give_up",
     "http_status": 501,
     "grpc_status": "UNIMPLEMENTED",
-    "description": "The tool does not do this.",
+    "description": "The tool does not support this.",
     "since": "1.0",
     "status": "active"
   },
@@ -273,7 +273,7 @@ export const ERROR_CODES = {
     "recovery": "give_up",
     "http_status": 501,
     "grpc_status": "UNIMPLEMENTED",
-    "description": "The peer speaks a major version that this side does not.",
+    "description": "The peer uses a major version that this side does not support.",
     "since": "1.0",
     "status": "active"
   },
@@ -306,7 +306,7 @@ export const ERROR_CODES = {
     "recovery": "give_up",
     "http_status": 500,
     "grpc_status": "INTERNAL",
-    "description": "An unexpected failure; `meta.error_id` finds it in the server's log.",
+    "description": "An unexpected failure; the server's log has it under `meta.error_id`.",
     "since": "1.0",
     "status": "active",
     "aliases": [
@@ -320,7 +320,7 @@ export const ERROR_CODES = {
     "recovery": "give_up",
     "http_status": 500,
     "grpc_status": "INTERNAL",
-    "description": "The tool reports a failure in its own words and gave no better code.",
+    "description": "The tool reports a failure in its own words, without a more specific code.",
     "since": "1.0",
     "status": "active"
   },
@@ -353,7 +353,7 @@ export const ERROR_CODES = {
     "recovery": "give_up",
     "http_status": 500,
     "grpc_status": "INTERNAL",
-    "description": "The server has no value for a parameter that it fills.",
+    "description": "The server has no value for a parameter that it fills in.",
     "since": "1.0",
     "status": "active"
   },
@@ -364,7 +364,7 @@ export const ERROR_CODES = {
     "recovery": "give_up",
     "http_status": 500,
     "grpc_status": "INTERNAL",
-    "description": "The server was asked to fill a parameter that the tool does not have.",
+    "description": "The server is configured to fill in a parameter that the tool does not have.",
     "since": "1.0",
     "status": "active"
   },
@@ -437,7 +437,7 @@ export const ERROR_CATEGORIES = {
 export const DISPLAY_TYPES = {
   "text": {
     "type": "text",
-    "description": "Plain text; what every renderer can show.",
+    "description": "Plain text; every renderer can show it.",
     "media_type": "text/plain",
     "payload": "display_envelope.schema.json#/$defs/TextPayload",
     "since": "1.0",
@@ -504,7 +504,7 @@ export const DISPLAY_TYPES = {
   },
   "code": {
     "type": "code",
-    "description": "Source text in a fixed-width face; never run.",
+    "description": "Source code in a fixed-width font; never executed.",
     "media_type": "text/plain",
     "payload": "display_envelope.schema.json#/$defs/CodePayload",
     "since": "1.0",
@@ -560,7 +560,7 @@ export const DISPLAY_TYPES = {
   },
   "x-xmcp-reference": {
     "type": "x-xmcp-reference",
-    "description": "Stands before a model for a display that is too large to repeat there; it is never shown to a person.",
+    "description": "Sent to a model in place of a large display; never shown to a person.",
     "media_type": null,
     "payload": "display_envelope.schema.json#/$defs/ReferencePayload",
     "since": "1.0",

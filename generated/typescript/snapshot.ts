@@ -3,12 +3,12 @@
 import type { Message, UsageTotal } from "./chat_event.js";
 
 /**
- * A conversation at rest (spec section 10.5): what another process needs to go on. Unknown keys are ignored.
+ * A stored conversation (spec section 10.5), which another process can continue. Unknown members are ignored.
  */
 export interface Snapshot {
   format: "xmcp-conversation";
   /**
-   * Version of this format; 1 is described here.
+   * Version of this format; this schema describes version 1.
    */
   version: number;
   created_at: string;
@@ -17,7 +17,7 @@ export interface Snapshot {
   history: Message[];
   usage?: UsageTotal;
   /**
-   * The application's own facts.
+   * Data of the application.
    */
   metadata?: {
     [k: string]: unknown;

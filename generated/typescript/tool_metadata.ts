@@ -1,7 +1,7 @@
 /** Generated from schemas/ by `uv run nox -s generate`. Do not edit: change the schema and run it again. */
 
 /**
- * What a server says of a tool beyond MCP, under `<prefix>tool` in the tool's `_meta` (spec chapter 5). Unknown keys are ignored.
+ * What a server says about a tool beyond MCP, under `<prefix>tool` in the tool's `_meta` (spec chapter 5). Unknown members are ignored.
  */
 export interface ToolMetadata {
   /**
@@ -9,23 +9,23 @@ export interface ToolMetadata {
    */
   display?: boolean;
   /**
-   * Names of tools of the same server whose results, when called in the same turn, come first.
+   * Names of tools of the same server; their calls in the same turn come before a call of this tool.
    */
   depends_on?: string[];
   /**
-   * The parameter name under which this tool's whole result is offered to the tools that depend on it.
+   * Name of the parameter through which tools that depend on this one get its whole result.
    */
   provides?: string;
   /**
-   * Parameters that the server fills itself. They are not in the input schema.
+   * Parameters that the server fills in. They are not in the input schema.
    */
   server_populated?: string[];
   /**
-   * Name of the formatter that writes `llm_output`, for people who read the catalogue.
+   * Name of the formatter that writes `llm_output`, for people who read the list of tools.
    */
   xml_formatter?: string;
   /**
-   * True when the same arguments may be answered from a cache.
+   * True when a call with the same arguments can be answered from a cache.
    */
   cacheable?: boolean;
   [k: string]: unknown;

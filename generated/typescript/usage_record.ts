@@ -1,7 +1,7 @@
 /** Generated from schemas/ by `uv run nox -s generate`. Do not edit: change the schema and run it again. */
 
 /**
- * What one call of a model used (spec section 10.3). What is not known is null. Unknown keys are ignored.
+ * What one request to a model used (spec section 10.3). A count or price that is not known is null. Unknown members are ignored.
  */
 export interface UsageRecord {
   /**
@@ -18,7 +18,7 @@ export interface UsageRecord {
    */
   cost_usd: number | null;
   /**
-   * When the call ended.
+   * When the request ended.
    */
   timestamp: string;
   session_id: string | null;

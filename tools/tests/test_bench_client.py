@@ -8,13 +8,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
-import bench_client
-import bench_client_peer as peer
 import pytest
-from bench_client import WORKLOADS, Failed, Server, Workload
-from bench_model import Call, Script, asked, fault
+
+from tools import ROOT
+from tools.bench import client as bench_client
+from tools.bench import client_process as peer
+from tools.bench.client import WORKLOADS, Workload, echo
+from tools.bench.processes import Client, Failed, Server
+from tools.bench.script import Call, Script, fault, tool_calls
 
 
 @pytest.fixture(scope="module")
@@ -51,10 +53,9 @@ async def test_ours_is_measured_with_its_log_and_its_accounting_in_use(addresses
 
 
 def test_the_process_of_the_floor_has_nothing_of_ours_in_it():
-    code = "import sys, bench_client_peer; print([m for m in ('xmcp', 'fastmcp', 'openai') if m in sys.modules])"
-    place = Path(peer.__file__).parent
-    told = subprocess.run([sys.executable, "-c", code], cwd=place, capture_output=True, text=True, timeout=60)
-    assert told.stdout == "[]\n"
+    code = "import sys, tools.bench.client_process; print({'xmcp', 'fastmcp', 'openai'} & {*sys.modules})"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "set()\n"
 
 
 class Cutting(peer.Floor):
@@ -98,7 +99,7 @@ def history():
     """What comes back to the model when everything is right."""
     messages = []
     for turn, calls in enumerate(SCRIPT.turns):
-        messages.append({"role": "assistant", "content": None, "tool_calls": asked(SCRIPT, turn)})
+        messages.append({"role": "assistant", "content": None, "tool_calls": tool_calls(SCRIPT, turn)})
         for place, call in enumerate(calls):
             messages.append({"role": "tool", "tool_call_id": f"call_{turn}_{place}", "content": f"<{call.result}>"})
     return messages
@@ -156,7 +157,7 @@ def test_every_chat_has_texts_of_its_own():
     script = WORKLOADS[0].script
     first, second = (peer.own(script).turns[0][0].arguments["text"] for _ in range(2))
     assert first != second
-    texts = [call.arguments["text"] for turn in peer.own(Script(bench_client.echo(3, 4))).turns for call in turn]
+    texts = [call.arguments["text"] for turn in peer.own(Script(echo(3, 4))).turns for call in turn]
     assert len(set(texts)) == 12
 
 
@@ -170,16 +171,16 @@ def test_a_ratio_is_of_the_same_round():
 
 def test_a_failing_chat_fails_the_measurement_and_its_process_goes_on(addresses):
     model, servers = addresses
-    with bench_client.Client("floor") as client:
+    with Client("floor") as client:
         client.ask("connect", peer="few", model=model, servers=servers["few"], options={})
         wrong = WORKLOADS[0]._replace(script=Script([[Call("nobody", {})]]))
-        with pytest.raises(Failed, match="bench_client_peer floor: "):
-            client.measure(wrong)
-        assert client.measure(WORKLOADS[0])["seconds"]
+        with pytest.raises(Failed, match="client_process floor: "):
+            bench_client.measure(client, wrong)
+        assert bench_client.measure(client, WORKLOADS[0])["seconds"]
 
 
 def test_a_process_ends_with_the_bench():
-    with bench_client.Server("model") as model:
+    with Server("model") as model:
         model.ready()
         process = model._process
         process.stdin.close()

@@ -9,11 +9,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import export_vectors
 import jsonschema_rs
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tools import ROOT
+from tools.generate import export_vectors
+
 SCHEMAS = {
     name: json.loads((ROOT / "conformance" / "vectors" / name).read_text(encoding="utf-8"))
     for name in ("wire.schema.json", "export.schema.json")
@@ -72,10 +73,10 @@ def test_sha256sum_accepts_the_checksum_and_not_another_file(path: Path, tmp_pat
 
 
 def test_a_second_run_gives_the_same_bytes_and_says_where_they_are(path: Path, tmp_path: Path) -> None:
-    tool = [sys.executable, str(ROOT / "tools" / "export_vectors.py"), "--out", str(tmp_path)]
-    told = subprocess.run(tool, capture_output=True, text=True, check=True, cwd=tmp_path).stdout.split()
-    assert told == [str(tmp_path / path.name), str(tmp_path / f"{path.name}.sha256")]
-    for written in told:
+    command = [sys.executable, "-m", "tools.generate.export_vectors", "--out", str(tmp_path)]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout.split()
+    assert printed == [str(tmp_path / path.name), str(tmp_path / f"{path.name}.sha256")]
+    for written in printed:
         assert Path(written).read_bytes() == path.with_name(Path(written).name).read_bytes()
 
 

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import json
 
-import mcp_conformance
 import pytest
-from mcp_conformance import Difference, Expected, Place, complaints, differences, failures, flattened, judged
+
+from tools.interop.mcp_comparison import (
+    Difference,
+    Expected,
+    Place,
+    complaints,
+    differences,
+    expected_differences,
+    failures,
+    flattened,
+)
+from tools.interop.mcp_conformance import EXPECTED, judged
 
 STATUS = Place("2026-07-28", "tools-call-error", "tools-call-error ToolsCallError", "status")
 TEXT = Place("2026-07-28", "calls", "test_simple_text", "content.0.text")
@@ -49,7 +59,7 @@ def test_no_check_may_stop_passing_when_the_wire_is_negotiated(status):
 def test_a_check_may_fail_on_both_where_the_file_says_so():
     failing = {**PLAIN, STATUS: "FAILURE"}
     everywhere = dict.fromkeys(runs(), failing)
-    assert "nothing explains" in judged(everywhere, nothing())[0]
+    assert "unexpected difference" in judged(everywhere, nothing())[0]
     known = [Expected("FastMCP cannot.", ["status"], ["tools-call-error/*"], "FAILURE")]
     assert judged(everywhere, nothing(FastMCP=known)) == []
 
@@ -87,6 +97,6 @@ def test_leaves_are_found_in_messages_of_a_stream_too():
 
 
 def test_every_explanation_in_the_file_has_words():
-    expected = mcp_conformance.expected_differences(mcp_conformance.EXPECTED.read_text(encoding="utf-8"))
+    expected = expected_differences(EXPECTED.read_text(encoding="utf-8"))
     assert expected.keys() == nothing().keys()
     assert all(entry.reason.endswith(".") and entry.part for entries in expected.values() for entry in entries)

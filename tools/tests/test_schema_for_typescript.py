@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-import schema_for_typescript as ts
-from weakened_schema import validators
+
+from tools.generate import schema_for_typescript as ts
+from tools.lint.weakened_schema import validators
 
 
 def rule(test, then, name="type"):

@@ -11,11 +11,17 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-import schema_rules as rules
 from lxml import etree
 
-CHAPTER = rules.SCHEMAS.parent / "spec" / "09-versioning.md"
-REGISTRY = rules.SCHEMAS / "registry"
+from tools import ROOT
+from tools.generate.sources import SCHEMAS
+from tools.lint import json_schema_mutations, schema_rules
+from tools.lint.pattern_mutations import mutated_patterns
+from tools.lint.schema_mutation import Judge
+from tools.lint.schema_rules import EXAMPLES, KINDS, XML_KIND
+
+CHAPTER = ROOT / "spec" / "09-versioning.md"
+REGISTRY = SCHEMAS / "registry"
 
 # Mutations that change no verdict whatever the example, by a regular expression on their whole name.
 EQUIVALENT = {
@@ -65,24 +71,24 @@ PARTS = {"display": "display_envelope", "error/meta": "error_meta", "server_popu
 
 @cache
 def kills(kind: str) -> dict[str, list[str]]:
-    return rules.kills(kind)
+    return schema_rules.kills(kind)
 
 
 @cache
-def judge(kind: str) -> rules.Judge:
-    return rules.xsd_judge(rules.xsd()) if kind == rules.XML_KIND else rules.json_judge(rules.json_schema(kind))
+def judge(kind: str) -> Judge:
+    return schema_rules.judge_of(kind)
 
 
 def is_valid_by_schemas(path: Path) -> bool:
     """By the schema of the example's kind and, in a document, by those of the JSON in it."""
     kind = path.parent.name
-    if kind != rules.XML_KIND:
+    if kind != XML_KIND:
         return judge(kind)(json.loads(path.read_bytes()))
     try:
         root = etree.fromstring(path.read_bytes(), etree.XMLParser(resolve_entities=False, no_network=True))
     except etree.XMLSyntaxError:
         return False
-    if rules.doctype(root):
+    if schema_rules.doctype(root):
         return True  # the validator cannot look at it
     return judge(kind)(root) and all(
         judge(part)(value) for place, part in PARTS.items() for value in json_values(root.findall(place))
@@ -97,12 +103,8 @@ def json_values(holders: list[etree._Element]) -> Iterator[Any]:
             continue
 
 
-KINDS = (rules.XML_KIND, *rules.JSON_KINDS)
 EXAMPLE_FILES = [
-    path
-    for verdict in ("valid", "invalid")
-    for kind in KINDS
-    for path in sorted((rules.EXAMPLES / verdict / kind).iterdir())
+    path for verdict in ("valid", "invalid") for kind in KINDS for path in sorted((EXAMPLES / verdict / kind).iterdir())
 ]
 
 
@@ -121,11 +123,11 @@ def test_no_mutation_that_is_listed_as_equivalent_is_killed_or_gone() -> None:
 
 def test_no_two_mutations_have_one_name() -> None:
     for kind in KINDS:
-        names = [mutation.name for mutation in rules.mutations(kind)]
+        names = [mutation.name for mutation in schema_rules.mutations(kind)]
         assert len(names) == len(set(names)) > 30
 
 
-@pytest.mark.parametrize("path", EXAMPLE_FILES, ids=lambda path: path.relative_to(rules.EXAMPLES).as_posix())
+@pytest.mark.parametrize("path", EXAMPLE_FILES, ids=lambda path: path.relative_to(EXAMPLES).as_posix())
 def test_an_example_is_what_its_folder_says(path: Path) -> None:
     name = f"{path.parent.name}/{path.stem}"
     beyond = path.parent.parent.name == "invalid" and name in BEYOND_SCHEMAS
@@ -152,7 +154,7 @@ def sentences_of_section_9_4() -> set[str]:
 
 def test_every_folder_of_examples_is_of_a_kind_that_is_checked() -> None:
     for verdict in ("valid", "invalid"):
-        there = {path.name for path in (rules.EXAMPLES / verdict).iterdir()}
+        there = {path.name for path in (EXAMPLES / verdict).iterdir()}
         assert there - {"call_tool_result"} == set(KINDS)
 
 
@@ -176,7 +178,7 @@ def test_no_name_of_a_registry_is_there_twice() -> None:
 
 
 def test_the_registry_and_the_envelope_give_each_type_the_same_payload() -> None:
-    envelope = rules.json_schema("display_envelope")
+    envelope = json_schema_mutations.schema_of("display_envelope")
     by_rule: dict[str, str] = {}
     for branch in envelope["allOf"]:
         condition = branch["if"]["properties"]["type"]
@@ -192,12 +194,14 @@ def test_the_registry_and_the_envelope_give_each_type_the_same_payload() -> None
 
 
 def test_the_payload_of_json_and_of_unknown_types_is_what_every_payload_is() -> None:
-    envelope = rules.json_schema("display_envelope")
+    envelope = json_schema_mutations.schema_of("display_envelope")
     assert envelope["$defs"]["JsonPayload"]["type"] == envelope["properties"]["payload"]["type"]
 
 
 def test_every_definition_of_a_payload_is_used_by_a_type() -> None:
-    defined = {name for name in rules.json_schema("display_envelope")["$defs"] if name.endswith("Payload")}
+    defined = {
+        name for name in json_schema_mutations.schema_of("display_envelope")["$defs"] if name.endswith("Payload")
+    }
     used = {row["payload"].rpartition("/")[2] for row in registry("display_types")["types"] if "payload" in row}
     assert defined == used
 
@@ -206,7 +210,7 @@ def test_every_definition_of_a_payload_is_used_by_a_type() -> None:
 
 
 def test_a_pattern_is_altered_part_by_part() -> None:
-    assert rules.patterns("^a[bc]?$") == [
+    assert mutated_patterns("^a[bc]?$") == [
         "a[bc]?$",
         r"^a[\s\S]?$",
         "^a[c]?$",
@@ -216,7 +220,7 @@ def test_a_pattern_is_altered_part_by_part() -> None:
         "^a[bc]?",
         "^[bc]?$",
     ]
-    assert rules.patterns("x|yz{1,2}") == [
+    assert mutated_patterns("x|yz{1,2}") == [
         "x|yz{0,2}",
         "x|yz{2,2}",
         "x|yz{1,1}",
@@ -231,7 +235,7 @@ def test_a_pattern_is_altered_part_by_part() -> None:
 
 def test_a_keyword_that_is_not_known_is_no_rule_that_goes_unseen() -> None:
     with pytest.raises(KeyError, match="contains"):
-        list(rules.edits({"properties": {"a": {"contains": {}}}}))
+        list(json_schema_mutations.edits({"properties": {"a": {"contains": {}}}}))
 
 
 def test_every_kind_of_rule_has_its_mutations() -> None:
@@ -243,7 +247,7 @@ def test_every_kind_of_rule_has_its_mutations() -> None:
         "oneOf": [{"$ref": "#/x"}],
         "additionalProperties": True,
     }
-    assert [edit.name for edit in rules.edits(schema)] == [
+    assert [edit.name for edit in json_schema_mutations.edits(schema)] == [
         "#/type removed",
         "#/type number accepted",
         "#/type string refused",

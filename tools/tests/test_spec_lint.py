@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-import spec_lint as lint
 
+from tools.lint import spec_lint as lint
 from xmcp_conformance.core import checks
 from xmcp_conformance.core.checks import checked
 

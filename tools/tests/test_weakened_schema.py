@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from weakened_schema import validators, weakened
+
+from tools.lint.weakened_schema import validators, weakened
 
 SCHEMA = {
     "type": "object",

@@ -3,6 +3,6 @@
 from pathlib import Path
 
 DATA = Path(__file__).parent / "data"
-"""Folder of the schemas, the registries and the generated TypeScript, for programs that read them."""
+"""Folder of the schemas and the registries, for programs that read them."""
 
 __all__ = ["DATA"]

@@ -11,7 +11,7 @@ from . import chat_event, usage_record
 
 class ToolInvocation(BaseModel):
     """
-    One call of a tool, with everything that was tried for it.
+    One tool call, with all its attempts.
     """
 
     model_config = ConfigDict(
@@ -24,7 +24,7 @@ class ToolInvocation(BaseModel):
     """
     server: str | None
     """
-    The server that was asked; null where none was.
+    The server that was called; null if none was.
     """
     arguments: dict[str, Any] | None
     outcome: Literal["ok", "error", "cancelled"]
@@ -32,7 +32,7 @@ class ToolInvocation(BaseModel):
     duration_ms: Annotated[float, Field(ge=0.0)]
     attempts: Annotated[int, Field(ge=0)]
     """
-    How often the server was asked; 0 where the answer came from elsewhere.
+    How many times the server was called; 0 if the answer did not come from the server.
     """
     cached: bool | None = False
     displayed: bool | None = False
@@ -40,7 +40,7 @@ class ToolInvocation(BaseModel):
 
 class AuditRecord(BaseModel):
     """
-    One line of what is kept of a chat (spec section 10.4). Unknown keys are ignored, and so are records of an unknown kind.
+    One audit record of a chat (spec section 10.4); a log has one on each line. Unknown members are ignored, and so are records of an unknown kind.
     """
 
     model_config = ConfigDict(
@@ -60,7 +60,7 @@ class AuditRecord(BaseModel):
     tenant_id: str | None
     message: chat_event.Message | None = None
     """
-    A message that joined the history.
+    A message that was added to the history.
     """
     tool_call: ToolInvocation | None = None
     usage: usage_record.UsageRecord | None = None

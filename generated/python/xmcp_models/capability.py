@@ -22,7 +22,7 @@ class DisplayType(RootModel[str]):
 
 class Capability(BaseModel):
     """
-    The value under the extension identifier in the capabilities of a server (spec section 1.3) or of a client (section 6.1). Unknown keys are ignored.
+    The value under the extension identifier in the capabilities of a server (spec section 1.3) or of a client (section 6.1). Unknown members are ignored.
     """
 
     model_config = ConfigDict(
@@ -34,7 +34,7 @@ class Capability(BaseModel):
     """
     wire: Literal["always", "negotiated"] | None = "always"
     """
-    Server: who gets documents.
+    Server: which clients get documents.
     """
     display_types: Annotated[list[DisplayType] | None, Field(alias="displayTypes")] = (
         None
@@ -46,5 +46,5 @@ class Capability(BaseModel):
         int | None, Field(alias="maxBytes", ge=1, le=9007199254740991)
     ] = None
     """
-    Client: the size in bytes of UTF-8 of the largest document that it takes.
+    Client: the size in bytes of UTF-8 of the largest document that it accepts.
     """

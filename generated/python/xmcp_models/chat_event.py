@@ -11,7 +11,7 @@ from . import display_envelope, error_meta, usage_record
 
 class UsageTotal(BaseModel):
     """
-    What all model calls of a chat used; null where a vendor did not say.
+    What all requests to models in a chat used; null where a vendor gave no figure.
     """
 
     model_config = ConfigDict(
@@ -57,7 +57,7 @@ class Message(BaseModel):
 
 class Error(BaseModel):
     """
-    An error as values (spec chapter 4).
+    An error (spec chapter 4) as JSON.
     """
 
     model_config = ConfigDict(
@@ -73,7 +73,7 @@ class Error(BaseModel):
 
 class ChatResult(BaseModel):
     """
-    What a chat came to.
+    The result of a chat.
     """
 
     model_config = ConfigDict(
@@ -89,11 +89,11 @@ class ChatResult(BaseModel):
     """
     displays: list[display_envelope.DisplayEnvelope]
     """
-    All that was shown, by turn and in call order.
+    All displays of the chat, by turn and, within a turn, in call order.
     """
     history: list[Message]
     """
-    The conversation, to be given to the next chat.
+    The conversation, to be passed to the next chat.
     """
     usage: UsageTotal
     stop_reason: Annotated[str, Field(pattern="^[a-z][a-z0-9_]*$")]
@@ -104,7 +104,7 @@ class ChatResult(BaseModel):
 
 class ChatEvent(BaseModel):
     """
-    One event of a chat (spec section 10.2). Unknown keys are ignored, and so are events of an unknown type.
+    One event of a chat (spec section 10.2). Unknown members are ignored, and so are events of an unknown type.
     """
 
     model_config = ConfigDict(
@@ -116,7 +116,7 @@ class ChatEvent(BaseModel):
     """
     turn: Annotated[int, Field(ge=0)]
     """
-    The model's answers are counted from 1; 0 is before the first.
+    Number of the turn, counted from 1; 0 before the first answer of the model.
     """
     call_id: Annotated[str | None, Field(min_length=1)] = None
     """
@@ -128,20 +128,20 @@ class ChatEvent(BaseModel):
     """
     text: str | None = None
     """
-    The next piece of what the model writes; the arguments of a call as it wrote them; the text of a result; a warning.
+    Depends on the type: the next piece of the model's text, the arguments of a call as the model wrote them, the text of a result, or a warning.
     """
     arguments: dict[str, Any] | None = None
     """
-    Arguments of a call; null where what the model wrote is no JSON object.
+    Arguments of a call; null if the model did not write a JSON object.
     """
     envelope: display_envelope.DisplayEnvelope | None = None
     """
-    What the person is to see now.
+    The display to show to the person now.
     """
     error: Error | None = None
     attempt: Annotated[int | None, Field(ge=1)] = None
     """
-    How many attempts have failed.
+    How many attempts have failed so far.
     """
     wait_ms: Annotated[int | None, Field(ge=0)] = None
     """

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 class DisplayEnvelope(BaseModel):
     """
-    What a person is shown (spec chapter 3). Unknown keys are ignored.
+    A display for a person (spec chapter 3). Unknown members are ignored.
     """
 
     model_config = ConfigDict(
@@ -22,7 +22,7 @@ class DisplayEnvelope(BaseModel):
         ),
     ]
     """
-    What kind of thing the payload is; a registered name, or `x-vendor-name`.
+    Kind of display: a registered type, or `x-vendor-name`.
     """
     payload: dict[str, Any] | list[Any] | str
     """
@@ -34,7 +34,7 @@ class DisplayEnvelope(BaseModel):
     """
     alt: Annotated[str | None, Field(max_length=4000)] = None
     """
-    The display in words: what a terminal or a screen reader says.
+    The display in words, for terminals and screen readers.
     """
     fallback: DisplayEnvelope | None = None
     """
@@ -46,7 +46,7 @@ class DisplayEnvelope(BaseModel):
     """
     meta: dict[str, Any] | None = None
     """
-    Extra facts; absent rather than null.
+    Additional information; absent rather than null.
     """
 
 
@@ -59,7 +59,7 @@ class TextPayload(RootModel[str]):
 
 class ChartPayload(BaseModel):
     """
-    `chart`: a Vega-Lite specification with its data inside; what it may not contain stands in the registry of types.
+    `chart`: a Vega-Lite specification with its data inside; the registry of types lists what it cannot contain.
     """
 
 
@@ -83,7 +83,7 @@ class GroupPayload(RootModel[list[DisplayEnvelope]]):
 
 class ReferencePayload(BaseModel):
     """
-    `x-xmcp-reference`: what a client puts before the model in place of a display that is too large to repeat there.
+    `x-xmcp-reference`: what a client sends to the model in place of a large display.
     """
 
     type: str
@@ -109,7 +109,7 @@ class Column(BaseModel):
     title: str | None = None
     type: str | None = None
     """
-    What the cells are: `text`, `number` (grouped digits), `boolean`, `date`, `datetime`; a renderer takes any other word as `text`.
+    Type of the cells: `text`, `number` (grouped digits), `boolean`, `date` or `datetime`; a renderer treats any other value as `text`.
     """
     align: Literal["left", "right", "center"] | None = None
 
@@ -167,21 +167,21 @@ class File(BaseModel):
 class ImagePayload(RootModel[ImageUri | Image]):
     root: ImageUri | Image
     """
-    `image`: where the picture is, or that with facts about it.
+    `image`: the URI of the picture, or an object with the URI and details.
     """
 
 
 class NotificationPayload(RootModel[str | Notification]):
     root: str | Notification
     """
-    `notification`: the message, or that with a level.
+    `notification`: the message, or an object with the message and a level.
     """
 
 
 class CodePayload(RootModel[str | Code]):
     root: str | Code
     """
-    `code`: the source text, or that with its language and file name.
+    `code`: the source code, or an object with the code, its language and file name.
     """
 
 
@@ -212,11 +212,11 @@ class Table(BaseModel):
     caption: str | None = None
     row_header: str | None = None
     """
-    Key of the column that names its row.
+    Key of the column that holds the name of each row.
     """
     total_rows: Annotated[int | None, Field(ge=0, le=9007199254740991)] = None
     """
-    How many rows there are, where `rows` is not all of them.
+    Number of rows of the whole table, if `rows` has only some of them.
     """
     truncated: bool | None = None
 

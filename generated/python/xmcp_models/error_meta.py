@@ -17,7 +17,7 @@ class FieldError(BaseModel):
     """
     reason: str | None = None
     """
-    Short machine word, for example `missing` or `wrong_type`.
+    Short word for programs, for example `missing` or `wrong_type`.
     """
     message: str
     """
@@ -66,7 +66,7 @@ class Cause(BaseModel):
 
 class ErrorMeta(BaseModel):
     """
-    The JSON object in `<meta>` of an error (spec chapter 4). A reader ignores a member of the wrong type. Keys that are not listed carry a vendor prefix, `vendor/name`.
+    The JSON object in `<meta>` of an error (spec chapter 4). A reader ignores a member of the wrong type. The name of a member that is not listed has a vendor prefix, `vendor/name`.
     """
 
     model_config = ConfigDict(
@@ -74,11 +74,11 @@ class ErrorMeta(BaseModel):
     )
     error_id: Annotated[str | None, Field(max_length=128, min_length=1)] = None
     """
-    Finds this very failure in the server's log.
+    Id under which the server's log has this failure.
     """
     params: dict[str, Any] | None = None
     """
-    Every variable part of the message, so that nobody has to parse it.
+    Every variable part of the message, so that no program has to parse the message.
     """
     fields: list[FieldError] | None = None
     """
@@ -86,11 +86,11 @@ class ErrorMeta(BaseModel):
     """
     side_effects: Literal["none", "unknown", "partial"] | None = None
     """
-    Whether the failed call changed anything. Only `none` makes a repetition safe for any tool.
+    Whether the failed call changed anything. Only with `none` is it safe to repeat the call of any tool.
     """
     recovery: Literal["retry", "fix_input", "ask_user", "give_up"] | None = None
     """
-    What helps; absent, it follows from the category.
+    What helps; if absent, the category decides.
     """
     limit: Limit | None = None
     localized: list[LocalizedMessage] | None = None

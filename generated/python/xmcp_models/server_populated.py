@@ -17,7 +17,7 @@ class OverriddenItem(RootModel[str]):
 
 class ServerPopulated(BaseModel):
     """
-    The JSON object in `<server_populated>` of a tool response (spec section 2.7): which parameters the server filled in for this call. Unknown keys are ignored.
+    The JSON object in `<server_populated>` of a tool response (spec section 2.7): which parameters the server filled in for this call. Unknown members are ignored.
     """
 
     model_config = ConfigDict(
@@ -25,11 +25,11 @@ class ServerPopulated(BaseModel):
     )
     values: dict[str, Any] | None = None
     """
-    Parameter name to the value that the tool was called with.
+    Maps the name of a parameter to the value with which the tool was called.
     """
     redacted: list[RedactedItem] | None = None
     """
-    Parameters that were filled in and whose value is not told.
+    Parameters that were filled in and whose value is not disclosed.
     """
     overridden: list[OverriddenItem] | None = None
     """

@@ -11,7 +11,7 @@ from . import chat_event
 
 class Snapshot(BaseModel):
     """
-    A conversation at rest (spec section 10.5): what another process needs to go on. Unknown keys are ignored.
+    A stored conversation (spec section 10.5), which another process can continue. Unknown members are ignored.
     """
 
     model_config = ConfigDict(
@@ -20,7 +20,7 @@ class Snapshot(BaseModel):
     format: Literal["xmcp-conversation"]
     version: Annotated[int, Field(ge=1)]
     """
-    Version of this format; 1 is described here.
+    Version of this format; this schema describes version 1.
     """
     created_at: AwareDatetime
     session_id: str | None = None
@@ -29,5 +29,5 @@ class Snapshot(BaseModel):
     usage: chat_event.UsageTotal | None = None
     metadata: dict[str, Any] | None = None
     """
-    The application's own facts.
+    Data of the application.
     """

@@ -17,7 +17,7 @@ class ServerPopulatedItem(RootModel[str]):
 
 class ToolMetadata(BaseModel):
     """
-    What a server says of a tool beyond MCP, under `<prefix>tool` in the tool's `_meta` (spec chapter 5). Unknown keys are ignored.
+    What a server says about a tool beyond MCP, under `<prefix>tool` in the tool's `_meta` (spec chapter 5). Unknown members are ignored.
     """
 
     model_config = ConfigDict(
@@ -29,21 +29,21 @@ class ToolMetadata(BaseModel):
     """
     depends_on: list[DependsOnItem] | None = None
     """
-    Names of tools of the same server whose results, when called in the same turn, come first.
+    Names of tools of the same server; their calls in the same turn come before a call of this tool.
     """
     provides: Annotated[str | None, Field(max_length=128, min_length=1)] = None
     """
-    The parameter name under which this tool's whole result is offered to the tools that depend on it.
+    Name of the parameter through which tools that depend on this one get its whole result.
     """
     server_populated: list[ServerPopulatedItem] | None = None
     """
-    Parameters that the server fills itself. They are not in the input schema.
+    Parameters that the server fills in. They are not in the input schema.
     """
     xml_formatter: Annotated[str | None, Field(min_length=1)] = None
     """
-    Name of the formatter that writes `llm_output`, for people who read the catalogue.
+    Name of the formatter that writes `llm_output`, for people who read the list of tools.
     """
     cacheable: bool | None = False
     """
-    True when the same arguments may be answered from a cache.
+    True when a call with the same arguments can be answered from a cache.
     """

@@ -66,7 +66,7 @@ class ModelText:
 @dataclass(kw_only=True)
 class Error:
     """
-    A failure: the message as text, then what machines read of it.
+    A failure: the message as text, then `meta` for programs.
     """
 
     code: str = field(

@@ -9,7 +9,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 class UsageRecord(BaseModel):
     """
-    What one call of a model used (spec section 10.3). What is not known is null. Unknown keys are ignored.
+    What one request to a model used (spec section 10.3). A count or price that is not known is null. Unknown members are ignored.
     """
 
     model_config = ConfigDict(
@@ -30,7 +30,7 @@ class UsageRecord(BaseModel):
     """
     timestamp: AwareDatetime
     """
-    When the call ended.
+    When the request ended.
     """
     session_id: str | None
     tenant_id: str | None

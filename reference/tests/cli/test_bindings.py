@@ -13,22 +13,22 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import generate
 import pytest
-import typescript_check
-import weakened_schema
 from pydantic import BaseModel, ValidationError
 
 import xmcp.cli.bindings
+from tools.generate.sources import SUFFIX, json_schemas
+from tools.generate.typescript import typescript_schemas
+from tools.lint import typescript_check, weakened_schema
 from xmcp.cli import run
-from xmcp.cli.bindings import LANGUAGES, Language, Loss, overview
+from xmcp.cli.bindings import LANGUAGES, Language, Loss, files, overview
 from xmcp_models import DATA
 from xmcp_models.display_envelope import Column, DisplayEnvelope
 from xmcp_models.tool_metadata import ToolMetadata
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = ROOT / "schemas" / "examples"
-SCHEMAS = generate.json_schemas()
+SCHEMAS = json_schemas()
 LOSSES = [(name, loss) for name, language in LANGUAGES.items() for loss in language.losses]
 
 
@@ -114,7 +114,7 @@ def test_the_schemas_are_those_of_the_specification(workplace: Path) -> None:
 
 def test_what_it_writes_comes_with_the_package() -> None:
     for language in LANGUAGES.values():
-        assert (DATA.parent / language.source).is_dir()
+        assert files(language)
 
 
 def test_what_python_compiled_of_the_package_stays_where_it_is(
@@ -221,13 +221,12 @@ def takes(name: str, text: str) -> bool:
 def judges(language: Language | Loss, schemas: dict[str, Any]) -> dict[str, Any]:
     """Validators of the schemas without what is lost, by name; of a union that tells types apart, by `Known…` too."""
     losses = language.losses if isinstance(language, Language) else (language,)
-    suffix = generate.SUFFIX
-    types = {name: f"{name}{suffix}" for name in schemas}
+    types = {name: f"{name}{SUFFIX}" for name in schemas}
     for name, schema in schemas.items():
         if typescript_check.known_values(schema):
-            types[f"Known {name}"] = f"{name}{suffix}#/$defs/Known{schema['title']}"
+            types[f"Known {name}"] = f"{name}{SUFFIX}#/$defs/Known{schema['title']}"
     weakened = {keyword for loss in losses for keyword in loss.forgets}
-    return weakened_schema.validators({f"{name}{suffix}": schemas[name] for name in schemas}, weakened, types)
+    return weakened_schema.validators({f"{name}{SUFFIX}": schemas[name] for name in schemas}, weakened, types)
 
 
 def test_the_python_models_check_everything_but_what_is_listed() -> None:
@@ -242,7 +241,7 @@ def test_the_python_models_check_everything_but_what_is_listed() -> None:
     ("name", "loss"), [(name, loss) for name, loss in LOSSES if loss.forgets], ids=lambda value: str(value)[:50]
 )
 def test_each_loss_that_is_listed_lets_an_invalid_example_pass(name: str, loss: Loss) -> None:
-    judge = judges(loss, generate.typescript_schemas() if name == "typescript" else SCHEMAS)
+    judge = judges(loss, typescript_schemas() if name == "typescript" else SCHEMAS)
     for example, _, text in json_examples("invalid"):
         if any(judge[key].is_valid(json.loads(text)) for key in (example, f"Known {example}") if key in judge):
             return

@@ -10,11 +10,18 @@ from typing import Any
 import pytest
 from mutants import breaks
 
-from xmcp.client import ai_client, catalogue, layers, naming, object_server, offering, results, servers
-from xmcp.client.calls import Outcome, Pipeline
-from xmcp.client.layers import Handover
-from xmcp.client.results import Reading
-from xmcp.client.turn import Turn
+from xmcp.client import ai_client
+from xmcp.client.calls import results
+from xmcp.client.calls.pipeline import Outcome, Pipeline
+from xmcp.client.calls.results import Reading
+from xmcp.client.loop.turn import Turn
+from xmcp.client.servers import pool as servers
+from xmcp.client.servers import tool_client_adapter as object_server
+from xmcp.client.tools import catalogue
+from xmcp.client.tools import dependencies as layers
+from xmcp.client.tools import names as naming
+from xmcp.client.tools import schemas as offering
+from xmcp.client.tools.dependencies import Handover
 from xmcp.wire import ErrorInfo, ToolResponse
 
 

@@ -9,20 +9,18 @@ from typing import Any
 import pytest
 from mutants import breaks
 
-from xmcp.client import (
-    accounting,
-    ai_client,
-    loop,
-    messages,
-    metatools,
-    model_view,
-    offering,
-    quotas,
-    results,
-)
-from xmcp.client.chunks import ChatChunk
-from xmcp.client.loop import Chat
-from xmcp.client.turn import Turn
+from xmcp.chat import messages
+from xmcp.chat.events import ChatChunk
+from xmcp.client import ai_client
+from xmcp.client.calls import context_budget as model_view
+from xmcp.client.calls import results
+from xmcp.client.hooks import quotas
+from xmcp.client.loop import chat as loop
+from xmcp.client.loop import usage as accounting
+from xmcp.client.loop.chat import Chat
+from xmcp.client.loop.turn import Turn
+from xmcp.client.tools import meta_tools as metatools
+from xmcp.client.tools import schemas as offering
 from xmcp.wire import ErrorInfo, ToolResponse
 
 

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from mutants import breaks
 
-from xmcp.client import approval, cache, params, results, retry, turn
-from xmcp.client.cache import ResponseCache
-from xmcp.client.calls import Outcome, Pipeline
-from xmcp.client.results import Reading
+from xmcp.client.calls import app_parameters as params
+from xmcp.client.calls import approval, cache, results, retry
+from xmcp.client.calls.cache import ResponseCache
+from xmcp.client.calls.pipeline import Outcome, Pipeline
+from xmcp.client.calls.results import Reading
+from xmcp.client.loop import turn
 from xmcp.storage import MemoryBreakers, breakers
 from xmcp.wire import ErrorInfo, ToolResponse
 

@@ -17,12 +17,12 @@ from typing import Any, Literal
 import mcp_types as mt
 import virtual_time
 
+from xmcp.chat.errors import CallFailed
+from xmcp.chat.records import event
 from xmcp.client import AIClient, ChatStream
-from xmcp.client.errors import CallFailed
-from xmcp.client.middleware import ToolState
-from xmcp.client.quotas import Quota, TenantQuotas
-from xmcp.client.records import event
-from xmcp.client.targets import ServerTarget
+from xmcp.client.hooks.middleware import ToolState
+from xmcp.client.hooks.quotas import Quota, TenantQuotas
+from xmcp.client.servers.targets import ServerTarget
 from xmcp.dependencies import DependencyError
 from xmcp.providers import Completion, ModelRequest, ProviderError, ToolCall, Usage
 from xmcp.storage import MemoryBreakers, MemoryCache

@@ -10,15 +10,15 @@ from typing import Any
 
 import mcp_types as mt
 
-from xmcp.client import metatools
-from xmcp.client.calls import ChatScope, Pipeline
-from xmcp.client.catalogue import build
-from xmcp.client.chunks import ChatChunk
-from xmcp.client.fallback import Model
-from xmcp.client.log import EventLog
-from xmcp.client.loop import Chat, ChatSettings
-from xmcp.client.middleware import ChatContext
-from xmcp.client.turn import Hooks
+from xmcp.chat.events import ChatChunk
+from xmcp.client.calls.pipeline import ChatScope, Pipeline
+from xmcp.client.hooks.log import EventLog
+from xmcp.client.hooks.middleware import ChatContext
+from xmcp.client.loop.chat import Chat, ChatSettings
+from xmcp.client.loop.fallback import Model
+from xmcp.client.loop.turn import Hooks
+from xmcp.client.tools import meta_tools as metatools
+from xmcp.client.tools.catalogue import build
 from xmcp.providers import Completion, ModelRequest, ToolCall
 from xmcp.wire import ErrorInfo, ToolResponse
 

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from xmcp.client import connection
-from xmcp.client.connection import Server
-from xmcp.client.errors import CallFailed, ConnectFailed
-from xmcp.client.log import EventLog
-from xmcp.client.targets import Source
+from xmcp.chat.errors import CallFailed
+from xmcp.client.hooks.log import EventLog
+from xmcp.client.servers import connection
+from xmcp.client.servers.connection import Server
+from xmcp.client.servers.errors import ConnectFailed
+from xmcp.client.servers.targets import Source
 
 
 class StandIn:

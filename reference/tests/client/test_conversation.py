@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from pydantic import Field
 
 from xmcp import XMCP
+from xmcp.chat.errors import QuotaExceeded
 from xmcp.client import AIClient
 from xmcp.client.conversation import Conversation, SnapshotError
-from xmcp.client.errors import QuotaExceeded
 from xmcp.providers import ProviderError, ScriptedProvider, Turn
 
 SECONDS = 10.0

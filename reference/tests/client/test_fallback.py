@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from xmcp.client import fallback
-from xmcp.client.fallback import Model
+from xmcp.client.loop import fallback
+from xmcp.client.loop.fallback import Model
 from xmcp.providers import ErrorCategory, OpenAIProvider, ProviderError, ScriptedProvider
 
 FIRST, OTHER = ScriptedProvider([]), ScriptedProvider([])

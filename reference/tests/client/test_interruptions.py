@@ -11,12 +11,14 @@ import pytest
 from stand_ins import ScriptedModel, ScriptedServer, answers_in, asks, by_type, chat, events_of, make_pipeline
 from virtual_time import run
 
-from xmcp.client import AIClient, callbacks, params
-from xmcp.client.cache import ResponseCache
-from xmcp.client.errors import CallFailed, QuotaExceeded
-from xmcp.client.log import EventLog
-from xmcp.client.middleware import LLMState, Middleware, Stack, ToolState
-from xmcp.client.retry import RetryPolicy
+from xmcp.chat.errors import CallFailed, QuotaExceeded
+from xmcp.client import AIClient
+from xmcp.client.calls import app_parameters as params
+from xmcp.client.calls.cache import ResponseCache
+from xmcp.client.calls.retry import RetryPolicy
+from xmcp.client.hooks import callbacks
+from xmcp.client.hooks.log import EventLog
+from xmcp.client.hooks.middleware import LLMState, Middleware, Stack, ToolState
 from xmcp.providers import Completion, ModelRequest, ScriptedProvider, Turn, Usage
 from xmcp.storage import Admitted, MemoryBreakers, MemoryCache
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse

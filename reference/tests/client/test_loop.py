@@ -12,15 +12,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from xmcp.client.calls import ChatScope, Pipeline
-from xmcp.client.catalogue import Catalogue, build
-from xmcp.client.chunks import ChatChunk
-from xmcp.client.errors import CallFailed
-from xmcp.client.fallback import Model as Asked
-from xmcp.client.log import EventLog
-from xmcp.client.loop import Chat, ChatSettings
-from xmcp.client.middleware import ChatContext
-from xmcp.client.turn import Hooks
+from xmcp.chat.errors import CallFailed
+from xmcp.chat.events import ChatChunk
+from xmcp.client.calls.pipeline import ChatScope, Pipeline
+from xmcp.client.hooks.log import EventLog
+from xmcp.client.hooks.middleware import ChatContext
+from xmcp.client.loop.chat import Chat, ChatSettings
+from xmcp.client.loop.fallback import Model as Asked
+from xmcp.client.loop.turn import Hooks
+from xmcp.client.tools.catalogue import Catalogue, build
 from xmcp.providers import Completion, ModelRequest, ProviderError, ScriptedProvider, ToolCall, Turn, Usage
 from xmcp.wire import ErrorInfo, ToolResponse
 

@@ -17,12 +17,13 @@ from fastmcp.client.transports import StreamableHttpTransport
 from fastmcp.server.auth.providers.jwt import StaticTokenVerifier
 
 from xmcp import XMCP
-from xmcp.client import connection
-from xmcp.client.connection import Server
-from xmcp.client.errors import CallFailed, ConnectFailed
-from xmcp.client.interfaces import MCPClient
-from xmcp.client.log import EventLog
-from xmcp.client.targets import ServerTarget, source
+from xmcp.chat.errors import CallFailed
+from xmcp.client.hooks.log import EventLog
+from xmcp.client.servers import connection
+from xmcp.client.servers.connection import Server
+from xmcp.client.servers.errors import ConnectFailed
+from xmcp.client.servers.interfaces import MCPClient
+from xmcp.client.servers.targets import ServerTarget, source
 
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
 BOUND = 15.0

@@ -15,16 +15,16 @@ import jsonschema_rs
 import pytest
 from stand_ins import ScriptedModel, ScriptedServer, answers_in, asks, by_type, chat, events_of, make_pipeline
 
-from xmcp.client import turn
-from xmcp.client.cache import ResponseCache
-from xmcp.client.catalogue import build
-from xmcp.client.errors import CallFailed, QuotaExceeded
-from xmcp.client.input_schema import declared
-from xmcp.client.log import EventLog
-from xmcp.client.middleware import LLMState, Middleware, Stack, ToolState
-from xmcp.client.offering import offered
-from xmcp.client.params import hidden
-from xmcp.client.retry import RetryPolicy
+from xmcp.chat.errors import CallFailed, QuotaExceeded
+from xmcp.client.calls.app_parameters import hidden
+from xmcp.client.calls.cache import ResponseCache
+from xmcp.client.calls.retry import RetryPolicy
+from xmcp.client.hooks.log import EventLog
+from xmcp.client.hooks.middleware import LLMState, Middleware, Stack, ToolState
+from xmcp.client.loop import turn
+from xmcp.client.tools.catalogue import build
+from xmcp.client.tools.input_schema import declared
+from xmcp.client.tools.schemas import offered
 from xmcp.providers import Completion, ProviderError, Usage
 from xmcp.storage import MemoryBreakers, MemoryCache
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
@@ -719,7 +719,7 @@ async def test_a_response_of_a_hook_that_cannot_be_written_is_a_crash_of_its_cal
     assert (error.meta or {})["error_id"] in logged.getMessage()
 
 
-@pytest.mark.parametrize("broken", ["model_view.for_model", "layers.handed_on", "metatools.answer"])
+@pytest.mark.parametrize("broken", ["context_budget.for_model", "dependencies.handed_on", "metatools.answer"])
 async def test_whatever_breaks_on_the_way_to_the_model_is_answered_and_logged_and_not_left_to_the_loop(
     broken: str, unraisable: list[Any], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -734,7 +734,9 @@ async def test_whatever_breaks_on_the_way_to_the_model_is_answered_and_logged_an
 
     monkeypatch.setattr(getattr(turn, module), name, breaks)
     server = ScriptedServer({"t": in_turn("ok"), "u": in_turn("fine")}, u={"metadata": {"depends_on": ["t"]}})
-    names: Any = {"model_view": ["t"], "layers": ["t", "u"], "metatools": [("__think__", {"thought": "x"})]}[module]
+    names: Any = {"context_budget": ["t"], "dependencies": ["t", "u"], "metatools": [("__think__", {"thought": "x"})]}[
+        module
+    ]
     model = ScriptedModel(asks(*names))
     async with asyncio.timeout(5):
         await events_of(chat(model, server, meta_tools=True))

@@ -15,15 +15,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xmcp.client import accounting, messages, results, targets
-from xmcp.client.arguments import parse_arguments
-from xmcp.client.catalogue import build
-from xmcp.client.ending import ending
-from xmcp.client.middleware import ChatContext
-from xmcp.client.model_view import Budgets, for_model
-from xmcp.client.naming import Listing, expose, legal
+from xmcp.chat import messages
+from xmcp.chat.arguments import parse_arguments
+from xmcp.chat.completions import unique_ids
+from xmcp.chat.tool_schemas import legal
+from xmcp.client.calls import results
+from xmcp.client.calls.context_budget import Budgets, for_model
+from xmcp.client.hooks.middleware import ChatContext
+from xmcp.client.loop import usage as accounting
+from xmcp.client.loop.stop_reason import ending
+from xmcp.client.servers import targets
+from xmcp.client.tools.catalogue import build
+from xmcp.client.tools.names import Listing, expose
 from xmcp.providers import Completion, ToolCall, Usage
-from xmcp.providers.base import unique_ids
 from xmcp.wire import ErrorInfo, ToolResponse
 
 NAMES = st.text(st.sampled_from("ab_./é"), min_size=1, max_size=3) | st.text(min_size=1, max_size=200)

@@ -16,13 +16,13 @@ from hypothesis import assume, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
 
+from xmcp.chat.errors import QuotaExceeded
+from xmcp.chat.usage import UsageRecord
 from xmcp.client import AIClient
-from xmcp.client import quotas as product
-from xmcp.client.chunks import UsageRecord
-from xmcp.client.errors import QuotaExceeded
-from xmcp.client.log import EventLog
-from xmcp.client.middleware import ChatContext, LLMState, Middleware, Stack, ToolState
-from xmcp.client.quotas import Quota, TenantQuotas, estimate_input_tokens
+from xmcp.client.hooks import quotas as product
+from xmcp.client.hooks.log import EventLog
+from xmcp.client.hooks.middleware import ChatContext, LLMState, Middleware, Stack, ToolState
+from xmcp.client.hooks.quotas import Quota, TenantQuotas, estimate_input_tokens
 from xmcp.providers import Completion, ModelRequest, ScriptedProvider, ToolSchemas, Usage
 
 NO_TOOLS = len(ToolSchemas().json)

@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xmcp.client import records
-from xmcp.client.chunks import CallReport, ChatChunk, ChatResult, ChatUsage, UsageRecord
-from xmcp.client.errors import QuotaExceeded
-from xmcp.client.records import Trace, event
+from xmcp.chat import records
+from xmcp.chat.errors import QuotaExceeded
+from xmcp.chat.events import CallReport, ChatChunk, ChatResult
+from xmcp.chat.records import Trace, event
+from xmcp.chat.usage import ChatUsage, UsageRecord
 from xmcp.providers import ProviderError
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
 from xmcp_models import DATA

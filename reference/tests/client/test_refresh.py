@@ -20,12 +20,12 @@ import uvicorn
 from mcp import MCPError
 
 from xmcp import XMCP
-from xmcp.client import connection
-from xmcp.client.connection import waits
-from xmcp.client.errors import CallFailed
-from xmcp.client.log import EventLog
-from xmcp.client.servers import QUIET, Servers, ServersUnavailable, ToolChanges
-from xmcp.client.targets import ServerTarget
+from xmcp.chat.errors import CallFailed
+from xmcp.client.hooks.log import EventLog
+from xmcp.client.servers import connection
+from xmcp.client.servers.connection import waits
+from xmcp.client.servers.pool import QUIET, Servers, ServersUnavailable, ToolChanges
+from xmcp.client.servers.targets import ServerTarget
 from xmcp.dependencies import DependencyError
 
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])

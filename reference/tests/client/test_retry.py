@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xmcp.client import retry
-from xmcp.client.catalogue import Entry
-from xmcp.client.retry import RetryPolicy
+from xmcp.client.calls import retry
+from xmcp.client.calls.retry import RetryPolicy
+from xmcp.client.tools.catalogue import Entry
 from xmcp.wire import ErrorInfo
 
 PLAIN = Entry("t", SimpleNamespace(), "t")  # type: ignore[arg-type]

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from stand_ins import ScriptedModel, ScriptedServer, asks, by_type, chat, events_of, make_pipeline
 
-from xmcp.client import messages
-from xmcp.client.cache import ResponseCache
-from xmcp.client.log import EventLog
-from xmcp.client.middleware import LLMState, Middleware, Stack, ToolState
+from xmcp.chat import messages
+from xmcp.client.calls.cache import ResponseCache
+from xmcp.client.hooks.log import EventLog
+from xmcp.client.hooks.middleware import LLMState, Middleware, Stack, ToolState
 from xmcp.providers import ProviderError
 from xmcp.storage import MemoryCache
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse

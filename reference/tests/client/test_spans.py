@@ -18,7 +18,8 @@ from opentelemetry.trace import SpanContext, SpanKind, StatusCode
 from stand_ins import ScriptedModel, ScriptedServer, asks
 
 from xmcp import XMCP, AIClient, DisplayEnvelope, ErrorInfo, QuotaExceeded, XMCPError
-from xmcp.client import Middleware, spans
+from xmcp.client import Middleware
+from xmcp.client.hooks import spans
 from xmcp.providers import Completion, ProviderError, Usage
 from xmcp.storage import MemoryCache
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from stand_ins import ScriptedModel, ScriptedServer, answers_in, asks, by_type, chat, events_of, make_pipeline
 
-from xmcp.client.middleware import LLMState, Middleware, Stack
-from xmcp.client.model_view import Budgets
+from xmcp.client.calls.context_budget import Budgets
+from xmcp.client.hooks.middleware import LLMState, Middleware, Stack
 from xmcp.providers import Completion, ModelRequest, ProviderError, ToolCall, Usage
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from xmcp.chat.completions import unique_ids
 from xmcp.providers import ErrorCategory, ProviderError, ToolCall
-from xmcp.providers.base import unique_ids
-from xmcp.providers.chat_completions import Assembly, content_text, parse, whole
 from xmcp.providers.errors import classify, redact
-from xmcp.providers.sse import EventReader, EventTooLarge
+from xmcp.providers.formats.chat_completions import Assembly, content_text, parse, whole
+from xmcp.providers.formats.sse import EventReader, EventTooLarge
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 CALL = st.tuples(st.text("abc", min_size=1), st.text("xyz", min_size=1), TEXT)
@@ -123,7 +123,7 @@ def test_the_last_event_counts_also_without_its_blank_line() -> None:
 
 
 def test_an_event_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("xmcp.providers.sse.MAX_EVENT_BYTES", 100)
+    monkeypatch.setattr("xmcp.providers.formats.sse.MAX_EVENT_BYTES", 100)
     with pytest.raises(EventTooLarge):
         EventReader().feed(b"data: " + b"x" * 101)
     reader = EventReader()

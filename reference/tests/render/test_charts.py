@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.text import Text
 
 from xmcp.render import plan, render, to_text
-from xmcp.render.content import Bars, Plot
-from xmcp.render.numerals import ticks
-from xmcp.render.plot import spread, x_labels
+from xmcp.render.terminal.plot import spread, x_labels
+from xmcp.render.view.content import Bars, Plot
+from xmcp.render.view.numerals import ticks
 
 SALES = [{"product": "Atlas", "n": 60}, {"product": "Beacon", "n": 30}, {"product": "Comet", "n": 7.5}]
 BARS = {"x": {"field": "product", "type": "nominal"}, "y": {"field": "n", "type": "quantitative", "title": "Revenue"}}

@@ -1,4 +1,4 @@
-"""What a person sees of each display type (wire.md 7.3)."""
+"""What a person sees of each display type (spec section 3.2)."""
 
 from __future__ import annotations
 

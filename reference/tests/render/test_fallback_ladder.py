@@ -1,4 +1,4 @@
-"""The fallback ladder: never an empty view, and always a word about why (wire.md 7.3)."""
+"""The fallback ladder: the view is never empty, and a notice says why a fallback is shown (spec section 3.6)."""
 
 from __future__ import annotations
 

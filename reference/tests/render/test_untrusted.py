@@ -1,4 +1,4 @@
-"""Text from strangers moves no cursor, hides nothing and is never markup (wire.md 7.6)."""
+"""Untrusted text moves no cursor, hides nothing and is never read as markup (spec section 8.4)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from xmcp.render import render, to_text
-from xmcp.render.untrusted import label, link, revealed, visible
+from xmcp.render.view.untrusted import label, link, revealed, visible
 
 ESCAPES = "\x1b[31mred\x1b[0m \x1b]8;;https://evil.example\x1b\\x\x1b]8;;\x1b\\ \x9b2J \x07\x08\x00"
 CHART = {

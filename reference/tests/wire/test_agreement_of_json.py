@@ -17,9 +17,9 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-import weakened_schema
 from pydantic import BaseModel, ValidationError
 
+from tools.lint import weakened_schema
 from xmcp.cli.bindings import LANGUAGES
 from xmcp.wire.envelope import read_envelope
 

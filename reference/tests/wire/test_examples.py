@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import export_vectors
 import jsonschema_rs
 import pytest
 from lxml import etree
 
+from tools.generate import export_vectors
 from xmcp.wire import DecodeError, DisplayEnvelope, ErrorInfo, decode, encode
 from xmcp_conformance.reader import read
 from xmcp_models.registry import PREFIX

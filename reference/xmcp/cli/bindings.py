@@ -1,7 +1,7 @@
 """`xmcp bindings`: the generated types of each language, written where they are wanted, and what each one loses.
 
 What may live here: the table of languages with their gains and losses, and the copying. The files themselves are made
-by tools/generate.py and come with the package.
+by tools/generate/ and come with the package.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from xmcp_models import DATA
 
 _PACKAGE = DATA.parent
 _TYPESCRIPT = "data/typescript"
+"""Folder of the TypeScript in an installed package. A checkout has it in generated/typescript, and nowhere else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
     """What a language does not say of a schema.
 
-    `forgets` are the keywords of JSON Schema that go unchecked, in the words of tools/weakened_schema.py: the tests
+    `forgets` are the keywords of JSON Schema that go unchecked, as tools/lint/weakened_schema.py names them: the tests
     demand that the bindings check everything but these.
     """
 
@@ -145,13 +146,19 @@ def overview() -> str:
 
 def files(language: Language) -> dict[PurePosixPath, Path]:
     """The files of these bindings, by the path that they get in the folder that the person names."""
-    source = _PACKAGE / language.source
+    source = _folder(language.source)
     found = {PurePosixPath(path.relative_to(source).as_posix()): path for path in source.rglob("*") if path.is_file()}
     return {
         language.folder / path: found[path]
         for path in sorted(found)
         if "__pycache__" not in path.parts and not any(path.is_relative_to(part) for part in language.without)
     }
+
+
+def _folder(source: str) -> Path:
+    """Return a folder of the package `xmcp_models`; in a checkout, the TypeScript is two folders above the package."""
+    folder = _PACKAGE / source
+    return _PACKAGE.parents[1] / "typescript" if source == _TYPESCRIPT and not folder.is_dir() else folder
 
 
 def _write(language: Language, out: Path, force: bool) -> list[PurePosixPath]:

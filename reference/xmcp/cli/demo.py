@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from xmcp.render.untrusted import visible
+from xmcp.render.view.untrusted import visible
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -31,7 +31,7 @@ from uvicorn.supervisors.multiprocess import Process
 
 from xmcp.cli import in_a_line
 from xmcp.cli.target import load_server
-from xmcp.server.serving import HTTPTransport, ReadyServer, Serving, http_app
+from xmcp.server.transports.serving import HTTPTransport, ReadyServer, Serving, http_app
 
 _LAST_WAIT: Final = 5.0  # seconds; uvicorn itself gives open streams two
 

@@ -91,7 +91,7 @@ def serve(
 
     # Before the author's module, which may log while it is imported; after FastMCP, which sets up its own log.
     from xmcp.server import XMCP, ServeError
-    from xmcp.server.serving import (
+    from xmcp.server.transports.serving import (
         ReadyServer,
         listen,
         refuse_contradictions,

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from xmcp.cli.flow import Flow
 from xmcp.render import render
-from xmcp.render.untrusted import label, visible
+from xmcp.render.view.untrusted import label, visible
 
 if TYPE_CHECKING:
     from xmcp.client import ChatChunk

@@ -9,34 +9,36 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from xmcp.chat.errors import CallFailed, CircuitOpenError, QuotaExceeded
+    from xmcp.chat.events import CallReport, ChatChunk, ChatResult
+    from xmcp.chat.usage import ChatUsage, UsageRecord
     from xmcp.client.ai_client import AIClient
+    from xmcp.client.calls.retry import RetryPolicy
     from xmcp.client.chat_stream import ChatStream
-    from xmcp.client.chunks import CallReport, ChatChunk, ChatResult, ChatUsage, UsageRecord
     from xmcp.client.conversation import Conversation, ConversationReply, SnapshotError
-    from xmcp.client.errors import CallFailed, CircuitOpenError, QuotaExceeded
-    from xmcp.client.interfaces import MCPClient, ResourceManager, ToolClient
-    from xmcp.client.middleware import ChatContext, LLMState, Middleware, ToolState
-    from xmcp.client.quotas import Quota, TenantQuotas
-    from xmcp.client.retry import RetryPolicy
-    from xmcp.client.servers import ServerStatus, ServersUnavailable, ToolChanges
+    from xmcp.client.hooks.middleware import ChatContext, LLMState, Middleware, ToolState
+    from xmcp.client.hooks.quotas import Quota, TenantQuotas
+    from xmcp.client.servers.interfaces import MCPClient, ResourceManager, ToolClient
+    from xmcp.client.servers.pool import ServerStatus, ServersUnavailable, ToolChanges
+    from xmcp.client.servers.targets import ServerTarget
     from xmcp.client.sync import SyncAIClient
-    from xmcp.client.targets import ServerTarget
 
 _HOME: Final[dict[str, str]] = {
-    name: f"xmcp.client.{module}"
+    name: module
     for module, names in {
-        "ai_client": ("AIClient",),
-        "chat_stream": ("ChatStream",),
-        "chunks": ("CallReport", "ChatChunk", "ChatResult", "ChatUsage", "UsageRecord"),
-        "conversation": ("Conversation", "ConversationReply", "SnapshotError"),
-        "errors": ("CallFailed", "CircuitOpenError", "QuotaExceeded"),
-        "interfaces": ("MCPClient", "ResourceManager", "ToolClient"),
-        "middleware": ("ChatContext", "LLMState", "Middleware", "ToolState"),
-        "quotas": ("Quota", "TenantQuotas"),
-        "retry": ("RetryPolicy",),
-        "servers": ("ServerStatus", "ServersUnavailable", "ToolChanges"),
-        "sync": ("SyncAIClient",),
-        "targets": ("ServerTarget",),
+        "xmcp.chat.errors": ("CallFailed", "CircuitOpenError", "QuotaExceeded"),
+        "xmcp.chat.events": ("CallReport", "ChatChunk", "ChatResult"),
+        "xmcp.chat.usage": ("ChatUsage", "UsageRecord"),
+        "xmcp.client.ai_client": ("AIClient",),
+        "xmcp.client.calls.retry": ("RetryPolicy",),
+        "xmcp.client.chat_stream": ("ChatStream",),
+        "xmcp.client.conversation": ("Conversation", "ConversationReply", "SnapshotError"),
+        "xmcp.client.hooks.middleware": ("ChatContext", "LLMState", "Middleware", "ToolState"),
+        "xmcp.client.hooks.quotas": ("Quota", "TenantQuotas"),
+        "xmcp.client.servers.interfaces": ("MCPClient", "ResourceManager", "ToolClient"),
+        "xmcp.client.servers.pool": ("ServerStatus", "ServersUnavailable", "ToolChanges"),
+        "xmcp.client.servers.targets": ("ServerTarget",),
+        "xmcp.client.sync": ("SyncAIClient",),
     }.items()
     for name in names
 }

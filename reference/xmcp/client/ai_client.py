@@ -11,29 +11,33 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Final, Self
 
-from xmcp.client import cache as caching
-from xmcp.client import fallback, metatools, options, spans
-from xmcp.client.accounting import Price
-from xmcp.client.approval import APPROVAL_SECONDS, Approve
-from xmcp.client.cache import ResponseCache
-from xmcp.client.callbacks import DisplayCallback, ErrorCallback, UsageSink
-from xmcp.client.calls import ChatScope, Pipeline
-from xmcp.client.catalogue import Catalogue, Entry
+from xmcp.chat.events import ChatResult
+from xmcp.chat.messages import Message
+from xmcp.client import options
+from xmcp.client.calls import cache as caching
+from xmcp.client.calls.app_parameters import hidden
+from xmcp.client.calls.approval import APPROVAL_SECONDS, Approve
+from xmcp.client.calls.cache import ResponseCache
+from xmcp.client.calls.context_budget import DISPLAY_BUDGET, RESULT_BUDGET, Budgets
+from xmcp.client.calls.pipeline import ChatScope, Pipeline
+from xmcp.client.calls.retry import RetryPolicy
 from xmcp.client.chat_stream import ChatStream
-from xmcp.client.chunks import ChatResult
-from xmcp.client.ending import DisplayMode
-from xmcp.client.fallback import Fallback
-from xmcp.client.log import EventLog
-from xmcp.client.loop import LLM_SECONDS, Chat, ChatSettings
-from xmcp.client.middleware import ChatContext, Stack, named
-from xmcp.client.model_view import DISPLAY_BUDGET, RESULT_BUDGET, Budgets
-from xmcp.client.offering import offered
-from xmcp.client.params import hidden
-from xmcp.client.retry import RetryPolicy
-from xmcp.client.servers import Servers, ServerStatus, ToolChanges
-from xmcp.client.targets import Target
-from xmcp.client.turn import Hooks
-from xmcp.providers import LLMProvider, Message, OpenAIProvider
+from xmcp.client.hooks import spans
+from xmcp.client.hooks.callbacks import DisplayCallback, ErrorCallback, UsageSink
+from xmcp.client.hooks.log import EventLog
+from xmcp.client.hooks.middleware import ChatContext, Stack, named
+from xmcp.client.loop import fallback
+from xmcp.client.loop.chat import LLM_SECONDS, Chat, ChatSettings
+from xmcp.client.loop.fallback import Fallback
+from xmcp.client.loop.stop_reason import DisplayMode
+from xmcp.client.loop.turn import Hooks
+from xmcp.client.loop.usage import Price
+from xmcp.client.servers.pool import Servers, ServerStatus, ToolChanges
+from xmcp.client.servers.targets import Target
+from xmcp.client.tools import meta_tools as metatools
+from xmcp.client.tools.catalogue import Catalogue, Entry
+from xmcp.client.tools.schemas import offered
+from xmcp.providers import LLMProvider, OpenAIProvider
 from xmcp.storage import BreakerStore, Cache, MemoryBreakers
 
 _NO_HISTORY: Final = (
@@ -54,9 +58,9 @@ class AIClient:
     seconds.
 
     Args:
-        servers: Targets (`xmcp.client.targets`): a list, whose tools keep their names where those do not clash; or a
-            mapping from a name of yours, with which all tools of that server begin (`crm__find`). A server that cannot
-            be reached is left out, with a warning in the log and in every chat, until it can be.
+        servers: Targets (`xmcp.client.servers.targets`): a list, whose tools keep their names where those do not clash;
+            or a mapping from a name of yours, with which all tools of that server begin (`crm__find`). A server that
+            cannot be reached is left out, with a warning in the log and in every chat, until it can be.
         openai_api_key: Key for the built-in `OpenAIProvider`; absent, `OPENAI_API_KEY` counts.
         openai_base_url: Another server with OpenAI's format, for the built-in provider.
         llm_provider: Your own provider instead of the built-in one.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from xmcp.client.chunks import ChatChunk
+from xmcp.chat.events import ChatChunk
 
 if TYPE_CHECKING:
-    from xmcp.client.loop import Chat
-    from xmcp.providers import Message
+    from xmcp.chat.messages import Message
+    from xmcp.client.loop.chat import Chat
 
 
 class ChatStream(AsyncGenerator[ChatChunk, None]):

@@ -15,12 +15,14 @@ from typing import IO, Any, Final, NoReturn, Self
 
 import jsonschema_rs
 
-from xmcp.client import accounting, messages, records
+from xmcp.chat import messages, records
+from xmcp.chat.events import ChatChunk, ChatResult, StopReason
+from xmcp.chat.messages import Message
+from xmcp.chat.records import ToolCallRecord, Trace
+from xmcp.chat.usage import ChatUsage
 from xmcp.client.ai_client import AIClient
 from xmcp.client.chat_stream import ChatStream
-from xmcp.client.chunks import ChatChunk, ChatResult, ChatUsage, StopReason
-from xmcp.client.records import ToolCallRecord, Trace
-from xmcp.providers import Message
+from xmcp.client.loop import usage as accounting
 from xmcp.wire import DisplayEnvelope
 
 FORMAT: Final = "xmcp-conversation"

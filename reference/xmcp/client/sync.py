@@ -17,12 +17,13 @@ from typing import IO, Any, Concatenate, Final, ParamSpec, Self, TypeVar
 
 from anyio.from_thread import start_blocking_portal
 
+from xmcp.chat.events import ChatChunk, ChatResult
+from xmcp.chat.messages import Message
+from xmcp.chat.records import Trace
+from xmcp.chat.usage import ChatUsage
 from xmcp.client.ai_client import AIClient
-from xmcp.client.chunks import ChatChunk, ChatResult, ChatUsage
 from xmcp.client.conversation import Conversation, ConversationReply
-from xmcp.client.records import Trace
-from xmcp.client.servers import ServerStatus, ToolChanges
-from xmcp.providers import Message
+from xmcp.client.servers.pool import ServerStatus, ToolChanges
 
 LEAVE_SECONDS: Final = 15.0
 """How long a chat that is left may take to let go."""

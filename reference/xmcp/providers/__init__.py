@@ -1,7 +1,11 @@
 """Model providers: the protocol, its values and errors, one file per vendor. No vendor's SDK is loaded before use."""
 
-from xmcp.providers.base import Completion, LLMProvider, Message, ModelRequest, ToolCall, ToolSchemas, Usage
-from xmcp.providers.errors import ErrorCategory, ProviderError
+from xmcp.chat.completions import Completion, ToolCall
+from xmcp.chat.errors import ErrorCategory, ProviderError
+from xmcp.chat.messages import Message
+from xmcp.chat.tool_schemas import ToolSchemas
+from xmcp.chat.usage import Usage
+from xmcp.providers.base import LLMProvider, ModelRequest
 from xmcp.providers.openai import OpenAIProvider
 from xmcp.providers.scripted import ScriptedProvider, Turn
 

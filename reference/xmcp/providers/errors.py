@@ -7,38 +7,9 @@ knows a vendor's SDK.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from xmcp.wire import ErrorInfo
-
-
-class ErrorCategory(StrEnum):
-    """What went wrong between us and a model (requirement C13)."""
-
-    QUOTA = "quota"
-    RATE_LIMIT = "rate_limit"
-    AUTH = "auth"
-    BALANCE = "balance"
-    NETWORK = "network"
-    CONTEXT = "context"
-    CONTENT = "content"
-    UNKNOWN = "unknown"
-
-
-CODES: Final[dict[ErrorCategory, str]] = {
-    ErrorCategory.QUOTA: "QUOTA_EXCEEDED",
-    ErrorCategory.RATE_LIMIT: "RATE_LIMIT",
-    ErrorCategory.AUTH: "AUTH_REQUIRED",
-    ErrorCategory.BALANCE: "QUOTA_EXCEEDED",
-    ErrorCategory.NETWORK: "UPSTREAM_UNAVAILABLE",
-    ErrorCategory.CONTEXT: "CONTEXT_TOO_LARGE",
-    ErrorCategory.CONTENT: "CONTENT_POLICY",
-    ErrorCategory.UNKNOWN: "INTERNAL",
-}
-"""Category to registered error code (schemas/registry/error_codes.json)."""
+from xmcp.chat.errors import ErrorCategory
 
 _SIGNS: Final[tuple[tuple[ErrorCategory, re.Pattern[str]], ...]] = (
     (
@@ -64,44 +35,6 @@ _STATUSES: Final[dict[int, ErrorCategory]] = {
 }
 
 _KEY_LIKE: Final = re.compile(r"(?i)\b(?:sk|gsk|xai)-[\w*.-]{6,}|(?<=bearer )\S+|\bAIza[\w-]{20,}")
-
-
-class ProviderError(Exception):
-    """A model call that failed for good, after the SDK's own retries.
-
-    `category` says what to do about it, `status` is the vendor's HTTP status where there was one, `began` whether the
-    answer had begun and broke off, so that asking again can help although the SDK did not. `chat()` and
-    `stream_chat()` set `history`, which is valid as it stands and has every turn that was completed, so that a caller
-    can go on from it, and `usage`, what the chat had used until then.
-    """
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        category: ErrorCategory | str = ErrorCategory.UNKNOWN,
-        provider: str = "",
-        model: str | None = None,
-        status: int | None = None,
-        began: bool = False,
-    ) -> None:
-        """`message` is shown to people: no credential, no body of a foreign error page."""
-        super().__init__(message)
-        self.message = message
-        self.category = ErrorCategory(category)
-        self.provider = provider
-        self.model = model
-        self.status = status
-        self.began = began
-        self.history: list[dict[str, Any]] | None = None
-        self.usage: Mapping[str, Any] | None = None
-
-    def to_error_info(self) -> ErrorInfo:
-        """The same failure in the shape every error has (`ErrorInfo`); code and retryability come from the registry."""
-        from xmcp.wire import ErrorInfo
-
-        meta = {"upstream_status": self.status} if self.status and 100 <= self.status <= 599 else None
-        return ErrorInfo(CODES[self.category], self.message, meta=meta)
 
 
 def classify(status: int | None, text: str) -> ErrorCategory:

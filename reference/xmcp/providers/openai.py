@@ -13,10 +13,12 @@ from contextlib import aclosing, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, cast
 
-from xmcp.providers import chat_completions
-from xmcp.providers.base import Completion, ModelRequest
-from xmcp.providers.errors import ErrorCategory, ProviderError, redact
-from xmcp.providers.sse import Event, EventReader, EventTooLarge
+from xmcp.chat.completions import Completion
+from xmcp.chat.errors import ErrorCategory, ProviderError
+from xmcp.providers.base import ModelRequest
+from xmcp.providers.errors import redact
+from xmcp.providers.formats import chat_completions
+from xmcp.providers.formats.sse import Event, EventReader, EventTooLarge
 
 if TYPE_CHECKING:
     import httpx2

@@ -9,8 +9,10 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from xmcp.providers.base import Completion, Message, ModelRequest, ToolCall
-from xmcp.providers.errors import ProviderError
+from xmcp.chat.completions import Completion, ToolCall
+from xmcp.chat.errors import ProviderError
+from xmcp.chat.messages import Message
+from xmcp.providers.base import ModelRequest
 
 
 @dataclass(frozen=True, slots=True)

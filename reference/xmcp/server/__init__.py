@@ -3,7 +3,7 @@ of a server that cannot start.
 """
 
 from xmcp.server.errors import ServeError, XMCPError
-from xmcp.server.populated import ParamRequest
+from xmcp.server.parameters.server_parameters import ParamRequest
 from xmcp.server.server import XMCP
 
 __all__ = ["XMCP", "ParamRequest", "ServeError", "XMCPError"]

@@ -19,14 +19,14 @@ from fastmcp.tools import Tool
 from fastmcp.tools.base import InputRequiredToolResult, ToolResult
 from mcp_types import CallToolResult
 
-from xmcp.server import observing
+from xmcp.server import telemetry
 from xmcp.server.call import Call, current_call
-from xmcp.server.catalogue import as_listed
-from xmcp.server.extension import announcement
-from xmcp.server.failures import cause_of, error_for, internal, must_propagate
-from xmcp.server.negotiation import Reader, Wire, declared_by, reader_for
-from xmcp.server.outgoing import answer, answer_error
-from xmcp.server.sensitive import Secrets
+from xmcp.server.parameters.sensitive import Secrets
+from xmcp.server.responses.capability import Reader, Wire, declared_by, reader_for
+from xmcp.server.responses.delivery import answer, answer_error
+from xmcp.server.responses.extension import announcement
+from xmcp.server.responses.failures import cause_of, error_for, internal, must_propagate
+from xmcp.server.tool_ordering import as_listed
 from xmcp.wire import ErrorInfo
 from xmcp_models.registry import EXTENSION_ID
 
@@ -90,30 +90,30 @@ class ResponseMiddleware(Middleware):
         request_id = _request_id(context.fastmcp_context)
         begun = time.perf_counter()
         error: ErrorInfo | None = None
-        outcome = observing.ERROR
+        outcome = telemetry.ERROR
         try:
             try:
                 result = await call_next(context)
                 if isinstance(result, CallToolResult):  # of somebody's middleware
                     result = ToolResult.from_mcp_result(result)
                 if _is_no_answer_yet(result):
-                    outcome = observing.INPUT_REQUIRED
+                    outcome = telemetry.INPUT_REQUIRED
                     return result  # type: ignore[no-any-return]
                 result, error = answer(call, result, reader)
             except _NOT_OURS:
                 raise
             except BaseException as failure:
                 if isinstance(failure, CancelledError) and _is_being_cancelled():
-                    outcome = observing.CANCELLED
+                    outcome = telemetry.CANCELLED
                     raise
                 if must_propagate(failure):
                     raise
                 result, error = _failed(failure, call, reader)
             if error is None:
-                outcome = observing.OK
+                outcome = telemetry.OK
             return result
         finally:
-            observing.tell(call, outcome, time.perf_counter() - begun, request_id, error)
+            telemetry.tell(call, outcome, time.perf_counter() - begun, request_id, error)
 
 
 def _is_no_answer_yet(result: object) -> bool:
@@ -151,7 +151,7 @@ def _told_of(failure: BaseException, call: Call) -> Mapping[str, Any] | None:
 def _logged(failure: BaseException, call: Call, error: ErrorInfo) -> ErrorInfo:
     """Write what the client is not told into the log, under the id that it is told."""
     if (error.meta or {}).get("error_id") == call.error_id:
-        observing.tell_failure(call, cause_of(failure))
+        telemetry.tell_failure(call, cause_of(failure))
     return error
 
 

@@ -26,15 +26,15 @@ from fastmcp.utilities.types import NotSetT
 from mcp_types import Icon, ToolAnnotations
 
 from xmcp.server._fastmcp_hooks import local_tools, skip_listing_before_calls
-from xmcp.server.catalogue import check as check_dependencies
-from xmcp.server.extension import ToolResponseExtension
-from xmcp.server.formatting import NamedFormatter, bound, name_of
-from xmcp.server.metadata import names, told
+from xmcp.server.formatter_binding import NamedFormatter, bound, name_of
 from xmcp.server.middleware import ResponseMiddleware
-from xmcp.server.negotiation import Wire, checked_wire
-from xmcp.server.populated import REQUIRED, OnOverride, ParamProvider, ParamProviders
-from xmcp.server.serving import Serving
+from xmcp.server.parameters.server_parameters import REQUIRED, OnOverride, ParamProvider, ParamProviders
+from xmcp.server.responses.capability import Wire, checked_wire
+from xmcp.server.responses.extension import ToolResponseExtension
 from xmcp.server.tool import Sayings, XMCPTool
+from xmcp.server.tool_metadata import names, told
+from xmcp.server.tool_ordering import check as check_dependencies
+from xmcp.server.transports.serving import Serving
 from xmcp.xml_formatters import XMLFormatter
 
 logger = logging.getLogger("xmcp.server")

@@ -24,12 +24,12 @@ from pydantic import BaseModel, Field, PrivateAttr
 from pydantic import ValidationError as PydanticValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from xmcp.server import metadata as tool_metadata
+from xmcp.server import tool_metadata
 from xmcp.server.call import SHOW_USER, Call, current_call
-from xmcp.server.lanes import in_lanes, response_in
-from xmcp.server.populated import Filled, Parameter, ParamProviders, fill, hidden, marked
-from xmcp.server.results import response_to, under_the_switch
-from xmcp.server.sensitive import Secrets
+from xmcp.server.parameters.sensitive import Secrets
+from xmcp.server.parameters.server_parameters import Filled, Parameter, ParamProviders, fill, hidden, marked
+from xmcp.server.responses.mcp_results import in_lanes, response_in
+from xmcp.server.responses.results import response_to, under_the_switch
 from xmcp.server.surrogates import without_lone_surrogates
 from xmcp.wire import DisplayEnvelope, ToolResponse
 from xmcp.xml_formatters import XMLFormatter

@@ -1,0 +1,196 @@
+"""What the client relies on in FastMCP and the SDK beyond their public interface. Red means: they have changed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import fastmcp
+import httpx2
+import pytest
+from fastmcp.client.transports import SSETransport, StreamableHttpTransport
+from mcp import MCPError
+from mcp.client import advertise
+
+from xmcp.client.servers.fastmcp_internals import NEVER_SENT, equipped, leave_results_unchecked, roomy
+
+MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
+
+
+@pytest.fixture
+def mcp() -> fastmcp.FastMCP:
+    server = fastmcp.FastMCP("hooks")
+
+    @server.tool(output_schema=None)
+    async def large(ctx: fastmcp.Context, size: int) -> str:
+        """With a progress report, so that the answer is a stream in every era."""
+        await ctx.report_progress(1, 2)
+        return "x" * size
+
+    @server.tool(output_schema=None)
+    def declared(ctx: fastmcp.Context) -> str:
+        params = ctx.session.client_params
+        return json.dumps(params.capabilities.extensions if params else None)
+
+    @server.tool
+    async def announce(ctx: fastmcp.Context) -> None:
+        import mcp_types as mt
+
+        await ctx.send_notification(mt.ToolListChangedNotification())
+
+    return server
+
+
+@MODES
+@pytest.mark.parametrize("room", [True, False])
+async def test_an_answer_of_five_megabytes_in_one_event_is_read_and_without_the_hook_it_is_not(
+    http: Any, mcp: Any, mode: str, room: bool
+) -> None:
+    transport: Any = StreamableHttpTransport(await http(mcp) + "/mcp")
+    async with fastmcp.Client(roomy(transport) if room else transport, mode=mode) as client:
+        if room:
+            result = await client.call_tool_mcp("large", {"size": 5_000_000})
+            assert len(result.content[0].text) == 5_000_000
+        else:
+            with pytest.raises(MCPError, match="byte limit"):
+                await client.call_tool_mcp("large", {"size": 5_000_000})
+
+
+def test_a_roomy_transport_has_all_that_the_given_one_has_and_leaves_it_as_it_is() -> None:
+    given = StreamableHttpTransport("http://host/mcp", headers={"x-a": "1"}, auth="token")
+    made: Any = roomy(given)
+    assert isinstance(made, StreamableHttpTransport)
+    assert (made.url, made.headers, made.auth) == (given.url, given.headers, given.auth)
+    assert type(given) is StreamableHttpTransport
+
+
+def test_transports_of_other_classes_stay_as_they_are() -> None:
+    class Derived(StreamableHttpTransport):
+        pass
+
+    for transport in (SSETransport("http://host/sse"), Derived("http://host/mcp")):
+        assert roomy(transport) is transport
+
+
+@MODES
+@pytest.mark.parametrize("error", [httpx2.ReadError, httpx2.ConnectError])
+async def test_a_request_that_cannot_be_sent_fails_alone_and_the_others_on_its_session_go_on(
+    http: Any, mode: str, error: type[httpx2.RequestError]
+) -> None:
+    server = fastmcp.FastMCP("two")
+    started, go = asyncio.Event(), asyncio.Event()
+
+    @server.tool
+    async def slow() -> str:
+        started.set()
+        await go.wait()
+        return "done"
+
+    @server.tool
+    def doomed() -> str:
+        return "never"
+
+    class Breaking(httpx2.AsyncHTTPTransport):
+        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+            if b'"doomed"' in await request.aread():
+                raise error("broke", request=request)
+            return await super().handle_async_request(request)
+
+    def factory(*_: Any, **options: Any) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(transport=Breaking(), **options)
+
+    transport = StreamableHttpTransport(await http(server) + "/mcp", httpx_client_factory=factory)
+    async with fastmcp.Client(roomy(transport), mode=mode) as client:
+        under_way = asyncio.create_task(client.call_tool_mcp("slow", {}))
+        await started.wait()
+        with pytest.raises(MCPError, match="Connection closed: broke") as caught:
+            await client.call_tool_mcp("doomed", {})
+        assert caught.value.data == {NEVER_SENT: error is httpx2.ConnectError}
+        go.set()
+        assert (await asyncio.wait_for(under_way, 10)).content[0].text == "done"
+
+
+async def test_a_server_that_cannot_be_reached_is_no_sign_of_an_older_era() -> None:
+    with pytest.raises(RuntimeError, match="connection attempts failed"):
+        async with fastmcp.Client(roomy(StreamableHttpTransport("http://127.0.0.1:1/mcp"))):
+            pass
+
+
+async def deaf(_: Any) -> None:
+    """Hears nothing."""
+
+
+@MODES
+async def test_an_applications_client_advertises_what_is_added_and_what_it_did(mcp: Any, mode: str) -> None:
+    own = fastmcp.Client(mcp, mode=mode, extensions=[advertise("com.example/own", {"a": 1})])
+    added = [advertise("dev.xmcp/tool-response", {"versions": ["1.0"]}), advertise("com.example/own", {"a": 2})]
+    async with equipped(own, deaf, added) as client:
+        result = await client.call_tool_mcp("declared", {})
+    assert json.loads(result.content[0].text) == {
+        "com.example/own": {"a": 1},
+        "dev.xmcp/tool-response": {"versions": ["1.0"]},
+    }
+    assert not own.is_connected()
+    assert [extension.identifier for extension in own._extensions_arg or ()] == ["com.example/own"]
+
+
+@MODES
+@pytest.mark.parametrize("cache", [True, False])
+async def test_an_applications_client_hears_what_it_heard_and_so_do_we(mcp: Any, mode: str, cache: bool) -> None:
+    heard: list[tuple[str, str]] = []
+    both = asyncio.Event()
+
+    def listener(who: str) -> Any:
+        async def hear(message: Any) -> None:
+            heard.append((who, type(message).__name__))
+            if len(heard) == 2:
+                both.set()
+
+        return hear
+
+    own = fastmcp.Client(mcp, mode=mode, message_handler=listener("app"), cache=cache)
+    async with equipped(own, listener("we"), []) as client:
+        await client.call_tool_mcp("announce", {})
+        await asyncio.wait_for(both.wait(), 10)
+    assert heard == [("we", "ToolListChangedNotification"), ("app", "ToolListChangedNotification")]
+
+
+async def test_a_result_that_breaks_its_schema_is_handed_on(servers: Any) -> None:
+    async with fastmcp.Client(servers.plain()) as client:
+        with pytest.raises(RuntimeError, match="output schema"):
+            await client.call_tool_mcp("breaks_schema", {})
+    async with fastmcp.Client(servers.plain()) as client:
+        leave_results_unchecked(client.session)
+        result: Any = await client.call_tool_mcp("breaks_schema", {})
+    assert result.content[0].text == "still a result"
+
+
+@MODES
+async def test_more_calls_than_the_default_pool_has_connections_are_under_way_at_once(http: Any, mode: str) -> None:
+    server, together, gate = fastmcp.FastMCP("wide"), asyncio.Event(), asyncio.Event()
+    waiting = 0
+
+    @server.tool
+    async def wait() -> str:
+        nonlocal waiting
+        waiting += 1
+        if waiting == 130:
+            together.set()
+        await gate.wait()
+        return "ok"
+
+    transport: Any = roomy(StreamableHttpTransport(await http(server) + "/mcp"))
+    async with fastmcp.Client(transport, mode=mode) as client, asyncio.timeout(60):
+        calls = [asyncio.create_task(client.call_tool_mcp("wait", {})) for _ in range(130)]
+        await together.wait()
+        gate.set()
+        assert [result.is_error for result in await asyncio.gather(*calls)] == [False] * 130
+
+
+def test_a_factory_of_the_applications_own_is_used_as_it_is() -> None:
+    def own(**_: Any) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient()
+
+    made: Any = roomy(StreamableHttpTransport("http://host/mcp", httpx_client_factory=own))
+    assert made.httpx_client_factory is own

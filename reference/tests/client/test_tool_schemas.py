@@ -1,0 +1,221 @@
+"""How a tool stands before the model (semantics 18 and 24)."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from xmcp.client.tools.catalogue import Entry
+from xmcp.client.tools.dependencies import Handover, Result, handed_on, predecessors
+from xmcp.client.tools.schemas import offered
+
+SERVER: Any = SimpleNamespace(name="s")
+
+
+def tool(
+    name: str,
+    *depends_on: str,
+    schema: Mapping[str, Any] | None = None,
+    takes: Mapping[str, Any] | None = None,
+    gives: Mapping[str, Any] | None = None,
+    provides: str | None = None,
+) -> Entry:
+    own = {"type": "object", "properties": dict(takes or {}), "required": [*(takes or {})]}
+    return Entry(
+        f"s__{name}", SERVER, name, "What it does.", own if schema is None else schema, gives, depends_on, provides
+    )
+
+
+def shown(entry: Entry, *siblings: Entry, hidden: Any = ()) -> Any:
+    return offered(entry, {sibling.tool: sibling for sibling in (*siblings, entry)}, hidden)["function"]["parameters"]
+
+
+def gives(*members: str, wrapped: bool = False) -> dict[str, Any]:
+    mark = {"x-fastmcp-wrap-result": True} if wrapped else {}
+    return {"type": "object", "properties": {name: {} for name in members}, **mark}
+
+
+SQL, ROWS = "`s__generate_sql`", "`s__run_query`"
+GENERATE = tool("generate_sql", provides="sql")
+
+
+class TestAToolThatNeedsNoChange:
+    def test_it_is_offered_under_its_name_with_its_own_words_and_its_own_schema(self) -> None:
+        entry = tool("a", takes={"x": {}})
+        made = offered(entry, {"a": entry})
+        assert made == {
+            "type": "function",
+            "function": {"name": "s__a", "description": "What it does.", "parameters": entry.input_schema},
+        }
+        assert made["function"]["parameters"] is entry.input_schema
+
+    @pytest.mark.parametrize("schema", [{}, {"type": "object"}, {"properties": None}, {"properties": [1]}])
+    def test_its_schema_has_properties_which_some_vendors_want(self, schema: Any) -> None:
+        assert shown(tool("a", schema=schema)) == {**schema, "properties": {}}
+
+    def test_a_dependency_that_provides_nothing_it_takes_changes_nothing(self) -> None:
+        entry = tool("b", "a", takes={"x": {}})
+        assert shown(entry, tool("a", provides="y", gives=gives("z"))) is entry.input_schema
+
+    def test_a_tool_that_it_does_not_depend_on_fills_nothing(self) -> None:
+        entry = tool("b", takes={"x": {}})
+        assert shown(entry, tool("a", provides="x")) is entry.input_schema
+
+
+class TestParametersThatADependencyProvides:
+    @pytest.mark.parametrize("source", [tool("a", provides="x"), tool("a", gives=gives("x"))])
+    def test_they_are_optional_and_their_description_says_who_fills_them(self, source: Entry) -> None:
+        entry = tool("b", "a", takes={"x": {"type": "string", "description": "An x."}, "y": {}})
+        assert shown(entry, source) == {
+            "type": "object",
+            "properties": {
+                "x": {
+                    "type": "string",
+                    "description": "An x.\nFilled from the result of `s__a` when that is called in the same turn.",
+                },
+                "y": {},
+            },
+            "required": ["y"],
+        }
+
+    def test_what_comes_before_a_predecessor_fills_them_when_that_is_called_too(self) -> None:
+        chart = tool("chart", "run_query", takes={"sql": {}})
+        parameters = shown(chart, tool("run_query", "generate_sql"), GENERATE)
+        assert parameters["properties"]["sql"]["description"] == (
+            f"Filled from the result of {SQL} when that and {ROWS} are called in the same turn."
+        )
+        assert "required" not in parameters
+
+    def test_the_description_names_the_sources_in_the_order_in_which_they_count(self) -> None:
+        whole, member, late = tool("a", provides="x"), tool("b", "far", gives=gives("x")), tool("c", gives=gives("x"))
+        entry = tool("d", "a", "b", "c", takes={"x": {}})
+        text = shown(entry, whole, member, late, tool("far", gives=gives("x")))["properties"]["x"]["description"]
+        assert re.findall("result of `s__([a-z]+)`", text) == ["c", "b", "far"]
+        assert text.count("Filled") == 1
+
+    def test_a_tool_that_could_fill_one_in_two_ways_is_named_once(self) -> None:
+        text = shown(tool("b", "a", takes={"x": {}}), tool("a", provides="x", gives=gives("x")))["properties"]["x"]
+        assert text["description"].count("`s__a`") == 1
+
+    @pytest.mark.parametrize("own", ["", 7, None])
+    def test_a_description_that_says_nothing_is_replaced(self, own: Any) -> None:
+        properties = shown(tool("b", "a", takes={"x": {"description": own}}), tool("a", provides="x"))["properties"]
+        assert properties["x"]["description"].startswith("Filled from")
+
+    def test_no_more_than_three_sources_are_named(self) -> None:
+        sources = [tool(name, provides="x") for name in "abcdef"]
+        text = shown(tool("z", *"abcdef", takes={"x": {}}), *sources)["properties"]["x"]["description"]
+        assert re.findall("result of `s__([a-z]+)`", text) == ["f", "e", "d"]
+
+    def test_the_members_of_a_wrapped_result_are_not_its_own(self) -> None:
+        entry = tool("b", "a", takes={"result": {}})
+        assert shown(entry, tool("a", gives=gives("result", wrapped=True))) is entry.input_schema
+
+    def test_the_switch_of_the_caller_is_filled_by_nobody(self) -> None:
+        entry = tool("b", "a", takes={"show_user": {}})
+        assert shown(entry, tool("a", provides="show_user", gives=gives("show_user"))) is entry.input_schema
+
+    def test_a_property_that_is_true_gets_a_description_and_one_that_is_false_stays(self) -> None:
+        entry = tool("b", "a", takes={"x": True, "y": False})
+        properties = shown(entry, tool("a", gives=gives("x", "y")))["properties"]
+        assert list(properties["x"]) == ["description"]
+        assert properties["y"] is False
+
+    def test_circles_and_names_of_nobody_do_no_harm(self) -> None:
+        entry = tool("b", "b", "a", "nobody", takes={"x": {}})
+        assert "required" not in shown(entry, tool("a", "b", "a", provides="x"))
+
+
+class TestParametersThatTheApplicationFills:
+    def test_the_model_does_not_see_them(self) -> None:
+        entry = tool("a", takes={"tenant": {}, "x": {}})
+        assert shown(entry, hidden={"tenant", "other"}) == {
+            "type": "object",
+            "properties": {"x": {}},
+            "required": ["x"],
+        }
+
+    def test_a_dependency_that_provides_one_does_not_bring_it_back(self) -> None:
+        parameters = shown(tool("b", "a", takes={"tenant": {}}), tool("a", provides="tenant"), hidden={"tenant"})
+        assert parameters == {"type": "object", "properties": {}}
+
+    def test_no_rule_asks_for_them(self) -> None:
+        schema = {
+            "properties": {"tenant": {}, "x": {}},
+            "dependentRequired": {"tenant": ["x"], "x": ["tenant", "y"], "z": 7},
+            "dependentSchemas": {"tenant": {"minProperties": 2}, "x": {}},
+            "$defs": {"unused": {}},
+        }
+        assert shown(tool("a", schema=schema), hidden={"tenant"}) == {
+            "properties": {"x": {}},
+            "dependentRequired": {"x": ["y"], "z": 7},
+            "dependentSchemas": {"x": {}},
+            "$defs": {"unused": {}},
+        }
+
+
+TOOLS, PARAMETERS = "abcde", ["x", "y", "z", "show_user"]
+SCHEMAS = [{}, True, {"description": ""}, {"description": "Own."}]
+
+
+@st.composite
+def servers(draw: st.DrawFn) -> dict[str, Entry]:
+    made = {}
+    for place, name in enumerate(TOOLS):
+        names = st.sets(st.sampled_from(PARAMETERS))
+        takes = {p: draw(st.sampled_from(SCHEMAS)) for p in draw(names)}
+        required = draw(st.lists(st.sampled_from(sorted(takes)), unique=True)) if takes else []
+        depends_on = draw(st.lists(st.sampled_from(TOOLS[:place]))) if place else []
+        output = draw(st.none() | st.builds(lambda n, w: gives(*sorted(n), wrapped=w), names, st.booleans()))
+        schema = {"type": "object", "properties": takes, "required": required}
+        made[name] = tool(
+            name, *depends_on, schema=schema, gives=output, provides=draw(st.none() | st.sampled_from("xyz"))
+        )
+    return made
+
+
+def answer(entry: Entry) -> Result:
+    schema = entry.output_schema
+    if schema is None:
+        return Result("text", False)
+    return Result([] if "x-fastmcp-wrap-result" in schema else dict.fromkeys(schema["properties"], 1), True)
+
+
+@given(servers(), st.sets(st.sampled_from(PARAMETERS)))
+def test_what_the_model_is_told_is_what_happens_when_everything_is_called(
+    tools: dict[str, Entry], hidden: set[str]
+) -> None:
+    before = copy.deepcopy([(entry.input_schema, entry.output_schema) for entry in tools.values()])
+    entries = [*tools.values()]
+    graph, results = predecessors(entries), [answer(entry) for entry in entries]
+    for call, entry in enumerate(entries):
+        made = handed_on(call, {}, entries, graph, results, hidden)
+        assert isinstance(made, Handover)
+        parameters = offered(entry, tools, hidden)["function"]["parameters"]
+        texts = {
+            name: part.get("description", "") for name, part in parameters["properties"].items() if part is not True
+        }
+        told = {name: re.findall("Filled from the result of `(.*?)`", text) for name, text in texts.items()}
+        assert {name: found[0] for name, found in told.items() if found} == made.sources
+        assert parameters["properties"].keys() == entry.input_schema["properties"].keys() - hidden
+        expected = [n for n in entry.input_schema["required"] if n not in hidden and n not in made.sources]
+        assert parameters.get("required", []) == expected
+        assert all(
+            text.startswith("Own.") for name, text in texts.items() if "Own" in str(before[call][0]["properties"][name])
+        )
+    assert before == [(entry.input_schema, entry.output_schema) for entry in tools.values()]
+
+
+def test_alternatives_that_a_hidden_parameter_told_apart_are_no_longer_exclusive() -> None:
+    takes = {"properties": {"user": {}}, "required": ["user"]}
+    schema = {"type": "object", "oneOf": [takes, {"properties": {"q": {}}}]}
+    parameters = shown(tool("t", schema=schema), hidden=["user"])
+    assert parameters["anyOf"] == [{"properties": {}}, {"properties": {"q": {}}}]
+    assert "oneOf" not in parameters

@@ -1,0 +1,43 @@
+"""The tools offered to a model, as every vendor takes them: their names and their JSON, serialised once."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from xmcp.chat.json_bytes import encode_json
+
+MAX_NAME: Final = 64
+"""Longest function name that the chat formats of all vendors take."""
+
+_ILLEGAL: Final = re.compile(r"[^A-Za-z0-9_-]")
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class ToolSchemas:
+    """The tools offered to a model, made once per version of the catalogue and shared by all its requests.
+
+    `tools` are objects of the OpenAI chat format, `json` their JSON array in bytes. Equal means the same object, so a
+    provider that needs another shape can keep it in a `WeakKeyDictionary`.
+    """
+
+    tools: tuple[Mapping[str, Any], ...] = ()
+    version: int = 0
+    json: bytes = b"[]"
+
+    @classmethod
+    def of(cls, tools: Iterable[Mapping[str, Any]], version: int = 0) -> ToolSchemas:
+        """Serialise `tools` now, so that no request has to."""
+        listed = tuple(tools)
+        return cls(listed, version, encode_json(listed))
+
+
+def legal(name: str) -> str:
+    """`name` as a function name that every vendor takes: the same if it is one, else a close and stable one."""
+    clean = _ILLEGAL.sub("_", name) or "_"
+    if len(clean) <= MAX_NAME:
+        return clean
+    return f"{clean[: MAX_NAME - 9]}_{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"

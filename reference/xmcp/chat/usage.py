@@ -1,0 +1,42 @@
+"""What model calls used: the tokens of one completion, the record of one call, and the sum of a chat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypedDict
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one model call as the vendor counted them; `None` where it did not say."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+
+
+class UsageRecord(TypedDict):
+    """What one call of a model used (spec section 10.3). What is not known is `None`."""
+
+    input_tokens: int | None
+    output_tokens: int | None
+    cached_tokens: int | None
+    cost_usd: float | None
+    timestamp: str
+    session_id: str | None
+    tenant_id: str | None
+    provider: str
+    model: str
+
+
+class ChatUsage(TypedDict):
+    """What a chat used: tokens as the vendor counted them (`None`: it never said) and calls of the model.
+
+    `cost_usd` is the sum of the costs that are known, `None` if none is.
+    """
+
+    input_tokens: int | None
+    output_tokens: int | None
+    cached_tokens: int | None
+    cost_usd: float | None
+    llm_calls: int

@@ -1,0 +1,1 @@
+"""What the application adds: middleware, quotas, callbacks, logging and tracing."""

@@ -1,0 +1,53 @@
+"""Calling the application's hooks: sync or async, bounded, and never to the harm of the chat."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, TypeAlias
+
+from xmcp.chat.usage import UsageRecord
+from xmcp.client.hooks.log import EventLog
+from xmcp.wire import DisplayEnvelope, ErrorInfo
+
+DisplayCallback: TypeAlias = Callable[[DisplayEnvelope, list[dict[str, Any]]], Awaitable[object] | object]
+ErrorCallback: TypeAlias = Callable[[ErrorInfo, list[dict[str, Any]]], Awaitable[object] | object]
+UsageSink: TypeAlias = Callable[[UsageRecord], Awaitable[object] | object]
+
+CALLBACK_SECONDS: Final = 60.0
+"""How long a chat waits for an async hook that only looks on."""
+
+
+async def call(hook: Callable[..., Any], *args: Any, seconds: float, deadline: float | None = None) -> Any:
+    """What a hook returns, waited for if it is async, for so many seconds, and no longer than the chat has.
+
+    Raises what the hook raises. A cancellation that is not of this task is the hook's failure, `RuntimeError`.
+
+    Raises:
+        TimeoutError: it did not end in time.
+    """
+    task, until = asyncio.current_task(), asyncio.get_running_loop().time() + seconds
+    cancelling = task.cancelling() if task else 0
+    try:
+        answer = hook(*args)
+        if not inspect.isawaitable(answer):
+            return answer
+        async with asyncio.timeout_at(until if deadline is None else min(until, deadline)):
+            return await answer
+    except asyncio.CancelledError as exc:
+        if task is not None and task.cancelling() > cancelling:
+            raise
+        raise RuntimeError("The hook was cancelled.") from exc
+
+
+async def notify(
+    name: str, hook: Callable[..., Any] | None, log: EventLog, *args: Any, deadline: float | None = None
+) -> None:
+    """Call a hook that only looks on; what it raises is logged and changes nothing (XMCP-CLI-064)."""
+    if hook is None:
+        return
+    try:
+        await call(hook, *args, seconds=CALLBACK_SECONDS, deadline=deadline)
+    except Exception:
+        log.exception("callback_failed", callback=name)

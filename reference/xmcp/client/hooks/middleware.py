@@ -1,0 +1,198 @@
+"""Hooks of the application around every model call and every tool call of a chat: what they see and how they run.
+
+A middleware is an object with any of the four methods of `Middleware`, sync or async. On the way in they run in the
+order given, on the way out in reverse. What `before_*` let in, `after_*` always sees out, whatever happened between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from xmcp.client.hooks.callbacks import call
+from xmcp.wire import ErrorInfo, ToolResponse
+
+if TYPE_CHECKING:
+    from xmcp.chat.completions import Completion
+    from xmcp.chat.tool_schemas import ToolSchemas
+    from xmcp.chat.usage import UsageRecord
+    from xmcp.client.hooks.log import EventLog
+
+
+HOOK_SECONDS: Final = 900.0
+"""The most that a hook may take: one that waits for a rate limit, say, may well take long."""
+
+
+def named(option: str, value: Any) -> str | None:
+    """A tenant or a session: a text, or what is known by its text, a UUID or a number.
+
+    Raises:
+        TypeError: it is none of these.
+    """
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, UUID | int) and not isinstance(value, bool):
+        return str(value)
+    raise TypeError(f"{option} must be a string or a UUID, not {type(value).__name__}.")
+
+
+@dataclass(frozen=True, slots=True)
+class ChatContext:
+    """Whose chat it is. `chat_id` is new for every chat; `state` belongs to the middleware, one dict a chat."""
+
+    chat_id: str
+    tenant_id: str | None = None
+    session_id: str | None = None
+    state: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True, kw_only=True)
+class LLMState:
+    """One call of the model. `before_llm` may change `messages`, for this call only: they are copies."""
+
+    chat: ChatContext
+    turn: int
+    provider: str
+    model: str | None
+    messages: Sequence[Mapping[str, Any]]
+    tools: ToolSchemas
+    completion: Completion | None = None
+    """What the model said; `None` before the call, and where it failed or was cancelled."""
+    usage: UsageRecord | None = None
+    """What the call used; `None` where `completion` is."""
+    error: BaseException | None = None
+    """Why there is no completion; a cancelled call has `asyncio.CancelledError` or `GeneratorExit`."""
+
+    @property
+    def tenant_id(self) -> str | None:
+        """Whose chat it is."""
+        return self.chat.tenant_id
+
+    @property
+    def session_id(self) -> str | None:
+        """The session given to `chat()`."""
+        return self.chat.session_id
+
+
+@dataclass(slots=True, kw_only=True)
+class ToolState:
+    """One call of a tool, retries included. `before_tool` may replace `arguments`, `after_tool` the `response`."""
+
+    chat: ChatContext
+    turn: int
+    call_id: str
+    tool_name: str
+    """The tool as the model knows it."""
+    server: str | None
+    """The name of the server that will be asked."""
+    arguments: dict[str, Any]
+    """As the model wrote them, with what predecessors handed on; parameters of the application are not in it yet."""
+    read_only: bool = False
+    """Whether the server says that the tool changes nothing (`readOnlyHint`)."""
+    response: ToolResponse | None = None
+    """What the call answered; `None` before it, and where it was cancelled."""
+    error: BaseException | None = None
+    """Why there is no response: the call was cancelled."""
+    attempts: int = 0
+    """How often the server was asked."""
+    cached: bool = False
+    """Whether the response came from the cache, or from an equal call that was under way."""
+
+    @property
+    def tenant_id(self) -> str | None:
+        """Whose chat it is."""
+        return self.chat.tenant_id
+
+    @property
+    def session_id(self) -> str | None:
+        """The session given to `chat()`."""
+        return self.chat.session_id
+
+
+class Middleware:
+    """Base class with hooks that do nothing; override what you need. Each may be a plain function or async."""
+
+    async def before_llm(self, state: LLMState) -> None:
+        """Before the model is asked. Raise to stop the chat: `QuotaExceeded`, or an exception of yours."""
+
+    async def after_llm(self, state: LLMState) -> None:
+        """After the model answered, failed or was cancelled."""
+
+    async def before_tool(self, state: ToolState) -> ToolResponse | ErrorInfo | None:  # noqa: ARG002 - for others
+        """Before a tool is called. Return a response or an error to answer in the tool's place.
+
+        `QuotaExceeded` stops the chat; any other exception fails this call (`INTERNAL`).
+        """
+        return None
+
+    async def after_tool(self, state: ToolState) -> None:
+        """After the tool answered or was cancelled; errors are responses too."""
+
+
+class Stack:
+    """The middleware of a client, in order."""
+
+    def __init__(self, middleware: Sequence[Any]) -> None:
+        """Raises TypeError for an object that has none of the four hooks."""
+        for one in middleware:
+            if isinstance(one, type) or not any(callable(getattr(one, hook, None)) for hook in _HOOKS):
+                raise TypeError(f"middleware takes objects with a hook of {', '.join(_HOOKS)}, not {one!r}.")
+            # A hook with a slip in its name would never run, and nobody would notice.
+            unknown = [name for name in dir(one) if name.startswith(("before_", "after_")) and name not in _HOOKS]
+            if unknown:
+                raise TypeError(f"middleware {one!r} has {', '.join(unknown)}; the hooks are {', '.join(_HOOKS)}.")
+        self._members = tuple(middleware)
+
+    def __bool__(self) -> bool:
+        return bool(self._members)
+
+    @asynccontextmanager
+    async def around(
+        self, kind: str, state: LLMState | ToolState, log: EventLog, deadline: float | None = None
+    ) -> AsyncIterator[Any]:
+        """Run `before_{kind}` of all, yield what one of them answered in the call's place, then `after_{kind}`.
+
+        An exception of a `before` hook leaves at once, after the `after` hooks of those that had been passed; one of
+        an `after` hook is logged and changes nothing. No hook may take longer than `HOOK_SECONDS`, nor, on the way in,
+        than until `deadline`.
+        """
+        passed: list[Any] = []
+        answer: Any = None
+        try:
+            for member in self._members:
+                answer = await _call(member, f"before_{kind}", state, deadline)
+                passed.append(member)
+                if isinstance(answer, ToolResponse | ErrorInfo):
+                    break
+                answer = None
+            yield answer
+        except BaseException as exc:
+            state.error = exc
+            raise
+        finally:
+            await self._out(passed, f"after_{kind}", state, log)
+
+    async def _out(self, passed: list[Any], hook: str, state: LLMState | ToolState, log: EventLog) -> None:
+        """Call the hooks on the way out; one that is cancelled keeps none of the others from its turn."""
+        while passed:
+            member = passed.pop()
+            try:
+                await _call(member, hook, state)
+            except Exception:
+                log.exception("middleware_failed", hook=hook, middleware=type(member).__name__)
+            except BaseException:
+                await self._out(passed, hook, state, log)
+                raise
+
+
+async def _call(member: Any, hook: str, state: Any, deadline: float | None = None) -> Any:
+    method = getattr(member, hook, None)
+    if method is None or getattr(method, "__func__", None) is getattr(Middleware, hook):
+        return None
+    return await call(method, state, seconds=HOOK_SECONDS, deadline=deadline)
+
+
+_HOOKS = ("before_llm", "after_llm", "before_tool", "after_tool")

@@ -1,0 +1,325 @@
+"""The loop: ask the model, run what it calls, ask again, until it has answered (spec chapter 11).
+
+There is one loop, `Chat.run`; everything else that chats consumes its events. All state of a chat lives in its `Chat`.
+`Chat.messages` is a valid history at every moment: a turn's assistant message and its tool messages enter it together,
+however the turn ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing, nullcontext, suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from xmcp.chat import messages
+from xmcp.chat.completions import Completion, unique_ids
+from xmcp.chat.errors import ProviderError
+from xmcp.chat.events import ChatChunk, ChatResult, ChunkType, StopReason
+from xmcp.chat.messages import Message
+from xmcp.chat.tool_schemas import ToolSchemas
+from xmcp.chat.usage import UsageRecord
+from xmcp.client.calls.pipeline import ChatScope, Pipeline
+from xmcp.client.hooks import spans
+from xmcp.client.hooks.callbacks import UsageSink, notify
+from xmcp.client.hooks.middleware import LLMState
+from xmcp.client.loop import fallback
+from xmcp.client.loop import usage as accounting
+from xmcp.client.loop.fallback import Model
+from xmcp.client.loop.stop_reason import DisplayMode, ending
+from xmcp.client.loop.turn import Hooks, Turn
+from xmcp.client.loop.usage import Price
+from xmcp.client.tools import meta_tools as metatools
+from xmcp.client.tools.catalogue import Catalogue
+from xmcp.providers import ModelRequest
+from xmcp.wire import DisplayEnvelope
+
+LLM_SECONDS: Final = 300.0
+"""How long a model may be silent, before its answer or within it, where the application says nothing else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatSettings:
+    """What a client gives to each of its chats. Times are seconds."""
+
+    models: tuple[Model, ...]
+    max_turns: int
+    display: DisplayMode = "exit"
+    llm_timeout: float = LLM_SECONDS
+    meta_tools: tuple[str, ...] = ()
+    hooks: Hooks = field(default_factory=Hooks)
+    usage_sink: UsageSink | None = None
+    price: Price | None = None
+
+
+class _TimeOver(Exception):
+    """The time of the chat is over."""
+
+
+class Chat:
+    """One running chat. `catalogue` gives the tools as they are now; each turn keeps those it was asked with.
+
+    Raises:
+        ValueError: the history cannot be continued.
+    """
+
+    def __init__(
+        self,
+        settings: ChatSettings,
+        pipeline: Pipeline,
+        catalogue: Callable[[], Catalogue],
+        scope: ChatScope,
+        history: Sequence[Message],
+        query: str,
+    ) -> None:
+        self._settings = settings
+        self._pipeline = pipeline
+        self._catalogue = catalogue
+        self._scope = scope
+        self._log = scope.log
+        self.messages = messages.begin(history, query)
+        self._ids = messages.call_ids(self.messages)
+        self._model = 0
+        self._turn = 0
+        self._open_turn: Turn | None = None
+        self._text: list[str] = []
+        self._completion = Completion()
+        self._displays: list[DisplayEnvelope] = []
+        self._usage = accounting.NOTHING
+        self._now = asyncio.get_running_loop().time
+
+    async def run(self) -> AsyncGenerator[ChatChunk, None]:
+        """The events of the chat; the last one is `done`.
+
+        Raises:
+            ProviderError: no model could be asked; its `history` and `usage` are set.
+            QuotaExceeded: a middleware stops the chat; likewise.
+        """
+        try:
+            for text in self._warnings(self._catalogue()):
+                yield self._chunk("warning", text=text)
+            while self._turn < self._settings.max_turns:
+                self._turn += 1
+                catalogue = self._catalogue()
+                try:
+                    async with aclosing(self._ask(catalogue)) as events:
+                        async for event in events:
+                            yield event
+                except _TimeOver:
+                    yield self._answered("timeout", "".join(self._text))
+                    return
+                text, calls = self._completion.text, unique_ids(self._completion.tool_calls, self._ids)
+                if not calls:
+                    stop_reason, warning = ending(self._completion)
+                    if warning:
+                        yield self._chunk("warning", text=warning)
+                    yield self._answered(stop_reason, text)
+                    return
+                self._ids.update(call.id for call in calls)
+                turn = self._open_turn = self._begin_turn(catalogue, text, calls)
+                try:
+                    async with aclosing(turn.run()) as events:
+                        async for event in events:
+                            yield event
+                finally:
+                    self._take(turn)
+                if question := turn.said(metatools.CLARIFY):
+                    yield self._done("clarify", question)
+                    return
+                if turn.timed_out:
+                    yield self._done("timeout")
+                    return
+                if self._settings.display == "exit" and turn.shows_all:
+                    yield self._done("display")
+                    return
+            yield self._done("max_turns", self._completion.text)
+        except Exception as exc:
+            # XMCP-CLI-073, whoever raised it: an application's own middleware can stop a chat, too.
+            with suppress(AttributeError):
+                exc.history, exc.usage = messages.copied(self.messages), self._usage  # type: ignore[attr-defined]
+            raise
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """The messages as of now, those of a turn that is under way included."""
+        return messages.copied([*self.messages, *(self._open_turn.messages if self._open_turn else ())])
+
+    def _begin_turn(self, catalogue: Catalogue, text: str, calls: Sequence[Any]) -> Turn:
+        return Turn(
+            self._turn,
+            catalogue,
+            text,
+            calls,
+            pipeline=self._pipeline,
+            scope=self._scope,
+            hooks=self._settings.hooks,
+            history=self.messages,
+            meta_tools=self._settings.meta_tools,
+        )
+
+    def _take(self, turn: Turn) -> None:
+        """A turn enters the history, however it ended; a summary takes the place of what is older."""
+        self._open_turn = None
+        self._displays += turn.displays
+        new = turn.messages
+        if summary := turn.said(metatools.SUMMARIZE):
+            self.messages = metatools.summarized(self.messages, summary)
+        self.messages += new
+
+    def _warnings(self, catalogue: Catalogue) -> Sequence[str]:
+        provider = self._settings.models[0].provider
+        if catalogue.entries and not provider.supports_tools:
+            unused = (
+                f"The model of provider {provider.name!r} takes no tools: none of {len(catalogue.entries)} is offered."
+            )
+            return (*catalogue.warnings, unused)
+        return catalogue.warnings
+
+    async def _ask(self, catalogue: Catalogue) -> AsyncGenerator[ChatChunk, None]:
+        """Ask the models in their order until one has answered: text as it comes, then what it used.
+
+        What it said is in `_completion` afterwards, its text so far in `_text` at any moment.
+        """
+        failures, repeated, before = 0, False, list[str]()
+        while True:
+            self._text.clear()
+            try:
+                async with aclosing(self._attempt(self._settings.models[self._model], catalogue)) as events:
+                    async for event in events:
+                        yield event
+                return
+            except ProviderError as exc:
+                failures += 1
+                told = {"provider": exc.provider, "model": exc.model, "status": exc.status, "message": exc.message}
+                self._log.warning("llm_failed", turn=self._turn, category=exc.category.value, **told)
+                more = self._model + 1 < len(self._settings.models)
+                step = fallback.next_step(exc, repeated=repeated, more=more)
+                if step == "raise":
+                    if before:
+                        exc.add_note(f"Before it failed: {' '.join(before)}")
+                    hook, history = self._settings.hooks.on_error, messages.copied(self.messages)
+                    await notify(
+                        "on_error", hook, self._log, exc.to_error_info(), history, deadline=self._scope.deadline
+                    )
+                    raise
+                before.append(exc.message)
+                repeated = step == "repeat"
+                # The chat stays with the next model: who has just failed is likely to fail again.
+                self._model += step == "next"
+                yield self._chunk("retry", attempt=failures, wait_ms=0, error=exc.to_error_info())
+
+    async def _attempt(self, model: Model, catalogue: Catalogue) -> AsyncGenerator[ChatChunk, None]:
+        """Ask one model once."""
+        provider, middleware, deadline = model.provider, self._pipeline.middleware, self._scope.deadline
+        state = LLMState(
+            chat=self._scope.context,
+            turn=self._turn,
+            provider=provider.name,
+            model=model.name,
+            messages=messages.copied(self.messages) if middleware else self.messages,
+            tools=catalogue.schemas if provider.supports_tools else _NO_TOOLS,
+        )
+        span = spans.llm_span(self._scope.span, provider.name, model.name, self._turn)
+        failed: str | None = "cancelled"
+        try:
+            async with middleware.around("llm", state, self._log, deadline) if middleware else nullcontext():
+                async with aclosing(self._pieces(model, state)) as pieces:
+                    async for piece in pieces:
+                        yield self._chunk("llm_delta", text=piece)
+                state.completion = self._completion
+                usage = state.usage = accounting.record(
+                    self._completion, provider.name, state.model, self._scope.context, self._settings.price, self._log
+                )
+                # Before the hooks on the way out: a call that ended is accounted for, whatever ends the chat now.
+                self._usage = accounting.add(self._usage, usage)
+                await notify("usage_sink", self._settings.usage_sink, self._log, usage, deadline=deadline)
+            failed = None
+        except ProviderError as exc:
+            failed = exc.category.value
+            raise
+        except Exception as exc:
+            failed = "timeout" if isinstance(exc, _TimeOver) else type(exc).__name__
+            if isinstance(exc, TimeoutError) and deadline is not None and self._now() >= deadline:
+                raise _TimeOver from exc
+            raise
+        finally:
+            used = self._completion.usage if failed is None else None
+            spans.finish(
+                span,
+                failed,
+                **{
+                    "gen_ai.usage.input_tokens": used and used.input_tokens,
+                    "gen_ai.usage.output_tokens": used and used.output_tokens,
+                },
+            )
+        self._log.info("llm_call", turn=self._turn, finish_reason=self._completion.finish_reason, **_counts(usage))
+        yield self._chunk("usage", usage=usage)
+
+    async def _pieces(self, model: Model, state: LLMState) -> AsyncGenerator[str, None]:
+        """The text of one answer in pieces, each waited for in bounded time; then `_completion` is set.
+
+        Raises:
+            ProviderError: the model failed, or was silent for too long.
+            _TimeOver: the time of the chat is over.
+        """
+        name, silence = model.provider.name, self._settings.llm_timeout
+        request = ModelRequest(tuple(state.messages), state.tools, state.model)
+        now, deadline = self._now, self._scope.deadline
+        completion: Completion | None = None
+        try:
+            async with aclosing(model.provider.stream(request)) as pieces:
+                while True:
+                    until = now() + silence if deadline is None else min(now() + silence, deadline)
+                    async with asyncio.timeout_at(until):
+                        piece = await anext(pieces, None)
+                    if piece is None:
+                        break
+                    if isinstance(piece, Completion):
+                        completion = piece
+                    elif piece:
+                        self._text.append(piece)
+                        yield piece
+        except ProviderError:
+            raise
+        except TimeoutError as exc:
+            if deadline is not None and now() >= deadline:
+                raise _TimeOver from exc
+            message = f"The provider {name!r} was silent for {silence:g} s."
+            raise ProviderError(message, category="network", provider=name, began=bool(self._text)) from exc
+        except Exception as exc:
+            self._log.exception("provider_crashed", provider=name)
+            raise ProviderError(f"The provider {name!r} failed: {type(exc).__name__}.", provider=name) from exc
+        if completion is None:
+            raise ProviderError(f"The provider {name!r} ended without a completion.", provider=name)
+        self._completion = completion
+
+    def _answered(self, stop_reason: StopReason, text: str) -> ChatChunk:
+        if text:
+            self.messages.append(messages.assistant_message(text))
+        return self._done(stop_reason, text)
+
+    def _done(self, stop_reason: StopReason, answer: str = "") -> ChatChunk:
+        result = ChatResult(
+            answer=answer or None,
+            display=self._displays[0] if self._displays else None,
+            displays=list(self._displays),
+            history=list(self.messages),
+            usage=self._usage,
+            stop_reason=stop_reason,
+        )
+        self._log.info("chat_done", turn=self._turn, stop_reason=stop_reason, displays=len(self._displays))
+        return self._chunk("done", result=result)
+
+    def _chunk(self, type_: ChunkType, **fields: Any) -> ChatChunk:
+        return ChatChunk(type=type_, turn=self._turn, **fields)
+
+
+_NO_TOOLS: Final = ToolSchemas()
+
+
+def _counts(usage: UsageRecord) -> dict[str, Any]:
+    return {name: value for name, value in usage.items() if name in _LOGGED}
+
+
+_LOGGED: Final = frozenset({"provider", "model", "input_tokens", "output_tokens", "cached_tokens"})

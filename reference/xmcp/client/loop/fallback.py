@@ -1,0 +1,69 @@
+"""Which model is asked, and which next when one fails (requirement C11). Pure, but for making providers by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal, TypeAlias
+
+from xmcp.chat.errors import ErrorCategory, ProviderError
+from xmcp.providers import LLMProvider
+
+Fallback: TypeAlias = "str | tuple[LLMProvider | str, str | None]"
+"""The name of a model of the same provider, or a provider (or the name of its class) with the name of a model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model to ask; `name=None` leaves it to the provider."""
+
+    provider: LLMProvider
+    name: str | None
+    made: bool = False
+    """Whether the provider was made here, from the name of its class; who made it closes it."""
+
+
+def chain(provider: LLMProvider, model: str | None, fallbacks: Sequence[Fallback]) -> tuple[Model, ...]:
+    """The models in the order in which they are asked.
+
+    Raises:
+        TypeError, ValueError: something in `fallbacks` is neither a name nor a provider with one.
+        ProviderError: a provider named by its class has no key.
+    """
+    if isinstance(fallbacks, str):
+        raise TypeError(f"fallback_models takes a list, such as [{fallbacks!r}], not a string.")
+    return (Model(provider, model), *(_model(provider, fallback) for fallback in fallbacks))
+
+
+def next_step(error: ProviderError, *, repeated: bool, more: bool) -> Literal["repeat", "next", "raise"]:
+    """What to do after a model failed, when the SDK's own retries are over.
+
+    An answer that broke off is asked for once more, since no SDK does that. Then the next model has its turn, except
+    where the request itself is at fault (`content`): the others would refuse it too, or worse, not.
+    """
+    if error.began and error.category is ErrorCategory.NETWORK and not repeated:
+        return "repeat"
+    return "next" if more and error.category is not ErrorCategory.CONTENT else "raise"
+
+
+def _model(provider: LLMProvider, fallback: Any) -> Model:
+    if isinstance(fallback, str):
+        return Model(provider, fallback)
+    if not isinstance(fallback, tuple | list) or len(fallback) != 2:
+        raise TypeError(f"fallback_models has {fallback!r}; it takes names of models, or pairs (provider, model).")
+    chosen, name = fallback
+    made = isinstance(chosen, str)
+    if isinstance(chosen, str):
+        chosen = _made(chosen)
+    if not isinstance(chosen, LLMProvider):
+        raise TypeError(f"fallback_models has {chosen!r} as a provider; it takes one, or the name of its class.")
+    return Model(chosen, name, made)
+
+
+def _made(name: str) -> Any:
+    providers = import_module("xmcp.providers")
+    known = [known for known in providers.__all__ if known.endswith("Provider") and known != "LLMProvider"]
+    if name not in known:
+        raise ValueError(f"fallback_models names the provider {name!r}; there are {', '.join(known)}.")
+    return getattr(providers, name)()

@@ -1,0 +1,79 @@
+"""What model calls used: the record of one, and the sum of a chat (spec section 10.3). Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TypeAlias, TypeVar
+
+from xmcp.chat.completions import Completion
+from xmcp.chat.usage import ChatUsage, Usage, UsageRecord
+from xmcp.client.hooks.log import EventLog
+from xmcp.client.hooks.middleware import ChatContext
+
+Price: TypeAlias = Callable[[str, str, Usage], float | None]
+"""US dollars for one call, from provider, model and tokens; `None` where the price is not known."""
+
+NOTHING: ChatUsage = ChatUsage(input_tokens=None, output_tokens=None, cached_tokens=None, cost_usd=None, llm_calls=0)
+
+_Number = TypeVar("_Number", int, float)
+
+
+def record(
+    completion: Completion,
+    provider: str,
+    model: str | None,
+    chat: ChatContext,
+    price: Price | None,
+    log: EventLog | None = None,
+) -> UsageRecord:
+    """The record of one model call that ended now. A price that cannot be had, or is none, leaves the cost unknown."""
+    named = completion.model or model or "unknown"
+    return UsageRecord(
+        input_tokens=_count(completion.usage.input_tokens),
+        output_tokens=_count(completion.usage.output_tokens),
+        cached_tokens=_count(completion.usage.cached_tokens),
+        cost_usd=_cost(price, provider, named, completion.usage, log),
+        timestamp=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        session_id=chat.session_id,
+        tenant_id=chat.tenant_id,
+        provider=provider or "unknown",
+        model=named,
+    )
+
+
+def add(total: ChatUsage, one: UsageRecord) -> ChatUsage:
+    """The sum with one call more. Unknown and known is known: it is at least that much."""
+    return ChatUsage(
+        input_tokens=_plus(total["input_tokens"], one["input_tokens"]),
+        output_tokens=_plus(total["output_tokens"], one["output_tokens"]),
+        cached_tokens=_plus(total["cached_tokens"], one["cached_tokens"]),
+        cost_usd=_plus(total["cost_usd"], one["cost_usd"]),
+        llm_calls=total["llm_calls"] + 1,
+    )
+
+
+def _count(value: object) -> int | None:
+    """A count of a provider that may be anybody's; what is none is not known."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _cost(price: Price | None, provider: str, model: str, usage: Usage, log: EventLog | None) -> float | None:
+    if price is None:
+        return None
+    try:
+        known = price(provider, model, usage)
+        cost = None if known is None else float(known)
+    except Exception:
+        # Not knowing a model is no fault, and `None` says so; this is one.
+        if log is not None:
+            log.exception("callback_failed", callback="price", provider=provider, model=model)
+        return None
+    return cost if cost is not None and math.isfinite(cost) and cost >= 0 else None
+
+
+def _plus(total: _Number | None, more: _Number | None) -> _Number | None:
+    if more is None:
+        return total
+    return more if total is None else total + more

@@ -1,0 +1,288 @@
+"""What an application may name as a server, and how a connection to it is made. No I/O here.
+
+A target is a URL (`http://localhost:3333`; the path `/mcp` is added where there is none), a command whose program
+speaks MCP on stdio (`"python srv.py"` or `["python", "srv.py"]`), a server object of this process (`XMCP`, `FastMCP`),
+or anything else `fastmcp.Client` takes; a `fastmcp.Client` brings its own authentication, headers and protocol era.
+An object of yours with `discover_tools` and `execute_tool_call` (`interfaces.ToolClient`) is a target, too.
+`ServerTarget` says more of one: headers, environment, roots. A program is started with a few variables of the
+environment only (`PATH`, `HOME`, ...): give it more by `env`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shlex
+import uuid
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from urllib.parse import urlsplit, urlunsplit
+
+from xmcp_models.registry import EXTENSION_ID, VERSION
+
+if TYPE_CHECKING:
+    import fastmcp
+    from mcp_types import Root
+
+Roots: TypeAlias = "Sequence[str | Path | Root]"
+
+Hear: TypeAlias = Callable[[Any], Awaitable[None]]
+"""Is given every notification of a connection; must not wait for anything."""
+
+_URL: Final = re.compile(r"(?i)https?://")
+_SECRETS_IN_URL: Final = re.compile(r"(?i)(?<=://)[^\s/'\"@]*@|(?<=\S)\?[^\s'\"]*(?==)[^\s'\"]*")
+_HOST_AND_PORT: Final = re.compile(r"[\w.-]+:\d+(?:/\S*)?")
+_MODE: Final = re.compile(r"auto|legacy|\d{4}-\d{2}-\d{2}")
+_DECIDING_VARIABLES: Final = ("PATH", "HOME", "LOGNAME", "USER")
+"""What a program inherits of the environment and may find its data by."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerTarget:
+    """A server with what a plain target cannot say. Its `repr` shows no secret.
+
+    Args:
+        target: Any other target.
+        headers: Sent with every request; for a URL.
+        auth: For a URL: a bearer token, `"oauth"`, or an `httpx2.Auth`.
+        env: Variables for a command, besides the few that it inherits.
+        cwd: Working directory of a command.
+        roots: What the server is told when it asks for roots: `file://` URIs, paths or `Root`s, or a function that
+            gives them each time. `None`: the client has no roots.
+        xmcp: Whether its text is read as documents; `None`: if it announces the extension (XMCP-MCP-010).
+        mode: The protocol era: `auto`, `legacy`, or a revision from 2026-07-28 on.
+    """
+
+    target: Any = field(kw_only=False)
+    headers: Mapping[str, str] | None = field(default=None, repr=False)
+    auth: Any = field(default=None, repr=False)
+    env: Mapping[str, str] | None = field(default=None, repr=False)
+    cwd: str | Path | None = None
+    roots: Roots | Callable[[], Roots] | None = None
+    xmcp: bool | None = None
+    mode: str = "auto"
+
+    def __repr__(self) -> str:
+        return f"ServerTarget({_label(self.target)!r}, xmcp={self.xmcp!r}, mode={self.mode!r})"
+
+
+Target: TypeAlias = "str | Sequence[str] | ServerTarget | Any"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A target, understood: what to call it in messages (no credential in it) and how to make a client for it."""
+
+    label: str
+    client: Callable[[Hear], fastmcp.Client[Any]]
+    identity: str = field(default_factory=lambda: _unique(), repr=False)
+    """The same for two sources only if they lead to the same server; tells no secret."""
+    xmcp: bool | None = None
+    roots: Callable[[], list[Root]] | None = None
+
+
+def source(target: Target, connect_timeout: float) -> Source:
+    """Understand a target.
+
+    Raises:
+        ValueError: an empty command, a URL without a host, or options of a `ServerTarget` that its target cannot take.
+    """
+    given = target if isinstance(target, ServerTarget) else ServerTarget(target=target)
+    check(given)
+    inner = given.target
+    is_url, is_command = _is_url(inner), _is_command(inner)
+    roots = None if given.roots is None else _roots(given.roots)
+    label = _label(inner)
+    if is_url:
+        address = with_default_path(inner)
+        label = without_secrets(address)
+
+        def transport() -> Any:
+            return _http(address, given.headers)
+
+        known: Sequence[Any] = ["url", address, dict(given.headers or {}), given.auth]
+    elif is_command:
+        argv = shlex.split(inner) if isinstance(inner, str) else [str(word) for word in inner]
+        if not argv:
+            raise ValueError("An empty command is no server: give the program and its arguments.")
+        cwd = os.fspath(given.cwd) if given.cwd is not None else None
+
+        def transport() -> Any:
+            return _stdio(argv, given.env, cwd)
+
+        inherited = {name: os.environ.get(name) for name in _DECIDING_VARIABLES}
+        known = ["command", argv, {**inherited, **(given.env or {})}, os.path.abspath(cwd or ".")]
+    else:
+
+        def transport() -> Any:
+            return inner
+
+        known = []
+
+    def client(hear: Hear) -> fastmcp.Client[Any]:
+        return _client(transport(), hear, given, roots, connect_timeout)
+
+    identity = _hash([*known, given.xmcp, given.mode, given.roots]) if known else _unique()
+    return Source(label, client, identity, given.xmcp, roots)
+
+
+def check(given: ServerTarget) -> None:
+    """Refuse options that the target cannot take.
+
+    Raises:
+        TypeError: what is given can be no server.
+        ValueError: such an option, with its name; or a text that is neither a URL nor a command.
+    """
+    inner = given.target
+    if isinstance(inner, type):
+        raise TypeError(f"A server is an object, not the class {inner.__name__}: give {inner.__name__}(...).")
+    if inner is None or isinstance(inner, bool | int | float | bytes | ModuleType) or type(inner) is object:
+        raise TypeError(f"{inner!r} is no server: give a URL, a command, or an object such as XMCP(...).")
+    if isinstance(inner, list | tuple) and not all(isinstance(word, str | os.PathLike) for word in inner):
+        raise TypeError(f"A command is a list of words, and {inner!r} has something else in it.")
+    if isinstance(inner, str) and not _is_url(inner):
+        _check_command(inner)
+    if isinstance(inner, ServerTarget):
+        raise ValueError("The target of a ServerTarget is a URL, a command or a server, not another ServerTarget.")
+    for options, fits, what in (
+        (("headers", "auth"), _is_url(inner), "URL"),
+        (("env", "cwd"), _is_command(inner), "command"),
+    ):
+        for option in options:
+            if getattr(given, option) is not None and not fits:
+                raise ValueError(f"{option} is for a {what}, which {_label(inner)!r} is not.")
+    if not _MODE.fullmatch(given.mode):
+        raise ValueError(f"mode must be 'auto', 'legacy' or a revision such as '2026-07-28', not {given.mode!r}.")
+
+
+def _check_command(text: str) -> None:
+    """Refuse a text that was meant as something else than a command.
+
+    Raises:
+        ValueError: it looks like an address, or names a script without its interpreter.
+    """
+    if "://" in text.split(" ")[0] or _HOST_AND_PORT.fullmatch(text):
+        raise ValueError(f"{without_secrets(text)!r} is no URL: write http://host:port or https://host/path.")
+    if text.endswith(".py") and " " not in text.strip():
+        raise ValueError(f"{text!r} is a script: write the command that runs it, such as 'python {text}'.")
+
+
+def with_default_path(url: str) -> str:
+    """`url` with the path `/mcp` if it has none.
+
+    Raises:
+        ValueError: there is no host in it.
+    """
+    parts = urlsplit(url)
+    if not parts.hostname:
+        raise ValueError(f"{without_secrets(url)!r} has no host: write http://host:port or http://host:port/path.")
+    return urlunsplit(parts._replace(path="/mcp")) if parts.path in ("", "/") else url
+
+
+def without_secrets(text: str) -> str:
+    """`text` with the user, password and query of every URL in it left out."""
+    return _SECRETS_IN_URL.sub("", text)
+
+
+def _is_url(target: Any) -> bool:
+    return isinstance(target, str) and _URL.match(target) is not None
+
+
+def _is_command(target: Any) -> bool:
+    return isinstance(target, str | list | tuple) and not _is_url(target)
+
+
+def _roots(given: Roots | Callable[[], Roots]) -> Callable[[], list[Root]]:
+    def roots() -> list[Root]:
+        from mcp_types import Root
+
+        now = given() if callable(given) else given
+        return [root if isinstance(root, Root) else Root.model_validate({"uri": _uri(root)}) for root in now]
+
+    return roots
+
+
+def _uri(root: str | Path) -> str:
+    return root if isinstance(root, str) and "://" in root else Path(root).absolute().as_uri()
+
+
+def _label(target: Any) -> str:
+    if _is_url(target):
+        return without_secrets(target)
+    if _is_command(target):
+        try:
+            argv = shlex.split(target) if isinstance(target, str) else [str(word) for word in target]
+        except ValueError:  # a quotation without an end
+            argv = str(target).split()[:1]
+        # Later words may be keys; the program and its script are enough to know which one it is.
+        return without_secrets(" ".join(word for word in argv[:2] if not word.startswith("-") and "=" not in word))
+    return str(getattr(target, "name", None) or type(target).__name__)
+
+
+def _hash(known: Sequence[Any]) -> str:
+    try:
+        text = json.dumps(known, sort_keys=True, default=_as_text)
+    except TypeError:
+        return _unique()  # an authentication or a function in it, which nobody can compare
+    return "server:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError
+
+
+def _unique() -> str:
+    return f"object:{uuid.uuid4().hex}"
+
+
+def _http(url: str, headers: Mapping[str, str] | None) -> Any:
+    from fastmcp.client.transports import infer_transport
+
+    from xmcp.client.servers.fastmcp_internals import roomy
+
+    transport: Any = infer_transport(url)
+    transport.headers = dict(headers or {})
+    return roomy(transport)
+
+
+def _stdio(argv: Sequence[str], env: Mapping[str, str] | None, cwd: str | None) -> Any:
+    from fastmcp.client.transports import StdioTransport
+
+    # keep_alive would leave the program running after the client has gone (toolchain 1.7).
+    env = None if env is None else dict(env)
+    return StdioTransport(command=argv[0], args=list(argv[1:]), env=env, cwd=cwd, keep_alive=False)
+
+
+def _client(
+    transport: Any, hear: Hear, given: ServerTarget, roots: Callable[[], list[Root]] | None, connect_timeout: float
+) -> fastmcp.Client[Any]:
+    import fastmcp
+    from mcp.client import advertise
+
+    from xmcp.client.servers.fastmcp_internals import equipped
+
+    # Who does not read documents does not ask for them.
+    extensions = [] if given.xmcp is False else [advertise(EXTENSION_ID, {"versions": [VERSION]})]
+    if isinstance(transport, fastmcp.Client):
+        client = equipped(transport, hear, extensions)
+        if given.mode != "auto":
+            client.mode = given.mode
+    else:
+        client = fastmcp.Client(
+            transport,
+            init_timeout=connect_timeout,
+            message_handler=hear,
+            extensions=extensions,
+            auth=given.auth,
+            mode=given.mode,
+        )
+    if roots is not None:
+        client.set_roots(lambda _context: list(roots()))
+    return client

@@ -1,0 +1,145 @@
+"""An object of the application that has tools, as one more server: no protocol, no connection, the same answers."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Mapping
+from copy import deepcopy
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from xmcp.chat.errors import CallFailed
+from xmcp.client.hooks.log import EventLog
+from xmcp.client.servers.connection import describe
+from xmcp.client.servers.errors import ConnectFailed
+from xmcp.client.servers.interfaces import ToolClient
+from xmcp.wire import ErrorInfo
+
+if TYPE_CHECKING:
+    from mcp_types import CallToolResult, Tool
+
+_SCHEMA_KEYS = ("inputSchema", "input_schema", "parameters")
+
+
+class ObjectServer:
+    """A `ToolClient` as a server.
+
+    Its attributes `name` (a string) and `speaks_xmcp` (a bool) count where it has them. It is the application's to
+    close. Two of these never have the same `identity`, not even over the same object.
+
+    Args:
+        tools: The object.
+        name: What the application calls it; `None` takes its own name, or that of its class.
+        connect_timeout: Seconds that `discover_tools` may take.
+        xmcp: Whether its text is read as documents; `None`: as its attribute says.
+
+    Raises:
+        TypeError: a class instead of an object of it.
+    """
+
+    def __init__(
+        self, tools: ToolClient, name: str | None, connect_timeout: float, log: EventLog, xmcp: bool | None = None
+    ) -> None:
+        if isinstance(tools, type):
+            raise TypeError(f"A server must be an object, not the class {tools.__name__}: give {tools.__name__}(...).")
+        self._tools = tools
+        own = getattr(tools, "name", None)
+        self.name = name or (own if isinstance(own, str) and own else type(tools).__name__)
+        self.named = name is not None
+        self.identity = f"object:{uuid.uuid4().hex}"
+        self.connected = False
+        """Whether it gave its tools when it was last asked."""
+        self._xmcp = xmcp
+        self._connect_timeout = connect_timeout
+        self._log = log.bind(server=self.name)
+
+    @property
+    def label(self) -> str:
+        """For messages to people."""
+        return self.name
+
+    @property
+    def speaks_xmcp(self) -> bool:
+        """Whether its text is read as documents."""
+        return getattr(self._tools, "speaks_xmcp", False) is True if self._xmcp is None else self._xmcp
+
+    async def discover_tools(self) -> list[Tool]:
+        """Ask for the tools.
+
+        Raises:
+            ConnectFailed: it raised, took too long, or gave what is no tool.
+        """
+        await asyncio.to_thread(import_module, "mcp_types")
+        try:
+            async with asyncio.timeout(self._connect_timeout) as limit:
+                given = await self._tools.discover_tools()
+            tools = [_tool(place, tool) for place, tool in enumerate(given)]
+        except Exception as exc:
+            self.connected = False
+            if isinstance(exc, ConnectFailed):
+                raise
+            reason = f"no answer within {self._connect_timeout:g} s" if limit.expired() else describe(exc)
+            raise ConnectFailed(reason) from exc
+        self.connected = True
+        return tools
+
+    async def execute_tool_call(self, tool_name: str, arguments: dict[str, Any]) -> CallToolResult:
+        """Call a tool.
+
+        Raises:
+            CallFailed: what the object raised; anything else than that counts as a lost connection.
+        """
+        from mcp_types import CallToolResult, TextContent
+
+        try:
+            # A copy: what the object makes of it is not to be in another attempt, or in another call's arguments.
+            result = await self._tools.execute_tool_call(tool_name, deepcopy(arguments))
+        except CallFailed:
+            raise
+        except Exception as exc:
+            self._log.exception("tool_client_failed", tool=tool_name)
+            message = f"The server {self.name} could not be asked; a later call may succeed."
+            error = ErrorInfo("CONNECTION_FAILED", message, meta={"side_effects": "unknown"})
+            raise CallFailed(error, transport=True) from exc
+        if isinstance(result, CallToolResult):
+            return result
+        if isinstance(result, str):
+            return CallToolResult(content=[TextContent(type="text", text=result)])
+        self._log.warning("tool_client_answered_amiss", tool=tool_name, type=type(result).__name__)
+        raise CallFailed(ErrorInfo("TOOL_ERROR", "The tool gave an answer that cannot be read."))
+
+    async def close(self) -> None:
+        """Do nothing: the object is the application's."""
+
+
+def _tool(place: int, given: Any) -> Tool:
+    """A tool as MCP has it; `place` counts from 0. Raises `ConnectFailed`, whose message says what is wrong."""
+    from mcp_types import Tool
+    from pydantic import ValidationError
+
+    if isinstance(given, Tool):
+        return given
+    if not isinstance(given, Mapping):
+        raise ConnectFailed(
+            f"its tool number {place + 1} is a {type(given).__name__}, not an mcp_types.Tool or a mapping"
+        )
+    name = given.get("name")
+    if not isinstance(name, str) or not name:
+        raise ConnectFailed(f"its tool number {place + 1} has no name (a string under 'name')")
+    schema = next((given[key] for key in _SCHEMA_KEYS if given.get(key) is not None), {"type": "object"})
+    plain = {
+        "name": name,
+        "title": given.get("title"),
+        "description": given.get("description"),
+        "inputSchema": schema,
+        "outputSchema": given.get("outputSchema", given.get("output_schema")),
+        "annotations": given.get("annotations"),
+        "_meta": given.get("_meta", given.get("meta")),
+    }
+    try:
+        return Tool.model_validate({key: value for key, value in plain.items() if value is not None})
+    except ValidationError as exc:
+        first = exc.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ConnectFailed(f"its tool {name!r} is no MCP tool: {where}: {first['msg']}") from exc

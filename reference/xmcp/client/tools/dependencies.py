@@ -1,0 +1,282 @@
+"""The calls of one turn: which come before which, and what is handed on to those that come after (semantics 16 to 19).
+
+Pure functions. A graph has one row for each call of the turn, in call order: the places of the calls that it directly
+depends on. All calls of one tool have the same row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final, TypeAlias, TypeVar, cast
+from urllib.parse import quote
+
+import jsonschema_rs
+import orjson
+
+from xmcp.client.tools.catalogue import Entry
+from xmcp.dependencies import circle
+from xmcp.wire import ErrorInfo, ToolResponse
+
+Graph: TypeAlias = Sequence[Sequence[int]]
+Node = TypeVar("Node", bound=Hashable)
+
+SHOW_USER: Final = "show_user"
+"""The caller's own switch (semantics 1): no result sets it."""
+
+WRAPPED: Final = "x-fastmcp-wrap-result"
+"""FastMCP's mark in an output schema: the result is no object and stands in `{"result": ...}`."""
+
+MAX_JUDGES: Final = 256
+"""So many compiled input schemas are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a call that succeeded hands on: its structured result, else its text (`None` where it has none)."""
+
+    value: Any
+    structured: bool
+
+    @classmethod
+    def of(cls, response: ToolResponse, structured_content: Any, entry: Entry) -> Result | None:
+        """The result of a call of `entry`; `None` if it failed. `structured_content`: MCP's, `None` if absent."""
+        if response.error is not None:
+            return None
+        if structured_content is None:
+            return cls(response.llm_output, False)
+        if wraps(entry) and isinstance(structured_content, Mapping) and structured_content.keys() == {"result"}:
+            return cls(structured_content["result"], True)
+        return cls(structured_content, True)
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """The arguments to call with, and which of them, by name, came from the result of which tool (exposed name).
+
+    Values that were handed on are those of the results, not copies.
+    """
+
+    arguments: dict[str, Any]
+    sources: Mapping[str, str]
+
+
+def predecessors(entries: Sequence[Entry | None]) -> tuple[tuple[int, ...], ...]:
+    """The graph of a turn whose calls go to `entries` (`None`: to no tool of a server).
+
+    A row is in declared order, then in call order. Servers are the same if they are the same object. Metadata that
+    goes in a circle is no error here: in call order, then in declared order, what would close a circle is left out.
+    """
+    if not any(entry is not None and entry.depends_on for entry in entries):
+        return ((),) * len(entries)
+    calls: dict[str, list[int]] = {}
+    before: dict[str, list[str]] = {}
+    for place, entry in enumerate(entries):
+        if entry is not None:
+            calls.setdefault(_key(entry, entry.tool), []).append(place)
+    for entry in entries:
+        if entry is not None and (tool := _key(entry, entry.tool)) not in before:
+            named = dict.fromkeys(_key(entry, name) for name in entry.depends_on)
+            before[tool] = [name for name in named if name in calls and name != tool]
+    if circle(before):
+        before = _without_circles(before)
+    rows = {tool: tuple(place for name in names for place in calls[name]) for tool, names in before.items()}
+    return tuple(() if entry is None else rows[_key(entry, entry.tool)] for entry in entries)
+
+
+def handed_on(
+    call: int,
+    arguments: Mapping[str, Any],
+    entries: Sequence[Entry | None],
+    graph: Graph,
+    results: Sequence[Result | None],
+    hidden: Collection[str] = (),
+) -> Handover | ErrorInfo:
+    """What the call in place `call` is made with, or why it cannot be made.
+
+    `arguments`: as the model wrote them. `results`: of the calls that have ended, `None` for one that failed; those of
+    everything before this call are there. `hidden`: parameters that the application fills and no result.
+
+    The error is `DEPENDENCY_FAILED`. It names the tool that failed first, of which every call in the turn failed; or
+    each parameter that a result does not fit, without the value.
+    """
+    entry = entries[call]
+    if entry is None or not graph[call]:
+        return Handover(dict(arguments), {})
+    known = cast("Sequence[Entry]", entries)  # a call without a tool is in no row
+    failed, at = None, call
+    while (at_fault := _all_failed(graph[at], known, results)) is not None:
+        failed = at = at_fault
+    if failed is not None:
+        return _failed(known[failed].name)
+    before = [*nearest_first(call, lambda place: _successes(graph[place], known, results))]
+    sources = {}
+    for name in parameters(entry, hidden):
+        place = next((p for p in before if _has_member(results[p], name)), None)
+        if place is None:
+            place = next((p for p in before if known[p].provides == name and _has_value(results[p])), None)
+        if place is not None:
+            sources[name] = place
+    values = {name: _handed(cast("Result", results[place]), name) for name, place in sources.items()}
+    named = {name: known[place].name for name, place in sources.items()}
+    refused = _refused(entry.input_schema, values)
+    return _misfit(refused, named) if refused else Handover({**arguments, **values}, named)
+
+
+def shows_all(graph: Graph, shown: Sequence[bool]) -> bool:
+    """Whether every call on which no other depends showed something; a turn without calls showed nothing."""
+    needed = {place for row in graph for place in row}
+    return bool(shown) and all(showed or place in needed for place, showed in enumerate(shown))
+
+
+def nearest_first(start: Node, before: Callable[[Node], Sequence[Node]]) -> dict[Node, Node]:
+    """All that comes before `start`: the nearest first, of equally near ones the later declared first.
+
+    Each with what it was reached from, which is `start` for what comes directly before it. Circles do no harm.
+    """
+    reached = {start: start}
+    queue = [start]
+    for node in queue:
+        for found in reversed(before(node)):
+            if found not in reached:
+                reached[found] = node
+                queue.append(found)
+    del reached[start]
+    return reached
+
+
+def parameters(entry: Entry, hidden: Collection[str] = ()) -> list[str]:
+    """The parameters of `entry` that a result may fill."""
+    properties = entry.input_schema.get("properties")
+    return [n for n in properties if n != SHOW_USER and n not in hidden] if isinstance(properties, Mapping) else []
+
+
+def wraps(entry: Entry) -> bool:
+    """Whether the tool's structured result is the member `result` of what it sends."""
+    return entry.output_schema is not None and entry.output_schema.get(WRAPPED) is True
+
+
+def _key(entry: Entry, tool: str) -> str:
+    return f"{id(entry.server)} {tool}"
+
+
+def _without_circles(before: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    kept: dict[str, list[str]] = {tool: [] for tool in before}
+    for tool, names in before.items():
+        for name in names:
+            if tool not in nearest_first(name, kept.__getitem__):
+                kept[tool].append(name)
+    return kept
+
+
+def _successes(row: Sequence[int], entries: Sequence[Entry], results: Sequence[Result | None]) -> list[int]:
+    """Of each tool in a row the last call that succeeded, in the order of the row."""
+    return [*{entries[place].tool: place for place in row if results[place] is not None}.values()]
+
+
+def _all_failed(row: Sequence[int], entries: Sequence[Entry], results: Sequence[Result | None]) -> int | None:
+    """The first call in a row of a tool of which every call failed."""
+    succeeded = {entries[place].tool for place in row if results[place] is not None}
+    return next((place for place in row if entries[place].tool not in succeeded), None)
+
+
+def _has_member(result: Result | None, name: str) -> bool:
+    return result is not None and isinstance(result.value, Mapping) and name in result.value
+
+
+def _has_value(result: Result | None) -> bool:
+    """A result that is only a display has none; a structured `null` is one."""
+    return result is not None and (result.structured or result.value is not None)
+
+
+def _handed(result: Result, name: str) -> Any:
+    return result.value[name] if _has_member(result, name) else result.value
+
+
+def _refused(schema: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, str | None]:
+    """The values that their parameters' schemas refuse, each with the keyword that does if there is one to tell."""
+    if not values or (judge := _judge_of(schema)) is None:
+        return {}
+    return {name: _keyword(judge, {name: value}) for name, value in values.items() if not _fits(judge, {name: value})}
+
+
+def _fits(judge: jsonschema_rs.Draft202012Validator, values: Mapping[str, Any]) -> bool:
+    try:
+        return judge.is_valid(values)
+    except ValueError:
+        return False  # it is no JSON, such as half of a surrogate pair
+
+
+def _keyword(judge: jsonschema_rs.Draft202012Validator, values: Mapping[str, Any]) -> str | None:
+    try:
+        judge.validate(values)
+    except jsonschema_rs.ValidationError as fault:
+        return fault.kind.name
+    except ValueError:
+        pass  # no JSON, or too deep to be repeated in an error
+    return None
+
+
+def _judge_of(schema: Mapping[str, Any]) -> jsonschema_rs.Draft202012Validator | None:
+    try:
+        return _judge(orjson.dumps(schema))
+    except TypeError:
+        return None
+
+
+@lru_cache(MAX_JUDGES)
+def _judge(schema: bytes) -> jsonschema_rs.Draft202012Validator | None:
+    """What judges an object by the properties of `schema` alone: the rest is about arguments that are not all there.
+
+    `None` where it cannot be compiled; the server judges as well. A server's schema must not make us fetch anything
+    (`offline`), nor take more than linear time for a pattern. Unmasked, an error would spell out the whole value.
+    """
+    root = orjson.loads(schema)
+    base = root.get("$id") or "urn:xmcp:input"
+    alone = {
+        "properties": {name: {"$ref": f"{base}#/properties/{_escaped(name)}"} for name in root["properties"]},
+        "$defs": {"input": {**root, "$id": base}},
+    }
+    try:
+        return jsonschema_rs.Draft202012Validator(
+            alone, offline=True, pattern_options=jsonschema_rs.RegexOptions(), mask="…"
+        )
+    except (ValueError, jsonschema_rs.ReferencingError):
+        return None
+
+
+def _pointed(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+def _escaped(name: str) -> str:
+    return quote(_pointed(name), safe="")
+
+
+def _failed(tool: str) -> ErrorInfo:
+    return ErrorInfo(
+        "DEPENDENCY_FAILED",
+        f"The call was not made: it depends on `{tool}`, which failed. Deal with that error first, then make both "
+        "calls again.",
+        meta={"side_effects": "none", "params": {"tool": tool}},
+    )
+
+
+def _misfit(refused: Mapping[str, str | None], sources: Mapping[str, str]) -> ErrorInfo:
+    first = next(iter(refused))
+    fields = [
+        {
+            "pointer": f"/{_pointed(name)}",
+            "reason": "does_not_fit",
+            "message": f"The value from `{sources[name]}` does not fit the parameter's schema"
+            + (f" (`{keyword}`)." if keyword else "."),
+        }
+        for name, keyword in refused.items()
+    ]
+    return ErrorInfo(
+        "DEPENDENCY_FAILED",
+        f"The call was not made: the result of `{sources[first]}` does not fit the parameter `{first}`. To give the "
+        f"value yourself, make this call in a turn without `{sources[first]}`.",
+        meta={"side_effects": "none", "fields": fields, "params": {"tool": sources[first]}},
+    )

@@ -1,0 +1,112 @@
+"""The client's own tools: to think, to ask the person, to put a summary in the place of old messages. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
+
+from xmcp.chat.messages import Message
+from xmcp.wire import ErrorInfo, ToolResponse
+
+THINK: Final = "__think__"
+CLARIFY: Final = "__clarify__"
+SUMMARIZE: Final = "__summarize__"
+
+_TOOLS: Final[dict[str, tuple[str, str, str, str]]] = {
+    THINK: (
+        "thought",
+        "Note a thought before you go on, for example after a surprising result. The person does not see it.",
+        "What you think.",
+        "Noted.",
+    ),
+    CLARIFY: (
+        "question",
+        "Ask the person one question when the request can be understood in several ways, instead of guessing.",
+        "The question, as the person will read it.",
+        "The question was put to the person.",
+    ),
+    SUMMARIZE: (
+        "summary",
+        "Replace the older part of this conversation by a summary of yours, when it has become long. Everything before "
+        "the newest message of the person is forgotten but for the summary.",
+        "All that will still be needed: facts, decisions, names, numbers, what is still open.",
+        "The older messages were replaced by your summary.",
+    ),
+}
+"""Name to parameter, description, description of the parameter, and what the model reads when it has called it."""
+
+RESERVED: Final = frozenset(_TOOLS)
+
+
+def chosen(option: bool | Collection[str]) -> tuple[str, ...]:
+    """The tools that an application wants: all, none, or those it names (`think` or `__think__`).
+
+    Raises:
+        ValueError: a name that is none of them.
+    """
+    if isinstance(option, bool):
+        return tuple(_TOOLS) if option else ()
+    names = [name if name in _TOOLS else f"__{name}__" for name in ([option] if isinstance(option, str) else option)]
+    if unknown := [name for name in names if name not in _TOOLS]:
+        known = ", ".join(name.strip("_") for name in _TOOLS)
+        raise ValueError(f"meta_tools has no {', '.join(name.strip('_') for name in unknown)}; there are {known}.")
+    return tuple(name for name in _TOOLS if name in names)
+
+
+def offered(names: Collection[str]) -> list[dict[str, Any]]:
+    """The tools in the OpenAI format."""
+    return [_openai_tool(name, *_TOOLS[name][:3]) for name in names]
+
+
+def answer(name: str, arguments: Mapping[str, Any]) -> ToolResponse:
+    """What a call of one of them answers."""
+    parameter, _, _, acknowledgement = _TOOLS[name]
+    if said(name, arguments):
+        return ToolResponse(name, acknowledgement)
+    problem = f"{parameter!r} is missing, or is no text"
+    error = ErrorInfo(
+        "VALIDATION_FAIL",
+        f"The call did nothing: {problem}.",
+        meta={
+            "side_effects": "none",
+            "fields": [{"pointer": f"/{parameter}", "reason": "missing", "message": f"{problem}."}],
+        },
+    )
+    return ToolResponse(name, error=error)
+
+
+def said(name: str, arguments: Mapping[str, Any]) -> str:
+    """The text that a call of one of them carries; empty if it carries none."""
+    value = arguments.get(_TOOLS[name][0])
+    return value.strip() if isinstance(value, str) else ""
+
+
+def summarized(history: Sequence[Message], summary: str) -> list[dict[str, Any]]:
+    """A history with `summary` in the place of what lies between the leading system messages and the newest user one.
+
+    The summary stands in a message of the user: it is the model's text, drawn from what tools answered, and nothing
+    that speaks with the authority of the system.
+    """
+    messages = [dict(message) for message in history]
+    head = next((i for i, m in enumerate(messages) if m["role"] not in ("system", "developer")), len(messages))
+    newest = max((i for i, m in enumerate(messages) if m["role"] == "user"), default=head)
+    if newest <= head:
+        return messages
+    told = {"role": "user", "content": f"Summary of our conversation up to here, written by you:\n{summary}"}
+    return [*messages[:head], told, *messages[newest:]]
+
+
+def _openai_tool(name: str, parameter: str, description: str, parameter_description: str) -> dict[str, Any]:
+    return {
+        "type": "function",
+        "function": {
+            "name": name,
+            "description": description,
+            "parameters": {
+                "type": "object",
+                "properties": {parameter: {"type": "string", "description": parameter_description}},
+                "required": [parameter],
+                "additionalProperties": False,
+            },
+        },
+    }

@@ -1,0 +1,64 @@
+"""The names under which a model sees tools (semantics 20). Pure; the catalogue is built from what stands here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xmcp.chat.tool_schemas import legal
+from xmcp.client.tools.meta_tools import RESERVED
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What one server offers. `named` by the caller: all its tools carry the server's name."""
+
+    server: str
+    named: bool
+    tools: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Exposed:
+    """One tool: its name for the model, the place of its listing, and its name on the wire."""
+
+    name: str
+    listing: int
+    tool: str
+
+
+Names: TypeAlias = Mapping[tuple[int, str], str]
+"""Names that were given: by the place of a server's listing, and the tool's name there."""
+
+
+def expose(listings: Sequence[Listing], kept: Names | None = None) -> tuple[list[Exposed], list[str]]:
+    """A name for every tool, all different, in the order of the listings; and a sentence for every clash.
+
+    Nothing is dropped, except that a tool which one server lists twice counts once. `kept` has the names given before,
+    also those of tools that are not there now: a tool that has one keeps it, and no other tool ever gets it. A server
+    keeps its place in the listings for as long as `kept` does; one that is away has an empty listing. The names of the
+    client's own tools are given to nobody.
+    """
+    out: list[Exposed] = []
+    warnings: list[str] = []
+    kept = kept or {}
+    taken = {*RESERVED, *kept.values()}
+    for place, listing in enumerate(listings):
+        for tool in dict.fromkeys(listing.tools):
+            wanted = legal(f"{listing.server}__{tool}" if listing.named else tool)
+            name = kept.get((place, tool)) or (wanted if wanted not in taken else _free(listing.server, tool, taken))
+            if name != wanted:
+                why = "the client has a tool of that name itself" if wanted in RESERVED else "its name was taken"
+                warnings.append(f"The tool {tool!r} of server {listing.server!r} is offered as {name!r}: {why}.")
+            taken.add(name)
+            out.append(Exposed(name, place, tool))
+    return out, warnings
+
+
+def _free(server: str, tool: str, taken: set[str]) -> str:
+    name, number = legal(f"{server}__{tool}"), 1
+    while name in taken:
+        number += 1
+        name = legal(f"{server}_{number}__{tool}")
+    return name

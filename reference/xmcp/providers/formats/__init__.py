@@ -1,0 +1,1 @@
+"""Wire formats of model vendors, read and written without I/O."""

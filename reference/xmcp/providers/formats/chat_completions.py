@@ -1,0 +1,188 @@
+"""The chat-completions format, without I/O: request bytes, and a completion out of chunks or of one whole answer.
+
+Tolerates what servers that call themselves OpenAI-compatible really send: calls without ids or indexes, one index for
+all calls, usage in any chunk or none, content as a list of parts. Raises `ProviderError` for what cannot be read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from xmcp.chat.completions import Completion, ToolCall, unique_ids
+from xmcp.chat.errors import ProviderError
+from xmcp.chat.json_bytes import encode_json
+from xmcp.chat.messages import Message
+from xmcp.chat.tool_schemas import ToolSchemas
+from xmcp.chat.usage import Usage
+from xmcp.providers.errors import classify
+
+
+def request_body(model: str, messages: Sequence[Message], tools: ToolSchemas) -> bytes:
+    """The body of a streaming request; the tools' bytes are taken as they are."""
+    parts = [b'{"model":', encode_json(model), b',"messages":', encode_json(list(messages))]
+    parts.append(b',"stream":true,"stream_options":{"include_usage":true}')
+    if tools.tools:
+        parts += [b',"tools":', tools.json]
+    parts.append(b"}")
+    return b"".join(parts)
+
+
+def parse(data: bytes, provider: str) -> Mapping[str, Any]:
+    """One JSON object of the vendor's.
+
+    Raises:
+        ProviderError: it is not JSON, not an object, or it is the vendor's report of an error.
+    """
+    try:
+        value = _loads(data)
+    except ValueError as exc:
+        raise ProviderError(
+            f"{provider} answered with something that is not JSON: check the base URL and the service behind it.",
+            provider=provider,
+        ) from exc
+    if not isinstance(value, Mapping):
+        raise ProviderError(f"{provider} answered with JSON that is not an object.", provider=provider)
+    if value.get("error"):
+        raise reported(value["error"], provider, status=None)
+    return value
+
+
+def reported(error: Any, provider: str, *, status: int | None) -> ProviderError:
+    """The failure that a vendor describes in an `error` member (an object or a plain string)."""
+    facts = error if isinstance(error, Mapping) else {"message": error}
+    code, kind, message = (str(facts.get(key) or "") for key in ("code", "type", "message"))
+    if status is None and code.isdigit() and 400 <= int(code) <= 599:
+        status = int(code)
+    category = classify(status, f"{code} {kind} {message}")
+    said = message or code or kind or "no reason given"
+    return ProviderError(f"{provider} refused the request: {said}", category=category, provider=provider, status=status)
+
+
+class Assembly:
+    """One completion while its chunks arrive."""
+
+    def __init__(self, provider: str) -> None:
+        self._provider = provider
+        self._text: list[str] = []
+        self._calls: list[dict[str, str]] = []
+        self._by_index: dict[int, dict[str, str]] = {}
+        self._finish: str | None = None
+        self._usage = Usage()
+        self._model: str | None = None
+
+    def take(self, chunk: Mapping[str, Any]) -> str:
+        """Add one chunk; return the text it brought, often none."""
+        self._model = chunk.get("model") or self._model
+        if chunk.get("usage"):
+            self._usage = usage(chunk["usage"])
+        choices = chunk.get("choices")
+        if not choices:
+            return ""
+        choice = choices[0]
+        self._finish = choice.get("finish_reason") or self._finish
+        delta = choice.get("delta") or {}
+        for part in delta.get("tool_calls") or ():
+            self._take_call(part)
+        text = content_text(delta.get("content")) or content_text(delta.get("refusal"))
+        if text:
+            self._text.append(text)
+        return text
+
+    def finish(self, *, done: bool) -> Completion:
+        """The whole of it. `done`: the vendor said that this was all (`[DONE]`).
+
+        Raises:
+            ProviderError: the stream broke off before the vendor gave a reason to end.
+        """
+        if self._finish is None and not done:
+            raise ProviderError(
+                f"{self._provider} broke off in the middle of its answer.", category="network", provider=self._provider
+            )
+        calls = unique_ids(ToolCall(c["id"], c["name"], c["arguments"]) for c in self._calls)
+        reason = self._finish or ("tool_calls" if calls else "stop")
+        return Completion("".join(self._text), calls, reason, self._usage, self._model)
+
+    def _take_call(self, part: Mapping[str, Any]) -> None:
+        function = part.get("function") or {}
+        call = self._call_of(part)
+        call["id"] = call["id"] or str(part.get("id") or "")
+        call["name"] = call["name"] or function.get("name") or ""
+        arguments = function.get("arguments")
+        if isinstance(arguments, str):
+            call["arguments"] += arguments
+        elif arguments is not None:
+            call["arguments"] = encode_json(arguments).decode()
+
+    def _call_of(self, part: Mapping[str, Any]) -> dict[str, str]:
+        """The call a part belongs to: by index; a second id under one index, or an id without one, begins another."""
+        index, id_ = part.get("index"), part.get("id")
+        known = self._by_index.get(index) if isinstance(index, int) else (self._calls[-1] if self._calls else None)
+        if known is not None and (not id_ or id_ == known["id"]):
+            return known
+        call = {"id": "", "name": "", "arguments": ""}
+        self._calls.append(call)
+        if isinstance(index, int):
+            self._by_index[index] = call
+        return call
+
+
+def whole(answer: Mapping[str, Any], provider: str) -> Completion:
+    """The completion in an answer that came in one piece.
+
+    Raises:
+        ProviderError: there is no choice in it.
+    """
+    if not answer.get("choices"):
+        raise ProviderError(f"{provider} answered without a choice.", provider=provider)
+    choice = answer["choices"][0]
+    message = choice.get("message") or {}
+    calls = [{**call, "index": place} for place, call in enumerate(message.get("tool_calls") or ())]
+    assembly = Assembly(provider)
+    assembly.take({**answer, "choices": [{**choice, "delta": {**message, "tool_calls": calls}}]})
+    return assembly.finish(done=True)
+
+
+def usage(reported_usage: Mapping[str, Any]) -> Usage:
+    """Tokens from a `usage` object."""
+    details = reported_usage.get("prompt_tokens_details")
+    return Usage(
+        _count(reported_usage.get("prompt_tokens")),
+        _count(reported_usage.get("completion_tokens")),
+        _count(details.get("cached_tokens")) if isinstance(details, Mapping) else None,
+    )
+
+
+def _count(value: Any) -> int | None:
+    """A count as somebody else's server wrote it; `None` for what is none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def content_text(content: Any) -> str:
+    """The text of a message's content: a string, or a list of parts of which only text counts."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "".join(p["text"] for p in content if isinstance(p, Mapping) and isinstance(p.get("text"), str))
+    return ""
+
+
+def _loads(data: bytes) -> Any:
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        # A stream may cut an emoji between its two surrogates; orjson refuses the halves, json takes them one by one.
+        return _without_lone_surrogates(json.loads(data))
+
+
+def _without_lone_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_without_lone_surrogates(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _without_lone_surrogates(item) for key, item in value.items()}
+    return value

@@ -1,0 +1,197 @@
+"""Displays drawn in a terminal: `render`, `to_text`, the simple kinds of content, and the table of all drawers.
+
+What is shown is decided in `xmcp.render.view`. Every string of a display is made safe by `view/untrusted.py` before it
+is drawn, and none is ever read as rich markup (XMCP-DSP-032).
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from xmcp.render.terminal.bars import BarChart
+from xmcp.render.terminal.canvas import NARROWEST
+from xmcp.render.terminal.markdown import SafeMarkdown
+from xmcp.render.terminal.plot import PlotChart
+from xmcp.render.terminal.syntax import source
+from xmcp.render.terminal.table import TableGrid, cell
+from xmcp.render.view import content, wording
+from xmcp.render.view.ladder import plan
+from xmcp.render.view.untrusted import label, link, revealed, visible
+from xmcp_models.display_envelope import DisplayEnvelope
+
+_NOTHING = Text(wording.NOTHING, style="dim")
+
+
+def render(envelope: DisplayEnvelope | Mapping[str, Any], width: int | None = None) -> RenderableType:
+    """Return the rich renderable for a display.
+
+    Args:
+        envelope: A display of any origin; a broken one is shown by the fallback ladder, never refused.
+        width: Maximum number of cells; None is the width of the console. At least 24 are used in any case.
+    """
+    return _WithWidth(draw(plan(envelope.model_dump() if isinstance(envelope, DisplayEnvelope) else envelope)), width)
+
+
+def to_text(envelope: DisplayEnvelope | Mapping[str, Any], width: int = 80) -> str:
+    """Return a display as plain text, at most `width` cells wide (24 if less), without colours or escape sequences."""
+    page = io.StringIO()
+    plain: dict[str, Any] = {"color_system": None, "force_terminal": False, "force_jupyter": False}
+    Console(file=page, width=max(width, NARROWEST), legacy_windows=False, **plain).print(render(envelope))
+    return "".join(f"{line.rstrip()}\n" for line in page.getvalue().split("\n")[:-1])
+
+
+@dataclass(frozen=True, slots=True)
+class _WithWidth:
+    """Draws `drawn` in at most `width` cells, but never in less than is readable."""
+
+    drawn: RenderableType
+    width: int | None
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        width = options.max_width if self.width is None else min(self.width, options.max_width)
+        yield from console.render(self.drawn, options.update(width=max(width, NARROWEST), height=None))
+
+
+def draw(view: content.View) -> RenderableType:
+    """Return the renderable for a planned view: title, content, notices."""
+    parts: list[RenderableType] = [Text(label(view.title), style="bold")] if view.title else []
+    parts.append(_DRAWERS[type(view.content)](view.content))
+    parts.extend(_notice(notice) for notice in view.notices)
+    return Group(*parts)
+
+
+def _notice(words: str) -> Text:
+    return Text(f"note: {label(words)}", style="dim italic")
+
+
+def _text_or_nothing(text: str) -> Text:
+    return Text(visible(text)) if text.strip() else _NOTHING
+
+
+def _text(shown: content.Text) -> RenderableType:
+    return _text_or_nothing(shown.text)
+
+
+def _markdown(shown: content.Markdown) -> RenderableType:
+    return SafeMarkdown(shown.source) if shown.source.strip() else _NOTHING
+
+
+def _code(shown: content.Code) -> RenderableType:
+    if not shown.source.strip():
+        return _NOTHING
+    name = wording.code_heading(shown)
+    heading = [Text(name, style="dim")] if name else []
+    return Group(*heading, Padding(source(shown.source, shown.language), (0, 0, 0, 2)))
+
+
+def _html(shown: content.Html) -> RenderableType:
+    return Group(_code(content.Code(shown.source, "html")), _notice("HTML is shown as source text, not interpreted"))
+
+
+def _json(shown: content.Json) -> RenderableType:
+    text, notice = wording.json_text(shown)
+    return Group(source(text, "json"), *([_notice(notice)] if notice else []))
+
+
+def _image(shown: content.Image) -> RenderableType:
+    words, facts = wording.image_description(shown), wording.image_facts(shown)
+    return Group(
+        Text.assemble(
+            ("image  ", "dim"),
+            Text(wording.NO_DESCRIPTION, style="dim") if words is None else _text_or_nothing(words),
+        ),
+        *([Text(f"       {facts}", style="dim")] if facts else []),
+        *([] if wording.is_inline(shown) else [Text.assemble("       ", _link(shown.src))]),
+    )
+
+
+def _link(uri: str) -> Text:
+    safe = link(uri)
+    return Text(safe, style="underline", overflow="fold") if safe else Text(wording.NO_LINK, style="dim")
+
+
+_LEVELS: Mapping[content.Level, tuple[str, str]] = {
+    "info": ("ℹ", "bold cyan"),
+    "success": ("✔", "bold green"),
+    "warning": ("▲", "bold yellow"),
+    "error": ("✖", "bold red"),
+}
+
+
+def _notification(shown: content.Notification) -> RenderableType:
+    sign, style = _LEVELS[shown.level]
+    return Text.assemble((f"{sign} {wording.LEVELS[shown.level]}  ", style), _text_or_nothing(revealed(shown.message)))
+
+
+def _facts(shown: content.Facts) -> RenderableType:
+    if not shown.items:
+        return _NOTHING
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(max_width=32)
+    grid.add_column()
+    for name, value in shown.items:
+        grid.add_row(Text(label(name), style="dim"), cell(wording.scalar(value)))
+    return grid
+
+
+_ARROWS: Mapping[wording.Direction | None, tuple[str, str]] = {
+    "up": ("▲ ", "green"),
+    "down": ("▼ ", "red"),
+    None: ("", ""),
+}
+
+
+def _metrics(shown: content.Metrics) -> RenderableType:
+    if not shown.items:
+        return _NOTHING
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(max_width=32)
+    grid.add_column(justify="right")
+    grid.add_column()
+    for metric in shown.items:
+        value, unit = wording.amount(metric)
+        change, direction = wording.change(metric)
+        arrow, style = _ARROWS[direction]
+        amount = Text.assemble((value, "bold"), f" {unit}" if unit else "")
+        grid.add_row(Text(label(metric.label)), amount, Text(arrow + change, style=style))
+    return grid
+
+
+def _file(shown: content.File) -> RenderableType:
+    facts = wording.file_facts(shown)
+    return Group(
+        Text.assemble(("file  ", "dim"), wording.file_name(shown), (f"  {facts}" if facts else "", "dim")),
+        Text.assemble("      ", _link(shown.uri)),
+    )
+
+
+def _group(shown: content.Group) -> RenderableType:
+    if not shown.views:
+        return _NOTHING
+    return Group(*[part for view in shown.views for part in (Text(), draw(view))][1:])
+
+
+_DRAWERS: Mapping[type[Any], Callable[[Any], RenderableType]] = {
+    content.Text: _text,
+    content.Markdown: _markdown,
+    content.Code: _code,
+    content.Html: _html,
+    content.Json: _json,
+    content.Table: TableGrid,
+    content.Bars: BarChart,
+    content.Plot: PlotChart,
+    content.Image: _image,
+    content.Notification: _notification,
+    content.Facts: _facts,
+    content.Metrics: _metrics,
+    content.File: _file,
+    content.Group: _group,
+}

@@ -1,0 +1,86 @@
+"""Markdown drawn by rich: the target of every link is written out, and a picture becomes its words.
+
+Parsing and the judgement of addresses are in `view/markdown.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from markdown_it.token import Token
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
+from rich.markdown import Heading, Markdown, MarkdownElement
+from rich.text import Text
+
+from xmcp.render.view.markdown import DEEPEST, parse, written_target
+from xmcp.render.view.untrusted import visible
+
+
+class _LeftHeading(Heading):
+    LEVEL_ALIGN: ClassVar[dict[str, JustifyMethod]] = {}
+
+
+class SafeMarkdown(Markdown):
+    """A rich renderable for untrusted CommonMark with GFM tables.
+
+    The source is shown as it is where drawing would lose words: when nothing would be drawn, when it is nested too
+    deep, or when its tables are wider than the terminal.
+    """
+
+    elements: ClassVar[dict[str, type[MarkdownElement]]] = {**Markdown.elements, "heading_open": _LeftHeading}
+
+    def __init__(self, source: str) -> None:
+        super().__init__("", code_theme="ansi_dark", hyperlinks=True)
+        self._source = visible(source)
+        self.parsed = list(_with_targets(parse(self._source)))
+        self._least = _least_width(self.parsed)
+        self._blank = not any(t.type == "hr" or t.content.strip() for t in self._flatten_tokens(self.parsed))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if self._blank or self._least > options.max_width:
+            yield Text(self._source)
+        else:
+            yield from super().__rich_console__(console, options)
+
+
+def _least_width(tokens: Sequence[Token]) -> float:
+    """Return the number of cells these block tokens need so that no word is lost."""
+    deepest = max((token.level for token in tokens), default=0)
+    cells_of_row = most_cells = 0
+    for token in tokens:
+        cells_of_row = 0 if token.type == "tr_open" else cells_of_row + (token.type in ("th_open", "td_open"))
+        most_cells = max(most_cells, cells_of_row)
+    return math.inf if deepest >= DEEPEST - 1 else 12 + 4 * deepest + 6 * most_cells
+
+
+def _with_targets(tokens: Sequence[Token]) -> Iterator[Token]:
+    """Yield the tokens with the target of each link after its words, unless the words are the target."""
+    open_links: list[tuple[str, str]] = []
+    words = ""
+    for token in tokens:
+        if token.type == "inline":
+            token.children = list(_with_targets(token.children or []))
+        elif token.type == "image":
+            yield _text(f"[image: {token.content or 'no description'}{_target(str(token.attrs['src']))}]")
+            continue
+        elif token.type == "link_open":
+            open_links.append((written_target(token), str(token.attrs["href"])))
+            token.attrs["href"] = ""  # otherwise rich would make a hidden link of the words
+            words = ""
+        elif token.type in ("text", "code_inline"):
+            words += token.content
+        yield token
+        if token.type == "link_close" and open_links:
+            written, target = open_links.pop()
+            if words not in (written, written.removeprefix("mailto:")):
+                yield _text(_target(target))
+
+
+def _text(text: str) -> Token:
+    return Token("text", "", 0, content=visible(text))
+
+
+def _target(uri: str) -> str:
+    return f" ({uri or 'link not shown'})"

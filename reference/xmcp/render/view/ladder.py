@@ -1,0 +1,100 @@
+"""The fallback ladder: from an envelope to the `View` that is shown (spec section 3.6).
+
+The payload in its own form if the type is known and the payload fits; else the `fallback` (at most the third), else
+`alt`, else a string payload as text, else the payload as JSON. A notice says that the type was not supported. No
+envelope, however broken, leads to an empty view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from xmcp.render.view import content
+from xmcp.render.view.content import CannotShow, View
+from xmcp.render.view.payloads import READERS
+from xmcp.render.view.untrusted import label
+from xmcp.render.view.vega import chart_title, read_chart
+
+MAX_FALLBACKS = 3
+MAX_GROUP_DEPTH = 3
+MAX_GROUP_ITEMS = 32
+
+Envelope: TypeAlias = Mapping[str, Any]
+
+_READERS = {**READERS, "chart": read_chart}
+
+
+def plan(envelope: Envelope) -> View:
+    """Return what to show for `envelope`: a decoded display, possibly invalid."""
+    return _plan(envelope, depth=1)
+
+
+def _plan(envelope: Envelope, depth: int) -> View:
+    title = _words(envelope, "title")
+    chain = tuple(_chain(envelope))
+    refusals: list[str] = []
+    for link in chain:
+        kind = link.get("type")
+        try:
+            found = _read(link, depth)
+        except CannotShow as refusal:
+            refusals.append(f"unsupported display type {_quoted(kind)}: {refusal}")
+            continue
+        title = _words(link, "title") or title or (chart_title(link.get("payload")) if kind == "chart" else None)
+        notices = (f"{refusals[0]}; showing its fallback",) if refusals else ()
+        return View(found, rendered_as=str(kind), title=title, notices=notices)
+    return replace(_last_steps(chain), title=title, notices=(refusals[0],))
+
+
+def _chain(envelope: Envelope) -> Iterator[Envelope]:
+    """Yield the envelope and the fallbacks below it."""
+    for _ in range(MAX_FALLBACKS + 1):
+        yield envelope
+        below = envelope.get("fallback")
+        if not isinstance(below, Mapping):
+            return
+        envelope = below
+
+
+def _read(envelope: Envelope, depth: int) -> content.Content:
+    kind = envelope.get("type")
+    if kind == "group":
+        return _group(envelope.get("payload"), depth)
+    reader = _READERS.get(kind) if isinstance(kind, str) else None
+    if reader is None:
+        raise CannotShow("this renderer does not know it")
+    found = reader(envelope.get("payload"))
+    if isinstance(found, content.Image):
+        found = replace(found, alt=found.alt or _words(envelope, "alt"))
+    return found
+
+
+def _group(payload: object, depth: int) -> content.Group:
+    if depth > MAX_GROUP_DEPTH:
+        raise CannotShow(f"groups are nested more than {MAX_GROUP_DEPTH} deep")
+    if not isinstance(payload, list) or not all(isinstance(item, Mapping) for item in payload):
+        raise CannotShow("the payload is not a list of envelopes")
+    if len(payload) > MAX_GROUP_ITEMS:
+        raise CannotShow(f"a group has at most {MAX_GROUP_ITEMS} displays, this one has {len(payload)}")
+    return content.Group(tuple(_plan(item, depth + 1) for item in payload))
+
+
+def _last_steps(chain: tuple[Envelope, ...]) -> View:
+    alts = (alt for link in chain if (alt := _words(link, "alt")))
+    payloads = (payload for link in chain if (payload := _words(link, "payload")))
+    if alt := next(alts, None):
+        return View(content.Text(alt), rendered_as="alt")
+    if payload := next(payloads, None):
+        return View(content.Text(payload), rendered_as="text")
+    return View(content.Json(chain[0].get("payload", chain[0])), rendered_as="json")
+
+
+def _words(envelope: Envelope, key: str) -> str | None:
+    value = envelope.get(key)
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def _quoted(kind: object) -> str:
+    return f'"{label(kind, 64)}"' if isinstance(kind, str) else "(none)"

@@ -1,0 +1,48 @@
+"""Markdown from strangers, parsed: CommonMark with GFM tables, raw HTML off, every address judged.
+
+The tokens are those of markdown-it. What a renderer may follow or load stands in `href` and `src`: an `http`, `https`
+or `mailto` link, else the empty string. The address as the author wrote it is `written_target` of the token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from xmcp.render.view.languages import language_of
+from xmcp.render.view.untrusted import link
+
+DEEPEST: Final = 20
+"""Levels of nesting below which the parser drops words."""
+_PARSER: Final = MarkdownIt("commonmark", {"html": False, "maxNesting": DEEPEST}).enable(["table", "strikethrough"])
+# Every address becomes a token, so that `_judge` can say that it is not shown.
+_PARSER.validateLink = lambda url: True  # type: ignore[method-assign]  # noqa: ARG005
+_ADDRESSES: Final = {"link_open": "href", "image": "src"}
+_WRITTEN: Final = "xmcp_written_target"
+
+
+def parse(source: str) -> list[Token]:
+    """Return the tokens of `source`, with safe addresses and only known languages of code."""
+    tokens = _PARSER.parse(source)
+    _judge(tokens)
+    return tokens
+
+
+def written_target(token: Token) -> str:
+    """Return the address of a link or picture as its author wrote it: to compare with, not to follow."""
+    return str(token.meta[_WRITTEN])
+
+
+def _judge(tokens: Iterable[Token]) -> None:
+    for token in tokens:
+        if token.type == "inline":
+            _judge(token.children or [])
+        elif token.type == "fence":
+            token.info = language_of(token.info.partition(" ")[0]) or "text"
+        elif attribute := _ADDRESSES.get(token.type):
+            written = str(token.attrs.get(attribute, ""))
+            token.meta[_WRITTEN] = written
+            token.attrs[attribute] = link(written) or ""

@@ -1,0 +1,74 @@
+"""What a table shows: the text of each cell, which columns are numbers, how many rows, and what was left out.
+
+Pure functions over `content.Table`. How many columns fit is decided by the renderer, which knows its width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from xmcp.render.view import content
+from xmcp.render.view.numerals import as_sent, quantity
+from xmcp.render.view.payloads import is_number
+from xmcp.render.view.untrusted import label
+from xmcp.render.view.wording import scalar
+
+MAX_ROWS: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnView:
+    """The shown cells of one column, None where there is no value.
+
+    A `numeric` column holds nothing but numbers and is aligned right: its decimal points belong below each other.
+    """
+
+    title: str
+    align: content.Align
+    header: bool
+    numeric: bool
+    cells: tuple[str | None, ...]
+
+
+def columns_of(table: content.Table) -> tuple[ColumnView, ...]:
+    """Return the columns of a table with the cells of its first `MAX_ROWS` rows."""
+    rows = table.rows[:MAX_ROWS]
+    return tuple(_column(column, [row[i] for row in rows]) for i, column in enumerate(table.columns))
+
+
+def _column(column: content.Column, values: Sequence[object]) -> ColumnView:
+    numbers = [value for value in values if is_number(value)]
+    numeric = bool(numbers) and column.align == "right" and len(numbers) + values.count(None) == len(values)
+    return ColumnView(
+        title=label(column.title, 80),
+        align=column.align,
+        header=column.header,
+        numeric=numeric,
+        cells=tuple(_cell(value, column, numeric) for value in values),
+    )
+
+
+def _cell(value: object, column: content.Column, numeric: bool) -> str | None:
+    if numeric and is_number(value):
+        return quantity(value) if column.grouped else as_sent(value)
+    return scalar(value)
+
+
+def rows_missing(table: content.Table) -> str:
+    """Return the sentence about rows that are not shown; empty if all are."""
+    shown = min(len(table.rows), MAX_ROWS)
+    total = max(table.total_rows or 0, len(table.rows))
+    if total > shown:
+        return f"{shown:,} of {total:,} rows shown"
+    return "the server cut this table; there are more rows" if table.truncated else ""
+
+
+def columns_missing(columns: Sequence[content.Column]) -> str:
+    """Return the sentence about columns for which there is no room; empty if there are none."""
+    if not columns:
+        return ""
+    titles = [label(column.title, 40) or "(unnamed)" for column in columns]
+    named = ", ".join(titles[:12]) + (f" and {len(titles) - 12} more" if len(titles) > 12 else "")
+    return f"no room for {len(titles)} more column{'s' if len(titles) > 1 else ''}: {named}"

@@ -1,0 +1,1 @@
+"""Parameters that the server fills in, and their values that must not be disclosed."""

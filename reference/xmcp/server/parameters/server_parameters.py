@@ -1,0 +1,322 @@
+"""Parameters that the server fills in (spec sections 2.7 and 5.3).
+
+Which parameters of a function they are, whom the server asks for their values, and what becomes of a value that
+the caller sent. The caller never sees such a parameter: it is not in the tool's input schema.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, NamedTuple, get_args
+
+import anyio.to_thread
+from fastmcp.server.auth import AccessToken
+from fastmcp.server.context import Context
+from fastmcp.server.dependencies import get_access_token, get_http_headers
+from pydantic.fields import FieldInfo
+from pydantic_core import to_jsonable_python
+
+from xmcp.server.errors import XMCPError
+from xmcp.server.parameters.sensitive import Secrets
+from xmcp.server.surrogates import without_lone_surrogates
+
+logger = logging.getLogger("xmcp.server")
+
+MARK: Final = "server_populated"
+SENSITIVE_MARK: Final = "sensitive"
+
+OnOverride = Literal["override", "reject"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParamRequest:
+    """What a provider knows of the call that needs a value.
+
+    `name` is the parameter's; `tool_name` the tool's, on the server whose tool it is. `arguments` are the
+    caller's, without the parameters that the server fills in. `headers` are those of the HTTP request, names in
+    lower case; none over stdio and in memory. `access_token` is the verified token, with `client_id`, `scopes` and
+    `claims`; `None` where the server has no `auth`. `context` is FastMCP's.
+    """
+
+    name: str
+    tool_name: str
+    arguments: Mapping[str, Any]
+    headers: Mapping[str, str] = field(repr=False)
+    access_token: AccessToken | None = field(repr=False)
+    context: Context | None = field(repr=False)
+
+    @property
+    def client_id(self) -> str | None:
+        """The verified client's id, or `None`. What a client says of itself in `_meta` is not asked."""
+        return self.access_token.client_id if self.access_token is not None else None
+
+
+ParamProvider = Callable[[ParamRequest], Any | Awaitable[Any]] | Callable[[], Any | Awaitable[Any]]
+
+
+class ParamProviders:
+    """Whom a server asks for the values: the provider of that very parameter, or if it has none those of any."""
+
+    def __init__(self, on_override: str) -> None:
+        if on_override not in get_args(OnOverride):
+            raise ValueError(f"on_param_override is {on_override!r}; there are 'override' and 'reject'.")
+        self.rejects = on_override == "reject"
+        self._named: dict[str, _Provider] = {}
+        self._general: list[_Provider] = []
+
+    def add(self, provider: ParamProvider, name: str | None) -> None:
+        """Ask `provider` for the parameter `name`, or for any that has no provider of its own.
+
+        Raises:
+            TypeError: it cannot be called with one argument or none.
+        """
+        made = _Provider(provider)
+        if name is None:
+            self._general.append(made)
+        else:
+            self._named[name] = made
+
+    def knows(self, name: str) -> bool:
+        """Say whether anybody is asked for the parameter."""
+        return bool(self._asked_for(name))
+
+    def _asked_for(self, name: str) -> Sequence[_Provider]:
+        return [self._named[name]] if name in self._named else self._general
+
+    async def value(self, request: ParamRequest, *, none_is_one: bool) -> Any:
+        """Return the value for the parameter; `None` only where the parameter takes it.
+
+        Raises:
+            LookupError: nobody has one; the message says who was asked.
+            Exception: whatever a provider raises that is no `LookupError`.
+        """
+        answers = []
+        for provider in self._asked_for(request.name):
+            try:
+                value = await provider(request)
+            except LookupError as none:
+                answers.append(f"{provider!r} raised {type(none).__name__}")
+                logger.debug("The provider %r has no value for %r: %r", provider, request.name, none)
+            else:
+                if value is not None or none_is_one:
+                    return value
+                answers.append(f"{provider!r} returned None")
+        raise LookupError("; ".join(answers) or "there is no provider for it")
+
+
+class _Provider:
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        try:
+            parameters = inspect.signature(fn).parameters.values()
+        except (TypeError, ValueError):
+            raise TypeError(f"{fn!r} is no function that can provide a value.") from None
+        needed = [p for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+        positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        if len(needed) > 1 or any(p.kind is p.KEYWORD_ONLY for p in needed):
+            raise TypeError(f"{fn!r} has to take one argument, the ParamRequest, or none.")
+        self._fn = fn
+        self._takes_request = bool(needed or positional)
+        self._is_async = inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(type(fn).__call__)
+
+    async def __call__(self, request: ParamRequest) -> Any:
+        given = (request,) if self._takes_request else ()
+        if self._is_async:
+            return await self._fn(*given)
+        value = await anyio.to_thread.run_sync(self._in_thread, given)
+        return await value if inspect.isawaitable(value) else value
+
+    def _in_thread(self, given: tuple[Any, ...]) -> Any:
+        try:
+            return self._fn(*given)
+        except StopIteration as error:  # no future can carry it
+            raise RuntimeError("the provider raised StopIteration") from error
+
+    def __repr__(self) -> str:
+        return getattr(self._fn, "__qualname__", repr(self._fn))
+
+
+# ---- at registration ----
+
+
+class Parameter(NamedTuple):
+    """A parameter that the server fills in: what its type and its author say of it."""
+
+    sensitive: bool
+    takes_none: bool
+    default: Any
+
+
+REQUIRED: Final = inspect.Parameter.empty
+"""The default of a parameter that has none."""
+
+
+def marked(
+    fn: Callable[..., Any], parameters: Mapping[str, Any], named: Iterable[str], sensitive: Iterable[str]
+) -> dict[str, Parameter]:
+    """Return the parameters of `fn` that the server fills in.
+
+    They are those that the input schema `parameters` marks with `"server_populated": true` and those in `named`;
+    sensitive are those that it marks with `"sensitive": true` and those in `sensitive`.
+
+    Raises:
+        ValueError: a name that is no parameter, a sensitive one that the server does not fill in, or a mark
+            inside of a parameter, where it would hide nothing.
+    """
+    tool_name = getattr(fn, "__name__", type(fn).__name__)
+    properties: Mapping[str, Any] = parameters.get("properties", {})
+    filled = dict.fromkeys(named) | {name: None for name, schema in properties.items() if schema.get(MARK) is True}
+    secret = {*sensitive, *(name for name in filled if properties.get(name, {}).get(SENSITIVE_MARK) is True)}
+    for what, names, known in (("server_populated", filled, properties), ("sensitive", secret, filled)):
+        if odd := [name for name in names if name not in known]:
+            among = "is no parameter" if known is properties else "is not among those that the server fills in"
+            raise ValueError(f"{what} of the tool {tool_name!r} names {odd[0]!r}, which {among}.")
+    inner = [*(_inside(schema) for schema in properties.values()), *parameters.get("$defs", {}).values()]
+    if any(_mentions_mark(schema) for schema in inner):
+        raise ValueError(
+            f"The tool {tool_name!r} marks a field inside of a parameter as server_populated, where the caller would "
+            "see it. Mark a parameter of the function itself, and build the object in the function."
+        )
+    return {
+        name: Parameter(name in secret, _takes_none(properties[name]), _default(fn, name, parameters))
+        for name in filled
+    }
+
+
+def _default(fn: Callable[..., Any], name: str, parameters: Mapping[str, Any]) -> Any:
+    if name in parameters.get("required", []):
+        return REQUIRED
+    default = inspect.signature(fn).parameters[name].default
+    if isinstance(default, FieldInfo):
+        return default.get_default(call_default_factory=True, validated_data={})
+    return parameters["properties"][name].get("default") if default is REQUIRED else default
+
+
+def _takes_none(schema: Mapping[str, Any]) -> bool:
+    if schema.get("type") == "null" or any(map(_takes_none, schema.get("anyOf", []))):
+        return True
+    return not schema.keys() & {"type", "anyOf", "oneOf", "allOf", "$ref", "enum", "const"}
+
+
+def hidden(parameters: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return the input schema `parameters` without the properties `names`, and without definitions only they use."""
+    gone = set(names)
+    kept = dict(parameters)
+    kept["properties"] = {name: part for name, part in parameters.get("properties", {}).items() if name not in gone}
+    if required := [name for name in parameters.get("required", []) if name not in gone]:
+        kept["required"] = required
+    else:
+        kept.pop("required", None)
+    if (definitions := kept.pop("$defs", None)) and (used := _used(kept, definitions)):
+        kept["$defs"] = used
+    return kept
+
+
+def _inside(schema: Any) -> Any:
+    return {key: part for key, part in schema.items() if key != MARK} if isinstance(schema, Mapping) else schema
+
+
+def _mentions_mark(schema: Any) -> bool:
+    match schema:
+        case Mapping():
+            return schema.get(MARK) is True or any(map(_mentions_mark, schema.values()))
+        case list():
+            return any(map(_mentions_mark, schema))
+        case _:
+            return False
+
+
+def _used(schema: Any, definitions: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    waiting = [schema]
+    while waiting:
+        match waiting.pop():
+            case Mapping() as part:
+                name = str(part.get("$ref", "")).removeprefix("#/$defs/")
+                if name in definitions and name not in found:
+                    found[name] = definitions[name]
+                    waiting.append(definitions[name])
+                waiting += part.values()
+            case list() as parts:
+                waiting += parts
+    return {name: part for name, part in definitions.items() if name in found}
+
+
+# ---- at a call ----
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """The arguments to call a tool with, and what is told of them (spec section 2.7)."""
+
+    arguments: dict[str, Any]
+    told: dict[str, Any]
+
+
+async def fill(
+    tool_name: str,
+    arguments: Mapping[str, Any],
+    wanted: Mapping[str, Parameter],
+    providers: ParamProviders,
+    context: Context | None,
+    sensitive: list[Any],
+) -> Filled:
+    """Return the arguments with a value for each of the parameters `wanted`.
+
+    What the caller sent for one is set aside. Where nobody has a value the function's own default counts. Values
+    that are not to be told are added to `sensitive` as soon as they are known.
+
+    Raises:
+        XMCPError: `FORBIDDEN_PARAM_OVERRIDE`, where the server rejects what the caller sent;
+            `MISSING_SERVER_PARAM`, where nobody has a value.
+        Exception: whatever a provider raises.
+    """
+    sent = [name for name in wanted if name in arguments]
+    if sent and providers.rejects:
+        raise _forbidden(sent)
+    own = {name: value for name, value in arguments.items() if name not in wanted}
+    headers, token = get_http_headers(include_all=True), get_access_token()
+    values: dict[str, Any] = {}
+    for name, parameter in wanted.items():
+        request = ParamRequest(
+            name=name, tool_name=tool_name, arguments=own, headers=headers, access_token=token, context=context
+        )
+        try:
+            values[name] = await providers.value(request, none_is_one=parameter.takes_none)
+        except LookupError as none:
+            if parameter.default is REQUIRED:
+                extra = {"tool": tool_name}
+                logger.warning("The tool %r has no value for its parameter %r: %s.", tool_name, name, none, extra=extra)
+                raise _missing(name) from None
+            values[name] = parameter.default
+        if parameter.sensitive:
+            sensitive.append(values[name])
+    # A value that may be told can have one in it that may not: a URL with its key.
+    secrets = Secrets(sensitive)
+    told = {name: secrets.out_of(_as_json(value)) for name, value in values.items() if not wanted[name].sensitive}
+    parts = {"values": told, "redacted": [name for name in wanted if name not in told], "overridden": sent}
+    return Filled(arguments={**own, **values}, told={key: part for key, part in parts.items() if part})
+
+
+def _as_json(value: Any) -> Any:
+    return without_lone_surrogates(to_jsonable_python(value, fallback=str, bytes_mode="base64"))
+
+
+def _forbidden(names: Sequence[str]) -> XMCPError:
+    told = ", ".join(map(repr, names))
+    reason = {"reason": "forbidden", "message": "The server fills this parameter in"}
+    return XMCPError(
+        "FORBIDDEN_PARAM_OVERRIDE",
+        f"The server fills in {told}. Call the tool again without it.",
+        meta={"fields": [{"pointer": f"/{name}", **reason} for name in names], "side_effects": "none"},
+    )
+
+
+def _missing(name: str) -> XMCPError:
+    return XMCPError(
+        "MISSING_SERVER_PARAM",
+        f"The server has no value for {name!r}, which it fills in itself. You cannot set it.",
+        meta={"params": {"parameter": name}, "side_effects": "none"},
+    )

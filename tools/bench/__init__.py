@@ -1,0 +1,1 @@
+"""Measure the codec, the server and the client against floors, as ratios."""

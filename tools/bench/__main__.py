@@ -1,0 +1,90 @@
+"""Measure XMCP against named floors, interleaved in one run, as ratios. Milliseconds are for orientation only.
+
+    uv run nox -s bench                 everything
+    uv run nox -s bench -- --quick      fewer rounds
+    uv run nox -s bench -- wire         only the codec (wire.py describes its floors)
+    uv run nox -s bench -- server       only tools/call, against a bare FastMCP server (server.py)
+    uv run nox -s bench -- client       only AIClient, against a loop by hand on the raw SDKs (client.py)
+
+A line that misses its bar ends in `!`. No figure fails a build, because a busy machine can change any of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+
+from tools.bench import client, server, wire
+from tools.bench.figure import Figure
+
+
+def line(name: str, value: float, bar: float | None, rest: str = "", *, at_least: bool = False) -> None:
+    """Print a value and its bar. The value must not be greater than the bar, or not less than it if `at_least`."""
+    missed = " !" if bar is not None and (value < bar if at_least else value > bar) else ""
+    print(f"{name:<34}{value:>8.2f}{'' if bar is None else f'{bar:g}':>7}  {rest}{missed}", flush=True)
+
+
+def report(figure: Figure) -> None:
+    """Print a figure of the server or the client."""
+    line(f"{figure.name:<44}", figure.value, figure.bar, figure.rest, at_least=figure.at_least)
+
+
+def measure_wire(rounds: int) -> None:
+    """Measure the codec and print its figures."""
+    print(f"{'':<34}{'x floor':>8}{'bar':>7}")
+    for speed in wire.speeds(rounds):
+        line(speed.name, speed.floor, 1.3, f"{speed.lxml:5.2f} x lxml  {speed.ms:10.3f} ms")
+    print(f"\n{'decode: time for each byte':<34}{'ns':>8}")
+    for name, nanoseconds in wire.growth(rounds).items():
+        line(name, nanoseconds, None)
+    print(f"\n{'decode 10 MB: peak memory':<34}{'x size':>8}{'bar':>7}")
+    for name, peak in wire.peaks().items():
+        line(name, peak, 4 if name == "xmcp" else None)
+    print(f"\n{'hostile input of 1 MB and more':<34}{'x benign':>8}{'bar':>7}")
+    for cost in wire.costs(max(3, rounds // 3)):
+        line(cost.name, cost.benign, 2, f"{cost.floor:5.2f} x floor  {cost.outcome}")
+    print(f"\n{'incremental decode':<34}{'x expat':>8}{'bar':>7}")
+    for name, cost in wire.pieces(max(3, rounds // 3)):
+        line(name, cost, None)
+
+
+def measure_server(rounds: int) -> None:
+    """Measure the server and print its figures."""
+
+    async def measure() -> None:
+        print(f"\n{'':<44}{'x floor':>8}{'bar':>7}")
+        report(await server.in_memory(rounds))
+        async for figure in server.over_http(rounds):
+            report(figure)
+        async for figure in server.of_5_mb(max(3, rounds // 2)):
+            report(figure)
+
+    asyncio.run(measure())
+
+
+def measure_client(rounds: int) -> None:
+    """Measure the client and print its figures."""
+    print(f"\n{'':<44}{'x floor':>8}{'bar':>7}")
+    for figure in client.figures(rounds):
+        report(figure)
+
+
+PARTS = {"wire": measure_wire, "server": measure_server, "client": measure_client}
+
+
+def main() -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "parts", nargs="*", metavar="part", choices=[*PARTS, []], help="wire, server or client; default: all of them"
+    )
+    parser.add_argument("--quick", action="store_true", help="5 rounds instead of 15")
+    arguments = parser.parse_args()
+    for name in arguments.parts or PARTS:
+        PARTS[name](5 if arguments.quick else 15)
+
+
+if __name__ == "__main__":
+    main()

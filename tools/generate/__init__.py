@@ -1,0 +1,1 @@
+"""Write generated/, the exported test vectors and the pages of the site."""

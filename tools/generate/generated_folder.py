@@ -1,0 +1,70 @@
+"""Write the folder `generated/` from `schemas/` and the requirement registry, or compare it with what is committed."""
+
+from __future__ import annotations
+
+import difflib
+import filecmp
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from tools import ROOT
+from tools.generate import typescript
+from tools.generate.python_package import write_python_package
+from tools.generate.sources import COMMAND
+
+TARGET = ROOT / "generated"
+
+
+def generate(out: Path) -> None:
+    """Write everything to the folder `out`, which must not exist."""
+    write_python_package(out / "python" / "xmcp_models")
+    typescript.write_typescript(out / "typescript")
+
+
+def update(*, check: bool) -> None:
+    """Bring `generated/` up to date; with `check`, only compare.
+
+    Raises:
+        SystemExit: `check` is set and `generated/` is out of date; prints the differences first.
+    """
+    typescript.NODE_PACKAGES.install()
+    with tempfile.TemporaryDirectory() as scratch:
+        fresh = Path(scratch) / "generated"
+        generate(fresh)
+        report = differences(fresh, TARGET)
+        if not report:
+            print("generated/ agrees with schemas/ and spec/requirements.yaml")
+            return
+        if check:
+            print("\n".join(report))
+            sys.exit(f"\ngenerated/ is out of date: run `{COMMAND}` and commit what it writes.")
+        shutil.rmtree(TARGET, ignore_errors=True)
+        shutil.copytree(fresh, TARGET)
+        print(f"wrote {TARGET.relative_to(ROOT)}")
+
+
+def differences(fresh: Path, committed: Path) -> list[str]:
+    """Return what generating again would change, as lines: names of files, and unified diffs."""
+    old, new = _files(committed), _files(fresh)
+    report = [f"not generated any more: {name}" for name in sorted(old.keys() - new.keys())]
+    report += [f"missing: {name}" for name in sorted(new.keys() - old.keys())]
+    for name in sorted(old.keys() & new.keys()):
+        if not filecmp.cmp(old[name], new[name], shallow=False):
+            report += difflib.unified_diff(
+                old[name].read_text(encoding="utf-8").splitlines(),
+                new[name].read_text(encoding="utf-8").splitlines(),
+                f"committed/{name}",
+                f"generated/{name}",
+                lineterm="",
+            )
+    return report
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    return {
+        str(path.relative_to(folder)): path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    }

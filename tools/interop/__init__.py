@@ -1,0 +1,1 @@
+"""Compare XMCP servers with bare FastMCP servers, with programs of the MCP project."""

@@ -1,0 +1,1 @@
+"""Compare the specification, the schemas, the examples and the generated types with each other."""
