@@ -22,10 +22,11 @@ from xmcp_conformance.profiles.codec.vector_checks import (
     judge_codec,
 )
 from xmcp_conformance.profiles.codec.vectors import Vector, load
-from xmcp_conformance.wrong.codecs import wrong_codecs
 from xmcp_conformance.wrong.codecs.miniature_codec import MiniatureCodec
+from xmcp_conformance.wrong.registry import registered
 
 ALL = load(Path(__file__).resolve().parents[1] / "vectors" / "wire.json")
+WRONG = {entry.implementation: set(entry.requirements) for entry in registered("codec")}
 OF_A_CODEC = [vector for vector in ALL if vector.direction in ("encode", "decode", "stream")]
 BY_ID = {vector.id: vector for vector in ALL}
 
@@ -408,11 +409,14 @@ def test_a_codec_written_from_the_specification_alone_passes(vector: Vector) -> 
     assert [str(one) for one in check_codec(vector, MiniatureCodec()) if not one.ok] == []
 
 
-@pytest.mark.parametrize("wrong", wrong_codecs.ALL_WRONG, ids=lambda wrong: wrong.__name__)
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.__name__)
 def test_a_wrong_codec_fails_the_vectors_that_its_mistake_touches_and_no_other(wrong: type[MiniatureCodec]) -> None:
     found = {vector.id: check_codec(vector, wrong()) for vector in OF_A_CODEC}
     failed = {id_: observations for id_, observations in found.items() if not passes(observations)}
     assert set(failed) == set(FAILS[wrong.__name__].split())
+    touched = [set(BY_ID[id_].requirements) for id_ in failed]
+    assert all(WRONG[wrong] & requirements for requirements in touched)
+    assert WRONG[wrong] <= set().union(*touched)
     for id_, observations in failed.items():
         assert tuple(one.requirement for one in observations) == BY_ID[id_].requirements
         for one in observations:
@@ -437,8 +441,10 @@ def test_a_vector_of_a_requirement_that_the_checks_do_not_declare_is_refused() -
 
 
 def test_every_wrong_codec_says_its_mistake_and_is_found() -> None:
-    assert set(FAILS) == {wrong.__name__ for wrong in wrong_codecs.ALL_WRONG}
-    for wrong in wrong_codecs.ALL_WRONG:
+    assert set(FAILS) == {wrong.__name__ for wrong in WRONG}
+    subclasses = {wrong for wrong in MiniatureCodec.__subclasses__() if wrong.__module__.startswith("xmcp_conformance")}
+    assert subclasses == set(WRONG)
+    for wrong in WRONG:
         assert (wrong.__doc__ or "").endswith("."), wrong
         assert wrong.__doc__ != MiniatureCodec.__doc__
 

@@ -1,7 +1,5 @@
 """Faults of the history, of arguments and of the calls of one turn (sections 5.2 and 11.1 to 11.3)."""
 
-# ruff: noqa: D103 - the name of a fault says what is wrong
-
 from __future__ import annotations
 
 from typing import Any

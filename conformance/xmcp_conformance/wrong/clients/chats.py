@@ -1,7 +1,5 @@
 """Faults of the end of chats, and of what stands between model and tool (sections 11.7 and 11.8)."""
 
-# ruff: noqa: D103 - the name of a fault says what is wrong
-
 from __future__ import annotations
 
 from xmcp_conformance.profiles.client.trace import Trace

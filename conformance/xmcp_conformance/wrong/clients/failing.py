@@ -1,7 +1,5 @@
 """Faults with calls that fail, circuit breakers and caches (sections 4.2, 4.5, 8.6, 11.4 and 11.5)."""
 
-# ruff: noqa: D103 - the name of a fault says what is wrong
-
 from __future__ import annotations
 
 from typing import Any

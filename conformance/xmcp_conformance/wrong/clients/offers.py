@@ -1,7 +1,5 @@
 """Faults of which tools are offered, under which names, and where a name leads (sections 5.1 and 11.9)."""
 
-# ruff: noqa: D103 - the name of a fault says what is wrong
-
 from __future__ import annotations
 
 from xmcp_conformance.profiles.client.trace import Server, Trace

@@ -1,7 +1,5 @@
 """Faults of what is read, shown and told (sections 2.5, 3.5, 6.4, 10.2 and 11.6)."""
 
-# ruff: noqa: D103 - the name of a fault says what is wrong
-
 from __future__ import annotations
 
 from typing import Any

@@ -79,7 +79,7 @@ class Channel:
 
 
 class MiniatureCodec:
-    """A right codec. See `vector_judge.Codec` for what the public methods take and return."""
+    """A right codec. See `vector_checks.Codec` for what the public methods take and return."""
 
     # Writing
 
