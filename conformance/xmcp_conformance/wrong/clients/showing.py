@@ -8,7 +8,7 @@ from xmcp_conformance.profiles.client.trace import Server, Trace
 from xmcp_conformance.wrong.registry import breaks
 
 from .calls import FIRST, THEN, turn
-from .trace_builder import TABLE, Scribe, call, error, failure, result
+from .trace_builder import TABLE, TraceBuilder, call, error, failure, result
 
 INNER = result("inner")
 PLAIN = [Server(xmcp=False)]
@@ -278,7 +278,7 @@ def something_follows_the_end(wrong: bool) -> Trace:
 
 @breaks("XMCP-CLI-075", profile="client")
 def text_that_broke_off_stays(wrong: bool) -> Trace:
-    s = Scribe()
+    s = TraceBuilder()
     s.begin()
     s.ask()
     s.tell("llm_delta", text="Sev")

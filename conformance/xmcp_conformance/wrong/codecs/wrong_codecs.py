@@ -1,6 +1,7 @@
-"""Codecs with one mistake each, such as people make: the vectors have to find it, and nothing else.
+"""Codecs with one mistake each, as people make them: the vectors must find the mistake, and nothing else.
 
-A docstring is the mistake. `ALL_WRONG` has every class; the tests say which vectors each of them fails.
+The docstring of a class is the mistake. The tests list the vectors that each class fails; each of them is of one of the
+requirements that the class breaks.
 """
 
 from __future__ import annotations
