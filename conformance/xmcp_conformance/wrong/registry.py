@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 _MODULES = {
     "server": ("binding", "display", "document", "errors", "negotiated"),
-    "client": ("calls", "chats", "failing", "offers", "showing"),
+    "client": ("calls", "chats", "failing", "miniature", "offers", "showing"),
 }
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from ai_client_adapter import observe
 from mutants import all_mutants
-from observed import observe
-from scenarios import SCENARIOS
 
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.profiles.client.judge import examined, violations
+from xmcp_conformance.profiles.client.scenarios import SCENARIOS
 
 MUTANTS = all_mutants()
 
