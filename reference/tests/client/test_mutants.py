@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from ai_client_adapter import observe
 from mutants import all_mutants
+from support.ai_client_adapter import observe
 
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.profiles.client.judge import examined, violations

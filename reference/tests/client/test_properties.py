@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ai_client_adapter import observe
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.ai_client_adapter import observe
 
 from xmcp_conformance.profiles.client.judge import violations
 from xmcp_conformance.profiles.client.scenario import Act, Ask, Conversation, Says, Scenario

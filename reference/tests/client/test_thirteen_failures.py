@@ -42,10 +42,11 @@ def codes(told: Any) -> list[str | None]:
 async def test_1_a_dead_server_at_connect_is_left_out_and_named_and_the_other_one_works(
     peers: Any, program: Any, chat_server: Any, ai_for: Any, talk: Any
 ) -> None:
-    dead = f"http://127.0.0.1:{peers.unused_port()}/mcp"
     reply = chat_server.reply.streamed
-    async with asyncio.timeout(10), ai_for([dead, program.url()]) as ai:
-        told = await talk(ai, [reply(calls=[call("add", a=1, b=2)]), reply("three")])
+    async with asyncio.timeout(10), peers.http_host() as nobody:
+        dead = f"{nobody.url}/mcp"
+        async with ai_for([dead, program.url()]) as ai:
+            told = await talk(ai, [reply(calls=[call("add", a=1, b=2)]), reply("three")])
     assert (told.result["answer"], told.result["stop_reason"]) == ("three", "stop")
     assert [response.llm_output for response in told.seen] == ["3"]
     (warning,) = [chunk.text for chunk in told.chunks if chunk.type == "warning"]
@@ -87,14 +88,15 @@ async def test_3_a_server_that_restarts_is_found_again(
     peers: Any, chat_server: Any, ai_for: Any, talk: Any, era: str
 ) -> None:
     old, new = peers.Program(), peers.Program()
-    await asyncio.to_thread(old.listen)
     reply = chat_server.reply.streamed
     try:
-        async with asyncio.timeout(20), ai_for([speaking(old.url(), era)]) as ai:
-            before = await talk(ai, [reply(calls=[call("pid")]), reply("a")])
-            old.kill()
-            await asyncio.to_thread(new.listen, old.port)
-            after = await talk(ai, [reply(calls=[call("pid")]), reply(calls=[call("pid")]), reply("b")])
+        async with peers.http_host() as place:  # nobody else gets the port in between
+            await asyncio.to_thread(old.listen, place.port)
+            async with asyncio.timeout(20), ai_for([speaking(old.url(), era)]) as ai:
+                before = await talk(ai, [reply(calls=[call("pid")]), reply("a")])
+                old.kill()
+                await asyncio.to_thread(new.listen, place.port)
+                after = await talk(ai, [reply(calls=[call("pid")]), reply(calls=[call("pid")]), reply("b")])
     finally:
         new.kill()
     assert (codes(before), after.result["answer"]) == ([None], "b")

@@ -10,7 +10,25 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from xmcp.chat.errors import CallFailed, CircuitOpenError, QuotaExceeded
-    from xmcp.chat.events import CallReport, ChatChunk, ChatResult
+    from xmcp.chat.events import (
+        CallReport,
+        ChatChunk,
+        ChatResult,
+        ChatWarning,
+        Done,
+        LLMDelta,
+        LLMRetry,
+        LLMUsage,
+        StopReason,
+        ToolDisplay,
+        ToolError,
+        ToolEvent,
+        ToolRequested,
+        ToolResult,
+        ToolRetry,
+        ToolStarted,
+        ToolWarning,
+    )
     from xmcp.chat.usage import ChatUsage, UsageRecord
     from xmcp.client.ai_client import AIClient
     from xmcp.client.calls.retry import RetryPolicy
@@ -27,7 +45,25 @@ _HOME: Final[dict[str, str]] = {
     name: module
     for module, names in {
         "xmcp.chat.errors": ("CallFailed", "CircuitOpenError", "QuotaExceeded"),
-        "xmcp.chat.events": ("CallReport", "ChatChunk", "ChatResult"),
+        "xmcp.chat.events": (
+            "CallReport",
+            "ChatChunk",
+            "ChatResult",
+            "ChatWarning",
+            "Done",
+            "LLMDelta",
+            "LLMRetry",
+            "LLMUsage",
+            "StopReason",
+            "ToolDisplay",
+            "ToolError",
+            "ToolEvent",
+            "ToolRequested",
+            "ToolResult",
+            "ToolRetry",
+            "ToolStarted",
+            "ToolWarning",
+        ),
         "xmcp.chat.usage": ("ChatUsage", "UsageRecord"),
         "xmcp.client.ai_client": ("AIClient",),
         "xmcp.client.calls.retry": ("RetryPolicy",),
@@ -52,10 +88,15 @@ __all__ = [
     "ChatResult",
     "ChatStream",
     "ChatUsage",
+    "ChatWarning",
     "CircuitOpenError",
     "Conversation",
     "ConversationReply",
+    "Done",
+    "LLMDelta",
+    "LLMRetry",
     "LLMState",
+    "LLMUsage",
     "MCPClient",
     "Middleware",
     "Quota",
@@ -66,11 +107,20 @@ __all__ = [
     "ServerTarget",
     "ServersUnavailable",
     "SnapshotError",
+    "StopReason",
     "SyncAIClient",
     "TenantQuotas",
     "ToolChanges",
     "ToolClient",
+    "ToolDisplay",
+    "ToolError",
+    "ToolEvent",
+    "ToolRequested",
+    "ToolResult",
+    "ToolRetry",
+    "ToolStarted",
     "ToolState",
+    "ToolWarning",
     "UsageRecord",
 ]
 

@@ -11,15 +11,16 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Final, Self
 
-from xmcp.chat.events import ChatResult
+from xmcp.chat.events import ChatResult, Done
 from xmcp.chat.messages import Message
 from xmcp.client import options
 from xmcp.client.calls import cache as caching
+from xmcp.client.calls.active_call import ChatScope
 from xmcp.client.calls.app_parameters import hidden
 from xmcp.client.calls.approval import APPROVAL_SECONDS, Approve
 from xmcp.client.calls.cache import ResponseCache
 from xmcp.client.calls.context_budget import DISPLAY_BUDGET, RESULT_BUDGET, Budgets
-from xmcp.client.calls.pipeline import ChatScope, Pipeline
+from xmcp.client.calls.pipeline import Pipeline
 from xmcp.client.calls.retry import RetryPolicy
 from xmcp.client.chat_stream import ChatStream
 from xmcp.client.hooks import spans
@@ -317,7 +318,7 @@ class AIClient:
         stream = self.stream_chat(user_query, history, tenant_id=tenant_id, session_id=session_id)
         async with aclosing(stream) as chunks:
             async for chunk in chunks:
-                if chunk.result is not None:
+                if isinstance(chunk, Done):
                     return chunk.result
         raise AssertionError("a chat ended without its last event")
 
@@ -369,7 +370,7 @@ class AIClient:
                 del own
             async with aclosing(chat.run()) as chunks:
                 async for chunk in chunks:
-                    if chunk.result is not None:
+                    if isinstance(chunk, Done):
                         stop_reason = chunk.result["stop_reason"]
                     yield chunk
         except Exception as exc:

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from pydantic_core import PydanticSerializationError
 
+from xmcp.chat import failures
 from xmcp.chat.errors import CallFailed
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.servers.errors import ConnectFailed
 from xmcp.client.servers.targets import Source, without_secrets
-from xmcp.wire import ErrorInfo
 from xmcp_models.registry import EXTENSION_ID
 
 if TYPE_CHECKING:
@@ -231,16 +231,13 @@ class Server:
                 if _LOST.search(exc.message):
                     self._put_aside(link, exc)
                     raise self._gone(_never_sent(exc)) from exc
-                message = exc.message.strip() or "The server refused the call."
-                raise CallFailed(ErrorInfo("TOOL_ERROR", message)) from exc
+                raise CallFailed(failures.refused_by_server(exc.message)) from exc
             except PydanticSerializationError as exc:
                 # It never left, and says nothing of the connection.
-                error = ErrorInfo("INTERNAL", "The call cannot be sent.", meta={"side_effects": "none"})
-                raise CallFailed(error) from exc
+                raise CallFailed(failures.not_sendable()) from exc
             except Exception as exc:
                 if limit.expired():
-                    error = ErrorInfo("TIMEOUT", f"The server {self.name} did not answer within {seconds:g} s.")
-                    raise CallFailed(error, transport=True) from exc
+                    raise CallFailed(failures.request_timed_out(self.name, seconds or 0), transport=True) from exc
                 # Transports raise what they like: httpx2, OSError, anyio, RuntimeError. None of it is a result.
                 self._put_aside(link, exc)
                 raise self._gone(never_sent=False) from exc
@@ -308,9 +305,7 @@ class Server:
             self._watcher.tools_changed()
 
     def _gone(self, never_sent: bool) -> CallFailed:
-        message = f"The connection to the server {self.name} is gone; a later call may find it again."
-        side_effects = "none" if never_sent else "unknown"
-        return CallFailed(ErrorInfo("CONNECTION_FAILED", message, meta={"side_effects": side_effects}), transport=True)
+        return CallFailed(failures.connection_lost(self.name, sent=not never_sent), transport=True)
 
 
 class _Link:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
+from xmcp.chat import failures
 from xmcp.chat.messages import Message
-from xmcp.wire import ErrorInfo, ToolResponse
+from xmcp.wire import ToolResponse
 
 THINK: Final = "__think__"
 CLARIFY: Final = "__clarify__"
@@ -63,16 +64,7 @@ def answer(name: str, arguments: Mapping[str, Any]) -> ToolResponse:
     parameter, _, _, acknowledgement = _TOOLS[name]
     if said(name, arguments):
         return ToolResponse(name, acknowledgement)
-    problem = f"{parameter!r} is missing, or is no text"
-    error = ErrorInfo(
-        "VALIDATION_FAIL",
-        f"The call did nothing: {problem}.",
-        meta={
-            "side_effects": "none",
-            "fields": [{"pointer": f"/{parameter}", "reason": "missing", "message": f"{problem}."}],
-        },
-    )
-    return ToolResponse(name, error=error)
+    return ToolResponse(name, error=failures.missing_text(parameter))
 
 
 def said(name: str, arguments: Mapping[str, Any]) -> str:

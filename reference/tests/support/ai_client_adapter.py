@@ -10,7 +10,6 @@ from typing import Any, Final, Literal
 import mcp_types as mt
 
 from xmcp.chat.errors import CallFailed, QuotaExceeded
-from xmcp.chat.records import event
 from xmcp.client import AIClient
 from xmcp.client.hooks.middleware import ToolState
 from xmcp.client.hooks.quotas import Quota, TenantQuotas
@@ -112,7 +111,7 @@ class RunningAIClient:
         try:
             try:
                 async for chunk in stream:
-                    told = event(chunk)
+                    told = chunk.to_json()
                     self.application.receive(request.chat, told)
                     if told["type"] == "done":
                         result = told["result"]
