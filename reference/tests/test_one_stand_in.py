@@ -106,8 +106,6 @@ def test_nothing_outside_support_plays_a_model_a_server_a_host_or_a_clock() -> N
     second = [
         f"{path}:{line}: use {USE[kind]}" for (path, kind), line in found().items() if (path, kind) not in ALLOWED
     ]
-        f"{path}:{line}: use {USE[kind]}" for (path, kind), line in found().items() if (path, kind) not in ALLOWED
-    ]
     assert second == []
 
 
