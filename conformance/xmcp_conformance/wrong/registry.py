@@ -17,7 +17,14 @@ T = TypeVar("T")
 _MODULES: dict[Profile, tuple[str, ...]] = {
     "server": ("servers.binding", "servers.display", "servers.document", "servers.errors", "servers.negotiated"),
     "codec": ("codecs.wrong_codecs",),
-    "client": ("clients.calls", "clients.chats", "clients.failing", "clients.offers", "clients.showing"),
+    "client": (
+        "clients.calls",
+        "clients.chats",
+        "clients.failing",
+        "clients.miniature",
+        "clients.offers",
+        "clients.showing",
+    ),
 }
 
 
