@@ -47,6 +47,7 @@ def test_every_requirement_that_server_checks_verify_has_a_mutant():
     assert set(MUTANTS) == {requirement.id for requirement in registry().verified_by("server")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("requirement", MUTANTS)
 async def test_a_mutant_breaks_its_own_sentence_and_no_other(requirement):
     report = await judged(MUTANTS[requirement]())

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import socket
 from contextlib import asynccontextmanager
 
-import anyio
 import pytest
-import uvicorn
 from server_reports import report_on
+from support.http_host import hosted
 
 from xmcp_conformance.profiles.server.call_plan import Options
 from xmcp_conformance.profiles.server.exchange import Catalogue, DocumentTwin, Exchange, Intent, ListedTool, ToolCall
@@ -177,12 +175,8 @@ def test_a_document_is_known_by_its_root(text, begins):
 async def over_http(miniature, *, stateless):
     """The miniature at a port of this machine."""
     app = miniature.server().streamable_http_app(stateless_http=stateless)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(server.serve, [listener])
-            yield HttpPeer(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp")
-            server.should_exit = True
+    async with hosted(app, drain=2) as url:
+        yield HttpPeer(f"{url}/mcp")
 
 
 @pytest.mark.parametrize("stateless", [True, False])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import random
@@ -12,11 +11,13 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from support.http_host import HttpHost, in_thread, never_answer
+
+pytestmark = pytest.mark.slow
 
 PYTHON = shlex.quote(sys.executable)
 ONLY_PLAIN = [f"MCP-0{number}" for number in range(20, 28)]
@@ -147,51 +148,22 @@ def test_a_server_without_tools_that_may_be_called_is_not_shown_to_conform(tmp_p
     assert "NOT SHOWN TO CONFORM" in done.stdout
 
 
-@pytest.fixture
-def listener():
-    """Starts a TCP server that treats each connection with a function; gives its URL."""
-    sockets = []
+def answering(body: bytes):
+    """Answer the first request with `body` and hang up."""
 
-    def start(treat) -> str:
-        server = socket.create_server(("127.0.0.1", 0))
-        sockets.append(server)
-
-        def loop():
-            while True:
-                try:
-                    connection, _ = server.accept()
-                except OSError:
-                    return
-                threading.Thread(target=treat, args=(connection,), daemon=True).start()
-
-        threading.Thread(target=loop, daemon=True).start()
-        return f"http://127.0.0.1:{server.getsockname()[1]}/mcp"
-
-    yield start
-    for server in sockets:
-        server.close()
-
-
-def _answer(body: bytes):
-    def treat(connection):
-        connection.recv(65536)
+    async def answer(reader, writer):
+        await reader.read(65536)
         head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
-        connection.sendall(head % len(body) + body)
+        writer.write(head % len(body) + body)
         # A socket closed with a part of the request unread takes its answer back: the request comes in two pieces.
-        connection.shutdown(socket.SHUT_WR)
-        connection.settimeout(5)
-        with contextlib.suppress(OSError):
-            while connection.recv(65536):
-                pass
-        connection.close()
+        writer.write_eof()
+        await never_answer(reader, writer)
 
-    return treat
+    return answer
 
 
-def _unused_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+async def hang_up(reader, writer):
+    """Close the connection without a byte."""
 
 
 def assert_one_sentence(done: subprocess.CompletedProcess[str], words: str) -> None:
@@ -222,20 +194,24 @@ def test_a_command_that_is_no_server_gets_one_sentence_and_leaves_no_process(com
 
 
 def test_a_wrong_port_gets_one_sentence():
-    assert_one_sentence(check("server", "--url", f"http://127.0.0.1:{_unused_port()}/mcp"), "Nothing answers at")
+    nobody = HttpHost()
+    assert_one_sentence(check("server", "--url", f"{nobody.url}/mcp"), "Nothing answers at")
 
 
-def test_an_address_that_is_no_mcp_endpoint_gets_one_sentence(listener):
-    assert_one_sentence(check("server", "--url", listener(_answer(b'{"hello": "world"}'))), "not as an MCP endpoint")
+def test_an_address_that_is_no_mcp_endpoint_gets_one_sentence():
+    with in_thread(answering(b'{"hello": "world"}')) as url:
+        assert_one_sentence(check("server", "--url", f"{url}/mcp"), "not as an MCP endpoint")
 
 
-def test_an_address_that_hangs_gets_one_sentence(listener):
-    url = listener(lambda connection: time.sleep(30))
-    assert_one_sentence(check("server", "--url", url, "--connect-timeout", "1"), "did not answer within 1 s")
+def test_an_address_that_hangs_gets_one_sentence():
+    with in_thread(never_answer) as url:
+        done = check("server", "--url", f"{url}/mcp", "--connect-timeout", "1")
+    assert_one_sentence(done, "did not answer within 1 s")
 
 
-def test_an_address_that_hangs_up_gets_one_sentence(listener):
-    assert_one_sentence(check("server", "--url", listener(lambda connection: connection.close())), "did not come about")
+def test_an_address_that_hangs_up_gets_one_sentence():
+    with in_thread(hang_up) as url:
+        assert_one_sentence(check("server", "--url", f"{url}/mcp"), "did not come about")
 
 
 @pytest.mark.parametrize(

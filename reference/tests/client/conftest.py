@@ -3,55 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import re
-import socket
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
-import uvicorn
+from support import faulty_line, mcp_servers
+from support.http_host import HttpHost
 
 from xmcp.wire import ToolResponse
-
-SERVERS = Path(__file__).with_name("sample_servers.py")
-
-
-class _Http(uvicorn.Server):
-    def __init__(self, app: Any, sock: socket.socket) -> None:
-        super().__init__(uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=0, lifespan="on"))
-        self.up = asyncio.Event()
-        self.task = asyncio.create_task(self.serve(sockets=[sock]))
-
-    async def startup(self, sockets: Any = None) -> None:
-        await super().startup(sockets)
-        self.up.set()
-
-    async def stop(self) -> None:
-        self.should_exit = True
-        await self.task
 
 
 @pytest.fixture(scope="session")
 def servers() -> ModuleType:
-    """The module `sample_servers`."""
-    spec = importlib.util.spec_from_file_location("sample_servers", SERVERS)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    """The module `support.mcp_servers`."""
+    return mcp_servers
 
 
 @pytest.fixture
 def stdio() -> Callable[[str], list[str]]:
     """The command that serves one of the sample servers on stdio."""
-    return lambda which: [sys.executable, str(SERVERS), which]
+    return mcp_servers.stdio_command
 
 
 @pytest.fixture
@@ -60,23 +35,20 @@ async def http() -> AsyncIterator[Callable[..., Awaitable[str]]]:
 
     With `replaces=url` what is served there is stopped first and the new one takes its place.
     """
-    running: dict[str, _Http] = {}
+    hosts: dict[str, HttpHost] = {}
 
     async def start(server: Any, replaces: str | None = None) -> str:
-        port = 0
-        if replaces is not None:
-            port = int(replaces.rpartition(":")[2])
-            await running.pop(replaces).stop()
-        sock = socket.socket()
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.bind(("127.0.0.1", port))
-        url = f"http://127.0.0.1:{sock.getsockname()[1]}"
-        running[url] = _Http(server.http_app(), sock)
-        await running[url].up.wait()
-        return url
+        if replaces is None:
+            host = HttpHost()
+            hosts[host.url] = host
+        else:
+            host = hosts[replaces]
+            await host.stop()
+        await host.serve(server.http_app())
+        return host.url
 
     yield start
-    await asyncio.gather(*(server.stop() for server in running.values()))
+    await asyncio.gather(*(host.close() for host in hosts.values()))
 
 
 def invariant(history: list[dict[str, Any]]) -> None:
@@ -106,14 +78,8 @@ def valid() -> Callable[[list[dict[str, Any]]], None]:
 
 @pytest.fixture(scope="session")
 def peers() -> ModuleType:
-    """The module `fault_peers`."""
-    spec = importlib.util.spec_from_file_location("fault_peers", Path(__file__).with_name("fault_peers.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+    """The module `support.faulty_line`."""
+    return faulty_line
 
 
 @pytest.fixture(scope="session")

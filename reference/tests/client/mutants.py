@@ -7,11 +7,15 @@ broken, and no other. Not a test module.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from importlib import import_module
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
+
+from xmcp.client.calls import pipeline
+from xmcp.client.calls.active_call import ActiveCall, Next, Stage
+from xmcp.client.calls.results import Reading
 
 Mutant: TypeAlias = Callable[[pytest.MonkeyPatch], None]
 
@@ -33,6 +37,29 @@ def breaks(id_: str) -> Callable[[Mutant], Mutant]:
         return mutant
 
     return register
+
+
+def put_first(patch: pytest.MonkeyPatch, stage: Stage) -> None:
+    """Run `stage` before all others of a call's pipeline."""
+    stages_of = pipeline.stages_of
+    patch.setattr(pipeline, "stages_of", lambda settings: (stage, *stages_of(settings)))
+
+
+def put_around(
+    patch: pytest.MonkeyPatch, room: Any, stage: Callable[[Stage, ActiveCall, Next], Awaitable[Reading]]
+) -> None:
+    """Put `stage` in the place of the one that the module `room` makes, which it gets as its first argument."""
+    build = room.stage
+
+    def built(*args: Any, **options: Any) -> Stage | None:
+        own = build(*args, **options)
+
+        async def instead(call: ActiveCall, proceed: Next) -> Reading:
+            return await stage(own, call, proceed)
+
+        return None if own is None else instead
+
+    patch.setattr(room, "stage", built)
 
 
 def all_mutants() -> dict[str, Mutant]:

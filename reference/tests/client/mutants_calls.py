@@ -8,13 +8,15 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from mutants import breaks
+from mutants import breaks, put_first
 
+from xmcp.chat import failures
 from xmcp.client import ai_client
 from xmcp.client.calls import results
-from xmcp.client.calls.pipeline import Outcome, Pipeline
+from xmcp.client.calls.active_call import ActiveCall, Next
+from xmcp.client.calls.pipeline import Outcome
 from xmcp.client.calls.results import Reading
-from xmcp.client.loop.turn import Turn
+from xmcp.client.loop.turn import ToolTurn as Turn
 from xmcp.client.servers import pool as servers
 from xmcp.client.servers import tool_client_adapter as object_server
 from xmcp.client.tools import catalogue
@@ -28,15 +30,13 @@ from xmcp.wire import ErrorInfo, ToolResponse
 @breaks("XMCP-CLI-010")
 def tries_what_cannot_be_read(patch: pytest.MonkeyPatch) -> None:
     """Calls the tool without arguments where the model wrote none that can be read, before it says so."""
-    outcome = Turn._outcome
 
-    async def trying(ended: Turn, place: int, call: Any) -> Outcome:
-        entry = ended._entries[place]
-        if entry is not None and isinstance(ended._arguments[place], ErrorInfo):
-            await entry.server.execute_tool_call(entry.tool, {})
-        return await outcome(ended, place, call)
+    async def trying(call: ActiveCall, proceed: Next) -> Reading:
+        if isinstance(call.request.arguments, ErrorInfo):
+            await call.entry.server.execute_tool_call(call.entry.tool, {})
+        return await proceed(call)
 
-    patch.setattr(Turn, "_outcome", trying)
+    put_first(patch, trying)
 
 
 @breaks("XMCP-CLI-011")
@@ -59,15 +59,12 @@ def guesses_tools(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-012")
 def drops_empty_arguments(patch: pytest.MonkeyPatch) -> None:
     """Leaves out arguments that are null."""
-    run = Pipeline.run
 
-    async def dropping(pipeline: Pipeline, request: Any, *rest: Any) -> Outcome:
-        if isinstance(request.arguments, dict):
-            kept = {name: value for name, value in request.arguments.items() if value is not None}
-            request = replace(request, arguments=kept)
-        return await run(pipeline, request, *rest)
+    async def dropping(call: ActiveCall, proceed: Next) -> Reading:
+        call.state.arguments = {name: value for name, value in call.state.arguments.items() if value is not None}
+        return await proceed(call)
 
-    patch.setattr(Pipeline, "run", dropping)
+    put_first(patch, dropping)
 
 
 @breaks("XMCP-CLI-014")
@@ -220,7 +217,7 @@ def drops_a_tool_whose_name_is_taken(patch: pytest.MonkeyPatch) -> None:
 
     def dropping(listings: Any, *args: Any, **kwargs: Any) -> Any:
         exposed, warnings = expose(listings, *args, **kwargs)
-        return [e for e in exposed if listings[e.listing].named or e.name == naming.legal(e.tool)], warnings
+        return [e for e in exposed if listings[e.listing].named or e.name == naming.legal_name(e.tool)], warnings
 
     patch.setattr(catalogue, "expose", dropping)
 
@@ -252,12 +249,12 @@ def names_with_one_underscore(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-093")
 def calls_by_the_models_name(patch: pytest.MonkeyPatch) -> None:
     """Calls a tool at its server by the name that the model knows."""
-    run = Pipeline.run
 
-    async def naming_it(pipeline: Pipeline, request: Any, *rest: Any) -> Outcome:
-        return await run(pipeline, replace(request, entry=replace(request.entry, tool=request.name)), *rest)
+    async def naming_it(call: ActiveCall, proceed: Next) -> Reading:
+        call.request = replace(call.request, entry=replace(call.entry, tool=call.name))
+        return await proceed(call)
 
-    patch.setattr(Pipeline, "run", naming_it)
+    put_first(patch, naming_it)
 
 
 @breaks("XMCP-CLI-094")
@@ -375,14 +372,10 @@ def gives_a_name_to_another_tool(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-096")
 def forgets_a_tool_in_the_middle_of_a_turn(patch: pytest.MonkeyPatch) -> None:
     """Refuses a call because its tool has gone since the model asked for it."""
-    run = Pipeline.run
 
-    async def forgetful(pipeline: Pipeline, request: Any, *rest: Any) -> Outcome:
-        if request.entry.tool not in request.entry.server._tools.tools:
-            error = results.unknown_tool(request.name, [])
-            return Outcome(
-                request.call, ToolResponse(request.name, error=error), ToolResponse("t", error=error).to_xml()
-            )
-        return await run(pipeline, request, *rest)
+    async def forgetful(call: ActiveCall, proceed: Next) -> Reading:
+        if call.entry.tool not in call.entry.server._tools.tools:  # type: ignore[attr-defined]
+            return results.failed(call.name, failures.unknown_tool(call.name, []))
+        return await proceed(call)
 
-    patch.setattr(Pipeline, "run", forgetful)
+    put_first(patch, forgetful)

@@ -18,7 +18,6 @@ import mcp_types as mt
 import virtual_time
 
 from xmcp.chat.errors import CallFailed
-from xmcp.chat.records import event
 from xmcp.client import AIClient, ChatStream
 from xmcp.client.hooks.middleware import ToolState
 from xmcp.client.hooks.quotas import Quota, TenantQuotas
@@ -409,7 +408,7 @@ async def _consume(observer: _Observer, name: str, stream: ChatStream) -> Any:
     result: Any = None
     try:
         async for chunk in stream:
-            told = json.loads(json.dumps(event(chunk)))
+            told = json.loads(json.dumps(chunk.to_json()))
             observer.note(seen.Told(chat=name, event=told))
             if told["type"] == "done":
                 result = told["result"]

@@ -10,6 +10,7 @@ from uuid import UUID
 
 import fastmcp
 import pytest
+from support.scripted_server import ScriptedServer
 
 from xmcp.client import AIClient
 from xmcp.providers import ErrorCategory, OpenAIProvider, ProviderError, ScriptedProvider, Turn
@@ -251,35 +252,17 @@ async def test_answers_are_kept_as_long_as_the_application_says_else_the_cache(
         async def set(self, key: str, value: str, ttl: int) -> None:
             kept.append(ttl)
 
-    class Tools:
-        async def discover_tools(self) -> list[dict[str, Any]]:
-            return [{"name": "t", "annotations": {"readOnlyHint": True}}]
-
-        async def execute_tool_call(self, tool_name: str, arguments: dict[str, Any]) -> str:
-            return "ok"
-
+    server = ScriptedServer({"t": "ok"}, t={"annotations": {"readOnlyHint": True}})
     async with ai(
-        [Turn(calls=[("t", {})]), "x"], [Tools()], cache=Kept(), cache_ttl=given, cache_read_only=True
+        [Turn(calls=[("t", {})]), "x"], [server], cache=Kept(), cache_ttl=given, cache_read_only=True
     ) as client:
         await client.chat("q", [])
     assert kept == [expected]
 
 
-class Tools:
-    """An application's own tools: `t`, which waits for nothing but its turn."""
-
-    def __init__(self, name: str = "t", **described: Any) -> None:
-        self.tool = {"name": name, **described}
-        self.calls: list[dict[str, Any]] = []
-
-    async def discover_tools(self) -> list[dict[str, Any]]:
-        return [self.tool]
-
-    async def execute_tool_call(self, tool_name: str, arguments: dict[str, Any]) -> str:
-        self.calls.append(arguments)
-        for _ in range(3):
-            await asyncio.sleep(0)
-        return "ok"
+def Tools(name: str = "t", **described: Any) -> ScriptedServer:
+    """An application's own tool, which waits for nothing but its turn."""
+    return ScriptedServer({name: "ok"}, speaks_xmcp=False, delays=[3] * 99, **{name: described})
 
 
 BROKEN_ARGUMENTS = {

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import Callable
 from contextlib import aclosing
 from typing import Any
 
 import pytest
-from stand_ins import ScriptedModel, ScriptedServer, answers_in, asks, by_type, chat, events_of, make_pipeline
-from virtual_time import run
+from support.chats import answers_in, by_type, chat, events_of, make_pipeline
+from support.clock import Clock, never, run
+from support.scripted_model import ScriptedModel, asks
+from support.scripted_server import ScriptedServer
 
 from xmcp.chat.errors import CallFailed, QuotaExceeded
 from xmcp.client import AIClient
@@ -19,7 +21,7 @@ from xmcp.client.calls.retry import RetryPolicy
 from xmcp.client.hooks import callbacks
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import LLMState, Middleware, Stack, ToolState
-from xmcp.providers import Completion, ModelRequest, ScriptedProvider, Turn, Usage
+from xmcp.providers import Completion, ScriptedProvider, Turn, Usage
 from xmcp.storage import Admitted, MemoryBreakers, MemoryCache
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
 
@@ -34,10 +36,6 @@ async def settled(steps: int = 30) -> None:
         await asyncio.sleep(0)
 
 
-async def forever(*_: Any) -> None:
-    await asyncio.Event().wait()
-
-
 def codes(history: Any) -> list[str | None]:
     return [None if answer.error is None else answer.error.code for answer in answers_in(history).values()]
 
@@ -50,7 +48,7 @@ def caches() -> dict[str, Any]:
 
 
 async def test_a_call_that_had_ended_stands_in_the_history_as_it_is_also_when_nobody_was_told() -> None:
-    server = ScriptedServer({"look": lambda _: "looked", "pay": lambda _: "receipt 17", "hang": forever})
+    server = ScriptedServer({"look": lambda _: "looked", "pay": lambda _: "receipt 17", "hang": never})
     running = chat(ScriptedModel(asks("look", "pay", "hang")), server)
     async with aclosing(running.run()) as events:
         async for event in events:
@@ -75,7 +73,7 @@ async def test_a_quota_that_stops_a_chat_takes_no_call_away_that_had_ended() -> 
         gate.set()
         return "receipt 17"
 
-    server = ScriptedServer({"stops": forever, "pay": pay, "hang": forever})
+    server = ScriptedServer({"stops": never, "pay": pay, "hang": never})
     with pytest.raises(QuotaExceeded) as caught:
         await events_of(chat(ScriptedModel(asks("stops", "hang", "pay")), server, middleware=Stack([Quota()])))
     assert caught.value.history is not None
@@ -90,7 +88,7 @@ OLD: list[Any] = [{"role": "user", "content": "my account is 17"}, {"role": "ass
     "own", [("__summarize__", {"summary": "gone"}), ("__clarify__", {"question": "Which?"})], ids=lambda own: own[0]
 )
 async def test_a_turn_that_was_cancelled_before_it_began_leaves_the_older_history_as_it_was(own: Any) -> None:
-    running = chat(ScriptedModel(asks("t", own)), ScriptedServer({"t": forever}), history=OLD, meta_tools=True)
+    running = chat(ScriptedModel(asks("t", own)), ScriptedServer({"t": never}), history=OLD, meta_tools=True)
     async with aclosing(running.run()) as events:
         async for event in events:
             if event.type == "tool_call":
@@ -101,7 +99,7 @@ async def test_a_turn_that_was_cancelled_before_it_began_leaves_the_older_histor
 
 async def test_a_summary_that_was_made_counts_although_its_turn_was_cut_short() -> None:
     summarize = ("__summarize__", {"summary": "Account 17."})
-    running = chat(ScriptedModel(asks("t", summarize)), ScriptedServer({"t": forever}), history=OLD, meta_tools=True)
+    running = chat(ScriptedModel(asks("t", summarize)), ScriptedServer({"t": never}), history=OLD, meta_tools=True)
     async with aclosing(running.run()) as events:
         async for event in events:
             if event.type == "tool_result":
@@ -146,7 +144,7 @@ def test_when_the_time_is_over_every_call_is_told_of_once_also_one_that_others_w
 
     told, running = run(main())
     ended = sorted(
-        (event.call_id, event.error and event.error.code)
+        (event.call_id, event.error.code if event.type == "tool_error" else None)
         for event in told
         if event.type in ("tool_result", "tool_error")
     )
@@ -159,7 +157,7 @@ class Hangs:
     """A hook that is never done, under a name."""
 
     def __init__(self, name: str) -> None:
-        setattr(self, name, forever)
+        setattr(self, name, never)
 
 
 @pytest.mark.parametrize("hook", ["before_llm", "before_tool"])
@@ -174,7 +172,7 @@ async def test_a_hook_that_hangs_on_the_way_in_ends_the_chat_when_its_time_is_ov
 @pytest.mark.parametrize("hook", ["usage_sink", "on_display", "on_error"])
 async def test_a_hook_that_looks_on_holds_a_chat_no_longer_than_the_chat_has(hook: str) -> None:
     server = ScriptedServer({"t": lambda _: SHOWN, "fails": lambda _: ErrorInfo("NOT_FOUND", "m")})
-    options: dict[str, Any] = {"settings": {hook: forever}} if hook == "usage_sink" else {hook: forever}
+    options: dict[str, Any] = {"settings": {hook: never}} if hook == "usage_sink" else {hook: never}
     async with asyncio.timeout(5):
         told = await events_of(chat(ScriptedModel(asks("t", "fails")), server, chat_timeout=0.05, **options))
     assert told[-1].result is not None
@@ -187,7 +185,7 @@ async def test_a_hook_that_hangs_after_the_last_failure_of_the_model_keeps_nobod
     failing = ScriptedModel(ProviderError("no", category="auth"))
     with pytest.raises(ProviderError, match="no"):
         async with asyncio.timeout(5):
-            await events_of(chat(failing, chat_timeout=0.05, on_error=forever))
+            await events_of(chat(failing, chat_timeout=0.05, on_error=never))
 
 
 async def test_a_parameter_of_the_application_that_never_comes_fails_its_call(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,7 +193,7 @@ async def test_a_parameter_of_the_application_that_never_comes_fails_its_call(mo
     server = ScriptedServer({"t": lambda _: "ok"}, t={"inputSchema": {"type": "object", "properties": {"user": {}}}})
     model = ScriptedModel(asks("t"))
     async with asyncio.timeout(5):
-        told = await events_of(chat(model, server, params={"user": forever}))
+        told = await events_of(chat(model, server, params={"user": never}))
     assert told[-1].result is not None
     assert (told[-1].result["stop_reason"], codes(told[-1].result["history"])) == ("stop", ["INTERNAL"])
     assert server.calls == []
@@ -204,7 +202,7 @@ async def test_a_parameter_of_the_application_that_never_comes_fails_its_call(mo
 async def test_a_hook_that_looks_on_is_waited_for_no_longer_than_it_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(callbacks, "CALLBACK_SECONDS", 0.02)
     async with asyncio.timeout(5):
-        told = await events_of(chat(ScriptedModel("hi"), settings={"usage_sink": forever}))
+        told = await events_of(chat(ScriptedModel("hi"), settings={"usage_sink": never}))
     assert told[-1].result is not None
     assert told[-1].result["answer"] == "hi"
 
@@ -300,8 +298,8 @@ class SlowBreakers(MemoryBreakers):
 
 
 async def test_a_probe_that_is_cancelled_while_its_outcome_is_recorded_is_recorded() -> None:
-    now, answers = [0.0], [LOST, "ok", "ok"]
-    breakers = SlowBreakers(lambda: now[0])
+    clock, answers = Clock(), [LOST, "ok", "ok"]
+    breakers = SlowBreakers(clock)
     server = ScriptedServer({"t": lambda _: answers.pop(0)})
     pipeline = make_pipeline(breakers=breakers, retry=RetryPolicy(max_attempts=1))
 
@@ -309,7 +307,7 @@ async def test_a_probe_that_is_cancelled_while_its_outcome_is_recorded_is_record
         return asyncio.create_task(events_of(chat(ScriptedModel(asks("t")), server, pipeline=pipeline)))
 
     await running()
-    now[0] = 2.0
+    clock.now = 2.0
     breakers.gate.clear()
     breakers.recording.clear()
     probing = running()
@@ -370,35 +368,16 @@ def test_a_call_is_not_tried_again_when_nobody_who_waits_has_time_for_it() -> No
     assert (run(main()), attempts) == ([["DB_TIMEOUT"]] * 2, [1])
 
 
-class Client:
-    """A server as an application's own object, for `AIClient`."""
-
-    speaks_xmcp = False
-
-    def __init__(self, answer: Callable[[], Awaitable[str]], **described: Any) -> None:
-        self._answer, self._described = answer, described
-        self.calls = 0
-        self.called = asyncio.Event()
-
-    async def discover_tools(self) -> list[dict[str, Any]]:
-        return [{"name": "t", **self._described}]
-
-    async def execute_tool_call(self, tool_name: str, arguments: dict[str, Any]) -> str:
-        self.calls += 1
-        self.called.set()
-        return await self._answer()
-
-
 async def test_what_was_forgotten_while_it_was_asked_for_is_neither_kept_nor_joined() -> None:
     stored, gates = ["old"], list[asyncio.Event]()
 
-    async def answer() -> str:
+    async def answer(_: Any) -> str:
         value, gate = stored[0], asyncio.Event()
         gates.append(gate)
         await gate.wait()
         return value
 
-    server = Client(answer, annotations={"readOnlyHint": True})
+    server = ScriptedServer({"t": answer}, speaks_xmcp=False, t={"annotations": {"readOnlyHint": True}})
     options: dict[str, Any] = {"cache": MemoryCache(), "cache_read_only": True}
     async with AIClient([server], llm_provider=ScriptedProvider([Turn(calls=[("t", {})]), "x"]), **options) as ai:
 
@@ -421,30 +400,21 @@ async def test_what_was_forgotten_while_it_was_asked_for_is_neither_kept_nor_joi
             # The old answer comes last, and goes to nobody but who asked for it before.
             assert [await before, await ask()] == ["old", "new"]
             assert [await others, await joins, await ask("other")] == ["old"] * 3
-    assert server.calls == 3
+    assert server.count("t") == 3
 
 
 # A client that is closed while chats run.
 
 
-class Counting(ScriptedProvider):
-    asked = 0
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
-        self.asked += 1
-        async with aclosing(super().stream(request)) as pieces:
-            async for piece in pieces:
-                yield piece
-
-
 async def test_a_chat_whose_client_is_closed_ends_with_an_error_and_asks_the_model_no_more(valid: Any) -> None:
     gate = asyncio.Event()
 
-    async def answer() -> str:
+    async def answer(_: Any) -> str:
         await gate.wait()
         return "ok"
 
-    server, provider = Client(answer), Counting([Turn(calls=[("t", {})])] * 3 + ["bye"])
+    server = ScriptedServer({"t": answer}, speaks_xmcp=False)
+    provider = ScriptedModel(*[asks("t")] * 3, "bye")
     async with AIClient([server], llm_provider=provider) as ai:
         chatting = asyncio.create_task(ai.chat("q", []))
         async with asyncio.timeout(5):
@@ -453,7 +423,7 @@ async def test_a_chat_whose_client_is_closed_ends_with_an_error_and_asks_the_mod
     with pytest.raises(RuntimeError, match="was closed while this chat was running") as caught:
         async with asyncio.timeout(5):
             await chatting
-    assert provider.asked == 1
+    assert len(provider.requests) == 1
     history: Any = getattr(caught.value, "history", None)
     valid(history)
     assert [message["role"] for message in history] == ["user", "assistant", "tool"]

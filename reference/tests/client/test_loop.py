@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any
 
-import mcp_types as mt
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.clock import never
+from support.scripted_model import ScriptedModel
+from support.scripted_server import Raw, ScriptedServer
 
 from xmcp.chat.errors import CallFailed
-from xmcp.chat.events import ChatChunk
-from xmcp.client.calls.pipeline import ChatScope, Pipeline
+from xmcp.chat.events import ChatChunk, ToolEvent
+from xmcp.client.calls.active_call import ChatScope
+from xmcp.client.calls.pipeline import Pipeline
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import ChatContext
 from xmcp.client.loop.chat import Chat, ChatSettings
 from xmcp.client.loop.fallback import Model as Asked
 from xmcp.client.loop.turn import Hooks
 from xmcp.client.tools.catalogue import Catalogue, build
-from xmcp.providers import Completion, ModelRequest, ProviderError, ScriptedProvider, ToolCall, Turn, Usage
+from xmcp.providers import Completion, ProviderError, ScriptedProvider, ToolCall, Turn, Usage
 from xmcp.wire import ErrorInfo, ToolResponse
 
 DISPLAY = '<display>{"type":"text","payload":"seen"}</display>'
@@ -31,76 +33,42 @@ ANSWERS = {
     "refuse": '<error code="DB_TIMEOUT" retryable="true">late</error>',
     "refuse_and_show": f'<error code="NOPE">no</error>{DISPLAY}',
 }
-"""What the XMCP stand-in answers; each a tool of that name."""
+"""What the tools of the stand-in answer that work."""
 
-FAULTS = ["lost", "crash", "garbage", "host_cancel"]
-"""Tools that break instead."""
+FAULTS: dict[str, Any] = {
+    "lost": CallFailed(ErrorInfo("CONNECTION_FAILED", "gone")),
+    "crash": RuntimeError("secret of ours"),
+    "garbage": Raw("garbage"),
+    "host_cancel": asyncio.CancelledError(),
+}
+"""The tools that break instead."""
 
-
-@dataclass
-class StandIn:
-    """A server in this process: answers after some turns of the event loop, in the ways of `ANSWERS` and `FAULTS`."""
-
-    name: str = "stand_in"
-    named: bool = False
-    identity: str = "stand_in"
-    speaks_xmcp: bool = True
-    delays: list[int] = field(default_factory=list)
-    running: int = 0
-    most: int = 0
-
-    @property
-    def tools(self) -> list[mt.Tool]:
-        return [mt.Tool(name=name, input_schema={"type": "object"}) for name in [*ANSWERS, *FAULTS, "never"]]
-
-    async def execute_tool_call(self, tool: str, arguments: dict[str, Any]) -> mt.CallToolResult:
-        self.running += 1
-        self.most = max(self.most, self.running)
-        try:
-            for _ in range(self.delays.pop() if self.delays else 0):
-                await asyncio.sleep(0)
-            if tool == "never":
-                await asyncio.Event().wait()
-            if tool == "lost":
-                raise CallFailed(ErrorInfo("CONNECTION_FAILED", "gone"))
-            if tool == "crash":
-                raise RuntimeError("secret of ours")
-            if tool == "host_cancel":
-                raise asyncio.CancelledError
-            text = (
-                f'<tool_response tool_name="{tool}">{ANSWERS[tool]}</tool_response>' if tool in ANSWERS else "garbage"
-            )
-            return mt.CallToolResult(content=[mt.TextContent(type="text", text=text)])
-        finally:
-            self.running -= 1
+ACTS = {
+    **{tool: Raw(f'<tool_response tool_name="{tool}">{text}</tool_response>') for tool, text in ANSWERS.items()},
+    **FAULTS,
+    "never": never,
+}
 
 
-class Model:
+def StandIn(delays: Sequence[int] = ()) -> ScriptedServer:
+    """A server in this process: answers after some turns of the event loop, in the ways of `ACTS`."""
+    return ScriptedServer(ACTS, delays=delays)
+
+
+def Model(completions: Sequence[Completion], fails_at: int | None = None) -> ScriptedModel:
     """A provider that gives prepared completions one after the other, and then a plain answer."""
-
-    name, supports_tools, max_context_tokens = "model", True, None
-
-    def __init__(self, completions: Sequence[Completion], fails_at: int | None = None) -> None:
-        self.completions = list(completions)
-        self.fails_at = fails_at
-        self.requests: list[ModelRequest] = []
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
-        self.requests.append(request)
-        if len(self.requests) - 1 == self.fails_at:
-            yield "partial"
-            raise ProviderError("down", category="network")
-        completion = self.completions.pop(0) if self.completions else Completion("end")
-        if completion.text:
-            yield completion.text
-        yield completion
+    answers: list[Any] = list(completions)
+    if fails_at is not None:
+        answers += [Completion("end")] * (fails_at - len(answers))
+        answers.insert(fails_at, ["partial", ProviderError("down", category="network")])
+    return ScriptedModel(*answers)
 
 
-def chat(model: Any, server: StandIn | None = None, history: Sequence[Any] = (), **options: Any) -> Chat:
+def chat(model: Any, server: ScriptedServer | None = None, history: Sequence[Any] = (), **options: Any) -> Chat:
     hooks = Hooks(options.pop("on_display", None), options.pop("on_error", None))
     pipeline = Pipeline(slots=options.pop("slots", asyncio.Semaphore(4)), timeouts={"*": options.pop("timeout", 30.0)})
     settings = ChatSettings(models=(Asked(model, None),), hooks=hooks, **{"max_turns": 6, **options})
-    catalogue = build([(server, server.tools)], 1) if server else Catalogue()
+    catalogue = build([(server, server.listing)], 1) if server else Catalogue()
     scope = ChatScope(ChatContext("chat"), EventLog(), None)
     return Chat(settings, pipeline, lambda: catalogue, scope, list(history), "query")
 
@@ -131,10 +99,11 @@ SERVERS = st.builds(StandIn, delays=st.lists(st.integers(0, 5), max_size=20))
 quick = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
+@pytest.mark.slow
 @quick
 @given(MODELS, SERVERS, st.sampled_from(["exit", "continue"]), st.integers(1, 6))
 async def test_every_history_at_every_moment_is_valid_and_every_call_is_told(
-    valid: Any, model: Model, server: StandIn, display: str, max_turns: int
+    valid: Any, model: ScriptedModel, server: ScriptedServer, display: str, max_turns: int
 ) -> None:
     seen: list[Any] = []
 
@@ -183,7 +152,11 @@ async def test_every_history_at_every_moment_is_valid_and_every_call_is_told(
         assert "secret" not in answers[chunk.call_id]["content"]
         assert "garbage" not in (read.llm_output or "")
     for call_id in answers:
-        order = [chunk.type for chunk in told if chunk.call_id == call_id and chunk.type != "warning"]
+        order = [
+            chunk.type
+            for chunk in told
+            if isinstance(chunk, ToolEvent) and chunk.call_id == call_id and chunk.type != "warning"
+        ]
         ranks = {"tool_call": 0, "tool_started": 1, "tool_result": 2, "tool_error": 2, "tool_display": 3}
         assert [ranks[type_] for type_ in order] == sorted(ranks[type_] for type_ in order)
 
@@ -191,7 +164,7 @@ async def test_every_history_at_every_moment_is_valid_and_every_call_is_told(
 @quick
 @given(MODELS, SERVERS, st.integers(0, 12))
 async def test_leaving_a_chat_at_any_moment_leaves_a_valid_history_and_no_task(
-    valid: Any, model: Model, server: StandIn, after: int
+    valid: Any, model: ScriptedModel, server: ScriptedServer, after: int
 ) -> None:
     tasks = asyncio.all_tasks()
     running = chat(model, server, display="continue")
@@ -232,7 +205,7 @@ async def test_a_call_that_takes_too_long_is_a_timeout_and_the_others_are_not_to
     server = StandIn()
     model = Model([Completion(tool_calls=calls("never", "tell"))])
     told = await chunks_of(chat(model, server, timeout=0.01))
-    (error,) = [chunk.error for chunk in told if chunk.error]
+    (error,) = [chunk.error for chunk in told if chunk.type == "tool_error"]
     assert (error.code, error.retryable) == ("TIMEOUT", True)
     assert [chunk.text for chunk in told if chunk.type == "tool_result"] == ["told"]
     assert server.running == 0
@@ -273,7 +246,7 @@ async def test_whatever_a_call_breaks_on_the_model_is_told_in_one_shape_and_goes
 
 async def test_a_name_that_differs_only_in_characters_no_vendor_takes_finds_its_tool() -> None:
     told = await chunks_of(chat(Model([Completion(tool_calls=calls("refuse.and show"))]), StandIn()))
-    (error,) = [chunk for chunk in told if chunk.error]
+    (error,) = [chunk for chunk in told if chunk.type == "tool_error"]
     assert (error.tool_name, error.error and error.error.code) == ("refuse_and_show", "NOPE")
 
 
@@ -402,16 +375,8 @@ async def test_a_model_that_fails_raises_with_a_history_to_go_on_from() -> None:
 
 
 async def test_a_provider_that_breaks_its_contract_is_a_provider_error() -> None:
-    class Silent(Model):
-        async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
-            yield "text and no completion"
-
-    class Crashing(Model):
-        async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
-            raise KeyError("api_key=secret")
-            yield ""
-
-    for model in (Silent([]), Crashing([])):
+    silent, crashing = ScriptedModel(["text and no completion"]), ScriptedModel(KeyError("api_key=secret"))
+    for model in (silent, crashing):
         with pytest.raises(ProviderError, match="'model'") as caught:
             await chunks_of(chat(model, StandIn()))
         assert "secret" not in str(caught.value)

@@ -9,6 +9,7 @@ from typing import Any
 import mcp_types as mt
 from hypothesis import given
 from hypothesis import strategies as st
+from support.scripted_server import ScriptedServer
 
 from xmcp.client.tools.catalogue import Catalogue, build
 from xmcp.client.tools.meta_tools import RESERVED
@@ -96,19 +97,7 @@ def test_a_name_of_the_clients_own_tools_is_given_to_nobody() -> None:
 
 
 class TestCatalogues:
-    class Server:
-        """What a catalogue needs of one."""
-
-        def __init__(self, name: str) -> None:
-            self.name = name
-            self.named = False
-            self.identity = name
-            self.speaks_xmcp = False
-
-        async def execute_tool_call(self, tool_name: str, arguments: dict[str, Any]) -> Any:
-            raise NotImplementedError
-
-    A, B = Server("a"), Server("b")
+    A, B = ScriptedServer({}, "a", speaks_xmcp=False), ScriptedServer({}, "b", speaks_xmcp=False)
 
     @staticmethod
     def tool(name: str, **more: Any) -> mt.Tool:

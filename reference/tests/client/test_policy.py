@@ -13,7 +13,10 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from stand_ins import ScriptedModel, ScriptedServer, answers_in, asks, by_type, chat, events_of, make_pipeline
+from support.chats import answers_in, by_type, chat, events_of, make_pipeline
+from support.clock import Clock
+from support.scripted_model import ScriptedModel, asks
+from support.scripted_server import ScriptedServer, in_turn
 
 from xmcp.chat.errors import CallFailed, QuotaExceeded
 from xmcp.client.calls.app_parameters import hidden
@@ -33,12 +36,6 @@ READ_ONLY = {"annotations": {"readOnlyHint": True}}
 CACHEABLE = {"annotations": {"readOnlyHint": True}, "metadata": {"cacheable": True}}
 LATE = ErrorInfo("DB_TIMEOUT", "late")
 LOST = CallFailed(ErrorInfo("CONNECTION_FAILED", "gone", meta={"side_effects": "unknown"}), transport=True)
-
-
-def in_turn(*answers: Any) -> Any:
-    """A tool that gives these answers one after the other, the last for ever."""
-    left = list(answers)
-    return lambda arguments: left.pop(0) if len(left) > 1 else left[0]
 
 
 async def test_a_retryable_failure_of_a_tool_that_changes_nothing_is_tried_again_and_told() -> None:
@@ -113,13 +110,6 @@ async def test_a_slot_is_free_while_a_call_waits_for_its_next_attempt() -> None:
     slots = asyncio.Semaphore(1)
     told = by_type(await events_of(chat(ScriptedModel(asks("read", "other")), server, slots=slots, sleep=sleep)))
     assert [e.text for e in told["tool_result"]] == ["other", "ok"]
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 async def test_a_breaker_opens_after_lost_connections_and_time_outs_and_one_probe_decides() -> None:
@@ -719,7 +709,7 @@ async def test_a_response_of_a_hook_that_cannot_be_written_is_a_crash_of_its_cal
     assert (error.meta or {})["error_id"] in logged.getMessage()
 
 
-@pytest.mark.parametrize("broken", ["context_budget.for_model", "dependencies.handed_on", "metatools.answer"])
+@pytest.mark.parametrize("broken", ["context_budget.for_model", "dependencies.handed_on", "meta_tools.answer"])
 async def test_whatever_breaks_on_the_way_to_the_model_is_answered_and_logged_and_not_left_to_the_loop(
     broken: str, unraisable: list[Any], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -734,7 +724,7 @@ async def test_whatever_breaks_on_the_way_to_the_model_is_answered_and_logged_an
 
     monkeypatch.setattr(getattr(turn, module), name, breaks)
     server = ScriptedServer({"t": in_turn("ok"), "u": in_turn("fine")}, u={"metadata": {"depends_on": ["t"]}})
-    names: Any = {"context_budget": ["t"], "dependencies": ["t", "u"], "metatools": [("__think__", {"thought": "x"})]}[
+    names: Any = {"context_budget": ["t"], "dependencies": ["t", "u"], "meta_tools": [("__think__", {"thought": "x"})]}[
         module
     ]
     model = ScriptedModel(asks(*names))

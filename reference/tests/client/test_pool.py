@@ -9,6 +9,7 @@ from typing import Any
 
 import fastmcp
 import pytest
+from support.http_host import HttpHost, listening, never_answer
 
 from xmcp.client import AIClient
 from xmcp.providers import ScriptedProvider, Turn
@@ -84,10 +85,8 @@ async def test_a_clash_in_a_list_renames_the_later_tool_and_says_so_in_every_cha
 async def test_a_server_that_is_down_is_left_out_with_a_reason_and_the_others_work(
     servers: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    listener = await asyncio.start_server(lambda r, w: None, "127.0.0.1", 0)
-    port = listener.sockets[0].getsockname()[1]
-    listener.close()
-    await listener.wait_closed()
+    nobody = HttpHost()
+    port = nobody.port
     targets = {
         "gone": f"http://user:secret@127.0.0.1:{port}",
         "typo": "no-such-program-anywhere --token=secret",
@@ -96,6 +95,7 @@ async def test_a_server_that_is_down_is_left_out_with_a_reason_and_the_others_wo
     }
     async with ai(targets, Turn(calls=[("here__add", {"a": 1, "b": 2})])) as client:
         told = [chunk async for chunk in client.stream_chat("q", [])]
+    await nobody.close()
     warnings = [chunk.text or "" for chunk in told if chunk.type == "warning"]
     assert [text.split(" ")[2] for text in warnings] == ["gone", "typo", "quits"]
     assert f"http://127.0.0.1:{port}/mcp" in warnings[0]
@@ -109,17 +109,14 @@ async def test_a_server_that_is_down_is_left_out_with_a_reason_and_the_others_wo
 async def test_a_server_that_never_answers_costs_no_more_than_the_connect_timeout(servers: Any) -> None:
     before = asyncio.all_tasks()
     silent = [sys.executable, "-c", "import sys; sys.stdin.read()"]
-    accepted: list[asyncio.StreamWriter] = []
-    listener = await asyncio.start_server(lambda r, w: accepted.append(w), "127.0.0.1", 0)
-    url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
-    async with ai([silent, url, servers.plain()], connect_timeout=1) as client:
+    async with (
+        listening(never_answer) as port,
+        ai([silent, f"http://127.0.0.1:{port}", servers.plain()], connect_timeout=1) as client,
+    ):
         told = [chunk async for chunk in client.stream_chat("q", [])]
     warnings = [chunk.text or "" for chunk in told if chunk.type == "warning"]
     assert len(warnings) == 2
     assert all("within 1 s" in text or "initialize" in text for text in warnings), warnings
-    for writer in accepted:
-        writer.close()
-    listener.close()
     assert not [task for task in asyncio.all_tasks() - before if "xmcp" in task.get_name()]
 
 
@@ -152,15 +149,15 @@ async def test_a_server_lost_in_the_middle_is_an_error_for_the_model_and_found_a
 async def test_a_server_that_stays_away_is_an_error_that_says_nothing_was_done(
     servers: Any, http: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from xmcp.client.servers import connection
+    from xmcp.client.servers.link import Link
 
     async with ai([servers.plain()], *[Turn(calls=[("add", {"a": 1, "b": 1})])] * 2) as client:
         server: Any = client._servers._members[0].server
         link = server._link
         assert link is not None
-        server._put_aside(link, ConnectionError("test"))
+        server._retire(link, ConnectionError("test"))
         server._connect_timeout = 0.05
-        monkeypatch.setattr(connection._Link, "_own", lambda self: asyncio.Event().wait())
+        monkeypatch.setattr(Link, "_run", lambda self: asyncio.Event().wait())
         first, second = await tool_reads(client)
     assert first.error is not None
     assert second.error is not None
@@ -245,7 +242,7 @@ async def test_a_server_that_restarts_is_found_again(servers: Any, http: Any, mo
         async for chunk in told:
             if chunk.type == "usage" and chunk.turn == 2:
                 await http(servers.plain(), replaces=url)
-            if chunk.response is not None:
+            if chunk.type in ("tool_result", "tool_error"):
                 reads.append(chunk.response)
     # A stateless connection does not notice. One with a session learns of its end from the first call.
     assert [read.llm_output or (read.error and read.error.code) for read in reads] == (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -15,32 +15,27 @@ import pytest
 from hypothesis import assume, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
+from support.clock import Clock
+from support.scripted_model import ScriptedModel
 
 from xmcp.chat.errors import QuotaExceeded
 from xmcp.chat.usage import UsageRecord
 from xmcp.client import AIClient
-from xmcp.client.hooks import quotas as product
+from xmcp.client.hooks import quota_accounts, token_estimate
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import ChatContext, LLMState, Middleware, Stack, ToolState
-from xmcp.client.hooks.quotas import Quota, TenantQuotas, estimate_input_tokens
-from xmcp.providers import Completion, ModelRequest, ScriptedProvider, ToolSchemas, Usage
+from xmcp.client.hooks.quotas import Quota, TenantQuotas
+from xmcp.client.hooks.token_estimate import estimate_input_tokens
+from xmcp.providers import Completion, ScriptedProvider, ToolSchemas, Usage
 
+PRICED = Completion("hi", usage=Usage(10_000, 10_000))
+"""An answer of a model whose vendor counts tokens."""
 NO_TOOLS = len(ToolSchemas().json)
-
-
-class Clock:
-    """Seconds that only the test lets pass."""
-
-    def __init__(self) -> None:
-        self.now = 1_000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def llm(tenant: str | None = "acme", input_tokens: int = 100, model: str = "m") -> LLMState:
     """A call of the model whose request is estimated at `input_tokens`, 5 or more."""
-    text = "x" * (4 * input_tokens - product.MESSAGE_BYTES - NO_TOOLS)
+    text = "x" * (4 * input_tokens - token_estimate.MESSAGE_BYTES - NO_TOOLS)
     chat = ChatContext("c", tenant)
     messages = [{"role": "user", "content": text}]
     return LLMState(chat=chat, turn=1, provider="p", model=model, messages=messages, tools=ToolSchemas())
@@ -129,7 +124,7 @@ class TestTokens:
         assert tokens(quotas) == (250, 0)
 
     async def test_a_refusal_says_whose_what_how_much_and_until_when(self) -> None:
-        clock = Clock()
+        clock = Clock(1_000.0)
         quotas = TenantQuotas(tokens=1_000, reserve_output_tokens=50, window=60, clock=clock)
         await quotas.before_llm(llm(input_tokens=350))
         await spend(quotas, llm(input_tokens=100), used(450, 50))
@@ -238,7 +233,7 @@ class TestWhatACallCounts:
         schemas = ToolSchemas.of([{"type": "function", "function": {"name": "n" * 300}}])
         call = {"id": "1", "type": "function", "function": {"name": "abcd", "arguments": "x" * 400}}
         image = {"type": "image_url", "image_url": {"url": "data:" + "x" * 1_000_000}}
-        frame = product.MESSAGE_BYTES / 4
+        frame = token_estimate.MESSAGE_BYTES / 4
         for message, size in (
             ({"role": "user", "content": "x" * 400}, 100),
             ({"role": "user", "content": "é" * 400}, 200),
@@ -296,7 +291,7 @@ class TestDollars:
 
 class TestWindows:
     async def test_there_is_room_again_after_reset_and_not_before(self) -> None:
-        clock = Clock()
+        clock = Clock(1_000.0)
         quotas = TenantQuotas(tokens=150, reserve_output_tokens=50, window=60, clock=clock)
         clock.now += 500  # the window begins with the first use
         await spend(quotas, llm(), used(100, 50))
@@ -310,7 +305,7 @@ class TestWindows:
         assert quotas.usage("acme")["reset"] == 60
 
     async def test_a_call_over_the_end_of_a_window_counts_in_the_next(self) -> None:
-        clock = Clock()
+        clock = Clock(1_000.0)
         quotas = TenantQuotas(tokens=300, reserve_output_tokens=50, window=60, clock=clock)
         await spend(quotas, llm(), used(100, 50))
         state = llm()
@@ -323,7 +318,7 @@ class TestWindows:
         assert tokens(quotas) == (120, 0)
 
     async def test_a_window_renewed_in_the_middle_of_a_call_keeps_no_other_alive(self) -> None:
-        clock = Clock()
+        clock = Clock(1_000.0)
         quotas = TenantQuotas(window=60, clock=clock)
         running = llm("first")
         await quotas.before_llm(running)
@@ -333,8 +328,9 @@ class TestWindows:
         await spend(quotas, llm("third"), used(1, 1))
         assert set(quotas._accounts) == {"first", "third"}
 
+    @pytest.mark.slow
     async def test_a_hundred_thousand_tenants_leave_nothing_behind(self) -> None:
-        clock = Clock()
+        clock = Clock(1_000.0)
         quotas = TenantQuotas(tokens=10_000, parallel_calls=1, window=10, clock=clock)
         running = llm("kept")
         await quotas.before_llm(running)
@@ -347,7 +343,7 @@ class TestWindows:
             await quotas.after_tool(state)
             largest = max(largest, len(quotas._accounts))
         assert largest <= 1_002
-        assert len(quotas._prices) == product.KNOWN_PRICES
+        assert len(quotas._prices) == quota_accounts.KNOWN_PRICES
         clock.now += 10
         for _ in range(1_000):
             await spend(quotas, llm(), used(1, 1))
@@ -652,7 +648,7 @@ class QuotasAgainstTheModel(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.loop = asyncio.new_event_loop()
-        self.clock = Clock()
+        self.clock = Clock(1_000.0)
         self.quotas = TenantQuotas(
             reserve_output_tokens=OUTPUT, window=WINDOW, limits=LIMITS.__getitem__, clock=self.clock
         )
@@ -809,7 +805,7 @@ class QuotasAgainstTheModel(RuleBasedStateMachine):
                 assert not self.tasks[number][1].done()
 
 
-TestAgainstTheModel = QuotasAgainstTheModel.TestCase
+TestAgainstTheModel = pytest.mark.slow(QuotasAgainstTheModel.TestCase)
 TestAgainstTheModel.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
 
 
@@ -846,7 +842,7 @@ def test_a_limit_for_what_is_no_tenant_is_refused(wrong: Any) -> None:
 async def test_a_price_of_another_kind_of_number_counts(price: Any) -> None:
     quotas = TenantQuotas(spend_usd=5.1)
     options: dict[str, Any] = {"price": lambda *_: price, "middleware": [quotas]}
-    async with AIClient([], llm_provider=Priced(), **options) as ai:
+    async with AIClient([], llm_provider=ScriptedModel(then=PRICED), **options) as ai:
         await ai.chat("q", [])
         assert dollars(quotas, None) == (5.0, 0.0)
         exc = await refused(ai.chat("q", []))
@@ -856,20 +852,10 @@ async def test_a_price_of_another_kind_of_number_counts(price: Any) -> None:
 async def test_one_price_that_is_no_number_leaves_the_others_counted() -> None:
     quotas, prices = TenantQuotas(spend_usd=1_000_000), [math.nan, -50.0, math.inf, 5.0, 5.0]
     options: dict[str, Any] = {"price": lambda *_: prices.pop(0), "middleware": [quotas]}
-    async with AIClient([], llm_provider=Priced(), **options) as ai:
+    async with AIClient([], llm_provider=ScriptedModel(then=PRICED), **options) as ai:
         for _ in range(5):
             await ai.chat("q", [])
     assert dollars(quotas, None) == (10.0, 0.0)
-
-
-class Priced(ScriptedProvider):
-    """A model whose vendor counts tokens."""
-
-    def __init__(self) -> None:
-        super().__init__(["hi"])
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
-        yield Completion("hi", usage=Usage(10_000, 10_000))
 
 
 async def test_usage_is_asked_for_by_whatever_names_the_tenant() -> None:

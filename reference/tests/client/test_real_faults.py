@@ -134,11 +134,11 @@ async def test_a_server_that_was_dead_at_the_start_is_offered_once_it_is_up(
     peers: Any, chat_server: Any, ai_for: Any, talk: Any
 ) -> None:
     reply = chat_server.reply.streamed
-    late, port = peers.Program(), peers.unused_port()
+    late = peers.Program()
     try:
-        async with asyncio.timeout(20), ai_for([f"http://127.0.0.1:{port}/fragile/mcp"]) as ai:
+        async with asyncio.timeout(20), peers.http_host() as place, ai_for([f"{place.url}/fragile/mcp"]) as ai:
             before = await talk(ai, [reply("no tools")])
-            await asyncio.to_thread(late.listen, port)
+            await asyncio.to_thread(late.listen, place.port)
             await ai.refresh_tools()
             after = await talk(ai, [reply(calls=[call("add", a=1, b=2)]), reply("three")])
     finally:

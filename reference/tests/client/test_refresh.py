@@ -6,7 +6,6 @@ import asyncio
 import os
 import re
 import signal
-import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,66 +15,39 @@ from typing import Any
 import fastmcp
 import mcp_types as mt
 import pytest
-import uvicorn
 from mcp import MCPError
+from support.clock import Sleeps, never, scaled
+from support.http_host import HttpHost, listening, never_answer
+from support.scripted_server import ScriptedServer, in_turn
 
 from xmcp import XMCP
 from xmcp.chat.errors import CallFailed
 from xmcp.client.hooks.log import EventLog
-from xmcp.client.servers import connection
-from xmcp.client.servers.connection import waits
-from xmcp.client.servers.pool import QUIET, Servers, ServersUnavailable, ToolChanges
+from xmcp.client.servers import link as links
+from xmcp.client.servers.backoff import reconnect_delays
+from xmcp.client.servers.pool import QUIET_SECONDS, Servers, ServersUnavailable, ToolChanges
 from xmcp.client.servers.targets import ServerTarget
 from xmcp.dependencies import DependencyError
 
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
-BOUND = 15.0
+BOUND = 60.0
 """Seconds after which a test that waits for an event has failed."""
 
 
-class Place:
+class Place(HttpHost):
     """An HTTP port where a server can come and go."""
 
-    def __init__(self) -> None:
-        with socket.socket() as sock:
-            sock.bind(("127.0.0.1", 0))
-            self._port = sock.getsockname()[1]
-        self._serving: tuple[uvicorn.Server, asyncio.Task[None]] | None = None
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._port}"
-
     async def up(self, server: Any) -> None:
-        sock = socket.socket()
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.bind(("127.0.0.1", self._port))
-        config = uvicorn.Config(
-            server.http_app(stateless_http=False), log_level="critical", timeout_graceful_shutdown=0, lifespan="on"
-        )
-        serving, started = uvicorn.Server(config), asyncio.Event()
-        startup = serving.startup
+        await self.serve(server.http_app(stateless_http=False))
 
-        async def announced(sockets: Any = None) -> None:
-            await startup(sockets)
-            started.set()
-
-        serving.startup = announced  # type: ignore[method-assign]
-        self._serving = serving, asyncio.create_task(serving.serve(sockets=[sock]))
-        await started.wait()
-
-    async def down(self) -> None:
-        if self._serving is not None:
-            self._serving[0].should_exit = True
-            await self._serving[1]
-            self._serving = None
+    down = HttpHost.stop
 
 
 @pytest.fixture
 async def place() -> AsyncIterator[Place]:
     made = Place()
     yield made
-    await made.down()
+    await made.close()
 
 
 @dataclass
@@ -103,21 +75,12 @@ class Happened:
         return self.of(event)[count - 1]
 
 
-async def hurried(seconds: float) -> None:
-    """A sleep for which a second is a hundredth."""
-    await asyncio.sleep(seconds / 100)
-
-
-async def for_ever(_: float) -> None:
-    await asyncio.Event().wait()
-
-
 @asynccontextmanager
 async def opened(*targets: Any, log: Happened | None = None, **options: Any) -> AsyncIterator[Servers]:
     """Servers of these targets, open; afterwards no task of theirs is left."""
     before = asyncio.all_tasks()
     pairs = [target if isinstance(target, tuple) else (None, target) for target in targets]
-    servers = Servers(pairs, **{"connect_timeout": 10.0, "log": EventLog(log), "sleep": hurried, **options})
+    servers = Servers(pairs, **{"connect_timeout": BOUND, "log": EventLog(log), "sleep": scaled, **options})
     try:
         await servers.open()
         yield servers
@@ -176,7 +139,7 @@ async def test_a_server_that_is_down_at_the_start_is_picked_up_without_a_call(pl
 async def test_a_server_that_restarts_with_other_tools_is_found_with_them(place: Place, mode: str) -> None:
     await place.up(server("stays", "goes", make=fastmcp.FastMCP))
     log = Happened()
-    async with opened(ServerTarget(target=place.url, mode=mode), log=log, sleep=for_ever) as servers:
+    async with opened(ServerTarget(target=place.url, mode=mode), log=log, sleep=never) as servers:
         first = servers.catalogue
         await place.down()
         await place.up(server("stays", "comes", make=fastmcp.FastMCP))
@@ -194,7 +157,7 @@ async def test_a_lost_server_comes_back_with_its_tools_and_no_call_waits_for_the
     """The timer stands still here: the call connects by itself."""
     await place.up(server("one"))
     log = Happened()
-    async with opened(ServerTarget(target=place.url, mode=mode), log=log, sleep=for_ever) as servers:
+    async with opened(ServerTarget(target=place.url, mode=mode), log=log, sleep=never) as servers:
         await place.down()
         with pytest.raises(CallFailed) as caught:
             await call(servers, "one")
@@ -206,6 +169,7 @@ async def test_a_lost_server_comes_back_with_its_tools_and_no_call_waits_for_the
         assert servers.status()[0].error is None
 
 
+@pytest.mark.slow
 async def test_a_program_that_ended_is_started_again_without_a_call(stdio: Any) -> None:
     log = Happened()
     async with opened(stdio("plain"), log=log) as servers:
@@ -218,6 +182,7 @@ async def test_a_program_that_ended_is_started_again_without_a_call(stdio: Any) 
         assert servers.catalogue.version == version
 
 
+@pytest.mark.slow
 async def test_a_program_that_ends_while_nothing_is_asked_of_it_is_started_again() -> None:
     """The stream of changes notices; the connection that broke is left although nobody used it."""
     script = (
@@ -241,59 +206,29 @@ async def test_a_program_that_ends_while_nothing_is_asked_of_it_is_started_again
 
 
 async def test_after_it_was_there_a_server_is_tried_again_as_soon_as_at_first() -> None:
-    slept: list[float] = []
-    waiting = asyncio.Event()
-
-    async def noted(seconds: float) -> None:
-        slept.append(seconds)
-        if len(slept) == 6:
-            waiting.set()
-            await asyncio.Event().wait()
-        await asyncio.sleep(0)
-
-    class Stub:
-        asked = 0
-
-        async def discover_tools(self) -> list[Any]:
-            self.asked += 1
-            if self.asked <= 5:
-                raise ConnectionError("not yet")
-            return [{"name": "there"}]
-
-        async def execute_tool_call(self, tool_name: str, arguments: dict[str, Any]) -> str:
-            return tool_name
-
-    log = Happened()
-    async with opened(Stub(), sleep=noted, log=log) as servers:
+    sleeps, log = Sleeps(until=6), Happened()
+    stub = ScriptedServer({}, listing=in_turn(*[ConnectionError("not yet")] * 5, [{"name": "there"}]))
+    async with opened(stub, sleep=sleeps, log=log) as servers:
         await log.until("tools_changed")
         await asyncio.sleep(0)
         servers._members[0].lost("gone again")
-        await asyncio.wait_for(waiting.wait(), BOUND)
-    assert slept[4] > 8
-    assert slept[5] < 2
+        await asyncio.wait_for(sleeps.reached.wait(), BOUND)
+    assert sleeps.seconds[4] > 8
+    assert sleeps.seconds[5] < 2
 
 
 async def test_waits_between_attempts_double_up_to_a_minute_with_jitter() -> None:
-    series = [delay for _, delay in zip(range(9), waits(), strict=False)]
+    series = [delay for _, delay in zip(range(9), reconnect_delays(), strict=False)]
     for delay, plain in zip(series, [1, 2, 4, 8, 16, 32, 60, 60, 60], strict=True):
         assert 0.75 * plain <= delay <= 1.25 * plain
-    assert len({round(next(waits()), 6) for _ in range(9)}) > 1
+    assert len({round(next(reconnect_delays()), 6) for _ in range(9)}) > 1
 
 
 async def test_a_server_that_stays_away_is_tried_at_growing_intervals(place: Place) -> None:
-    slept: list[float] = []
-    enough = asyncio.Event()
-
-    async def noted(seconds: float) -> None:
-        slept.append(seconds)
-        if len(slept) == 5:
-            enough.set()
-            await asyncio.Event().wait()
-        await asyncio.sleep(0)
-
-    async with opened(place.url, sleep=noted):
-        await asyncio.wait_for(enough.wait(), BOUND)
-    for delay, plain in zip(slept, [1, 2, 4, 8, 16], strict=True):
+    sleeps = Sleeps(until=5)
+    async with opened(place.url, sleep=sleeps):
+        await asyncio.wait_for(sleeps.reached.wait(), BOUND)
+    for delay, plain in zip(sleeps.seconds, [1, 2, 4, 8, 16], strict=True):
         assert 0.75 * plain <= delay <= 1.25 * plain
 
 
@@ -374,35 +309,26 @@ async def test_a_burst_of_changes_is_one_refresh() -> None:
 
 
 async def test_a_single_change_is_asked_for_after_one_short_wait() -> None:
-    slept: list[float] = []
-
-    async def noted(seconds: float) -> None:
-        slept.append(seconds)
-        await asyncio.sleep(0)
-
+    sleeps = Sleeps()
     mcp = server("first", make=fastmcp.FastMCP)
     asked = asyncio.Event()
-    async with opened(mcp, on_change=lambda _: asked.set(), sleep=noted) as servers:
+    async with opened(mcp, on_change=lambda _: asked.set(), sleep=sleeps) as servers:
         add(mcp, "second")
         servers._members[0].tools_changed()
         await asyncio.wait_for(asked.wait(), BOUND)
-    assert slept == [QUIET]
+    assert sleeps.seconds == [QUIET_SECONDS]
 
 
 async def test_an_answer_that_was_overtaken_by_a_later_one_is_not_taken() -> None:
     """The slow listing began first: its list, or its failure, says nothing of how things are now."""
     asked: asyncio.Queue[asyncio.Future[list[str]]] = asyncio.Queue()
 
-    class Stub:
-        async def discover_tools(self) -> list[Any]:
-            answer: asyncio.Future[list[str]] = asyncio.get_running_loop().create_future()
-            asked.put_nowait(answer)
-            return [{"name": name} for name in await answer]
+    async def listed(_: None) -> list[Any]:
+        answer: asyncio.Future[list[str]] = asyncio.get_running_loop().create_future()
+        asked.put_nowait(answer)
+        return [{"name": name} for name in await answer]
 
-        async def execute_tool_call(self, tool_name: str, arguments: dict[str, Any]) -> str:
-            return tool_name
-
-    servers = Servers([(None, Stub())], connect_timeout=BOUND, log=EventLog(), sleep=for_ever)
+    servers = Servers([(None, ScriptedServer({}, listing=listed))], connect_timeout=BOUND, log=EventLog(), sleep=never)
     opening = asyncio.create_task(servers.open())
     (await asked.get()).set_result([])
     await opening
@@ -428,7 +354,7 @@ async def test_changes_that_do_not_stop_are_taken_in_all_the_same() -> None:
 
     async def restless(seconds: float) -> None:
         nonlocal slept
-        assert seconds == QUIET
+        assert seconds == QUIET_SECONDS
         slept += 1
         servers._members[0].tools_changed()
         await asyncio.sleep(0)
@@ -450,7 +376,7 @@ async def test_a_server_that_offers_no_word_of_changes_costs_no_stream() -> None
 async def test_a_server_that_never_confirms_that_it_will_tell_of_changes_delays_connecting_a_little_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(connection, "LISTEN_SECONDS", 0.1)
+    monkeypatch.setattr(links, "LISTEN_SECONDS", 0.1)
     mcp = server("first")
 
     async def never(_context: Any, _params: Any) -> None:
@@ -562,7 +488,7 @@ class Silent(fastmcp.server.middleware.Middleware):
 async def test_a_server_that_never_answers_a_refresh_keeps_its_tools_and_costs_no_more_than_the_timeout() -> None:
     mute, other = server("kept", make=fastmcp.FastMCP), server("first", make=fastmcp.FastMCP)
     mute.add_middleware(Silent(1))
-    async with opened(("mute", mute), other, connect_timeout=2.0, sleep=for_ever) as servers:
+    async with opened(("mute", mute), other, connect_timeout=2.0, sleep=never) as servers:
         before = servers.catalogue
         add(other, "second")
         begun = asyncio.get_running_loop().time()
@@ -578,20 +504,9 @@ async def test_a_server_that_never_answers_a_refresh_keeps_its_tools_and_costs_n
 
 
 async def test_a_server_that_failed_a_refresh_is_asked_again_by_itself() -> None:
-    answers: list[Any] = [[{"name": "a"}], ConnectionError("not now"), [{"name": "a"}, {"name": "b"}]]
-
-    class Stub:
-        async def discover_tools(self) -> list[Any]:
-            answer = answers.pop(0)
-            if isinstance(answer, Exception):
-                raise answer
-            return list(answer)
-
-        async def execute_tool_call(self, tool_name: str, arguments: dict[str, Any]) -> str:
-            return tool_name
-
+    answers = in_turn([{"name": "a"}], ConnectionError("not now"), [{"name": "a"}, {"name": "b"}])
     log = Happened()
-    async with opened(Stub(), log=log) as servers:
+    async with opened(ScriptedServer({}, listing=answers), log=log) as servers:
         await asyncio.sleep(0)
         assert await servers.refresh() == ToolChanges(total=1)
         assert servers.catalogue.warnings
@@ -603,7 +518,7 @@ async def test_a_server_that_failed_a_refresh_is_asked_again_by_itself() -> None
 async def test_a_warning_alone_makes_no_new_version_and_shares_the_serialised_tools() -> None:
     mute = server("kept", make=fastmcp.FastMCP)
     mute.add_middleware(Silent(1))
-    async with opened(mute, connect_timeout=1.0, sleep=for_ever) as servers:
+    async with opened(mute, connect_timeout=1.0, sleep=never) as servers:
         before = servers.catalogue
         await servers.refresh()
         assert servers.catalogue.warnings
@@ -649,12 +564,10 @@ async def test_a_call_that_is_under_way_survives_that_the_server_takes_no_new_co
         return "done in peace"
 
     await place.up(mcp)
-    async with opened(ServerTarget(target=place.url, mode=mode), sleep=for_ever) as servers:
+    async with opened(ServerTarget(target=place.url, mode=mode), sleep=never) as servers:
         under_way = asyncio.create_task(call(servers, "slow"))
         await asyncio.wait_for(started.wait(), BOUND)
-        assert place._serving is not None
-        for listener in place._serving[0].servers:
-            listener.close()
+        place.refuse()
         # The connection that is free may serve one more request.
         ends = await asyncio.gather(*(call(servers, "other") for _ in range(6)), return_exceptions=True)
         failed = [end for end in ends if isinstance(end, CallFailed)]
@@ -750,51 +663,41 @@ async def test_names_stay_when_the_first_server_comes_late(place: Place) -> None
 
 
 async def test_closing_while_servers_connect_refresh_and_listen_leaves_nothing_behind() -> None:
-    accepted: list[asyncio.StreamWriter] = []
-    silent = await asyncio.start_server(lambda _, writer: accepted.append(writer), "127.0.0.1", 0)
-    url = f"http://127.0.0.1:{silent.sockets[0].getsockname()[1]}"
-    before = asyncio.all_tasks()
     mute = server("kept", make=fastmcp.FastMCP)
     quiet = Silent(1)
     mute.add_middleware(quiet)
-    servers = Servers(
-        [(None, url), (None, mute), (None, server("live"))],
-        connect_timeout=1.0,
-        log=EventLog(),
-        refresh_interval=3600,
-        sleep=hurried,
-    )
-    await servers.open()
-    refreshing = asyncio.create_task(servers.refresh())
-    await asyncio.wait_for(quiet.asked.wait(), BOUND)
-    await asyncio.wait_for(servers.close(), BOUND)
-    await asyncio.wait_for(refreshing, BOUND)
-    for writer in accepted:
-        writer.close()
-    silent.close()
+    async with listening(never_answer) as port:
+        before = asyncio.all_tasks()
+        servers = Servers(
+            [(None, f"http://127.0.0.1:{port}"), (None, mute), (None, server("live"))],
+            connect_timeout=1.0,
+            log=EventLog(),
+            refresh_interval=3600,
+            sleep=scaled,
+        )
+        await servers.open()
+        refreshing = asyncio.create_task(servers.refresh())
+        await asyncio.wait_for(quiet.asked.wait(), BOUND)
+        await asyncio.wait_for(servers.close(), BOUND)
+        await asyncio.wait_for(refreshing, BOUND)
     assert not [task for task in asyncio.all_tasks() - before if task.get_name().startswith("xmcp")]
 
 
 async def test_an_opening_that_is_cancelled_leaves_nothing_behind() -> None:
     connected = asyncio.Event()
 
-    def accept(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writers.append(writer)
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connected.set()
+        await never_answer(reader, writer)
 
-    writers: list[asyncio.StreamWriter] = []
-    silent = await asyncio.start_server(accept, "127.0.0.1", 0)
-    before = asyncio.all_tasks()
-    url = f"http://127.0.0.1:{silent.sockets[0].getsockname()[1]}"
-    servers = Servers([(None, url)], connect_timeout=30, log=EventLog())
-    opening = asyncio.create_task(servers.open())
-    await asyncio.wait_for(connected.wait(), BOUND)
-    opening.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await opening
-    for writer in writers:
-        writer.close()
-    silent.close()
+    async with listening(silent) as port:
+        before = asyncio.all_tasks()
+        servers = Servers([(None, f"http://127.0.0.1:{port}")], connect_timeout=30, log=EventLog())
+        opening = asyncio.create_task(servers.open())
+        await asyncio.wait_for(connected.wait(), BOUND)
+        opening.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await opening
     assert not [task for task in asyncio.all_tasks() - before if task.get_name().startswith("xmcp")]
 
 

@@ -14,10 +14,12 @@ import secrets
 from typing import Any
 
 import pytest
+from support.scripted_model import ScriptedModel
+from support.scripted_server import ScriptedServer
 
 from xmcp import XMCP, AIClient, ChatChunk, CircuitOpenError, DisplayEnvelope, QuotaExceeded, XMCPError
 from xmcp.client import Middleware
-from xmcp.providers import Completion, OpenAIProvider, ProviderError
+from xmcp.providers import OpenAIProvider, ProviderError
 from xmcp.storage import RedisCache
 from xmcp.wire import ToolResponse
 
@@ -186,15 +188,9 @@ async def test_4_3_a_chain_runs_in_one_turn_and_hands_its_results_on(chat_server
     assert result["display"].payload == [{"n": 1, "of": "select 1 -- how many"}]
 
 
-class LocalProvider:
+def LocalProvider() -> ScriptedModel:
     """In the place of the document's `AnthropicProvider(api_key="sk-claude-…")`: any provider that cannot answer."""
-
-    name, supports_tools = "local", True
-    max_context_tokens: int | None = None
-
-    async def stream(self, request: Any) -> Any:
-        raise ProviderError("overloaded", category="network", provider=self.name)
-        yield Completion()
+    return ScriptedModel(then=ProviderError("overloaded", category="network", provider="local"), name="local")
 
 
 async def test_4_4_another_provider_falls_back_to_openai_by_name(chat_server: Any, urls: Any) -> None:
@@ -273,24 +269,10 @@ async def test_10_no_more_calls_at_once_and_none_for_longer(chat_server: Any, se
     assert (server.most, server.running) == (2, 0)
 
 
-class Broken:
-    """A server that is lost at each call."""
-
-    def __init__(self) -> None:
-        self.calls = 0
-
-    async def discover_tools(self) -> list[dict[str, Any]]:
-        return [{"name": "find", "annotations": {"readOnlyHint": True}}]
-
-    async def execute_tool_call(self, tool_name: str, arguments: dict[str, Any]) -> str:
-        self.calls += 1
-        raise ConnectionResetError
-
-
 async def test_11_a_call_is_tried_again_and_a_bad_server_is_quarantined(chat_server: Any) -> None:
     find = ("c1", "find", "{}")
     says(chat_server, [find], [find], [find], "It is down.")
-    broken = Broken()
+    broken = ScriptedServer({"find": ConnectionResetError()}, find={"annotations": {"readOnlyHint": True}})
     async with AIClient(
         [broken],
         retry_policy=dict(max_attempts=3, backoff_base=0.001),  # noqa: C408
@@ -298,7 +280,7 @@ async def test_11_a_call_is_tried_again_and_a_bad_server_is_quarantined(chat_ser
         breaker_reset_after=60,
     ) as ai:
         result = await ai.chat("Find it", [])
-    assert broken.calls == 5
+    assert len(broken.calls) == 5
     codes = [reply.error.code for reply in responses(result) if reply.error is not None]
     assert codes == ["CONNECTION_FAILED", "CIRCUIT_OPEN", "CIRCUIT_OPEN"]
     # A tripped breaker is nothing that `chat` raises: the model is told. The name is there for who calls on its own.

@@ -9,7 +9,9 @@ from contextlib import aclosing
 from typing import Any
 
 import pytest
-from stand_ins import ScriptedModel, ScriptedServer, asks, by_type, chat, events_of, make_pipeline
+from support.chats import by_type, chat, events_of, make_pipeline
+from support.scripted_model import ScriptedModel, asks
+from support.scripted_server import ScriptedServer
 
 from xmcp.chat import messages
 from xmcp.client.calls.cache import ResponseCache

@@ -15,7 +15,9 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanContext, SpanKind, StatusCode
-from stand_ins import ScriptedModel, ScriptedServer, asks
+from support.clock import never
+from support.scripted_model import ScriptedModel, asks
+from support.scripted_server import ScriptedServer
 
 from xmcp import XMCP, AIClient, DisplayEnvelope, ErrorInfo, QuotaExceeded, XMCPError
 from xmcp.client import Middleware
@@ -232,7 +234,6 @@ async def test_a_call_is_one_span_however_often_it_was_made_and_says_so(exported
         {"find": lambda _: next(answers), "slow": lambda _: asyncio.Event().wait(), "same": lambda _: "x"},
         same={"metadata": {"cacheable": True}},
     )
-    server.discover_tools = lambda: asyncio.sleep(0, server.listing)  # type: ignore[attr-defined]
     model = ScriptedModel(call("find"), call("slow"), call("same"), call("same"), "done")
     options = {"retry_policy": {"backoff_base": 0.001}, "tool_timeout": {"slow": 0.01}, "cache": MemoryCache()}
     async with client(model, server, **options) as ai:
@@ -253,7 +254,6 @@ async def test_a_chat_that_is_broken_off_leaves_no_span_open(exported: Exported,
         await asyncio.Event().wait()
 
     server = ScriptedServer({"slow": slow})
-    server.discover_tools = lambda: asyncio.sleep(0, server.listing)  # type: ignore[attr-defined]
     async with client(ScriptedModel(call("slow")), server) as ai:
         if way == "cancelled":
             chat = asyncio.create_task(ai.chat("q", []))
@@ -272,18 +272,11 @@ async def test_a_chat_that_is_broken_off_leaves_no_span_open(exported: Exported,
 
 
 async def test_a_model_that_is_cancelled_says_so(exported: Exported) -> None:
-    hangs = asyncio.Event()
-
-    class Silent(ScriptedModel):
-        async def stream(self, request: Any) -> Any:
-            hangs.set()
-            await asyncio.Event().wait()
-            yield Completion()
-
-    async with client(Silent()) as ai:
+    silent = ScriptedModel(never)
+    async with client(silent) as ai:
         chat = asyncio.create_task(ai.chat("q", []))
         async with asyncio.timeout(5):
-            await hangs.wait()
+            await silent.asked.wait()
         chat.cancel()
         await asyncio.wait({chat}, timeout=5)
     assert failure(exported.one("chat m-1")) == "cancelled"
@@ -302,7 +295,6 @@ async def test_nothing_that_was_said_or_returned_is_in_any_span(exported: Export
         raise ConnectionResetError("s3cret")
 
     server = ScriptedServer({"broken": broken}, broken={"inputSchema": {"type": "object"}})
-    server.discover_tools = lambda: asyncio.sleep(0, server.listing)  # type: ignore[attr-defined]
     async with client(model, shop(), server, fallback_models=["m-2"]) as ai:
         result = await ai.chat("s3cret", [{"role": "system", "content": "s3cret"}], tenant_id="acme")
     assert repr(result["history"]).count("s3cret") > 10
@@ -321,14 +313,13 @@ async def test_nothing_that_was_said_or_returned_is_in_any_span(exported: Export
 async def test_spans_of_chats_at_the_same_time_do_not_mix(exported: Exported) -> None:
     tracer = trace.get_tracer("application")
 
-    class Model(ScriptedModel):
-        async def stream(self, request: Any) -> Any:
-            await asyncio.sleep(0)
-            [said] = [message for message in request.messages if message["role"] == "user"]
-            calls = asks(*[("find", {"what": said["content"]})] * 2)
-            yield calls if len(request.messages) == 1 else Completion("done")
+    async def answer(request: Any) -> Completion:
+        await asyncio.sleep(0)
+        [said] = [message for message in request.messages if message["role"] == "user"]
+        calls = asks(*[("find", {"what": said["content"]})] * 2)
+        return calls if len(request.messages) == 1 else Completion("done")
 
-    async with client(Model(), shop()) as ai:
+    async with client(ScriptedModel(then=answer), shop()) as ai:
         exported.clear()
 
         async def request(number: int) -> None:
@@ -380,12 +371,14 @@ def run(before: str = "", between: str = "pass", after: str = "") -> list[str]:
     return ended.stdout.split()
 
 
+@pytest.mark.slow
 def test_without_an_sdk_nothing_is_missed() -> None:
     blocked = 'sys.modules["opentelemetry.sdk"] = None'
     loaded = 'print(*[name for name in sys.modules if name.startswith("opentelemetry.sdk.")])'
     assert run(before=blocked, after=loaded) == ["five"]
 
 
+@pytest.mark.slow
 def test_an_sdk_that_the_application_sets_up_late_gets_the_spans() -> None:
     between = (
         "from opentelemetry import trace; from opentelemetry.sdk.trace import TracerProvider; "

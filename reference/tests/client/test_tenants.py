@@ -22,13 +22,15 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import aclosing
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import mcp.shared._otel as mcp_spans
-import mcp_types as mt
 import pytest
 import redis
 from opentelemetry import trace
+from support.scripted_model import ScriptedModel
+from support.scripted_server import ScriptedServer
 
 from xmcp import XMCP, DisplayEnvelope, ErrorInfo, ToolResponse
 from xmcp.client import AIClient, Middleware, Quota, QuotaExceeded, TenantQuotas, ToolState
@@ -106,10 +108,10 @@ class Witness:
         self.marked[place] += 1
 
 
-class Shop:
+class Shop(ScriptedServer):
     """A server that knows who is calling, as one does that is asked with the caller's own credentials."""
 
-    name, speaks_xmcp = "shop", True
+    title = "shop"
     tools: Sequence[tuple[str, dict[str, Any], dict[str, Any]]] = (
         ("rates", {"day": {}}, {"cacheable": True}),
         ("report", {"day": {}, "tenant_secret": {}}, {"cacheable": True}),
@@ -122,30 +124,19 @@ class Shop:
     )
 
     def __init__(self, witness: Witness) -> None:
+        described = {
+            name: {"inputSchema": {"type": "object", "properties": properties}, "metadata": ours}
+            for name, properties, ours in self.tools
+        }
+        super().__init__({name: partial(self._act, name) for name in described}, self.title, **described)
         self._witness = witness
         self._once: set[str] = set()
-        self.running = 0
 
-    async def discover_tools(self) -> list[dict[str, Any]]:
-        schema = {"type": "object"}
-        return [
-            {"name": name, "inputSchema": {**schema, "properties": properties}, "_meta": {"dev.xmcp/tool": ours}}
-            for name, properties, ours in self.tools
-        ]
-
-    async def execute_tool_call(self, tool_name: str, arguments: dict[str, Any]) -> mt.CallToolResult:
+    async def _act(self, name: str, arguments: dict[str, Any]) -> Any:
+        self.calls.clear()  # nothing of a tenant's may be kept here
         self._witness.see("arguments", arguments)
-        self.running += 1
-        try:
-            await asyncio.sleep(0)
-            answer = await getattr(self, tool_name)(**arguments)
-        finally:
-            self.running -= 1
-        if isinstance(answer, str):
-            answer = ToolResponse(tool_name, answer)
-        text: Any = mt.TextContent(type="text", text=answer.to_xml())
-        structured = {"text": answer.llm_output} if tool_name == "note" else None
-        return mt.CallToolResult(content=[text], structured_content=structured, is_error=answer.error is not None)
+        await asyncio.sleep(0)
+        return await getattr(self, name)(**arguments)
 
     async def rates(self, day: int) -> str:
         for _ in range(5):
@@ -155,8 +146,9 @@ class Shop:
     async def report(self, day: int, tenant_secret: str) -> str:
         return f"report of {tenant_secret} on {day}"
 
-    async def note(self, text: str) -> str:
-        return f"{text}, noted by {talk().secret}"
+    async def note(self, text: str) -> tuple[str, dict[str, Any]]:
+        noted = f"{text}, noted by {talk().secret}"
+        return noted, {"text": noted}
 
     async def chart(self, text: str) -> ToolResponse:
         return ToolResponse("chart", text, DisplayEnvelope(type="text", payload=text))
@@ -182,7 +174,7 @@ class Shop:
 class Ruin(Shop):
     """A server that is lost, or silent for longer than a call may take."""
 
-    name = "ruin"
+    title = "ruin"
     tools = (("breaks", {"text": {}}, {}), ("stalls", {"text": {}}, {}))
 
     async def breaks(self, text: str) -> str:
@@ -225,18 +217,17 @@ KINDS: dict[str, dict[str, Any]] = {
 WEIGHTS = (6, 30, 10, 3, 8, 6, 4, 2, 4, 3, 5, 6, 4, 9)
 
 
-class Model:
+class Model(ScriptedModel):
     """Does what the plan in the last query says, and says the secret wherever it can."""
 
-    name, supports_tools = "model", True
-    max_context_tokens: int | None = None
-
     def __init__(self, witness: Witness) -> None:
+        super().__init__(then=self._say)
         self._witness = witness
         self.answered: Counter[str | None] = Counter()
         """By tenant, how many answers were given to the end."""
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
+    async def _say(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
+        self.requests.clear()  # nothing of a tenant's may be kept here
         self._witness.see("prompt", request.messages, must=True)
         messages = list(request.messages)
         begins = max(place for place, message in enumerate(messages) if message["role"] == "user")
@@ -487,6 +478,7 @@ def _nothing_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     logging.disable(logging.NOTSET)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_nothing_kept", "nothing_left")
 async def test_five_thousand_chats_of_fifty_tenants_share_a_client_and_nothing_else(valid: Any) -> None:
     crowd = Crowd(MemoryCache(), valid, seed=5)

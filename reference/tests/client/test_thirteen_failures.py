@@ -42,10 +42,11 @@ def codes(told: Any) -> list[str | None]:
 async def test_1_a_dead_server_at_connect_is_left_out_and_named_and_the_other_one_works(
     peers: Any, program: Any, chat_server: Any, ai_for: Any, talk: Any
 ) -> None:
-    dead = f"http://127.0.0.1:{peers.unused_port()}/mcp"
     reply = chat_server.reply.streamed
-    async with asyncio.timeout(10), ai_for([dead, program.url()]) as ai:
-        told = await talk(ai, [reply(calls=[call("add", a=1, b=2)]), reply("three")])
+    async with asyncio.timeout(10), peers.http_host() as nobody:
+        dead = f"{nobody.url}/mcp"
+        async with ai_for([dead, program.url()]) as ai:
+            told = await talk(ai, [reply(calls=[call("add", a=1, b=2)]), reply("three")])
     assert (told.result["answer"], told.result["stop_reason"]) == ("three", "stop")
     assert [response.llm_output for response in told.seen] == ["3"]
     (warning,) = [chunk.text for chunk in told.chunks if chunk.type == "warning"]
@@ -53,6 +54,7 @@ async def test_1_a_dead_server_at_connect_is_left_out_and_named_and_the_other_on
 
 
 # 2. Server gone during use: some raise, two have the host task cancelled.
+@pytest.mark.slow
 @pytest.mark.parametrize("era", ERAS)
 async def test_2_a_server_that_dies_during_a_call_is_an_error_for_the_model_and_the_chat_goes_on(
     peers: Any, program: Any, witness: Any, chat_server: Any, ai_for: Any, talk: Any, era: str
@@ -82,19 +84,21 @@ async def test_2_a_server_that_dies_during_a_call_is_an_error_for_the_model_and_
 
 
 # 3. Server restart: legacy clients say "Session terminated" for ever.
+@pytest.mark.slow
 @pytest.mark.parametrize("era", ERAS)
 async def test_3_a_server_that_restarts_is_found_again(
     peers: Any, chat_server: Any, ai_for: Any, talk: Any, era: str
 ) -> None:
     old, new = peers.Program(), peers.Program()
-    await asyncio.to_thread(old.listen)
     reply = chat_server.reply.streamed
     try:
-        async with asyncio.timeout(20), ai_for([speaking(old.url(), era)]) as ai:
-            before = await talk(ai, [reply(calls=[call("pid")]), reply("a")])
-            old.kill()
-            await asyncio.to_thread(new.listen, old.port)
-            after = await talk(ai, [reply(calls=[call("pid")]), reply(calls=[call("pid")]), reply("b")])
+        async with peers.http_host() as place:  # nobody else gets the port in between
+            await asyncio.to_thread(old.listen, place.port)
+            async with asyncio.timeout(20), ai_for([speaking(old.url(), era)]) as ai:
+                before = await talk(ai, [reply(calls=[call("pid")]), reply("a")])
+                old.kill()
+                await asyncio.to_thread(new.listen, place.port)
+                after = await talk(ai, [reply(calls=[call("pid")]), reply(calls=[call("pid")]), reply("b")])
     finally:
         new.kill()
     assert (codes(before), after.result["answer"]) == ([None], "b")
@@ -249,6 +253,7 @@ async def test_10_a_tool_that_is_new_at_run_time_is_offered_after_a_refresh_and_
 
 
 # 11. 5 MB tool result: all six send 5 000 000 characters to the model.
+@pytest.mark.slow
 @pytest.mark.parametrize("wire", [*ERAS, "stdio"])
 async def test_11_of_five_megabytes_the_model_gets_what_fits_the_application_all_and_the_chat_goes_on(
     peers: Any, program: Any, chat_server: Any, ai_for: Any, talk: Any, wire: str
@@ -278,6 +283,7 @@ async def test_11_of_five_megabytes_the_model_gets_what_fits_the_application_all
 
 
 # 12. Privacy: telemetry with query and response is on by default, traces are exported, price lists are fetched.
+@pytest.mark.slow
 async def test_12_no_address_is_contacted_but_the_model_and_the_servers_that_were_given(
     peers: Any, program: Any, chat_server: Any
 ) -> None:

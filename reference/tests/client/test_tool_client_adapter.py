@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import mcp_types as mt
 import pytest
+from support.clock import never
+from support.scripted_server import ScriptedServer
 
 from xmcp.chat.errors import CallFailed
 from xmcp.client import AIClient
@@ -21,34 +21,11 @@ from xmcp.providers import ScriptedProvider, Turn
 from xmcp.wire import ErrorInfo, ToolResponse
 
 
-@dataclass
-class Stub:
-    """Answers with what it was given, or raises it."""
+class Stub(ScriptedServer):
+    """An application's own object: it says neither its name nor that it speaks XMCP."""
 
-    tools: Any = field(default_factory=lambda: [{"name": "tell"}])
-    answer: Any = "hello"
-    calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-
-    async def discover_tools(self) -> Sequence[mt.Tool | Mapping[str, Any]]:
-        if isinstance(self.tools, Exception):
-            raise self.tools
-        if self.tools is None:
-            await asyncio.Event().wait()
-        return list(self.tools)
-
-    async def execute_tool_call(self, tool_name: str, arguments: dict[str, Any]) -> mt.CallToolResult | str:
-        self.calls.append((tool_name, arguments))
-        if isinstance(self.answer, BaseException):
-            raise self.answer
-        result: mt.CallToolResult | str = self.answer
-        return result
-
-
-class NoList(Stub):
-    """Gives a number for its tools."""
-
-    async def discover_tools(self) -> Any:
-        return 3
+    def __init__(self, tools: Any = ({"name": "tell"},), answer: Any = "hello") -> None:
+        super().__init__({"tell": lambda _: answer}, None, speaks_xmcp=None, listing=lambda _: tools)
 
 
 def served(stub: Any, name: str | None = None, **options: Any) -> ObjectServer:
@@ -95,16 +72,12 @@ async def test_a_mapping_is_a_tool_under_any_of_the_usual_names_of_its_schema(ke
         ([{"name": ""}], "tool number 1 has no name"),
         ([{"name": "a", "inputSchema": "{}"}], "'a' is no MCP tool: inputSchema"),
         (RuntimeError("the catalogue at http://u:p@host is gone"), "the catalogue at http://host is gone"),
-        (None, r"no answer within 0\.2 s"),
+        (never, r"no answer within 0\.2 s"),
         (3, "not iterable"),
     ],
 )
 async def test_what_is_no_list_of_tools_is_said_so(tools: Any, reason: str) -> None:
-    stub = Stub()
-    stub.tools = tools
-    if tools == 3:
-        stub = NoList()
-    server = served(stub)
+    server = served(Stub(tools))
     with pytest.raises(ConnectFailed, match=reason):
         await server.discover_tools()
     assert not server.connected
@@ -115,7 +88,7 @@ async def test_it_counts_as_connected_as_long_as_it_gives_its_tools() -> None:
     server = served(stub)
     await server.discover_tools()
     assert server.connected
-    stub.tools = RuntimeError("gone")
+    stub.discovers = RuntimeError("gone")
     with pytest.raises(ConnectFailed):
         await server.discover_tools()
     assert not server.connected
@@ -187,12 +160,11 @@ def test_options_for_other_targets_are_refused() -> None:
 
 
 async def test_one_whose_tools_cannot_be_had_is_tried_again() -> None:
-    stub = Stub()
-    stub.tools = RuntimeError("not yet")
+    stub = Stub(RuntimeError("not yet"))
     there = asyncio.Event()
 
     async def soon(_: float) -> None:
-        stub.tools = [{"name": "tell"}]
+        stub.discovers = lambda _: [{"name": "tell"}]
         await asyncio.sleep(0)
 
     servers = Servers(

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
-from stand_ins import ScriptedModel, ScriptedServer, answers_in, asks, by_type, chat, events_of, make_pipeline
+from support.chats import answers_in, by_type, chat, events_of, make_pipeline
+from support.clock import never
+from support.scripted_model import ScriptedModel, asks
+from support.scripted_server import ScriptedServer
 
+from xmcp.chat.events import LLMRetry
 from xmcp.client.calls.context_budget import Budgets
 from xmcp.client.hooks.middleware import LLMState, Middleware, Stack
-from xmcp.providers import Completion, ModelRequest, ProviderError, ToolCall, Usage
+from xmcp.providers import Completion, ProviderError, ToolCall, Usage
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
 
 CHART = ToolResponse("chart", "A chart.", DisplayEnvelope(type="text", payload="chart"))
@@ -93,37 +96,27 @@ async def test_cancelling_a_chat_ends_the_calls_that_wait_for_others_too(valid: 
     assert (server.running, server.calls, asyncio.all_tasks()) == (0, [("sql", {})], tasks)
 
 
-class Breaking(ScriptedModel):
-    """A model whose answers are pieces of text and then an exception, or a completion."""
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
-        self.requests.append(request)
-        pieces: Any = self.answers.pop(0)
-        for piece in pieces:
-            if isinstance(piece, Exception):
-                raise piece
-            yield piece
-
-
 BROKE = ProviderError("broke", category="network", began=True)
 
 
 async def test_a_broken_answer_is_asked_for_once_more_and_its_text_is_void() -> None:
-    model = Breaking(["half an ", BROKE], ["whole", Completion("whole")])  # type: ignore[arg-type]
+    model = ScriptedModel(["half an ", BROKE], ["whole", Completion("whole")])
     told = await events_of(chat(model))
-    assert [(e.type, e.text) for e in told if e.type in ("llm_delta", "retry")] == [
+    assert [(e.type, getattr(e, "text", None)) for e in told if e.type in ("llm_delta", "retry")] == [
         ("llm_delta", "half an "),
         ("retry", None),
         ("llm_delta", "whole"),
     ]
     retry = by_type(told)["retry"][0]
-    assert (retry.call_id, retry.attempt, retry.error and retry.error.code) == (None, 1, "UPSTREAM_UNAVAILABLE")
+    assert isinstance(retry, LLMRetry)
+    assert "call_id" not in retry.to_json()
+    assert (retry.attempt, retry.error.code) == (1, "UPSTREAM_UNAVAILABLE")
     assert told[-1].result is not None
     assert (told[-1].result["answer"], told[-1].result["usage"]["llm_calls"]) == ("whole", 1)
 
 
 async def test_an_answer_that_breaks_twice_is_the_next_models_and_the_chat_stays_with_that() -> None:
-    first = Breaking([BROKE], [BROKE])  # type: ignore[arg-type]
+    first = ScriptedModel([BROKE], [BROKE])
     second = ScriptedModel(asks("t"), "done")
     told = await events_of(chat((first, second), ScriptedServer({"t": lambda a: "ok"})))
     assert (len(first.requests), len(second.requests)) == (2, 2)
@@ -146,16 +139,11 @@ async def test_a_request_at_fault_is_given_to_no_other_model() -> None:
 
 
 async def test_a_model_that_is_silent_for_too_long_is_a_failed_model() -> None:
-    class Silent(ScriptedModel):
-        async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
-            await asyncio.Event().wait()
-            yield ""
-
-    told = await events_of(chat((Silent(), ScriptedModel("here")), settings={"llm_timeout": 0.01}))
+    told = await events_of(chat((ScriptedModel(never), ScriptedModel("here")), settings={"llm_timeout": 0.01}))
     assert told[-1].result is not None
     assert told[-1].result["answer"] == "here"
     with pytest.raises(ProviderError, match=r"'model' was silent for 0.01 s"):
-        await events_of(chat(Silent(), settings={"llm_timeout": 0.01}))
+        await events_of(chat(ScriptedModel(never), settings={"llm_timeout": 0.01}))
 
 
 async def test_when_the_time_of_a_chat_is_over_its_calls_are_answered_and_it_says_so(valid: Any) -> None:
@@ -171,12 +159,7 @@ async def test_when_the_time_of_a_chat_is_over_its_calls_are_answered_and_it_say
 
 
 async def test_when_the_time_is_over_while_the_model_writes_its_text_is_the_answer() -> None:
-    class Slow(ScriptedModel):
-        async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
-            yield "so far"
-            await asyncio.Event().wait()
-
-    told = await events_of(chat(Slow(), chat_timeout=0.02))
+    told = await events_of(chat(ScriptedModel(["so far", never]), chat_timeout=0.02))
     assert told[-1].result is not None
     assert (told[-1].result["stop_reason"], told[-1].result["answer"]) == ("timeout", "so far")
     assert told[-1].result["history"][-1] == {"role": "assistant", "content": "so far"}
@@ -189,7 +172,7 @@ async def test_a_thought_is_in_the_history_and_nowhere_else() -> None:
     assert result is not None
     assert "They mean revenue." in str(result["history"])
     assert (result["answer"], result["displays"]) == ("Revenue is 3.", [])
-    assert not any("They mean" in (e.text or "") for e in told if e.type != "tool_call")
+    assert not any("They mean" in str(e) for e in told if e.type not in ("tool_call", "done"))
     assert model.requests[0].tools.tools[0]["function"]["name"] == "__think__"
 
 
@@ -312,7 +295,7 @@ async def test_an_exception_that_takes_no_attributes_is_raised_all_the_same() ->
 
 async def test_token_counts_that_are_none_are_not_added_up() -> None:
     sunk: list[Any] = []
-    odd: list[Any] = [Usage("1", 2.5, True), Usage(-1, None, [3])]  # type: ignore[arg-type]
+    odd: list[Any] = [Usage("1", 2.5, True), Usage(-1, None, [3])]
     model = ScriptedModel(
         *(Completion("", asks("t").tool_calls, "tool_calls", usage) for usage in odd),
         Completion("end", usage=Usage(4, 5, 6)),

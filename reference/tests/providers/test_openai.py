@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import pytest
+from support.http_host import http_host
 
 from xmcp.providers import Completion, ErrorCategory, ModelRequest, OpenAIProvider, ProviderError, ToolCall, ToolSchemas
 
@@ -190,13 +191,11 @@ async def test_a_page_that_is_no_answer_is_an_error_without_its_content(
 async def test_a_server_that_is_not_there_is_a_network_error_that_names_the_host() -> None:
     import openai
 
-    listener = await asyncio.start_server(lambda r, w: None, "127.0.0.1", 0)
-    url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/v1"
-    listener.close()
-    await listener.wait_closed()
-    provider = OpenAIProvider(client=openai.AsyncOpenAI(api_key="k", base_url=url, max_retries=0))
-    with pytest.raises(ProviderError, match=r"127\.0\.0\.1") as caught:
-        await ask(provider)
+    async with http_host() as nobody:
+        url = f"{nobody.url}/v1"
+        provider = OpenAIProvider(client=openai.AsyncOpenAI(api_key="k", base_url=url, max_retries=0))
+        with pytest.raises(ProviderError, match=r"127\.0\.0\.1") as caught:
+            await ask(provider)
     assert caught.value.category is ErrorCategory.NETWORK
 
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
-import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
+from functools import partial
 from importlib.resources import files
 from typing import Any
 
 import jsonschema_rs
 import pytest
-import uvicorn
 from fastmcp import Client
 from lxml import etree
 from mcp_types import CallToolResult, TextContent
 from rich.logging import RichHandler
+from support.http_host import hosted
 
 _DATA = files("xmcp_models") / "data"
 _XSD = etree.XMLSchema(etree.fromstring((_DATA / "tool_response.xsd").read_bytes()))
@@ -27,7 +25,7 @@ _PARSER = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=Tru
 
 
 class Reply:
-    """A tools/call result read with lxml; reading it also holds it against every schema and rule of the lanes."""
+    """A tools/call result read with lxml; reading it also checks it against every schema and every rule of the MCP binding."""
 
     def __init__(self, result: CallToolResult) -> None:
         self.result = result
@@ -105,22 +103,5 @@ def reply() -> type[Reply]:
 
 @pytest.fixture
 def over_http() -> Callable[[Any], Any]:
-    """Serve an ASGI application on a free port; gives the base URL."""
-
-    @asynccontextmanager
-    async def over_http(app: Any) -> AsyncIterator[str]:
-        # Said to be TCP: else asyncio leaves Nagle's algorithm on and each request takes 40 ms more.
-        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        listener.bind(("127.0.0.1", 0))
-        listener.listen()
-        config = uvicorn.Config(app, log_level="critical", ws="none", timeout_graceful_shutdown=1)
-        server = uvicorn.Server(config)
-        task = asyncio.create_task(server.serve(sockets=[listener]))
-        try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            await task
-            listener.close()
-
-    return over_http
+    """`async with over_http(app) as url`: serve an ASGI application on a free port."""
+    return partial(hosted, drain=1)

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import redis
+from support.http_host import listening
 
 
 @pytest.fixture
@@ -59,8 +60,10 @@ class Road:
         self.connections += 1
         far_reader, far_writer = await asyncio.open_connection(*self._target)
         self._writers |= {writer, far_writer}
-        for source, sink, answers in ((reader, far_writer, False), (far_reader, writer, True)):
-            self._tasks.add(asyncio.create_task(self._relay(source, sink, answers)))
+        both_ways = ((reader, far_writer, False), (far_reader, writer, True))
+        tasks = {asyncio.create_task(self._relay(source, sink, answers)) for source, sink, answers in both_ways}
+        self._tasks |= tasks
+        await asyncio.wait(tasks)
 
     async def _relay(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, answers: bool) -> None:
         with suppress(ConnectionError):
@@ -89,11 +92,10 @@ class Road:
 async def road(redis_url: str) -> AsyncIterator[Road]:
     parts = urlsplit(redis_url)
     road = Road(parts.hostname or "127.0.0.1", parts.port or 6379)
-    listener = await asyncio.start_server(road.accept, "127.0.0.1", 0)
-    # Credentials and database stay; only the address is the relay's.
-    credentials = parts.netloc.rpartition("@")[0]
-    address = f"127.0.0.1:{listener.sockets[0].getsockname()[1]}"
-    road.url = parts._replace(netloc=f"{credentials}@{address}" if credentials else address).geturl()
-    yield road
-    listener.close()
-    await road.close()
+    async with listening(road.accept) as port:
+        # Credentials and database stay; only the address is the relay's.
+        credentials = parts.netloc.rpartition("@")[0]
+        address = f"127.0.0.1:{port}"
+        road.url = parts._replace(netloc=f"{credentials}@{address}" if credentials else address).geturl()
+        yield road
+        await road.close()

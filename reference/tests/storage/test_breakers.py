@@ -11,24 +11,18 @@ import pytest
 import redis.asyncio
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from support.clock import Clock
 
 from xmcp.storage import Admitted, BreakerStore, MemoryBreakers, RedisBreakers, Refused, StoreError
 
+NOW = 1_700_000_000.123456
 THRESHOLD, RESET_AFTER, PROBE_TIMEOUT = 3, 30.0, 60.0
 NUMBERS: dict[str, Any] = {"threshold": THRESHOLD, "reset_after": RESET_AFTER, "probe_timeout": PROBE_TIMEOUT}
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1_700_000_000.123456
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(NOW)
 
 
 @pytest.fixture(params=["memory", "redis"])
@@ -203,12 +197,12 @@ class Period:
         self.kind, self.until, self.row = kind, until, 0
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(STEPS)
 @example(A_WHOLE_LIFE)
 async def test_memory_breakers_agree_with_a_model_in_periods(steps: list[tuple[Any, ...]]) -> None:
-    clock = Clock()
-    clock.now = 1000.0
+    clock = Clock(1000.0)
     breakers = MemoryBreakers(**NARROW, clock=clock)
     period = Period("closed")
     calls: list[tuple[Admitted, Period]] = []
@@ -248,11 +242,12 @@ async def test_memory_breakers_agree_with_a_model_in_periods(steps: list[tuple[A
 
 
 class TestInRedis:
+    @pytest.mark.slow
     @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
     @given(steps=STEPS)
     @example(steps=A_WHOLE_LIFE)
     async def test_it_answers_as_in_memory(self, redis_url: str, prefix: str, steps: list[tuple[Any, ...]]) -> None:
-        clock = Clock()
+        clock = Clock(NOW)
         memory = MemoryBreakers(**NARROW, clock=clock)
         async with redis.asyncio.Redis.from_url(redis_url) as client:
             # Each step through another object, as another process would.

@@ -8,16 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.clock import Clock
 
 from xmcp.storage import Cache, CacheStatistics, MemoryCache
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class UsersCache:
@@ -49,7 +42,7 @@ async def test_a_value_comes_back_as_it_went_in_and_the_last_one_counts() -> Non
 
 
 async def test_a_value_lives_for_its_own_ttl_and_else_for_that_of_the_cache() -> None:
-    clock = Clock()
+    clock = Clock(1000.0)
     cache = MemoryCache(ttl=10, clock=clock)
     await cache.set("default", "1")
     await cache.set("longer", "2", 20)
@@ -64,7 +57,7 @@ async def test_a_value_lives_for_its_own_ttl_and_else_for_that_of_the_cache() ->
 
 
 async def test_writing_again_gives_a_value_a_new_life() -> None:
-    clock = Clock()
+    clock = Clock(1000.0)
     cache = MemoryCache(ttl=10, clock=clock)
     await cache.set("k", "1")
     clock.now += 9
@@ -165,12 +158,13 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(STEPS, st.sampled_from([1, 2, 2]), st.sampled_from([200, 10_000]))
 async def test_a_cache_agrees_with_a_list_of_what_was_used_last(
     steps: list[tuple[Any, ...]], max_entries: int, max_bytes: int
 ) -> None:
-    clock = Clock()
+    clock = Clock(1000.0)
     cache = MemoryCache(max_entries, max_bytes, ttl=5, clock=clock)
     used: list[tuple[str, str, float]] = []  # the one used last comes last
 

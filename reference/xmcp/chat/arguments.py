@@ -6,6 +6,7 @@ import json
 import math
 from typing import Any, Final, NoReturn
 
+from xmcp.chat import failures
 from xmcp.wire import ErrorInfo
 
 DEEPEST: Final = 64
@@ -54,12 +55,7 @@ def _too_deep(text: str) -> ErrorInfo:
 
 
 def _refused(reason: str, problem: str, text: str) -> ErrorInfo:
-    written = f" You wrote: {text if len(text) <= QUOTED else text[:QUOTED] + '…'}" if text else ""
-    return ErrorInfo(
-        "VALIDATION_FAIL",
-        f"The arguments were not used: {problem}. Call the tool again with one JSON object.{written}",
-        meta={"side_effects": "none", "fields": [{"pointer": "", "reason": reason, "message": problem}]},
-    )
+    return failures.unusable_arguments(reason, problem, text if len(text) <= QUOTED else text[:QUOTED] + "…")
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -1,4 +1,4 @@
-"""`xmcp check document`: find files, read them within bounds, hand them to the suite. The suite judges."""
+"""`xmcp check document`: find files, read them up to a limit, and check them with the conformance suite."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _STANDARD_INPUT = "-"
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--kind", type=click.Choice(kinds()), help="What the files are, where they do not show it.")
+@click.option("--kind", type=click.Choice(kinds()), help="Kind of the files, if it cannot be recognised.")
 @click.option("--strict", is_flag=True, help="Count a broken SHOULD like a broken MUST.")
-@click.option("--quiet", is_flag=True, help="Say nothing of files without a fault.")
+@click.option("--quiet", is_flag=True, help="List only files with a fault.")
 @click.option(
     "--json",
     "json_path",
@@ -39,7 +39,7 @@ _STANDARD_INPUT = "-"
     help="Also write the report as JSON; - for standard output.",
 )
 def document(files: tuple[str, ...], kind: str | None, strict: bool, quiet: bool, json_path: Path | None) -> None:
-    """Judge documents that lie in files: tool responses in XML, and the formats in JSON.
+    """Check documents in files: tool responses in XML, and the formats in JSON.
 
     FILE is a file, a folder (every .xml, .json and .jsonl in it), a pattern such as 'out/**/*.xml', or - for
     standard input. Each line of a .jsonl file is a document.
@@ -61,18 +61,18 @@ def document(files: tuple[str, ...], kind: str | None, strict: bool, quiet: bool
     sys.exit(report.exit_code)
 
 
-# A path, and why it cannot be read where that is known already.
+# A path, and why it cannot be read, if that is known already.
 _Find = tuple[str, str]
 
 
 def _found(arguments: Iterable[str]) -> dict[str, str]:
-    """Every file that the arguments name, each once, in their order, and the folders that keep theirs back.
+    """Return every file that the arguments name, each once and in their order, and every folder that cannot be read.
 
     Returns:
-        For each path why it cannot be read; "" where nothing is known against it.
+        For each path why it cannot be read; "" if no reason is known.
 
     Raises:
-        click.BadParameter: an argument names none.
+        click.BadParameter: An argument names no file.
     """
     found: dict[str, str] = {}
     for argument in arguments:
@@ -109,7 +109,7 @@ def _in_pattern(pattern: str) -> Iterator[_Find]:
 
 
 def _expanded(folder: str, parts: Sequence[str]) -> Iterator[_Find]:
-    """What a pattern names below a folder. Unlike `glob`, `**` follows no links, which could lead in circles."""
+    """Yield the paths that match a pattern below a folder. Unlike `glob`, `**` follows no links, to avoid circles."""
     if not parts:
         yield folder, ""
     elif not glob.has_magic(parts[0]):
@@ -136,7 +136,7 @@ def _expanded(folder: str, parts: Sequence[str]) -> Iterator[_Find]:
 
 
 def _plain(path: str) -> str:
-    """A path below the working folder as somebody would write it."""
+    """Return a path below the working folder without a leading `./`."""
     return "" if path == os.curdir else path.removeprefix(os.path.join(os.curdir, ""))
 
 
@@ -149,7 +149,7 @@ def _reason(error: OSError) -> str:
 
 
 def _is_file(path: str) -> bool:
-    """True of a file, and of what cannot be looked at, such as a link to nothing: to open it says why."""
+    """Tell whether `path` is a file, or cannot be inspected (a broken link): opening it then reports the reason."""
     return os.path.isfile(path) or not os.path.exists(path)
 
 
@@ -173,7 +173,7 @@ def _judge(path: str, kind: str | None, emit: Emit) -> None:
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file; of a line that is too long, as much as shows that."""
+    """Yield the lines of a file; a line that is too long is cut just above the limit, so that it is recognised."""
     while line := file.readline(MOST_READ + 1):
         yield line
         while len(line) > MOST_READ and not line.endswith(b"\n"):
@@ -181,7 +181,7 @@ def _lines(file: BinaryIO) -> Iterator[bytes]:
 
 
 def write_json(path: Path, report: dict[str, Any]) -> None:
-    """Write a report to a file, or to standard output where the path is `-`; where it cannot be written, end."""
+    """Write a report to a file, or to standard output if the path is `-`; end the process if that fails."""
     text = json.dumps(report, indent=2, ensure_ascii=False) + "\n"
     if path == Path("-"):
         click.echo(text, nl=False)

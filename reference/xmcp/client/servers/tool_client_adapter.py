@@ -9,12 +9,11 @@ from copy import deepcopy
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from xmcp.chat import failures
 from xmcp.chat.errors import CallFailed
 from xmcp.client.hooks.log import EventLog
-from xmcp.client.servers.connection import describe
-from xmcp.client.servers.errors import ConnectFailed
+from xmcp.client.servers.errors import ConnectFailed, describe
 from xmcp.client.servers.interfaces import ToolClient
-from xmcp.wire import ErrorInfo
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, Tool
@@ -99,15 +98,13 @@ class ObjectServer:
             raise
         except Exception as exc:
             self._log.exception("tool_client_failed", tool=tool_name)
-            message = f"The server {self.name} could not be asked; a later call may succeed."
-            error = ErrorInfo("CONNECTION_FAILED", message, meta={"side_effects": "unknown"})
-            raise CallFailed(error, transport=True) from exc
+            raise CallFailed(failures.tool_client_failed(self.name), transport=True) from exc
         if isinstance(result, CallToolResult):
             return result
         if isinstance(result, str):
             return CallToolResult(content=[TextContent(type="text", text=result)])
         self._log.warning("tool_client_answered_amiss", tool=tool_name, type=type(result).__name__)
-        raise CallFailed(ErrorInfo("TOOL_ERROR", "The tool gave an answer that cannot be read."))
+        raise CallFailed(failures.unreadable_answer())
 
     async def close(self) -> None:
         """Do nothing: the object is the application's."""

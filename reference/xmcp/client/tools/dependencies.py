@@ -15,6 +15,7 @@ from urllib.parse import quote
 import jsonschema_rs
 import orjson
 
+from xmcp.chat import failures
 from xmcp.client.tools.catalogue import Entry
 from xmcp.dependencies import circle
 from xmcp.wire import ErrorInfo, ToolResponse
@@ -109,7 +110,7 @@ def handed_on(
     while (at_fault := _all_failed(graph[at], known, results)) is not None:
         failed = at = at_fault
     if failed is not None:
-        return _failed(known[failed].name)
+        return failures.failed_dependency(known[failed].name)
     before = [*nearest_first(call, lambda place: _successes(graph[place], known, results))]
     sources = {}
     for name in parameters(entry, hidden):
@@ -254,15 +255,6 @@ def _escaped(name: str) -> str:
     return quote(_pointed(name), safe="")
 
 
-def _failed(tool: str) -> ErrorInfo:
-    return ErrorInfo(
-        "DEPENDENCY_FAILED",
-        f"The call was not made: it depends on `{tool}`, which failed. Deal with that error first, then make both "
-        "calls again.",
-        meta={"side_effects": "none", "params": {"tool": tool}},
-    )
-
-
 def _misfit(refused: Mapping[str, str | None], sources: Mapping[str, str]) -> ErrorInfo:
     first = next(iter(refused))
     fields = [
@@ -274,9 +266,4 @@ def _misfit(refused: Mapping[str, str | None], sources: Mapping[str, str]) -> Er
         }
         for name, keyword in refused.items()
     ]
-    return ErrorInfo(
-        "DEPENDENCY_FAILED",
-        f"The call was not made: the result of `{sources[first]}` does not fit the parameter `{first}`. To give the "
-        f"value yourself, make this call in a turn without `{sources[first]}`.",
-        meta={"side_effects": "none", "fields": fields, "params": {"tool": sources[first]}},
-    )
+    return failures.unfit_result(sources[first], first, fields)

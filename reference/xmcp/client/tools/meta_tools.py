@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
+from xmcp.chat import failures
 from xmcp.chat.messages import Message
-from xmcp.wire import ErrorInfo, ToolResponse
+from xmcp.wire import ToolResponse
 
 THINK: Final = "__think__"
 CLARIFY: Final = "__clarify__"
@@ -38,7 +39,7 @@ _TOOLS: Final[dict[str, tuple[str, str, str, str]]] = {
 RESERVED: Final = frozenset(_TOOLS)
 
 
-def chosen(option: bool | Collection[str]) -> tuple[str, ...]:
+def selected(option: bool | Collection[str]) -> tuple[str, ...]:
     """The tools that an application wants: all, none, or those it names (`think` or `__think__`).
 
     Raises:
@@ -53,7 +54,7 @@ def chosen(option: bool | Collection[str]) -> tuple[str, ...]:
     return tuple(name for name in _TOOLS if name in names)
 
 
-def offered(names: Collection[str]) -> list[dict[str, Any]]:
+def openai_tools(names: Collection[str]) -> list[dict[str, Any]]:
     """The tools in the OpenAI format."""
     return [_openai_tool(name, *_TOOLS[name][:3]) for name in names]
 
@@ -61,21 +62,12 @@ def offered(names: Collection[str]) -> list[dict[str, Any]]:
 def answer(name: str, arguments: Mapping[str, Any]) -> ToolResponse:
     """What a call of one of them answers."""
     parameter, _, _, acknowledgement = _TOOLS[name]
-    if said(name, arguments):
+    if text_of(name, arguments):
         return ToolResponse(name, acknowledgement)
-    problem = f"{parameter!r} is missing, or is no text"
-    error = ErrorInfo(
-        "VALIDATION_FAIL",
-        f"The call did nothing: {problem}.",
-        meta={
-            "side_effects": "none",
-            "fields": [{"pointer": f"/{parameter}", "reason": "missing", "message": f"{problem}."}],
-        },
-    )
-    return ToolResponse(name, error=error)
+    return ToolResponse(name, error=failures.missing_text(parameter))
 
 
-def said(name: str, arguments: Mapping[str, Any]) -> str:
+def text_of(name: str, arguments: Mapping[str, Any]) -> str:
     """The text that a call of one of them carries; empty if it carries none."""
     value = arguments.get(_TOOLS[name][0])
     return value.strip() if isinstance(value, str) else ""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from xmcp.chat.tool_schemas import legal
+from xmcp.chat.tool_schemas import legal_name
 from xmcp.client.tools.meta_tools import RESERVED
 
 
@@ -46,7 +46,7 @@ def expose(listings: Sequence[Listing], kept: Names | None = None) -> tuple[list
     taken = {*RESERVED, *kept.values()}
     for place, listing in enumerate(listings):
         for tool in dict.fromkeys(listing.tools):
-            wanted = legal(f"{listing.server}__{tool}" if listing.named else tool)
+            wanted = legal_name(f"{listing.server}__{tool}" if listing.named else tool)
             name = kept.get((place, tool)) or (wanted if wanted not in taken else _free(listing.server, tool, taken))
             if name != wanted:
                 why = "the client has a tool of that name itself" if wanted in RESERVED else "its name was taken"
@@ -57,8 +57,8 @@ def expose(listings: Sequence[Listing], kept: Names | None = None) -> tuple[list
 
 
 def _free(server: str, tool: str, taken: set[str]) -> str:
-    name, number = legal(f"{server}__{tool}"), 1
+    name, number = legal_name(f"{server}__{tool}"), 1
     while name in taken:
         number += 1
-        name = legal(f"{server}_{number}__{tool}")
+        name = legal_name(f"{server}_{number}__{tool}")
     return name

@@ -8,27 +8,44 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
 from xmcp.chat.completions import Completion, ToolCall, unique_ids
 from xmcp.chat.errors import ProviderError
-from xmcp.chat.json_bytes import encode_json
+from xmcp.chat.json_values import encode_json
 from xmcp.chat.messages import Message
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.usage import Usage
+from xmcp.chat.vendor_state import VENDOR_STATE_KEY, vendor_state, without_vendor_state
 from xmcp.providers.errors import classify
 
 
-def request_body(model: str, messages: Sequence[Message], tools: ToolSchemas) -> bytes:
-    """The body of a streaming request; the tools' bytes are taken as they are."""
-    parts = [b'{"model":', encode_json(model), b',"messages":', encode_json(list(messages))]
+def request_body(model: str, messages: Sequence[Message], tools: ToolSchemas, *, vendor: str | None = None) -> bytes:
+    """Return the body of a streaming request; the tools' bytes are taken as they are.
+
+    The state of vendors is left out of the messages. A provider whose vendor wants members of its messages back passes
+    its name as `vendor`: the state's `value` is then a mapping of these members, and they are written into the message.
+    """
+    written = encode_json(list(messages))
+    if _STATE_MARK in written:
+        written = encode_json([_with_own_members(message, vendor) for message in messages])
+    parts = [b'{"model":', encode_json(model), b',"messages":', written]
     parts.append(b',"stream":true,"stream_options":{"include_usage":true}')
     if tools.tools:
         parts += [b',"tools":', tools.json]
     parts.append(b"}")
     return b"".join(parts)
+
+
+def _with_own_members(message: Message, vendor: str | None) -> dict[str, Any]:
+    state, plain = vendor_state(message), without_vendor_state(message)
+    return plain if state is None or state.vendor != vendor else {**plain, **state.value}
+
+
+_STATE_MARK: Final = VENDOR_STATE_KEY.encode()
+"""Found in all messages that have a vendor's state: looking for it in their bytes costs nearly nothing."""
 
 
 def parse(data: bytes, provider: str) -> Mapping[str, Any]:
