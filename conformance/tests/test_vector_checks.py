@@ -14,6 +14,7 @@ from xmcp_conformance.core.events import Event, Observed
 from xmcp_conformance.core.judge import Status, judge
 from xmcp_conformance.core.observation import Observation
 from xmcp_conformance.core.requirements import registry
+from xmcp_conformance.profiles.codec import vector_requirements
 from xmcp_conformance.profiles.codec.vector_checks import (
     Refused,
     check_codec,
@@ -507,3 +508,9 @@ def test_a_renderer_that_shows_nothing_passes_no_vector() -> None:
     for vector in ALL:
         if vector.direction == "render":
             assert not passes(check_renderer(vector, lambda envelope: ("", True)))
+
+
+@pytest.mark.parametrize("direction", ["encode", "decode", "stream", "format", "render"])
+def test_the_checks_of_a_direction_declare_the_requirements_of_its_vectors(direction: str) -> None:
+    named = {id_ for vector in ALL if vector.direction == direction for id_ in vector.requirements}
+    assert set(getattr(vector_requirements, direction.upper())) == named
