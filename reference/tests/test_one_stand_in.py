@@ -70,8 +70,8 @@ def _returns_seconds(call: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 
 def _names_time(arguments: list[ast.expr]) -> bool:
-    """Return whether the attribute that is replaced is a clock or a sleep of `time` or `asyncio`."""
-    words = [word for argument in arguments[:2] for word in _words(argument)]
+    """Return whether what is replaced tells the time, or waits, in the `time` or `asyncio` module."""
+    words = [word for argument in arguments[:2] for word in _words(argument) if word]
     return bool({"time", "asyncio"} & set(words[:-1])) and words[-1] in TIME
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.ai_client_adapter import observe
@@ -156,6 +157,7 @@ def scenarios(draw: st.DrawFn) -> Scenario:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=EXAMPLES, derandomize=ALWAYS_THE_SAME, deadline=None, suppress_health_check=list(HealthCheck))
 @given(scenarios())
 def test_no_sentence_about_clients_is_broken(scenario: Scenario) -> None:
