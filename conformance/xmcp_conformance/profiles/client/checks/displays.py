@@ -9,7 +9,7 @@ from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import broken, either
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.messages import compact, same
-from xmcp_conformance.profiles.client.permitted_codes import was_cut_short
+from xmcp_conformance.profiles.client.permitted_codes import permitted_codes, was_cut_short
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import Chat, ModelCall
 
@@ -84,15 +84,18 @@ def _failing_callback(trace: TraceIndex) -> Observations:
                     "XMCP-CLI-064", "the chat ended with the callback", "a chat that goes on", where=turn.next_at
                 )
                 continue
-            changed = [call for call in turn.calls if _differs_from_answer(call)]
+            changed = [call for call in turn.calls if _differs_from_answer(trace, call)]
             seen = f"{changed[0]} is answered by {changed[0].code or 'a result'}" if changed else ""
             yield either("XMCP-CLI-064", not changed, seen, "what the server answered", where=turn.next_at)
 
 
-def _differs_from_answer(call: ModelCall) -> bool:
+def _differs_from_answer(trace: TraceIndex, call: ModelCall) -> bool:
+    """Return whether the model got something other than the server's last answer, without a reason in the trace."""
     answer = call.attempts[-1].answered if call.attempts else None
     if answer is None or not answer.readable or call.reply is None or was_cut_short(call):
         return False
+    if call.code in permitted_codes(trace, call):
+        return False  # for example, an open breaker held back the next attempt
     if answer.outcome == "ok":
         return call.reply.error is not None
     return answer.outcome == "error" and call.code != (answer.error or {}).get("code")
