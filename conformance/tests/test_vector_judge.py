@@ -393,6 +393,7 @@ def test_a_codec_written_from_the_specification_alone_passes(vector: Vector) -> 
     assert judgement.ok, f"{judgement.seen}; expected: {judgement.expected}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", wrong_codecs.ALL_WRONG, ids=lambda wrong: wrong.__name__)
 def test_a_wrong_codec_fails_the_vectors_that_its_mistake_touches_and_no_other(wrong: type[MiniatureCodec]) -> None:
     failed = [judgement for vector in OF_A_CODEC if not (judgement := judge(vector, wrong())).ok]
