@@ -410,6 +410,7 @@ def test_a_codec_written_from_the_specification_alone_passes(vector: Vector) -> 
     assert [str(one) for one in check_codec(vector, MiniatureCodec()) if not one.ok] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.__name__)
 def test_a_wrong_codec_fails_the_vectors_that_its_mistake_touches_and_no_other(wrong: type[MiniatureCodec]) -> None:
     found = {vector.id: check_codec(vector, wrong()) for vector in OF_A_CODEC}
