@@ -70,7 +70,7 @@ def drops_empty_arguments(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-014")
 def tells_the_model_its_own_exception(patch: pytest.MonkeyPatch) -> None:
     """Puts the text of an exception of its own into an error for the model."""
-    execute = object_server.ObjectServer.execute_tool_call
+    execute = object_server.ToolClientAdapter.execute_tool_call
 
     async def telling(server: Any, tool: str, given: dict[str, Any]) -> Any:
         try:
@@ -80,7 +80,7 @@ def tells_the_model_its_own_exception(patch: pytest.MonkeyPatch) -> None:
                 exc.error = replace(exc.error, message=f"{exc.error.message} {exc.__cause__}")
             raise
 
-    patch.setattr(object_server.ObjectServer, "execute_tool_call", telling)
+    patch.setattr(object_server.ToolClientAdapter, "execute_tool_call", telling)
 
 
 @breaks("XMCP-CLI-020")
@@ -261,7 +261,7 @@ def calls_by_the_models_name(patch: pytest.MonkeyPatch) -> None:
 def one_server_down_is_none_up(patch: pytest.MonkeyPatch) -> None:
     """Offers no tools at all where one server cannot be reached."""
     build = catalogue.build
-    discover = object_server.ObjectServer.discover_tools
+    discover = object_server.ToolClientAdapter.discover_tools
     down: list[Any] = []
 
     async def discovering(server: Any) -> Any:
@@ -274,7 +274,7 @@ def one_server_down_is_none_up(patch: pytest.MonkeyPatch) -> None:
     def building(given: Any, *args: Any, **kwargs: Any) -> Any:
         return build([] if asyncio.get_running_loop() in down else given, *args, **kwargs)
 
-    patch.setattr(object_server.ObjectServer, "discover_tools", discovering)
+    patch.setattr(object_server.ToolClientAdapter, "discover_tools", discovering)
     patch.setattr(servers, "build", building)
 
 
