@@ -182,6 +182,7 @@ async def test_a_result_that_breaks_its_schema_is_handed_on(servers: Any) -> Non
     assert result.content[0].text == "still a result"
 
 
+@pytest.mark.slow
 @MODES
 async def test_more_calls_than_the_default_pool_has_connections_are_under_way_at_once(http: Any, mode: str) -> None:
     server, together, gate = fastmcp.FastMCP("wide"), asyncio.Event(), asyncio.Event()

@@ -169,6 +169,7 @@ async def test_a_lost_server_comes_back_with_its_tools_and_no_call_waits_for_the
         assert servers.status()[0].error is None
 
 
+@pytest.mark.slow
 async def test_a_program_that_ended_is_started_again_without_a_call(stdio: Any) -> None:
     log = Happened()
     async with opened(stdio("plain"), log=log) as servers:
@@ -181,6 +182,7 @@ async def test_a_program_that_ended_is_started_again_without_a_call(stdio: Any) 
         assert servers.catalogue.version == version
 
 
+@pytest.mark.slow
 async def test_a_program_that_ends_while_nothing_is_asked_of_it_is_started_again() -> None:
     """The stream of changes notices; the connection that broke is left although nobody used it."""
     script = (
