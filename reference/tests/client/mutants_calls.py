@@ -23,7 +23,7 @@ from xmcp.client.tools import catalogue
 from xmcp.client.tools import dependencies as layers
 from xmcp.client.tools import names as naming
 from xmcp.client.tools import schemas as offering
-from xmcp.client.tools.dependencies import Handover
+from xmcp.client.tools.dependencies import FilledArguments
 from xmcp.wire import ErrorInfo, ToolResponse
 
 
@@ -111,7 +111,7 @@ def has_no_limit(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-022")
 def one_failure_fails_the_turn(patch: pytest.MonkeyPatch) -> None:
     """Does not make calls that come after others in their chains when an unrelated call has failed."""
-    handed_on = layers.handed_on
+    handed_on = layers.fill_arguments
 
     def unforgiving(call: int, given: Any, entries: Any, graph: Any, known: Any, hidden: Any = ()) -> Any:
         before = layers.nearest_first(call, lambda place: graph[place])
@@ -120,7 +120,7 @@ def one_failure_fails_the_turn(patch: pytest.MonkeyPatch) -> None:
             return ErrorInfo("DEPENDENCY_FAILED", "Another call of the turn failed.")
         return handed_on(call, given, entries, graph, known, hidden)
 
-    patch.setattr(layers, "handed_on", unforgiving)
+    patch.setattr(layers, "fill_arguments", unforgiving)
 
 
 @breaks("XMCP-TOL-012")
@@ -149,13 +149,13 @@ def hands_on_no_numbers(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-031")
 def hands_on_members_only(patch: pytest.MonkeyPatch) -> None:
     """Hands on members of results only, whatever a tool provides."""
-    handed_on = layers.handed_on
+    handed_on = layers.fill_arguments
 
     def members(call: int, given: Any, entries: Any, graph: Any, *rest: Any) -> Any:
         bare = [entry and replace(entry, provides=None) for entry in entries]
         return handed_on(call, given, bare, graph, *rest)
 
-    patch.setattr(layers, "handed_on", members)
+    patch.setattr(layers, "fill_arguments", members)
 
 
 @breaks("XMCP-CLI-032")
@@ -168,13 +168,17 @@ def prefers_the_farthest(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-033")
 def trusts_what_the_model_wrote(patch: pytest.MonkeyPatch) -> None:
     """Keeps what the model wrote where a value is handed on."""
-    handed_on = layers.handed_on
+    handed_on = layers.fill_arguments
 
     def trusting(call: int, given: Mapping[str, Any], *rest: Any) -> Any:
         handed = handed_on(call, given, *rest)
-        return Handover({**handed.arguments, **given}, handed.sources) if isinstance(handed, Handover) else handed
+        return (
+            FilledArguments({**handed.arguments, **given}, handed.sources)
+            if isinstance(handed, FilledArguments)
+            else handed
+        )
 
-    patch.setattr(layers, "handed_on", trusting)
+    patch.setattr(layers, "fill_arguments", trusting)
 
 
 @breaks("XMCP-CLI-034")
