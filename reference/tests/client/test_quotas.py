@@ -328,6 +328,7 @@ class TestWindows:
         await spend(quotas, llm("third"), used(1, 1))
         assert set(quotas._accounts) == {"first", "third"}
 
+    @pytest.mark.slow
     async def test_a_hundred_thousand_tenants_leave_nothing_behind(self) -> None:
         clock = Clock(1_000.0)
         quotas = TenantQuotas(tokens=10_000, parallel_calls=1, window=10, clock=clock)
@@ -804,7 +805,7 @@ class QuotasAgainstTheModel(RuleBasedStateMachine):
                 assert not self.tasks[number][1].done()
 
 
-TestAgainstTheModel = QuotasAgainstTheModel.TestCase
+TestAgainstTheModel = pytest.mark.slow(QuotasAgainstTheModel.TestCase)
 TestAgainstTheModel.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
 
 
