@@ -24,9 +24,6 @@ USE = {
 }
 
 ALLOWED = {
-    ("reference/tests/client/observed.py", "server"): "the observer of scenarios, which belongs to the suite",
-    ("reference/tests/client/observed.py", "model"): "the observer of scenarios, which belongs to the suite",
-    ("reference/tests/client/virtual_time.py", "clock"): "the loop of the scenarios, which `support.clock` hands on",
     ("reference/tests/server/test_serving.py", "host"): "a port that is taken, and nothing serves there",
     ("reference/tests/cli/test_serve.py", "host"): "a port that is taken, and nothing serves there",
     ("reference/tests/cli/test_processes.py", "host"): "the product's own workers get a socket that nobody connects to",
@@ -73,8 +70,8 @@ def _returns_seconds(call: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 
 def _names_time(arguments: list[ast.expr]) -> bool:
-    """Return whether the attribute that is replaced is a clock or a sleep of `time` or `asyncio`."""
-    words = [word for argument in arguments[:2] for word in _words(argument)]
+    """Return whether what is replaced tells the time, or waits, in the `time` or `asyncio` module."""
+    words = [word for argument in arguments[:2] for word in _words(argument) if word]
     return bool({"time", "asyncio"} & set(words[:-1])) and words[-1] in TIME
 
 
@@ -104,8 +101,6 @@ def found() -> dict[tuple[str, str], int]:
 
 def test_nothing_outside_support_plays_a_model_a_server_a_host_or_a_clock() -> None:
     second = [
-        f"{path}:{line}: use {USE[kind]}" for (path, kind), line in found().items() if (path, kind) not in ALLOWED
-    ]
         f"{path}:{line}: use {USE[kind]}" for (path, kind), line in found().items() if (path, kind) not in ALLOWED
     ]
     assert second == []

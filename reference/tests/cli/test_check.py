@@ -17,6 +17,8 @@ from contextlib import contextmanager
 import pytest
 from support.http_host import HttpHost, in_thread, never_answer
 
+pytestmark = pytest.mark.slow
+
 PYTHON = shlex.quote(sys.executable)
 ONLY_PLAIN = [f"MCP-0{number}" for number in range(20, 28)]
 """What is said of results for clients that did not declare the extension."""

@@ -15,6 +15,8 @@ from xmcp.cli import run
 from xmcp.providers.scripted import Turn
 from xmcp.samples.sales import mcp
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def played() -> str:

@@ -23,6 +23,8 @@ from fastmcp import Client
 
 from xmcp.cli.processes import Workers
 
+pytestmark = pytest.mark.slow
+
 SOURCE = """
 import os
 from xmcp import XMCP

@@ -141,6 +141,7 @@ def serving(workplace: Path) -> Iterator[Callable[..., tuple[subprocess.Popen[st
         process.communicate()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "options", "path"),
     [(OURS, [], "/mcp"), (PLAIN, ["--path", "/tools"], "/tools"), (PLAIN, ["--transport", "sse"], "/sse")],

@@ -1,7 +1,7 @@
 """The client broken on purpose: each mutant breaks one sentence of the specification, and its check sees it.
 
 A mutant is a function that patches the client (`pytest.MonkeyPatch`) so that it does what its docstring says.
-`test_mutants.py` runs the scenarios of `scenarios.py` with it: the checks of the conformance suite find that sentence
+`test_mutants.py` runs the suite's scenarios with it: the checks of the conformance suite find that sentence
 broken, and no other. Not a test module.
 """
 

@@ -19,7 +19,7 @@ from xmcp.client.loop import chat as loop
 from xmcp.client.loop import usage as accounting
 from xmcp.client.loop.chat import Chat
 from xmcp.client.loop.turn import ToolTurn as Turn
-from xmcp.client.tools import meta_tools as metatools
+from xmcp.client.tools import meta_tools
 from xmcp.client.tools import schemas as offering
 from xmcp.wire import ErrorInfo, ToolResponse
 
@@ -281,7 +281,7 @@ def thinks_aloud(patch: pytest.MonkeyPatch) -> None:
 
     def aloud(ended: Turn, place: int) -> Sequence[ToolEvent | LLMDelta]:
         events = outcome_events(ended, place)
-        if (thought := ended.said(metatools.THINK)) and ended._calls[place].name == metatools.THINK:
+        if (thought := ended.said(meta_tools.THINK)) and ended._calls[place].name == meta_tools.THINK:
             return [LLMDelta(turn=ended._number, text=thought), *events]
         return events
 
@@ -292,18 +292,18 @@ def thinks_aloud(patch: pytest.MonkeyPatch) -> None:
 def goes_on_after_a_question(patch: pytest.MonkeyPatch) -> None:
     """Asks the model again after it had a question for the person."""
     said = Turn.said
-    patch.setattr(Turn, "said", lambda ended, tool: "" if tool == metatools.CLARIFY else said(ended, tool))
+    patch.setattr(Turn, "said", lambda ended, tool: "" if tool == meta_tools.CLARIFY else said(ended, tool))
 
 
 @breaks("XMCP-CLI-086")
 def summarizes_the_rules_away(patch: pytest.MonkeyPatch) -> None:
     """Drops the system messages when the model summarizes."""
-    summarized = metatools.summarized
+    summarized = meta_tools.summarized
 
     def careless(history: Any, summary: str) -> list[dict[str, Any]]:
         return [m for m in summarized(history, summary) if m["role"] not in ("system", "developer")]
 
-    patch.setattr(metatools, "summarized", careless)
+    patch.setattr(meta_tools, "summarized", careless)
 
 
 @breaks("XMCP-DSP-040")

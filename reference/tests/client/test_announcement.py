@@ -12,6 +12,7 @@ from xmcp import AIClient
 from xmcp.providers import ScriptedProvider, Turn
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("era", ["auto", "legacy"])
 async def test_a_server_is_read_as_xmcp_wherever_its_era_lets_it_announce(era: str) -> None:
     miniature = StdioTransport(sys.executable, ["-m", "xmcp_conformance.mutants"], keep_alive=False)

@@ -71,6 +71,7 @@ def test_what_a_server_adds_beside_the_known_parts_cannot_exceed_the_budgets_eit
     assert "<extra>" not in for_model(ToolResponse("t", "x"), document, Budgets(display=500, result=1000))
 
 
+@pytest.mark.slow
 @given(st.text(min_size=1), st.integers(0, 200))
 def test_a_cut_text_has_nothing_that_was_not_in_it_but_the_note(text: str, budget: int) -> None:
     data = text.encode("utf-8", "replace")

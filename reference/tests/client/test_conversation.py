@@ -401,6 +401,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 async def test_another_process_goes_on_from_a_snapshot() -> None:
     async with client(CALL_ADD, "three \u2028\x00 🦀") as ai:
         conversation = Conversation(ai, system="s", tenant_id="t", session_id="x", metadata={"n": 2**70, "e": "é"})

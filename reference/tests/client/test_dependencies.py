@@ -409,6 +409,7 @@ def naive_row(entries: Sequence[Entry | None], call: int) -> list[int]:
     )
 
 
+@pytest.mark.slow
 @given(turns())
 def test_the_graph_says_what_the_metadata_say(entries: list[Entry | None]) -> None:
     assert [list(row) for row in predecessors(entries)] == [naive_row(entries, call) for call in range(len(entries))]
@@ -479,6 +480,7 @@ def naive_handover(entries: Sequence[Any], call: int, written: Any, results: Seq
     return unfit or Handover(arguments, sources)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(turns(), st.data())
 def test_what_is_handed_on_is_what_a_naive_reading_hands_on(entries: list[Entry | None], more: st.DataObject) -> None:
@@ -504,6 +506,7 @@ def test_what_is_handed_on_is_what_a_naive_reading_hands_on(entries: list[Entry 
             assert [field["pointer"] for field in made.meta["fields"]] == [f"/{name}" for name in expected]
 
 
+@pytest.mark.slow
 @given(turns(), st.data())
 def test_a_turn_shows_all_if_its_last_calls_do(entries: list[Entry | None], more: st.DataObject) -> None:
     graph = predecessors(entries)

@@ -99,6 +99,7 @@ SERVERS = st.builds(StandIn, delays=st.lists(st.integers(0, 5), max_size=20))
 quick = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
+@pytest.mark.slow
 @quick
 @given(MODELS, SERVERS, st.sampled_from(["exit", "continue"]), st.integers(1, 6))
 async def test_every_history_at_every_moment_is_valid_and_every_call_is_told(

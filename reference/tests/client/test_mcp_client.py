@@ -220,6 +220,7 @@ async def test_a_cancelled_call_is_cancelled_at_the_server(http: Any, transport:
         assert server.connected
 
 
+@pytest.mark.slow
 @MODES
 async def test_a_cancelled_call_of_a_program_is_cancelled_there(peers: Any, witness: Any, mode: str) -> None:
     async with connected(ServerTarget(target=peers.stdio_command(), mode=mode)) as server:
@@ -232,6 +233,7 @@ async def test_a_cancelled_call_of_a_program_is_cancelled_there(peers: Any, witn
         assert server.connected
 
 
+@pytest.mark.slow
 @MODES
 async def test_a_request_that_never_left_had_no_side_effects(peers: Any, mode: str) -> None:
     program = peers.Program()
@@ -290,6 +292,7 @@ async def test_headers_and_a_token_are_sent_and_told_to_nobody(http: Any) -> Non
             await server.open()
 
 
+@pytest.mark.slow
 async def test_a_program_gets_the_environment_and_the_directory_given(tmp_path: Path) -> None:
     directory = await asyncio.to_thread(tmp_path.resolve)
     script = (

@@ -17,6 +17,7 @@ CALLS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("transport", "way"), [("memory", "whole"), ("memory", "streamed"), ("http", "streamed"), ("stdio", "streamed")]
 )

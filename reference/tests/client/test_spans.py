@@ -371,12 +371,14 @@ def run(before: str = "", between: str = "pass", after: str = "") -> list[str]:
     return ended.stdout.split()
 
 
+@pytest.mark.slow
 def test_without_an_sdk_nothing_is_missed() -> None:
     blocked = 'sys.modules["opentelemetry.sdk"] = None'
     loaded = 'print(*[name for name in sys.modules if name.startswith("opentelemetry.sdk.")])'
     assert run(before=blocked, after=loaded) == ["five"]
 
 
+@pytest.mark.slow
 def test_an_sdk_that_the_application_sets_up_late_gets_the_spans() -> None:
     between = (
         "from opentelemetry import trace; from opentelemetry.sdk.trace import TracerProvider; "

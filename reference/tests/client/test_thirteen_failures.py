@@ -54,6 +54,7 @@ async def test_1_a_dead_server_at_connect_is_left_out_and_named_and_the_other_on
 
 
 # 2. Server gone during use: some raise, two have the host task cancelled.
+@pytest.mark.slow
 @pytest.mark.parametrize("era", ERAS)
 async def test_2_a_server_that_dies_during_a_call_is_an_error_for_the_model_and_the_chat_goes_on(
     peers: Any, program: Any, witness: Any, chat_server: Any, ai_for: Any, talk: Any, era: str
@@ -83,6 +84,7 @@ async def test_2_a_server_that_dies_during_a_call_is_an_error_for_the_model_and_
 
 
 # 3. Server restart: legacy clients say "Session terminated" for ever.
+@pytest.mark.slow
 @pytest.mark.parametrize("era", ERAS)
 async def test_3_a_server_that_restarts_is_found_again(
     peers: Any, chat_server: Any, ai_for: Any, talk: Any, era: str
@@ -251,6 +253,7 @@ async def test_10_a_tool_that_is_new_at_run_time_is_offered_after_a_refresh_and_
 
 
 # 11. 5 MB tool result: all six send 5 000 000 characters to the model.
+@pytest.mark.slow
 @pytest.mark.parametrize("wire", [*ERAS, "stdio"])
 async def test_11_of_five_megabytes_the_model_gets_what_fits_the_application_all_and_the_chat_goes_on(
     peers: Any, program: Any, chat_server: Any, ai_for: Any, talk: Any, wire: str
@@ -280,6 +283,7 @@ async def test_11_of_five_megabytes_the_model_gets_what_fits_the_application_all
 
 
 # 12. Privacy: telemetry with query and response is on by default, traces are exported, price lists are fetched.
+@pytest.mark.slow
 async def test_12_no_address_is_contacted_but_the_model_and_the_servers_that_were_given(
     peers: Any, program: Any, chat_server: Any
 ) -> None:

@@ -220,6 +220,7 @@ def around(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
 envelopes = st.recursive(around(st.none()), around, max_leaves=4)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(envelopes, st.integers(24, 130))
 def test_no_envelope_crashes_empties_or_moves_the_terminal(envelope: dict[str, Any], width: int) -> None:

@@ -17,6 +17,8 @@ from pydantic import Field
 
 from xmcp import XMCP, DisplayEnvelope, ToolResponse, XMCPError
 
+pytestmark = pytest.mark.slow
+
 CALLS = 10_000
 AT_A_TIME = 64
 FAILING = (ValueError, KeyError, ZeroDivisionError, ExceptionGroup, SystemExit, asyncio.CancelledError, MemoryError)

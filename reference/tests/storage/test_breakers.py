@@ -197,6 +197,7 @@ class Period:
         self.kind, self.until, self.row = kind, until, 0
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(STEPS)
 @example(A_WHOLE_LIFE)
@@ -241,6 +242,7 @@ async def test_memory_breakers_agree_with_a_model_in_periods(steps: list[tuple[A
 
 
 class TestInRedis:
+    @pytest.mark.slow
     @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
     @given(steps=STEPS)
     @example(steps=A_WHOLE_LIFE)

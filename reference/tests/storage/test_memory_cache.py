@@ -158,6 +158,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(STEPS, st.sampled_from([1, 2, 2]), st.sampled_from([200, 10_000]))
 async def test_a_cache_agrees_with_a_list_of_what_was_used_last(

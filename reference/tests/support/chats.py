@@ -16,8 +16,8 @@ from xmcp.client.hooks.middleware import ChatContext
 from xmcp.client.loop.chat import Chat, ChatSettings
 from xmcp.client.loop.fallback import Model
 from xmcp.client.loop.turn import Hooks
-from xmcp.client.tools import meta_tools as metatools
 from xmcp.client.tools.catalogue import build
+from xmcp.client.tools.meta_tools import openai_tools, selected
 from xmcp.wire import ToolResponse
 
 
@@ -36,8 +36,8 @@ def chat(
     **policy: Any,
 ) -> Chat:
     """Return a chat of `model`, or of a tuple of models that replace each other; `policy`: members of `Pipeline`."""
-    own = metatools.chosen(meta_tools)
-    catalogue = build([(server, server.listing) for server in servers], version=1, extra=metatools.offered(own))
+    own = selected(meta_tools)
+    catalogue = build([(server, server.listing) for server in servers], version=1, extra=openai_tools(own))
     log = log or EventLog()
     loop = asyncio.get_running_loop()
     scope = ChatScope(ChatContext("chat", tenant), log, None if chat_timeout is None else loop.time() + chat_timeout)

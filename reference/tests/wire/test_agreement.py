@@ -18,6 +18,7 @@ from pathlib import Path
 from random import Random
 
 import jsonschema_rs
+import pytest
 from lxml import etree
 from xsdata.formats.dataclass.parsers import XmlParser
 from xsdata.formats.dataclass.parsers.config import ParserConfig
@@ -461,6 +462,7 @@ def explained(verdicts: Verdicts) -> Iterator[str]:
         assert not verdicts.generated, "the dataclasses refuse it and the XSD does not"
 
 
+@pytest.mark.slow
 def test_judges_of_documents_differ_only_by_what_is_listed_and_all_of_that_is_seen() -> None:
     seen: Counter[str] = Counter()
     unexplained: list[str] = []

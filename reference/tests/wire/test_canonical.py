@@ -84,6 +84,7 @@ def test_the_form_is_the_one_that_the_encoder_writes() -> None:
         assert same(found, walked(document))
 
 
+@pytest.mark.slow
 @given(st.text(), st.text(), st.dictionaries(st.text(), st.text() | st.integers() | st.floats(allow_nan=False)))
 def test_whatever_the_encoder_writes_is_read_alike_both_ways(text: str, call_id: str, payload: dict[str, Any]) -> None:
     response = ToolResponse("t", text, {"type": "json", "payload": payload}, call_id=call_id[:256] or None)
@@ -92,6 +93,7 @@ def test_whatever_the_encoder_writes_is_read_alike_both_ways(text: str, call_id:
         assert same(found, walked(document))
 
 
+@pytest.mark.slow
 @settings(max_examples=1500)
 @given(
     st.sampled_from([WHOLE, PLAIN, SHOWN]),
@@ -108,6 +110,7 @@ def test_a_document_near_the_form_is_read_as_the_walk_reads_it_or_not_at_all(
         assert same(found, walked(document))
 
 
+@pytest.mark.slow
 @settings(max_examples=1500)
 @given(
     st.sampled_from([WHOLE.encode(), PLAIN.encode(), SHOWN.encode()]),

@@ -53,6 +53,7 @@ def test_no_input_raises_anything_but_decode_error(data: str | bytes) -> None:
     check_outcome(data)
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(st.data())
 def test_no_mutation_of_a_valid_document_raises_anything_but_decode_error(data: st.DataObject) -> None:
@@ -212,6 +213,7 @@ def damaged(draw: st.DrawFn) -> Element:
     return root
 
 
+@pytest.mark.slow
 def test_reader_and_xsd_agree_on_what_a_tool_response_is() -> None:
     verdicts = {True: 0, False: 0}
 
@@ -448,6 +450,7 @@ def test_what_is_no_text_is_a_mistake_of_the_caller() -> None:
         decode(5)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_reading_leaves_no_cycles_behind() -> None:
     gc.collect()
     gc.disable()

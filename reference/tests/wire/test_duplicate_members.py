@@ -55,6 +55,7 @@ def plain(value: Any) -> Any:
     return [plain(item) for item in value] if isinstance(value, list) else value
 
 
+@pytest.mark.slow
 @settings(max_examples=1000)
 @given(VALUES, st.integers(0, 3), st.sampled_from(["", " ", "\n\t"]))
 def test_it_is_refused_and_nothing_else_is(value: Any, style: int, space: str) -> None:

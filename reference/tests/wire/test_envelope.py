@@ -153,6 +153,7 @@ def reads(value: Any) -> bool:
     return True
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(envelopes())
 def test_the_reader_takes_every_envelope_that_the_json_schema_allows(value: Any) -> None:
@@ -160,6 +161,7 @@ def test_the_reader_takes_every_envelope_that_the_json_schema_allows(value: Any)
     assert reads(value)
 
 
+@pytest.mark.slow
 def test_the_reader_refuses_what_the_json_schema_refuses_and_nothing_else() -> None:
     refused: Counter[str] = Counter()
     allowed = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xml.parsers import expat
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -58,6 +59,7 @@ def by_us(tree: list[Tag]) -> Found:
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=500)
 @given(st.lists(tags, min_size=1, max_size=3))
 @example([("a", {"xmlns:x": "urn:x", "xmlns:y": "urn:x", "x:a": "", "y:a": ""})])

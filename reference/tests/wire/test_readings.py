@@ -8,6 +8,7 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.parsers import expat
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
@@ -119,6 +120,7 @@ def values(reading: Reading) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None, derandomize=True, database=None)
 @given(RESPONSES)
 def test_every_parser_reads_what_was_encoded(response: ToolResponse) -> None:

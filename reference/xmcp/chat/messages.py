@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Final, TypeAlias
 
+from xmcp.chat import failures
 from xmcp.chat.arguments import parse_arguments
 from xmcp.chat.completions import ToolCall
 from xmcp.chat.json_values import Replacement, as_json, as_text, nearest
 from xmcp.chat.tool_schemas import legal_name
-from xmcp.wire import ErrorInfo, ToolResponse
+from xmcp.wire import ToolResponse
 
 Message: TypeAlias = Mapping[str, Any]
 """One message of a conversation in the OpenAI chat format."""
@@ -131,8 +132,7 @@ def problem(history: Sequence[Message]) -> str | None:
 
 
 def _unanswered(call: ToolCall) -> str:
-    error = ErrorInfo("CANCELLED", "There is no result: the call had not ended.", meta={"side_effects": "unknown"})
-    return ToolResponse(legal_name(call.name), error=error).to_xml()
+    return ToolResponse(legal_name(call.name), error=failures.not_ended()).to_xml()
 
 
 def call_ids(history: Sequence[Message]) -> set[str]:

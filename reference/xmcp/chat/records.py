@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
+from xmcp.chat import failures
 from xmcp.chat.errors import ProviderError, QuotaExceeded, error_to_json
 from xmcp.chat.events import (
     ChatChunk,
@@ -190,11 +191,11 @@ def _failure_error(failure: BaseException | None) -> ErrorInfo:
         case ProviderError():
             return failure.to_error_info()
         case QuotaExceeded():
-            return ErrorInfo("QUOTA_EXCEEDED", str(failure))
+            return failures.chat_quota_used_up(str(failure))
         case Exception():
-            return ErrorInfo("INTERNAL", f"The chat failed: {type(failure).__name__}.")
+            return failures.chat_crashed(type(failure).__name__)
         case _:
-            return ErrorInfo("CANCELLED", "The chat was cancelled before it ended.")
+            return failures.chat_cancelled()
 
 
 def _answer(tool_message: Message | None) -> ToolResponse:
@@ -204,7 +205,7 @@ def _answer(tool_message: Message | None) -> ToolResponse:
             return ToolResponse.from_xml(tool_message["content"])
         except (DecodeError, TypeError, KeyError):
             pass
-    return ToolResponse("", error=ErrorInfo("CANCELLED", "The call was cancelled before it ended."))
+    return ToolResponse("", error=failures.unrecorded())
 
 
 def _since(begun: float) -> float:

@@ -20,11 +20,13 @@ from urllib.parse import urlsplit
 import click
 from rich.console import Console
 
+from xmcp_conformance.core.events import CallMade, Event
 from xmcp_conformance.core.judge import ExitCode
-from xmcp_conformance.profiles.server.blackbox import ERAS, Options, Report, Run
 from xmcp_conformance.profiles.server.blackbox import check as judge
+from xmcp_conformance.profiles.server.call_plan import ERAS, Options
 from xmcp_conformance.profiles.server.peer import HttpPeer, Peer, PeerUnavailable, StdioPeer
 from xmcp_conformance.reports.server_json import to_dict
+from xmcp_conformance.reports.server_report import ServerReport
 from xmcp_conformance.reports.server_terminal import show
 
 from .check_document import document, write_json
@@ -162,7 +164,7 @@ def _bundled() -> Iterator[list[Peer]]:
                 process.wait(5)
 
 
-def _accepts(port: int, process: subprocess.Popen[bytes], seconds: float = 20.0) -> bool:
+def _accepts(port: int, process: subprocess.Popen[bytes], seconds: float = 60.0) -> bool:
     """Wait until the process accepts connections; return False if it ended or the time is up."""
     deadline = time.monotonic() + seconds
     while process.poll() is None and time.monotonic() < deadline:
@@ -175,13 +177,18 @@ def _accepts(port: int, process: subprocess.Popen[bytes], seconds: float = 20.0)
     return False
 
 
-def _judge(peers: list[Peer], options: Options, console: Console) -> Report:
-    """Run the suite, with a line of progress on a terminal."""
+def _judge(peers: list[Peer], options: Options, console: Console) -> ServerReport:
+    """Run the suite; on a terminal, with a status line that shows the progress."""
+    report = ServerReport()
     if not console.is_terminal:
-        return asyncio.run(judge(peers, options))
+        asyncio.run(judge(peers, options, report.add))
+        return report
     with console.status("connecting …") as status:
 
-        def progress(run: Run) -> None:
-            status.update(f"{run}: {run.calls} calls")
+        def add(event: Event) -> None:
+            report.add(event)
+            if isinstance(event, CallMade):
+                status.update(f"{event.run}: {report.runs[-1].calls} calls")
 
-        return asyncio.run(judge(peers, options, progress))
+        asyncio.run(judge(peers, options, add))
+    return report

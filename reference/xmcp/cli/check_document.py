@@ -14,19 +14,13 @@ from typing import Any, BinaryIO
 import click
 from rich.console import Console
 
+from xmcp_conformance.core.events import Emit
 from xmcp_conformance.core.judge import ExitCode
 from xmcp_conformance.core.untrusted_text import printable
-from xmcp_conformance.profiles.document.checks import (
-    MOST_READ,
-    Judged,
-    Name,
-    Outcome,
-    Report,
-    judge,
-    judge_lines,
-    kinds,
-)
+from xmcp_conformance.profiles.document.checks import MOST_READ, check_document, check_lines, start, unreadable
+from xmcp_conformance.profiles.document.kinds import FileName, kinds
 from xmcp_conformance.reports.document_json import to_dict
+from xmcp_conformance.reports.document_report import DocumentReport
 from xmcp_conformance.reports.document_terminal import show_file, show_verdict
 
 _SUFFIXES = (".xml", ".json", ".jsonl")
@@ -52,12 +46,15 @@ def document(files: tuple[str, ...], kind: str | None, strict: bool, quiet: bool
 
     Exit codes: 0 all conform, 1 some do not, 2 usage (no such file, or --kind is needed), 3 a file cannot be read.
     """
-    report = Report(kind, strict)
+    report = DocumentReport()
+    start(kind, strict=strict, emit=report.add)
     console = Console(stderr=json_path == Path("-"), highlight=False)
     for path, reason in _found(files).items():
-        judged = Judged(path, Outcome.UNREADABLE, reason=reason) if reason else _judged(path, kind, strict)
-        report.files.append(judged)
-        show_file(judged, console, quiet=quiet)
+        if reason:
+            unreadable(path, reason, report.add)
+        else:
+            _judge(path, kind, report.add)
+        show_file(report.files[-1], console, quiet=quiet)
     show_verdict(report, console, quiet=quiet)
     if json_path is not None:
         write_json(json_path, to_dict(report))
@@ -156,20 +153,23 @@ def _is_file(path: str) -> bool:
     return os.path.isfile(path) or not os.path.exists(path)
 
 
-def _judged(path: str, kind: str | None, strict: bool) -> Judged:
+def _judge(path: str, kind: str | None, emit: Emit) -> None:
     parts = Path(path)
-    name = Name(path, kind, parts.absolute().parent.name, parts.suffix.lower())
+    name = FileName(path, kind, parts.absolute().parent.name, parts.suffix.lower())
     try:
         if path == _STANDARD_INPUT:
             if sys.stdin is None:
-                return Judged(path, Outcome.UNREADABLE, reason="Standard input is closed")
-            return judge(sys.stdin.buffer.read(MOST_READ + 1), Name(path, kind), strict=strict)
+                unreadable(path, "Standard input is closed", emit)
+            else:
+                check_document(sys.stdin.buffer.read(MOST_READ + 1), FileName(path, kind), emit)
+            return
         with open(path, "rb") as file:
             if name.suffix == ".jsonl":
-                return judge_lines(_lines(file), name, strict=strict)
-            return judge(file.read(MOST_READ + 1), name, strict=strict)
+                check_lines(_lines(file), name, emit)
+            else:
+                check_document(file.read(MOST_READ + 1), name, emit)
     except OSError as error:
-        return Judged(path, Outcome.UNREADABLE, reason=_reason(error))
+        unreadable(path, _reason(error), emit)
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from xmcp.client.hooks.middleware import ChatContext, LLMState, Middleware, ToolState
     from xmcp.client.hooks.quotas import Quota, TenantQuotas
     from xmcp.client.servers.interfaces import MCPClient, ResourceManager, ToolClient
-    from xmcp.client.servers.pool import ServerStatus, ServersUnavailable, ToolChanges
+    from xmcp.client.servers.pool import ServersUnavailable, ToolChanges
+    from xmcp.client.servers.pool_member import ServerStatus
     from xmcp.client.servers.targets import ServerTarget
     from xmcp.client.sync import SyncAIClient
 
@@ -72,7 +73,8 @@ _HOME: Final[dict[str, str]] = {
         "xmcp.client.hooks.middleware": ("ChatContext", "LLMState", "Middleware", "ToolState"),
         "xmcp.client.hooks.quotas": ("Quota", "TenantQuotas"),
         "xmcp.client.servers.interfaces": ("MCPClient", "ResourceManager", "ToolClient"),
-        "xmcp.client.servers.pool": ("ServerStatus", "ServersUnavailable", "ToolChanges"),
+        "xmcp.client.servers.pool": ("ServersUnavailable", "ToolChanges"),
+        "xmcp.client.servers.pool_member": ("ServerStatus",),
         "xmcp.client.servers.targets": ("ServerTarget",),
         "xmcp.client.sync": ("SyncAIClient",),
     }.items()

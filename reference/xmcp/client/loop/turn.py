@@ -136,7 +136,7 @@ class ToolTurn:
         for call, arguments, outcome in zip(self._calls, self._arguments, self.outcomes, strict=True):
             succeeded = outcome is not None and outcome.response.error is None
             if call.name == tool and tool in self._meta_tools and isinstance(arguments, dict) and succeeded:
-                said = meta_tools.said(tool, arguments) or said
+                said = meta_tools.text_of(tool, arguments) or said
         return said
 
     async def run(self) -> AsyncGenerator[ToolEvent, None]:

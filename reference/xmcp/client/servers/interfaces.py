@@ -6,11 +6,14 @@ given to `AIClient` in the place of a server.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, Tool
+
+NotificationHandler: TypeAlias = Callable[[Any], Awaitable[None]]
+"""Called with every notification of a connection; must not block or await anything slow."""
 
 
 @runtime_checkable

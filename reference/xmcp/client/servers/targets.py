@@ -16,13 +16,14 @@ import os
 import re
 import shlex
 import uuid
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
+from xmcp.client.servers.interfaces import NotificationHandler
 from xmcp_models.registry import EXTENSION_ID, VERSION
 
 if TYPE_CHECKING:
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
     from mcp_types import Root
 
 Roots: TypeAlias = "Sequence[str | Path | Root]"
-
-Hear: TypeAlias = Callable[[Any], Awaitable[None]]
-"""Is given every notification of a connection; must not wait for anything."""
 
 _URL: Final = re.compile(r"(?i)https?://")
 _SECRETS_IN_URL: Final = re.compile(r"(?i)(?<=://)[^\s/'\"@]*@|(?<=\S)\?[^\s'\"]*(?==)[^\s'\"]*")
@@ -79,7 +77,7 @@ class Source:
     """A target, understood: what to call it in messages (no credential in it) and how to make a client for it."""
 
     label: str
-    client: Callable[[Hear], fastmcp.Client[Any]]
+    client: Callable[[NotificationHandler], fastmcp.Client[Any]]
     identity: str = field(default_factory=lambda: _unique(), repr=False)
     """The same for two sources only if they lead to the same server; tells no secret."""
     xmcp: bool | None = None
@@ -124,8 +122,8 @@ def source(target: Target, connect_timeout: float) -> Source:
 
         known = []
 
-    def client(hear: Hear) -> fastmcp.Client[Any]:
-        return _client(transport(), hear, given, roots, connect_timeout)
+    def client(on_notification: NotificationHandler) -> fastmcp.Client[Any]:
+        return _client(transport(), on_notification, given, roots, connect_timeout)
 
     identity = _hash([*known, given.xmcp, given.mode, given.roots]) if known else _unique()
     return Source(label, client, identity, given.xmcp, roots)
@@ -245,11 +243,11 @@ def _unique() -> str:
 def _http(url: str, headers: Mapping[str, str] | None) -> Any:
     from fastmcp.client.transports import infer_transport
 
-    from xmcp.client.servers.fastmcp_internals import roomy
+    from xmcp.client.servers.fastmcp_internals import resilient
 
     transport: Any = infer_transport(url)
     transport.headers = dict(headers or {})
-    return roomy(transport)
+    return resilient(transport)
 
 
 def _stdio(argv: Sequence[str], env: Mapping[str, str] | None, cwd: str | None) -> Any:
@@ -261,24 +259,28 @@ def _stdio(argv: Sequence[str], env: Mapping[str, str] | None, cwd: str | None) 
 
 
 def _client(
-    transport: Any, hear: Hear, given: ServerTarget, roots: Callable[[], list[Root]] | None, connect_timeout: float
+    transport: Any,
+    on_notification: NotificationHandler,
+    given: ServerTarget,
+    roots: Callable[[], list[Root]] | None,
+    connect_timeout: float,
 ) -> fastmcp.Client[Any]:
     import fastmcp
     from mcp.client import advertise
 
-    from xmcp.client.servers.fastmcp_internals import equipped
+    from xmcp.client.servers.fastmcp_internals import prepared
 
     # Who does not read documents does not ask for them.
     extensions = [] if given.xmcp is False else [advertise(EXTENSION_ID, {"versions": [VERSION]})]
     if isinstance(transport, fastmcp.Client):
-        client = equipped(transport, hear, extensions)
+        client = prepared(transport, on_notification, extensions)
         if given.mode != "auto":
             client.mode = given.mode
     else:
         client = fastmcp.Client(
             transport,
             init_timeout=connect_timeout,
-            message_handler=hear,
+            message_handler=on_notification,
             extensions=extensions,
             auth=given.auth,
             mode=given.mode,

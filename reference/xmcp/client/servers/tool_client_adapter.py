@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from xmcp.chat import failures
 from xmcp.chat.errors import CallFailed
 from xmcp.client.hooks.log import EventLog
-from xmcp.client.servers.connection import describe
-from xmcp.client.servers.errors import ConnectFailed
+from xmcp.client.servers.errors import ConnectFailed, describe
 from xmcp.client.servers.interfaces import ToolClient
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ _TOOLS: Final[dict[str, tuple[str, str, str, str]]] = {
 RESERVED: Final = frozenset(_TOOLS)
 
 
-def chosen(option: bool | Collection[str]) -> tuple[str, ...]:
+def selected(option: bool | Collection[str]) -> tuple[str, ...]:
     """The tools that an application wants: all, none, or those it names (`think` or `__think__`).
 
     Raises:
@@ -54,7 +54,7 @@ def chosen(option: bool | Collection[str]) -> tuple[str, ...]:
     return tuple(name for name in _TOOLS if name in names)
 
 
-def offered(names: Collection[str]) -> list[dict[str, Any]]:
+def openai_tools(names: Collection[str]) -> list[dict[str, Any]]:
     """The tools in the OpenAI format."""
     return [_openai_tool(name, *_TOOLS[name][:3]) for name in names]
 
@@ -62,12 +62,12 @@ def offered(names: Collection[str]) -> list[dict[str, Any]]:
 def answer(name: str, arguments: Mapping[str, Any]) -> ToolResponse:
     """What a call of one of them answers."""
     parameter, _, _, acknowledgement = _TOOLS[name]
-    if said(name, arguments):
+    if text_of(name, arguments):
         return ToolResponse(name, acknowledgement)
     return ToolResponse(name, error=failures.missing_text(parameter))
 
 
-def said(name: str, arguments: Mapping[str, Any]) -> str:
+def text_of(name: str, arguments: Mapping[str, Any]) -> str:
     """The text that a call of one of them carries; empty if it carries none."""
     value = arguments.get(_TOOLS[name][0])
     return value.strip() if isinstance(value, str) else ""

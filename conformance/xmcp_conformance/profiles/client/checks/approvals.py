@@ -1,4 +1,4 @@
-"""Section 11.8: approvals, parameters of the application, and the client's own tools but for the question."""
+"""Checks of section 11.8: approvals, parameters that the application fills in, thoughts and summaries."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import either
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.messages import Message, compact, function_of, parameters_of, same, text_of
-from xmcp_conformance.profiles.client.permitted_codes import grounds
+from xmcp_conformance.profiles.client.permitted_codes import permitted_codes
 from xmcp_conformance.profiles.client.trace import ChatEnded
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import Chat
@@ -16,7 +16,7 @@ from xmcp_conformance.profiles.client.trace_model import Chat
 from .stop_reasons import SUMMARIZE, THINK, said_to
 
 _SHORTEST = 4
-"""Characters; a shorter thought stands in other texts by chance."""
+"""Number of characters below which a thought can occur in another text by chance."""
 
 
 @check("XMCP-CLI-080", "XMCP-CLI-081", profile="client")
@@ -36,7 +36,9 @@ def _calls_are_approved(trace: TraceIndex) -> Observations:
                 )
         if denied and call.content is not None and not call.sent:
             seen = f"{call}, which was not approved, is answered by {call.code or 'a result'}"
-            yield either("XMCP-CLI-081", call.code in grounds(trace, call), seen, "FORBIDDEN", where=call.turn.next_at)
+            yield either(
+                "XMCP-CLI-081", call.code in permitted_codes(trace, call), seen, "FORBIDDEN", where=call.turn.next_at
+            )
 
 
 @check("XMCP-CLI-082", profile="client")
@@ -105,14 +107,14 @@ def _begins_with(messages: Sequence[Message], head: Sequence[Message]) -> bool:
 
 
 def _holds_in_order(messages: Sequence[Message], tail: Sequence[Message]) -> bool:
-    """Whether the messages stand somewhere, one after the other."""
+    """Return whether `tail` occurs in the messages as one sequence."""
     return not tail or any(
         all(map(_alike, messages[start : start + len(tail)], tail)) for start in range(len(messages) - len(tail) + 1)
     )
 
 
 def _alike(one: Message, other: Message) -> bool:
-    """The same message; of answers of tools the id decides, for a display can stand before the model in short."""
+    """Return whether two messages are the same; for tool messages by id, because their displays can be shortened."""
     if one.get("role") != other.get("role"):
         return False
     if one.get("role") == "tool":

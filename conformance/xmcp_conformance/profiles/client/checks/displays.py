@@ -1,4 +1,4 @@
-"""Sections 3.5 and 11.6: what the person is shown, in which order, and what a failing callback changes."""
+"""Checks of displays (sections 3.5 and 11.6): what is shown, in which order, and what a failing callback changes."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.messages import compact, same
 from xmcp_conformance.profiles.client.permitted_codes import was_cut_short
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import Call, Chat
+from xmcp_conformance.profiles.client.trace_model import Chat, ModelCall
 
 _MEMBERS = ("type", "payload", "title", "alt", "fallback", "id", "meta")
 Display = Mapping[str, Any]
 
 
-def display_of(call: Call) -> Display | None:
-    """What a call came to show: of an answer that cannot be read, or of no XMCP server, nothing."""
+def display_of(call: ModelCall) -> Display | None:
+    """Return the display of a call; `None` where the answer has none or cannot be read."""
     answer = call.answer
     return answer.display if answer is not None and answer.readable and not answer.bad_display else None
 
 
 def _known(display: Any) -> Any:
-    """An envelope without members that nobody knows."""
+    """Return an envelope without members that the specification does not define."""
     if not isinstance(display, Mapping):
         return display
     return {name: display[name] for name in _MEMBERS if name in display}
@@ -89,7 +89,7 @@ def _a_failing_callback_changes_nothing(trace: TraceIndex) -> Observations:
             yield either("XMCP-CLI-064", not changed, seen, "what the server answered", where=turn.next_at)
 
 
-def _is_otherwise(call: Call) -> bool:
+def _is_otherwise(call: ModelCall) -> bool:
     answer = call.attempts[-1].answered if call.attempts else None
     if answer is None or not answer.readable or call.reply is None or was_cut_short(call):
         return False

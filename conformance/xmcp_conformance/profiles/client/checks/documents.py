@@ -1,4 +1,4 @@
-"""Sections 2.5, 3.5 and 6.4: what a client reads as a document, and what it puts before the model."""
+"""Checks of what a client reads as a document, and what the model gets of it (sections 2.5, 3.5 and 6.4)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from xmcp_conformance.profiles.client.messages import compact, document_of, text
 from xmcp_conformance.profiles.client.permitted_codes import was_cut_short
 from xmcp_conformance.profiles.client.trace import Answered
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import Call
+from xmcp_conformance.profiles.client.trace_model import ModelCall
 from xmcp_conformance.reader import Document, looks_like_a_document, read
 
 REFERENCE = "x-xmcp-reference"
 
 
-def _answered(trace: TraceIndex) -> Iterator[tuple[Call, bool, Answered, Document]]:
-    """Each call whose last attempt got an answer, whether of an XMCP server, that answer, and what the model got."""
+def _answered(trace: TraceIndex) -> Iterator[tuple[ModelCall, bool, Answered, Document]]:
+    """Yield each call that was answered, whether its server announces the extension, the answer, and the result."""
     for call in trace.calls:
         last = call.attempts[-1] if call.attempts else None
         if last is None or not last.was_answered or was_cut_short(call):

@@ -1,4 +1,4 @@
-"""Section 11.1: the history, as it goes to the model and to the application."""
+"""Checks of the history that a client gives to the model and to the application (section 11.1)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from xmcp_conformance.profiles.client.messages import (
     same,
     text_of,
 )
-from xmcp_conformance.profiles.client.permitted_codes import CUT_SHORT, grounds, was_cut_short
+from xmcp_conformance.profiles.client.permitted_codes import CUT_SHORT, permitted_codes, was_cut_short
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import Call
+from xmcp_conformance.profiles.client.trace_model import ModelCall
 from xmcp_conformance.reader import Document
 
 
@@ -45,8 +45,8 @@ def _each_call_has_its_answer(trace: TraceIndex) -> Observations:
 
 
 def _fault_of(messages: Sequence[Message]) -> str | None:
-    """The first thing in a history that a vendor would refuse."""
-    due = 0  # tool messages from here on that an assistant message stands for
+    """Return the first fault in a history for which a vendor would refuse it, in words; `None` where there is none."""
+    due = 0  # messages up to this index are the answers to an assistant message
     for place, message in enumerate(messages):
         if message.get("role") == "tool":
             if due == 0:
@@ -65,7 +65,7 @@ def _fault_of(messages: Sequence[Message]) -> str | None:
 
 @check("XMCP-CLI-007", profile="client")
 def _arguments_are_an_object(trace: TraceIndex) -> Observations:
-    """In what the client wrote; what the application gave it is not its own."""
+    """Judge the messages that the client wrote; those that the application passed in are not its own."""
     for chat in trace.chats.values():
         for at, to, messages in chat.histories:
             own = [message for message in messages if message not in chat.began.history]
@@ -90,13 +90,13 @@ def _a_tool_message_says_what_was_answered(trace: TraceIndex) -> Observations:
             yield either("XMCP-CLI-003", seen == "", f"{call} is answered by {seen}", expected, where=call.turn.next_at)
 
 
-def _other_than_answered(trace: TraceIndex, call: Call, reply: Document) -> tuple[str, str] | None:
-    """How the document differs from the server's answer, and what that was; `None` where other sentences judge."""
+def _other_than_answered(trace: TraceIndex, call: ModelCall, reply: Document) -> tuple[str, str] | None:
+    """Return how the document differs from the server's answer, and that answer; `None` where other checks judge it."""
     answer = call.answer
     if answer is None or not call.attempts or not trace.setup.servers[call.attempts[-1].server].xmcp:
         return None
-    if call.code in grounds(trace, call):
-        return None  # it was not to be made, and that is what the model is told
+    if call.code in permitted_codes(trace, call):
+        return None  # the call must not be made, and the model got just that as its result
     if not answer.readable or answer.bad_display or any(back.fails for _, back in call.turn.chat.callbacks):
         return None
     if answer.outcome == "ok":
@@ -124,7 +124,7 @@ def _what_was_cut_short_says_so(trace: TraceIndex) -> Observations:
         ended_by_client = last is not None and last.outcome == "cancelled"
         codes = {*CUT_SHORT}
         if last is None and call.turn.cut and not call.succeeded:
-            ended_by_client, codes = True, codes | grounds(trace, call)
+            ended_by_client, codes = True, codes | permitted_codes(trace, call)
         if ended_by_client:
             seen = f"{call}, which was ended before there was a result, is answered by {call.code or 'a result'}"
             yield either("XMCP-CLI-004", call.code in codes, seen, "CANCELLED or TIMEOUT", where=call.turn.next_at)

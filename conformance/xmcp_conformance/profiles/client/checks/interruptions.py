@@ -1,4 +1,4 @@
-"""Sections 10.2 and 11.7: the events of a chat, and what of an answer that broke off."""
+"""Checks of the events of a chat, and of answers of the model that broke off (sections 10.2 and 11.7)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _events_of_a_call_are_in_order(trace: TraceIndex) -> Observations:
         ids = dict.fromkeys(told.event.get("call_id") for _, told in chat.told if told.event.get("call_id"))
         for id_ in ids:
             if sum(call.id == id_ for call in calls) > 1:
-                continue  # that calls share an id is the fault, and not how their events mix
+                continue  # the fault is that calls share an id, and not that their events are mixed
             events = [(at, told.event) for at, told in chat.told if told.event.get("call_id") == id_]
             types = [str(event.get("type")) for _, event in events]
             known = " ".join(type_ for type_ in types if type_ in _OF_CALLS or type_ == "retry")
@@ -65,7 +65,7 @@ def _text_that_broke_off_is_void(trace: TraceIndex) -> Observations:
 
 
 def _next_answer_is_out(chat: Chat, again: int) -> int:
-    """The first event of what came of a request, once the model has answered it."""
+    """Return the index of the first event that follows the model's answer to a request."""
     answers = [turn.said_at for turn in chat.turns] + [at for at, _ in chat.failed]
     answered = min((at for at in answers if at > again), default=again)
     types = ("llm_delta", "tool_call", "done")

@@ -1,4 +1,4 @@
-"""Sections 11.6 and 11.7: when a chat goes on, when it ends, and what it says then."""
+"""Checks of when a chat goes on or ends, and of its stop reason and answer (sections 11.6 and 11.7)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xmcp_conformance.profiles.client import injection
 from xmcp_conformance.profiles.client.messages import calls_of, text_of
 from xmcp_conformance.profiles.client.name_resolution import is_legal
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import INSTANT, Call, Chat, Turn
+from xmcp_conformance.profiles.client.trace_model import INSTANT, Chat, ModelCall, Turn
 
 from .displays import display_of
 
@@ -20,19 +20,19 @@ _CRASHES = ("crashed", "refused")
 
 
 def said_to(turn: Turn, name: str, parameter: str) -> list[str]:
-    """What the calls of one of the client's own tools say in a turn."""
+    """Return the texts that the model gave to one of the client's own tools in a turn."""
     texts = [(call.arguments or {}).get(parameter) for call in turn.calls if call.meta and call.name == name]
     return [text.strip() for text in texts if isinstance(text, str) and text.strip()]
 
 
 def shows_everything(turn: Turn) -> bool:
-    """Whether each call succeeded, and each on which no other depends answered with a display."""
-    last = [call for call in turn.calls if injection.ends(call)]
+    """Return whether each call succeeded, and each call on which no other depends has a display."""
+    last = [call for call in turn.calls if injection.is_last(call)]
     return all(call.succeeded for call in turn.calls) and all(display_of(call) is not None for call in last)
 
 
 def is_known(turn: Turn) -> bool:
-    """Whether the trace shows what each call of a turn came to, and where."""
+    """Return whether the tool and the result of each call of a turn are known."""
     calls = [call for call in turn.calls if not call.meta and call.offered]
     if any(call.unclear or call.reply is None for call in turn.calls):
         return False
@@ -40,7 +40,7 @@ def is_known(turn: Turn) -> bool:
 
 
 def may_end(trace: TraceIndex, turn: Turn) -> bool:
-    """Whether another sentence than those about displays ends the chat after a turn."""
+    """Return whether a requirement other than those about displays allows the chat to end after a turn."""
     chat = turn.chat
     reason = chat.stop_reason
     failure = chat.ended.failure if chat.ended else None
@@ -82,7 +82,7 @@ def _other_turns_go_on(trace: TraceIndex) -> Observations:
         if not turn.went_on and (may_end(trace, turn) or _is_for_another_sentence(trace, turn)):
             continue
         if turn.number >= trace.setup.max_turns and not turn.went_on:
-            continue  # what it says of that is for another sentence
+            continue  # another check judges the stop reason of that
         how = chat.stop_reason or (chat.ended.failure if chat.ended else None)
         if bad := [call for call in turn.calls if injection.failed(call)]:
             yield either(
@@ -98,7 +98,7 @@ def _other_turns_go_on(trace: TraceIndex) -> Observations:
 
 
 def _is_for_another_sentence(trace: TraceIndex, turn: Turn) -> bool:
-    """Whether the chat ended by a limit that was not met, or by a callback that failed."""
+    """Return whether a limit that was not reached or a failing callback ended the chat: other checks judge that."""
     chat, reason = turn.chat, turn.chat.stop_reason
     if any(back.fails for _, back in chat.callbacks) and chat.ended is not None and chat.ended.failure == "crashed":
         return True
@@ -131,7 +131,7 @@ def _a_limit_is_named(trace: TraceIndex) -> Observations:
 
 
 def _of_limit(trace: TraceIndex, chat: Chat, turn: Turn) -> Observations:
-    """After a turn with calls."""
+    """Judge the stop reason of a chat that ended after a turn with calls."""
     reason = chat.stop_reason
     if reason in ("max_turns", "timeout") and not _limit_is_met(trace, turn, reason):
         yield broken(
@@ -155,7 +155,7 @@ def _the_answer_is_the_model_s(trace: TraceIndex) -> Observations:
         if chat.ended is None or not chat.ended.result:
             continue
         answer = chat.ended.result.get("answer")
-        # A chat whose time was over can hold what the model had written by then.
+        # A chat that ran out of time can return what the model had written by then.
         if not answer or not isinstance(answer, str) or chat.stop_reason == "timeout":
             yield obeyed("XMCP-CLI-072", where=chat.ended_at)
             continue
@@ -189,8 +189,8 @@ def _the_history_is_handed_over(trace: TraceIndex) -> Observations:
         yield either("XMCP-CLI-073", not (lost or missing), seen, "the history up to there", where=chat.ended_at)
 
 
-def _is_that_turn(names: Sequence[str], calls: Sequence[Call]) -> bool:
-    """Whether the calls of a message are those; names that no vendor takes can stand there as others."""
+def _is_that_turn(names: Sequence[str], calls: Sequence[ModelCall]) -> bool:
+    """Return whether a message has these calls; names that no vendor accepts can be others there."""
     same_names = all(name == call.name or not is_legal(call.name) for name, call in zip(names, calls, strict=False))
     return len(names) == len(calls) and same_names
 
