@@ -355,12 +355,12 @@ class TestWhatNoModelMayWrite:
             ('{"a":' * 65 + "1" + "}" * 65, "nested more than 64 levels deep"),
             ('{"a":' + "[" * 900 + "]" * 900 + "}", "nested more than 64 levels deep"),
             ('{"a":' + "[" * 100_000, "nested more than 64 levels deep"),
-            ('{"a": 1e999}', "they hold 1e999, which is no JSON number"),
-            ('{"a": [-1e999]}', "they hold -1e999, which is no JSON number"),
-            ('{"a": NaN}', "they hold NaN, which is no JSON number"),
-            ('{"a": -Infinity}', "they hold -Infinity, which is no JSON number"),
+            ('{"a": 1e999}', "they hold 1e999, which is not a JSON number"),
+            ('{"a": [-1e999]}', "they hold -1e999, which is not a JSON number"),
+            ('{"a": NaN}', "they hold NaN, which is not a JSON number"),
+            ('{"a": -Infinity}', "they hold -Infinity, which is not a JSON number"),
             ('{"a": 1' + "0" * 5_000 + "}", "they hold an integer with too many digits"),
-            ('{"a": 1' + "0" * 5_000 + "e999999}", "which is no JSON number"),
+            ('{"a": 1' + "0" * 5_000 + "e999999}", "which is not a JSON number"),
         ],
     )
     def test_they_are_refused_in_fixed_words_with_little_of_what_was_written(self, text: str, said: str) -> None:
