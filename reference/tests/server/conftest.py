@@ -27,7 +27,7 @@ _PARSER = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=Tru
 
 
 class Reply:
-    """A tools/call result read with lxml; reading it also checks it against every schema and every rule of the MCP binding."""
+    """A tools/call result read with lxml; reading it also checks it against every schema and rule."""
 
     def __init__(self, result: CallToolResult) -> None:
         self.result = result
