@@ -335,11 +335,11 @@ def test_what_would_hide_nothing_is_refused_at_registration() -> None:
         mcp.tool(server_populated=["usr"], name="t")(lambda user: None)
     with pytest.raises(ValueError, match="'user', which is not filled in by the server"):
         mcp.tool(sensitive=["user"], name="t")(lambda user: None)
-    with pytest.raises(ValueError, match="show_user is the caller's switch"):
+    with pytest.raises(ValueError, match="show_user is set by the caller"):
         mcp.display_tool(server_populated=["show_user"], name="t")(lambda show_user=False: None)
-    with pytest.raises(TypeError, match="has to take one argument"):
+    with pytest.raises(TypeError, match="must take one argument"):
         mcp.param_provider(lambda a, b: None)
-    with pytest.raises(TypeError, match="server_populated is 7"):
+    with pytest.raises(TypeError, match="server_populated must be a list of names"):
         mcp.tool(server_populated=7, name="t")(lambda user: None)
 
 
