@@ -1,4 +1,4 @@
-"""Which call of a turn waits for which, and what is handed on (semantics 16, 17 and 19)."""
+"""Which call of a turn waits for which, and which results fill its arguments (spec section 11.3)."""
 
 from __future__ import annotations
 

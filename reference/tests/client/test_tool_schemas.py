@@ -1,4 +1,4 @@
-"""How a tool stands before the model (semantics 18 and 24)."""
+"""A tool as the model sees it: what is optional and what is hidden (spec sections 11.3 and 11.8)."""
 
 from __future__ import annotations
 

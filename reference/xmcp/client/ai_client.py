@@ -1,4 +1,4 @@
-"""`AIClient`: options, connections and the two ways to chat. What all chats share lives here, nothing of one chat."""
+"""`AIClient`: its options, its servers, and the two ways to chat. Holds what all chats share; nothing of one chat."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class AIClient:
         result = await ai.chat("Show me sales for EMEA", history=[])
     ```
 
-    One client serves any number of chats at once; each brings its own history and leaves nothing behind. Times are
-    seconds.
+    One client serves any number of chats at once; each has its own history, and the client keeps nothing of it. Times
+    are seconds.
 
     Args:
         servers: Targets (`xmcp.client.servers.targets`): a list, whose tools keep their names where those do not clash;
@@ -65,40 +65,40 @@ class AIClient:
             cannot be reached is left out, with a warning in the log and in every chat, until it can be.
         openai_api_key: Key for the built-in `OpenAIProvider`; absent, `OPENAI_API_KEY` counts.
         openai_base_url: Another server with OpenAI's format, for the built-in provider.
-        llm_provider: Your own provider instead of the built-in one.
+        llm_provider: A provider to use instead of the built-in one.
         llm_model: Model to ask for; `None` leaves it to the provider.
         fallback_models: Models to ask in this order when one fails: names, or pairs of a provider (or the name of its
             class) and a name. A chat that fell back stays with the model that answered.
-        max_turns: Most answers of the model in one chat.
-        max_concurrency: Most tool calls at once, over all chats; those that wait are served in order.
+        max_turns: Maximum number of answers of the model in one chat.
+        max_concurrency: Maximum number of tool calls at once, over all chats; further calls wait in order.
         tool_timeout: How long a tool call may take, once it has its slot: a number, or a mapping from names of tools
             as the model knows them, with `*` for all others.
         connect_timeout: How long connecting to a server may take, the listing of its tools included.
         llm_timeout: How long a model may be silent, before its answer and within it.
-        chat_timeout: How long a chat may take; it then ends with the stop reason `timeout`. `None`: no limit.
+        chat_timeout: How long a chat may take; after that it ends with the stop reason `timeout`. `None`: no limit.
         retry_policy: A `RetryPolicy`, or a mapping with its members (`max_attempts`, `backoff_base`, ...).
-        breaker_threshold: So many failures of a server in a row hold its calls back; `None`: none do.
-        breaker_reset_after: After so long one call may try whether it is back.
+        breaker_threshold: Number of failures of a server in a row after which its calls are held back; `None`: never.
+        breaker_reset_after: Time after which one call may try whether the server works again.
         breakers: Where the state of the breakers is kept (`xmcp.storage.RedisBreakers` shares it between processes),
             instead of the two options before.
-        cache: Where answers of cacheable tools are kept (`xmcp.storage`); `None`: nowhere.
-        cache_ttl: How long; `None` leaves it to the cache.
+        cache: Where answers of cacheable tools are kept (`xmcp.storage`); `None`: there is no cache.
+        cache_ttl: How long they are kept; `None` uses the time of the cache.
         cache_read_only: Whether tools annotated `readOnlyHint` are cacheable too.
         display: `exit`: a turn that shows the answer ends the chat, without another call of the model;
             `continue`: the model always has the last word.
-        display_budget: Most bytes of a display's JSON that the model sees; above it stands a reference.
-        result_budget: Most bytes of one result's text that the model sees; above it the middle is left out.
+        display_budget: Maximum bytes of a display's JSON that the model sees; a larger one is replaced by a reference.
+        result_budget: Maximum bytes of one result's text that the model sees; of a longer one the middle is left out.
         meta_tools: Whether the model is offered `__think__`, `__clarify__` and `__summarize__`; or which of them.
         params: Values for parameters of tools that the model neither sees nor sets, by name: a value, or a function of
             the call (`ToolState`), sync or async.
         approve: Asked before a tool is called: `True`, `False`, or a refusal in words. Sync or async.
-        approval_timeout: How long that may take; nobody's answer is a refusal.
+        approval_timeout: How long that may take; no answer in time is a refusal.
         middleware: Objects with hooks around model and tool calls (`xmcp.client.Middleware`), outermost first.
         on_display: Called with each display and the history at that moment, in call order; sync or async.
         on_error: The same for each error: of a tool, of the client, of the model.
         usage_sink: Called with the usage record of each model call as it ends; sync or async.
         price: What a model call cost, from provider, model and usage; absent, `cost_usd` is `None`.
-        refresh_interval: Every so often all servers are asked for their tools again; 0: only when they say so.
+        refresh_interval: Time between refreshes of all servers' tools; 0: only when a server announces changes.
         require_servers: Whether a server that cannot be reached at the start is an error (`ServersUnavailable`).
         logger: A standard logger or one like structlog's; default `logging.getLogger("xmcp")`.
 
