@@ -34,7 +34,7 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Run mypy --strict over the three packages."""
+    """Run mypy --strict over the three packages and the tools."""
     session.run("mypy")
 
 

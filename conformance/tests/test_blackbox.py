@@ -7,20 +7,23 @@ import io
 import mcp_types
 import pytest
 from rich.console import Console
+from server_reports import report_on
 
-from xmcp_conformance.profiles.server import arguments, blackbox
-from xmcp_conformance.profiles.server import checks as server_checks
-from xmcp_conformance.profiles.server.blackbox import Options, Run, check, plan
-from xmcp_conformance.profiles.server.checks import of_catalogue, of_exchange
-from xmcp_conformance.profiles.server.exchange import Call, Catalogue, Exchange, Tool
-from xmcp_conformance.profiles.server.peer import InMemoryPeer, PeerUnavailable, Session
+from xmcp_conformance.profiles.server import arguments, blackbox, result_checks
+from xmcp_conformance.profiles.server.call_plan import Options, plan
+from xmcp_conformance.profiles.server.catalogue_checks import of_catalogue
+from xmcp_conformance.profiles.server.exchange import Catalogue, Exchange, ListedTool, ToolCall
+from xmcp_conformance.profiles.server.peer import PeerUnavailable, Session
+from xmcp_conformance.profiles.server.result_checks import of_exchange
 from xmcp_conformance.reader import MOST_BYTES
 from xmcp_conformance.reports.server_terminal import show
 from xmcp_conformance.wrong.servers.miniature import Failure, Miniature
 from xmcp_models.registry import TOOL_META_KEY
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}}
-CATALOGUE = Catalogue("2025-11-25", {}, tuple(Tool(name, SCHEMA, {}, read_only=True) for name in ("slow", "quick")))
+CATALOGUE = Catalogue(
+    "2025-11-25", {}, tuple(ListedTool(name, SCHEMA, {}, read_only=True) for name in ("slow", "quick"))
+)
 
 
 def red(report):
@@ -36,7 +39,7 @@ class _ShowsRefusals(Miniature):
 
 
 async def test_a_display_that_nobody_asked_for_is_seen_on_a_refusal_too():
-    assert red(await check([InMemoryPeer(_ShowsRefusals().server())], Options(examples=1))) == {"XMCP-DSP-021"}
+    assert red(await report_on(_ShowsRefusals(), Options(examples=1))) == {"XMCP-DSP-021"}
 
 
 class _NamesThatAct(Miniature):
@@ -54,7 +57,7 @@ class _NamesThatAct(Miniature):
 
 
 async def test_names_of_the_peer_cannot_act_on_the_terminal():
-    report = await check([InMemoryPeer(_NamesThatAct().server())], Options(examples=1))
+    report = await report_on(_NamesThatAct(), Options(examples=1))
     out = io.StringIO()
     show(report, Console(file=out, width=200, force_terminal=False))
     assert "\x1b" not in out.getvalue()
@@ -69,32 +72,32 @@ class _Session:
         self.calls = []
         self._answer = answer
 
-    async def call(self, call: Call) -> Exchange:
+    async def call(self, call: ToolCall) -> Exchange:
         self.calls.append(call.name)
         return self._answer(call)
 
 
 async def test_a_tool_that_does_not_answer_is_called_once():
     session = _Session(lambda call: Exchange(call, lost="no answer within 1 s" if call.name == "slow" else None))
-    run = Run("peer", "memory", "2025-11-25")
-    calls = plan(CATALOGUE, Options(examples=3), run.notes)
-    judged = [e.call.name async for e in blackbox._exchanges(session, calls, run)]
+    notes: list[str] = []
+    calls = plan(CATALOGUE, Options(examples=3), notes.append)
+    judged = [e.call.name async for e in blackbox._exchanges(session, calls, notes.append)]
     assert session.calls.count("slow") == 1
     assert session.calls.count("quick") == judged.count("quick") > 1
     assert "slow" not in judged
-    assert any("not judged" in note for note in run.notes)
+    assert any("not judged" in note for note in notes)
 
 
 @pytest.mark.parametrize(("text", "requirement"), [("<a>" + "x" * 8, "XMCP-RSP-081"), ("x" * 11, "XMCP-MCP-001")])
 def test_a_text_too_long_to_read_is_judged_by_its_size_alone(text, requirement, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(server_checks, "LONGEST", 10)
-    exchange = Exchange(Call(None, "t", {}), result={"content": [{"type": "text", "text": text}]})
+    monkeypatch.setattr(result_checks, "LONGEST", 10)
+    exchange = Exchange(ToolCall(None, "t", {}), result={"content": [{"type": "text", "text": text}]})
     assert [o.requirement for o in of_exchange(exchange) if not o.ok] == [requirement]
 
 
 def test_a_document_beyond_the_sizes_of_the_specification_is_read_and_said_to_be():
     text = f'<tool_response tool_name="t"><llm_output>{"x" * MOST_BYTES}</llm_output></tool_response>'
-    exchange = Exchange(Call(None, "t", {}), result={"content": [{"type": "text", "text": text}]})
+    exchange = Exchange(ToolCall(None, "t", {}), result={"content": [{"type": "text", "text": text}]})
     red = {o.requirement for o in of_exchange(exchange) if not o.ok}
     assert "XMCP-RSP-081" in red
     assert exchange.reading.document is not None
@@ -113,7 +116,7 @@ class _ListsNoSchema(Miniature):
 @pytest.mark.parametrize(("word", "value"), [("properties", True), ("properties", ["x"]), ("required", 5)])
 async def test_an_input_schema_that_is_none_costs_its_tool_and_not_the_run(word, value):
     only_once = Options(examples=1, eras=("newest",))
-    report = await check([InMemoryPeer(_ListsNoSchema(word, value).server())], only_once)
+    report = await report_on(_ListsNoSchema(word, value), only_once)
     assert red(report) == set()
     assert any("`odd` was not called" in note for note in report.runs[0].notes)
 
@@ -134,9 +137,9 @@ def test_a_pattern_that_backtracks_costs_its_tool_and_not_the_run(monkeypatch: p
     monkeypatch.setattr(arguments, "PATIENCE", 1.0)
     pattern = {"type": "string", "pattern": "^(?:(a+)+b|a{40}c)$"}
     endless = {"type": "object", "properties": {"a": pattern}, "required": ["a"]}
-    tools = (Tool("endless", endless, {}, read_only=True), Tool("quick", SCHEMA, {}, read_only=True))
+    tools = (ListedTool("endless", endless, {}, read_only=True), ListedTool("quick", SCHEMA, {}, read_only=True))
     notes: list[str] = []
-    called = {call.name for call in plan(Catalogue("2025-11-25", {}, tools), Options(examples=1), notes)}
+    called = {call.name for call in plan(Catalogue("2025-11-25", {}, tools), Options(examples=1), notes.append)}
     assert "quick" in called
     assert "endless" not in called
     assert [note for note in notes if "`endless` was not called" in note and "`pattern`" in note]
@@ -145,7 +148,7 @@ def test_a_pattern_that_backtracks_costs_its_tool_and_not_the_run(monkeypatch: p
 def tools_that_need(dependencies):
     """A catalogue of tools with those names, each of which depends on what stands behind its own."""
     meta = {name: {TOOL_META_KEY: {"depends_on": names}} for name, names in dependencies.items()}
-    return Catalogue("2025-11-25", {}, tuple(Tool(name, SCHEMA, meta[name], read_only=True) for name in meta))
+    return Catalogue("2025-11-25", {}, tuple(ListedTool(name, SCHEMA, meta[name], read_only=True) for name in meta))
 
 
 @pytest.mark.parametrize(
@@ -166,7 +169,7 @@ def test_a_name_that_is_no_other_tools_is_one_fault_and_a_circle_another(depende
 @pytest.mark.parametrize(("word", "value"), [("properties", None), ("properties", 5), ("required", None)])
 def test_a_schema_without_properties_takes_no_argument(word, value):
     metadata = {TOOL_META_KEY: {"display": True, "server_populated": ["user_id"]}}
-    odd = Tool("odd", {"type": "object", word: value}, metadata, read_only=True)
+    odd = ListedTool("odd", {"type": "object", word: value}, metadata, read_only=True)
     found = {o.requirement: o.ok for o in of_catalogue(Catalogue("2025-11-25", {}, (odd,)))}
     assert (found["XMCP-TOL-001"], found["XMCP-TOL-020"], found["XMCP-DSP-020"]) == (True, True, False)
 
@@ -178,5 +181,5 @@ def test_a_circle_is_shown_as_each_tool_with_the_one_that_it_depends_on():
 
 
 def test_a_result_that_is_not_mcps_breaks_the_binding_and_nothing_else():
-    exchange = Exchange(Call(None, "t", {}), malformed="a result that MCP does not allow")
+    exchange = Exchange(ToolCall(None, "t", {}), malformed="a result that MCP does not allow")
     assert [o.requirement for o in of_exchange(exchange)] == ["XMCP-MCP-001"]

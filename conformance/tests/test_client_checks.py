@@ -11,7 +11,7 @@ from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.profiles.client.judge import examined, violations
 from xmcp_conformance.profiles.client.trace import Setup, Trace
 from xmcp_conformance.wrong.clients.calls import STOCK, turn
-from xmcp_conformance.wrong.clients.trace_builder import Scribe, call, error, failure, result, tool
+from xmcp_conformance.wrong.clients.trace_builder import TraceBuilder, call, error, failure, result, tool
 from xmcp_conformance.wrong.registry import wrong_implementations
 
 FAULTS = [(id_, fault) for id_, faults in wrong_implementations("client").items() for fault in faults]
@@ -58,7 +58,7 @@ def test_the_shortest_chat_breaks_nothing():
     assert violations(s.trace) == []
 
 
-def of_calls_in_one_slot() -> Scribe:
+def of_calls_in_one_slot() -> TraceBuilder:
     s = turn(call(tag="t1"), call(tag="t2"), max_concurrency=1)
     for id_ in ("t1", "t2"):
         number = s.called(id_)
@@ -68,7 +68,7 @@ def of_calls_in_one_slot() -> Scribe:
     return s
 
 
-def of_a_server_that_sees_a_cancellation_late() -> Scribe:
+def of_a_server_that_sees_a_cancellation_late() -> TraceBuilder:
     s = turn(call(tag="t1"), call(tag="t2"), max_concurrency=1, tool_timeout=5.0)
     one = s.called("t1")
     s.wait(5)
@@ -80,20 +80,20 @@ def of_a_server_that_sees_a_cancellation_late() -> Scribe:
     return s
 
 
-def of_a_client_that_never_tries_again() -> Scribe:
+def of_a_client_that_never_tries_again() -> TraceBuilder:
     s = turn(call(), tools=[tool("search", read_only=True)])
     s.failed(s.called(), failure("DB_TIMEOUT", retryable=True))
     s.reply()
     return s
 
 
-def of_two_reasons_for_one_refusal(code: str) -> Scribe:
+def of_two_reasons_for_one_refusal(code: str) -> TraceBuilder:
     s = turn(call("find", written="{"))
     s.reply(content=error(code))
     return s
 
 
-def of_two_equally_far(part: str) -> Scribe:
+def of_two_equally_far(part: str) -> TraceBuilder:
     last, far = tool("last", "part", depends_on=["a", "b"]), tool("c")
     tools = [last, tool("a", depends_on=["c"]), tool("b", depends_on=["d"]), far, tool("d")]
     s = turn(*(call(name, f"t{name}") for name in ["c", "d", "a", "b", "last"]), tools=tools)
@@ -106,21 +106,21 @@ def of_two_equally_far(part: str) -> Scribe:
     return s
 
 
-def of_a_text_that_was_cut() -> Scribe:
+def of_a_text_that_was_cut() -> TraceBuilder:
     s = turn(call())
     s.answered(s.called(), "a very long text")
     s.reply(content=result("a very").replace("<llm_output", '<llm_output truncated="true"'))
     return s
 
 
-def of_a_number_in_another_spelling() -> Scribe:
+def of_a_number_in_another_spelling() -> TraceBuilder:
     s = turn(call("stock", part=1), tools=[STOCK])
     s.answered(s.called(part=1.0))
     s.reply()
     return s
 
 
-def of_equal_calls_without_a_cache() -> Scribe:
+def of_equal_calls_without_a_cache() -> TraceBuilder:
     s = turn(call(id_="a"), call(id_="b"), tools=[tool("search", read_only=True)])
     one, two = s.called("a"), s.called("b")
     s.wait(1)
@@ -133,7 +133,7 @@ def of_equal_calls_without_a_cache() -> Scribe:
     return s
 
 
-def of_a_breaker_that_opens_as_a_call_goes_out() -> Scribe:
+def of_a_breaker_that_opens_as_a_call_goes_out() -> TraceBuilder:
     s = turn(call(tag="t1"), call(tag="t2"), breaker_threshold=1)
     s.lost(s.called("t1"))
     s.answered(s.called("t2"))
@@ -142,7 +142,7 @@ def of_a_breaker_that_opens_as_a_call_goes_out() -> Scribe:
     return s
 
 
-def of_a_breaker_that_counts_attempts(code: str) -> Scribe:
+def of_a_breaker_that_counts_attempts(code: str) -> TraceBuilder:
     s = turn(call(tag="t1"), call(tag="t2"), tools=[tool("search", read_only=True)], breaker_threshold=2)
     s.lost(s.called("t1"))
     s.lost(s.called("t1"))
@@ -155,8 +155,18 @@ def of_a_breaker_that_counts_attempts(code: str) -> Scribe:
     return s
 
 
+def of_a_breaker_that_holds_back_the_next_attempt() -> TraceBuilder:
+    s = turn(call(tag="t1"), call(tag="t2"), tools=[tool("search", read_only=True)], breaker_threshold=1)
+    s.failed(s.called("t1"), failure("DB_TIMEOUT", retryable=True))
+    s.lost(s.called("t2"))
+    s.reply("t1", error("CIRCUIT_OPEN", retry_after_ms=1000))
+    s.reply("t2", error("CIRCUIT_OPEN", retry_after_ms=1000))
+    s.call_back(fails=True)
+    return s
+
+
 @pytest.mark.parametrize(
-    "scribe",
+    "builder",
     [
         of_calls_in_one_slot(),
         of_a_server_that_sees_a_cancellation_late(),
@@ -171,11 +181,12 @@ def of_a_breaker_that_counts_attempts(code: str) -> Scribe:
         of_a_breaker_that_opens_as_a_call_goes_out(),
         of_a_breaker_that_counts_attempts("CIRCUIT_OPEN"),
         of_a_breaker_that_counts_attempts(""),
+        of_a_breaker_that_holds_back_the_next_attempt(),
     ],
 )
-def test_what_the_sentences_leave_open_breaks_none(scribe):
-    scribe.finish()
-    assert [str(violation) for violation in violations(scribe.trace)] == []
+def test_what_the_sentences_leave_open_breaks_none(builder):
+    builder.finish()
+    assert [str(violation) for violation in violations(builder.trace)] == []
 
 
 def test_an_empty_trace_examines_nothing():

@@ -14,21 +14,16 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
+from xmcp_conformance.core.checks import checked
+from xmcp_conformance.core.events import FileEnded, RunStarted, SuiteStarted
 from xmcp_conformance.core.judge import Status
 from xmcp_conformance.core.requirements import registry
-from xmcp_conformance.profiles.document import checks as document_checks
-from xmcp_conformance.profiles.document.checks import (
-    MOST_READ,
-    Judged,
-    Name,
-    Outcome,
-    Report,
-    judge,
-    judge_lines,
-    kinds,
-)
+from xmcp_conformance.profiles.document import checks
+from xmcp_conformance.profiles.document.checks import MOST_READ, check_document, check_lines
+from xmcp_conformance.profiles.document.kinds import FileName, kinds
 from xmcp_conformance.reader import jsontext, schemas
 from xmcp_conformance.reports.document_json import SCHEMA, to_dict
+from xmcp_conformance.reports.document_report import DocumentReport, FileOutcome, FileReport
 from xmcp_conformance.reports.document_terminal import show_file, show_verdict
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "schemas" / "examples"
@@ -43,20 +38,41 @@ def examples(side: str) -> list[Path]:
     return sorted(path for kind in kinds() for path in (EXAMPLES / side / kind).glob("*.*"))
 
 
-def of_example(path: Path, **options: bool) -> Judged:
-    return judge(path.read_bytes(), Name(str(path), None, path.parent.name, path.suffix), **options)
+def start(strict: bool = False) -> SuiteStarted:
+    return SuiteStarted("document", registry().version, {"kind": None, "strict": strict})
 
 
-def of(data: bytes, **known: str) -> Judged:
-    return judge(data, Name("name", **known))
+def judge(data: bytes, name: FileName, *, strict: bool = False) -> FileReport:
+    report = DocumentReport.of([start(strict)])
+    check_document(data, name, report.add)
+    return report.files[0]
 
 
-def told(judged: Judged) -> list[tuple[str | None, tuple[int, int] | None]]:
-    return [(fault.requirement.id if fault.requirement else None, fault.place) for fault in judged.faults]
+def judge_lines(lines: list[bytes], name: FileName) -> FileReport:
+    report = DocumentReport.of([start()])
+    check_lines(lines, name, report.add)
+    return report.files[0]
 
 
-def broken(judged: Judged) -> set[str]:
-    return {fault.requirement.id for fault in judged.faults if fault.requirement and fault.status is Status.FAIL}
+def not_judged(path: str, why: str) -> FileReport:
+    return DocumentReport.of([RunStarted(path), FileEnded(path, not_judged=why, reason="no")]).files[0]
+
+
+def of_example(path: Path, **options: bool) -> FileReport:
+    return judge(path.read_bytes(), FileName(str(path), None, path.parent.name, path.suffix), **options)
+
+
+def of(data: bytes, **known: str) -> FileReport:
+    return judge(data, FileName("name", **known))
+
+
+def told(judged: FileReport) -> list[tuple[str | None, tuple[int, int] | None]]:
+    return [(fault.observation.requirement or None, fault.observation.place) for fault in judged.faults]
+
+
+def broken(judged: FileReport) -> set[str]:
+    failed = (fault for fault in judged.faults if judged.status(fault) is Status.FAIL)
+    return {fault.observation.requirement for fault in failed if fault.observation.requirement}
 
 
 @pytest.mark.parametrize("path", examples("valid"), ids=lambda path: f"{path.parent.name}/{path.name}")
@@ -69,9 +85,9 @@ def test_a_valid_example_conforms(path):
 def test_no_invalid_example_conforms_and_each_fault_has_a_place():
     for path in examples("invalid"):
         judged = of_example(path, strict=True)
-        assert judged.outcome is Outcome.DOES_NOT_CONFORM, path
+        assert judged.outcome is FileOutcome.DOES_NOT_CONFORM, path
         assert judged.kind == path.parent.name, path
-        assert all(fault.place for fault in judged.faults), path
+        assert all(fault.observation.place for fault in judged.faults), path
 
 
 def test_every_schema_of_the_package_is_a_kind():
@@ -93,7 +109,7 @@ def test_every_schema_of_the_package_is_a_kind():
 )
 def test_a_document_shows_what_it_is(data, kind):
     judged = of(data)
-    assert (judged.kind, judged.outcome) == (kind, Outcome.CONFORMS)
+    assert (judged.kind, judged.outcome) == (kind, FileOutcome.CONFORMS)
 
 
 def test_members_that_only_one_format_demands_count_more_than_the_name_of_the_folder():
@@ -105,7 +121,7 @@ def test_members_that_only_one_format_demands_count_more_than_the_name_of_the_fo
 )
 def test_what_shows_no_kind_gets_no_verdict(data):
     judged = of(data)
-    assert judged.outcome is Outcome.UNKNOWN_KIND
+    assert judged.outcome is FileOutcome.UNKNOWN_KIND
     assert judged.reason
 
 
@@ -156,7 +172,7 @@ def test_each_fault_is_told_with_its_sentence_and_place(data, known, faults):
 
 def test_an_integer_in_a_record_may_be_of_any_size():
     record = EVENT.replace(b"}", b', "x": ' + b"9" * 5000 + b"}")
-    assert of(record).outcome is Outcome.CONFORMS
+    assert of(record).outcome is FileOutcome.CONFORMS
 
 
 def test_of_another_major_version_only_the_version_is_told():
@@ -168,41 +184,41 @@ def test_of_another_major_version_only_the_version_is_told():
 
 def test_a_broken_should_is_a_warning_and_with_strict_a_failure():
     chart = b'{"type": "chart", "payload": {}}'
-    assert judge(chart, Name()).outcome is Outcome.CONFORMS
-    assert judge(chart, Name(), strict=True).outcome is Outcome.DOES_NOT_CONFORM
+    assert judge(chart, FileName()).outcome is FileOutcome.CONFORMS
+    assert judge(chart, FileName(), strict=True).outcome is FileOutcome.DOES_NOT_CONFORM
 
 
 @pytest.mark.parametrize(("data", "known"), [(WELL[:-1] + b" " * MOST_READ + b">", {}), (b"{" + b" " * MOST_READ, {})])
 def test_what_is_too_large_to_be_looked_at_does_not_conform(data, known):
     judged = of(data, **known)
-    assert judged.outcome is Outcome.DOES_NOT_CONFORM
-    assert "the suite looks no further" in judged.faults[0].seen
+    assert judged.outcome is FileOutcome.DOES_NOT_CONFORM
+    assert "the suite looks no further" in judged.faults[0].observation.seen
 
 
 def test_a_document_that_the_reader_gives_up_does_not_conform():
-    assert of(WELL.replace(b"</ll", b"<a/>" * 20_000 + b"</ll")).outcome is Outcome.DOES_NOT_CONFORM
+    assert of(WELL.replace(b"</ll", b"<a/>" * 20_000 + b"</ll")).outcome is FileOutcome.DOES_NOT_CONFORM
 
 
 def test_each_line_of_json_lines_is_a_document():
-    judged = judge_lines([EVENT + b"\r\n", b"\n", EVENT.replace(b"0", b'"0"') + b"\n", b'{"type": \n'], Name("n"))
+    judged = judge_lines([EVENT + b"\r\n", b"\n", EVENT.replace(b"0", b'"0"') + b"\n", b'{"type": \n'], FileName("n"))
     assert told(judged) == [("XMCP-REC-001", (3, 29)), ("XMCP-RSP-040", (4, 10))]
     assert judged.documents == 3
 
 
 def test_a_line_of_unknown_kind_is_named():
-    assert judge_lines([EVENT, b"{}"], Name("n")).reason.startswith("line 2: ")
+    assert judge_lines([EVENT, b"{}"], FileName("n")).reason.startswith("line 2: ")
 
 
 def test_an_empty_file_of_lines_does_not_conform():
-    assert told(judge_lines([b"\n"], Name("n"))) == [("XMCP-RSP-040", (1, 1))]
+    assert told(judge_lines([b"\n"], FileName("n"))) == [("XMCP-RSP-040", (1, 1))]
 
 
 def test_of_many_faults_some_are_listed_and_that_there_are_more_is_said():
-    judged = judge_lines([b"[\n"] * 1000, Name("n", "chat_event"))
+    judged = judge_lines([b"[\n"] * 1000, FileName("n", "chat_event"))
     assert len(judged.faults) == 20
     assert judged.more
-    assert judged.outcome is Outcome.DOES_NOT_CONFORM
-    many = judge(json.dumps({"history": [{}] * 1000, **SNAPSHOT}).encode(), Name("n"))
+    assert judged.outcome is FileOutcome.DOES_NOT_CONFORM
+    many = judge(json.dumps({"history": [{}] * 1000, **SNAPSHOT}).encode(), FileName("n"))
     assert len(many.faults) == 20
     assert many.more
 
@@ -212,8 +228,8 @@ SNAPSHOT = {"format": "xmcp-conversation", "version": 1, "created_at": "2026-01-
 
 @given(st.binary(max_size=80), st.sampled_from([None, *kinds()]), st.sampled_from(["", ".xml", ".json"]))
 def test_whatever_a_file_holds_nothing_is_raised(data, kind, suffix):
-    judge(data, Name("n", kind, "", suffix))
-    judge_lines(data.splitlines(keepends=True), Name("n", kind))
+    judge(data, FileName("n", kind, "", suffix))
+    judge_lines(data.splitlines(keepends=True), FileName("n", kind))
 
 
 BREAK = st.sampled_from(["\n", "\r\n", "\r", " ", "\t", "\n\n", " \r\n "])
@@ -282,7 +298,7 @@ def test_both_ways_to_read_json_agree(text, at, damage, safe_integers):
     for candidate in (text, text[:at] + damage + text[at:]):
         quick = jsontext._quickly(candidate, safe_integers)
         if quick is not None:
-            slow = jsontext._Reading(candidate, safe_integers).whole()
+            slow = jsontext._Parser(candidate, safe_integers).whole()
             assert (slow.met, slow.too_deep) == (quick.met, None)
             assert json.dumps(slow.value) == json.dumps(quick.value)
 
@@ -301,8 +317,14 @@ def test_what_is_json_is_read_and_every_value_is_found_in_it(text, spaced):
         stack += [((*path, index), inner) for index, inner in enumerate(item)] if isinstance(item, list) else []
 
 
-def printed(*files: Judged, width: int = 80, quiet: bool = False) -> str:
-    out, report = io.StringIO(), Report(None, False, list(files))
+def report_of(*files: FileReport) -> DocumentReport:
+    report = DocumentReport.of([start()])
+    report.files += files
+    return report
+
+
+def printed(*files: FileReport, width: int = 80, quiet: bool = False) -> str:
+    out, report = io.StringIO(), report_of(*files)
     console = Console(file=out, width=width, force_terminal=False)
     for judged in files:
         show_file(judged, console, quiet=quiet)
@@ -311,7 +333,7 @@ def printed(*files: Judged, width: int = 80, quiet: bool = False) -> str:
 
 
 def test_a_fault_is_shown_with_its_sentence_its_place_and_the_line():
-    text = printed(judge(WELL.replace(b"x<", b"first\nsecond & third<"), Name("out/a.xml")), width=200)
+    text = printed(judge(WELL.replace(b"x<", b"first\nsecond & third<"), FileName("out/a.xml")), width=200)
     assert [line.rstrip() for line in text.splitlines()] == [
         "fails out/a.xml  tool_response",
         "",
@@ -340,7 +362,7 @@ def test_the_mark_stands_below_the_fault_whatever_stands_before_it(before):
 def test_names_and_text_of_files_cannot_act_on_the_terminal():
     hostile = "\x1b]0;owned\x07[bold]\udcff\u202e.xml"
     data = WELL.replace(b"x<", "\x1b[31m & \u202e[bold red]x[/]".encode() + b"<")
-    text = printed(judge(data, Name(hostile)), Judged(hostile, Outcome.UNREADABLE, reason="no"), width=400)
+    text = printed(judge(data, FileName(hostile)), not_judged(hostile, "unreadable"), width=400)
     assert not re.search("[\x1b\x07\u202e]", text)
     assert "[bold]" in text
     assert "[bold red]" in text
@@ -354,14 +376,18 @@ def test_quiet_says_nothing_when_all_conform():
 @pytest.mark.parametrize(
     ("outcomes", "exit_code"),
     [
-        ([Outcome.CONFORMS], 0),
-        ([Outcome.CONFORMS, Outcome.DOES_NOT_CONFORM], 1),
-        ([Outcome.DOES_NOT_CONFORM, Outcome.UNKNOWN_KIND], 2),
-        ([Outcome.UNKNOWN_KIND, Outcome.UNREADABLE], 3),
+        ([FileOutcome.CONFORMS], 0),
+        ([FileOutcome.CONFORMS, FileOutcome.DOES_NOT_CONFORM], 1),
+        ([FileOutcome.DOES_NOT_CONFORM, FileOutcome.UNKNOWN_KIND], 2),
+        ([FileOutcome.UNKNOWN_KIND, FileOutcome.UNREADABLE], 3),
     ],
 )
 def test_what_could_not_be_judged_decides_the_exit_code(outcomes, exit_code):
-    assert Report(None, False, [Judged("a", outcome) for outcome in outcomes]).exit_code == exit_code
+    files = {FileOutcome.CONFORMS: of(WELL), FileOutcome.DOES_NOT_CONFORM: of(b"<a")}
+    files |= {outcome: not_judged("a", outcome) for outcome in ("unknown kind", "unreadable")}
+    report = report_of(*[files[outcome] for outcome in outcomes])
+    assert [file.outcome for file in report.files] == outcomes
+    assert report.exit_code == exit_code
 
 
 def test_the_json_report_fits_its_schema():
@@ -370,18 +396,17 @@ def test_the_json_report_fits_its_schema():
         of(b"<a"),
         of(b"{}"),
         of(b"{" + b" " * MOST_READ),
-        judge_lines([b"["] * 99, Name("n", "chat_event")),
+        judge_lines([b"["] * 99, FileName("n", "chat_event")),
     ]
-    files += [Judged("\udcff", Outcome.UNREADABLE, reason="no")]
-    report = to_dict(Report(None, True, files))
+    files += [not_judged("\udcff", "unreadable")]
+    report = to_dict(report_of(*files))
     jsonschema_rs.validate(json.loads(SCHEMA.read_text()), report)
     json.dumps(report, ensure_ascii=False).encode()
 
 
-def test_the_sentences_that_documents_break_are_in_the_registry():
-    code = Path(document_checks.__file__).read_text()
-    ids = set(re.findall(r"XMCP-[A-Z]{3}-\d{3}", code))
-    assert ids <= registry().requirements.keys()
+def test_the_requirements_that_documents_break_are_in_the_registry():
+    own = {id_ for id_, found in checked("document").items() if any(checks.__name__ in one.name for one in found)}
+    assert {"XMCP-REC-001", "XMCP-RSP-064"} <= own <= registry().requirements.keys()
 
 
 @pytest.mark.parametrize("at", [0, 999, 1000, 1001, 4999])

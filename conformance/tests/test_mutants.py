@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import mcp_types
 import pytest
+from server_reports import report_on
 
 from xmcp_conformance.core.judge import ExitCode, Status
 from xmcp_conformance.core.requirements import registry
-from xmcp_conformance.profiles.server.blackbox import Options, Report, check
-from xmcp_conformance.profiles.server.peer import InMemoryPeer
+from xmcp_conformance.profiles.server.call_plan import Options
+from xmcp_conformance.reports.server_report import ServerReport
 from xmcp_conformance.wrong.registry import server_mutants
 from xmcp_conformance.wrong.servers.miniature import Miniature, Negotiated
 
@@ -16,8 +17,8 @@ MUTANTS = server_mutants()
 FEW = Options(examples=2)
 
 
-async def judged(miniature: Miniature, options: Options = FEW) -> Report:
-    return await check([InMemoryPeer(miniature.server())], options)
+async def judged(miniature: Miniature, options: Options = FEW) -> ServerReport:
+    return await report_on(miniature, options)
 
 
 ONLY_NEGOTIATED = {f"XMCP-MCP-{number:03}" for number in [5, 15, *range(20, 28)]}

@@ -5,13 +5,14 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 
 import pytest
+from server_reports import report_on
 from support.http_host import hosted
 
-from xmcp_conformance.profiles.server.blackbox import Options, check
-from xmcp_conformance.profiles.server.checks import Owed, of_exchange, owed
-from xmcp_conformance.profiles.server.exchange import Call, Catalogue, Exchange, Intent, Tool, Twin
-from xmcp_conformance.profiles.server.peer import HttpPeer, InMemoryPeer, PeerUnavailable, Session
+from xmcp_conformance.profiles.server.call_plan import Options
+from xmcp_conformance.profiles.server.exchange import Catalogue, DocumentTwin, Exchange, Intent, ListedTool, ToolCall
+from xmcp_conformance.profiles.server.peer import HttpPeer, PeerUnavailable, Session
 from xmcp_conformance.profiles.server.plain_result import begins_a_document
+from xmcp_conformance.profiles.server.result_checks import RequiredForm, of_exchange, required_form
 from xmcp_conformance.wrong.registry import server_mutants
 from xmcp_conformance.wrong.servers.miniature import Miniature, Negotiated
 from xmcp_models.registry import EXTENSION_ID, TOOL_META_KEY
@@ -23,7 +24,7 @@ DOCUMENT = '<tool_response tool_name="t"><llm_output>hi</llm_output></tool_respo
 
 
 def tool(**metadata):
-    return Tool("t", SCHEMA, {TOOL_META_KEY: metadata}, read_only=True)
+    return ListedTool("t", SCHEMA, {TOOL_META_KEY: metadata}, read_only=True)
 
 
 def result(text="hi", *, content=None, is_error=False, data=None, **meta):
@@ -32,13 +33,13 @@ def result(text="hi", *, content=None, is_error=False, data=None, **meta):
     return {"content": blocks, "isError": is_error, "structuredContent": data, "_meta": members}
 
 
-def broken(result, call=None, *, owes=Owed.PLAIN, twin=None):
-    exchange = Exchange(call or Call(tool(), "t", {}), result=result, twin=twin)
+def broken(result, call=None, *, owes=RequiredForm.PLAIN, twin=None):
+    exchange = Exchange(call or ToolCall(tool(), "t", {}), result=result, twin=twin)
     return {o.requirement for o in of_exchange(exchange, ["1.0"], owes) if not o.ok}
 
 
-SHOWN = Call(tool(display=True), "t", {"show_user": True})
-FILLED = Call(tool(server_populated=["user_id"]), "t", {})
+SHOWN = ToolCall(tool(display=True), "t", {"show_user": True})
+FILLED = ToolCall(tool(server_populated=["user_id"]), "t", {})
 
 
 @pytest.mark.parametrize(
@@ -51,7 +52,7 @@ FILLED = Call(tool(server_populated=["user_id"]), "t", {})
         (result(view=ENVELOPE), SHOWN, "XMCP-MCP-021"),
         (result('{"payload": "hello", "type": "text"}', display=ENVELOPE), SHOWN, "XMCP-MCP-021"),
         (result(), SHOWN, "XMCP-DSP-022"),
-        (result(display=ENVELOPE), Call(tool(display=True), "t", {}), "XMCP-DSP-021"),
+        (result(display=ENVELOPE), ToolCall(tool(display=True), "t", {}), "XMCP-DSP-021"),
         (result(display={"type": "map", "payload": {}}), SHOWN, "XMCP-DSP-010"),
         (result("it failed", is_error=True), None, "XMCP-MCP-022"),
         (result("TIMEOUT: too slow", error=ERROR), None, "XMCP-MCP-022"),
@@ -71,8 +72,8 @@ FILLED = Call(tool(server_populated=["user_id"]), "t", {})
         (result("<llm_output>hi</llm_output> and more"), None, "XMCP-MCP-023"),
         (result() | {"_meta": {"dev.xmcp/plain": "1.0", "dev.xmcp/display": None}}, SHOWN, "XMCP-DSP-001"),
         (result(content=[{"type": "text", "text": t} for t in ("hi", DOCUMENT)]), None, "XMCP-MCP-023"),
-        (result(), Call(tool(), "t", {}, Intent.INVALID, ("/text",), "`text` missing"), "XMCP-ERR-020"),
-        (result(), Call(None, "t", {}, Intent.UNKNOWN_TOOL), "XMCP-ERR-022"),
+        (result(), ToolCall(tool(), "t", {}, Intent.INVALID, ("/text",), "`text` missing"), "XMCP-ERR-020"),
+        (result(), ToolCall(None, "t", {}, Intent.UNKNOWN_TOOL), "XMCP-ERR-022"),
     ],
 )
 def test_a_plain_result_breaks_one_sentence_at_a_time(plain, call, requirement):
@@ -94,7 +95,7 @@ def test_a_plain_result_breaks_one_sentence_at_a_time(plain, call, requirement):
         (result('{"rows": 3}', display=ENVELOPE), SHOWN),
         (result(server_populated={"redacted": ["user_id"]}), FILLED),
         # What the suite sent comes back: it is data, whatever it looks like.
-        (result(DOCUMENT), Call(tool(), "t", {"text": DOCUMENT})),
+        (result(DOCUMENT), ToolCall(tool(), "t", {"text": DOCUMENT})),
     ],
 )
 def test_a_plain_result_as_section_6_3_has_it_breaks_nothing(plain, call):
@@ -103,14 +104,14 @@ def test_a_plain_result_as_section_6_3_has_it_breaks_nothing(plain, call):
 
 @pytest.mark.parametrize(("text", "found"), [("xmcp[a & b]xmcp", set()), ("xmcp[a &amp; b]xmcp", {"XMCP-MCP-020"})])
 def test_text_that_the_document_gave_back_as_it_was_sent_is_so_in_a_plain_result_too(text, found):
-    call = Call(tool(), "t", {"text": "xmcp[a & b]xmcp"}, trap="xmcp[a & b]xmcp")
-    assert broken(result(text), call, twin=Twin(echoes=True, fills=False, failed=False)) == found
-    assert broken(result(text), call, twin=Twin(echoes=False, fills=False, failed=False)) == set()
+    call = ToolCall(tool(), "t", {"text": "xmcp[a & b]xmcp"}, trap="xmcp[a & b]xmcp")
+    assert broken(result(text), call, twin=DocumentTwin(echoes=True, populates=False, failed=False)) == found
+    assert broken(result(text), call, twin=DocumentTwin(echoes=False, populates=False, failed=False)) == set()
 
 
 def test_what_the_document_told_of_filled_in_parameters_is_told_in_a_plain_result_too():
-    assert broken(result(), twin=Twin(echoes=False, fills=True, failed=False)) == {"XMCP-MCP-025"}
-    assert broken(result(), twin=Twin(echoes=False, fills=True, failed=True)) == set()
+    assert broken(result(), twin=DocumentTwin(echoes=False, populates=True, failed=False)) == {"XMCP-MCP-025"}
+    assert broken(result(), twin=DocumentTwin(echoes=False, populates=True, failed=True)) == set()
 
 
 def test_json_nested_without_end_in_a_text_is_no_display():
@@ -121,10 +122,10 @@ def test_json_nested_without_end_in_a_text_is_no_display():
 @pytest.mark.parametrize(
     ("owes", "plain", "document"),
     [
-        (Owed.NEGOTIATED, {"XMCP-MCP-015"}, set()),
-        (Owed.UNDECLARED, {"XMCP-MCP-005"}, set()),
-        (Owed.PLAIN, set(), {"XMCP-MCP-023"}),
-        (Owed.EITHER, set(), set()),
+        (RequiredForm.NEGOTIATED, {"XMCP-MCP-015"}, set()),
+        (RequiredForm.UNDECLARED, {"XMCP-MCP-005"}, set()),
+        (RequiredForm.PLAIN, set(), {"XMCP-MCP-023"}),
+        (RequiredForm.EITHER, set(), set()),
     ],
 )
 def test_each_client_is_owed_its_own_form(owes, plain, document):
@@ -133,25 +134,25 @@ def test_each_client_is_owed_its_own_form(owes, plain, document):
 
 
 def test_where_either_form_will_do_each_is_judged_as_what_it_is():
-    assert broken(result(plain=None), owes=Owed.EITHER) == {"XMCP-MCP-026"}
-    assert broken(result(DOCUMENT, plain=None), owes=Owed.EITHER) == {"XMCP-MCP-003"}
+    assert broken(result(plain=None), owes=RequiredForm.EITHER) == {"XMCP-MCP-026"}
+    assert broken(result(DOCUMENT, plain=None), owes=RequiredForm.EITHER) == {"XMCP-MCP-003"}
 
 
 @pytest.mark.parametrize(
     ("said", "declared", "known", "owes"),
     [
-        ({"versions": ["1.0"]}, True, True, Owed.DOCUMENT),
-        ({"versions": ["1.0"]}, False, True, Owed.UNDECLARED),
-        ({"versions": ["1.0"], "wire": "negotiated"}, False, True, Owed.PLAIN),
-        ({"versions": ["1.0"], "wire": "negotiated"}, False, False, Owed.PLAIN),
-        ({"versions": ["1.0"], "wire": "negotiated"}, True, True, Owed.NEGOTIATED),
-        ({"versions": ["1.0"], "wire": "negotiated"}, True, False, Owed.EITHER),
-        ({"versions": ["9.0"], "wire": "negotiated"}, True, True, Owed.EITHER),
-        ("negotiated", True, True, Owed.DOCUMENT),
+        ({"versions": ["1.0"]}, True, True, RequiredForm.DOCUMENT),
+        ({"versions": ["1.0"]}, False, True, RequiredForm.UNDECLARED),
+        ({"versions": ["1.0"], "wire": "negotiated"}, False, True, RequiredForm.PLAIN),
+        ({"versions": ["1.0"], "wire": "negotiated"}, False, False, RequiredForm.PLAIN),
+        ({"versions": ["1.0"], "wire": "negotiated"}, True, True, RequiredForm.NEGOTIATED),
+        ({"versions": ["1.0"], "wire": "negotiated"}, True, False, RequiredForm.EITHER),
+        ({"versions": ["9.0"], "wire": "negotiated"}, True, True, RequiredForm.EITHER),
+        ("negotiated", True, True, RequiredForm.DOCUMENT),
     ],
 )
 def test_what_is_owed_follows_from_the_announcement_and_the_declaration(said, declared, known, owes):
-    assert owed(Catalogue("2026-07-28", {EXTENSION_ID: said}, ()), declared=declared, known=known) is owes
+    assert required_form(Catalogue("2026-07-28", {EXTENSION_ID: said}, ()), declared=declared, known=known) is owes
 
 
 @pytest.mark.parametrize(
@@ -181,7 +182,7 @@ async def over_http(miniature, *, stateless):
 @pytest.mark.parametrize("stateless", [True, False])
 async def test_over_http_a_server_may_forget_what_a_client_of_the_handshake_declared(stateless):
     async with over_http(Negotiated(), stateless=stateless) as peer:
-        report = await check([peer], Options(examples=1, eras=("handshake",)))
+        report = await report_on(peer, Options(examples=1, eras=("handshake",)))
     assert [str(run) for run in report.runs] == ["http, 2025-11-25", "http, 2025-11-25, plain client"]
     assert not any(judgement.broken for judgement in report.judgements)
     of_the_handshake = {e.observation.requirement for e in report.observed if e.run == "http, 2025-11-25"}
@@ -200,7 +201,7 @@ async def test_a_server_that_turns_plain_clients_away_is_noted_and_judged_by_its
         return await catalogue(session)
 
     monkeypatch.setattr(Session, "catalogue", once)
-    report = await check([InMemoryPeer(Miniature().server())], Options(examples=1))
+    report = await report_on(Miniature(), Options(examples=1))
     assert [run.plain for run in report.runs] == [False, True, False]
     assert report.runs[1].notes == ["Not judged: The server refuses."]
     assert not any(judgement.broken for judgement in report.judgements)
@@ -208,18 +209,19 @@ async def test_a_server_that_turns_plain_clients_away_is_noted_and_judged_by_its
 
 async def test_a_server_that_gives_no_documents_is_not_asked_again_as_a_plain_client():
     mutant = server_mutants()["XMCP-MCP-001"]
-    report = await check([InMemoryPeer(mutant().server())], Options(examples=1))
+    report = await report_on(mutant(), Options(examples=1))
     assert not any(run.plain for run in report.runs)
 
 
 def of_orders(told=None, error=None, schema=None):
     """What a call with a forged `user_id` breaks, by what the document says."""
-    orders = Tool("t", schema or {"type": "object"}, {TOOL_META_KEY: {"server_populated": ["user_id"]}}, read_only=True)
+    metadata = {TOOL_META_KEY: {"server_populated": ["user_id"]}}
+    orders = ListedTool("t", schema or {"type": "object"}, metadata, read_only=True)
     refused = () if schema is None else ("/user_id",)
-    call = Call(orders, "t", {"user_id": "forged"}, refused=refused, trap="forged", forged=("user_id",))
+    call = ToolCall(orders, "t", {"user_id": "forged"}, refused=refused, trap="forged", forged=("user_id",))
     meta = {} if told is None else {"server_populated": told}
     plain = result(**meta) if error is None else result(f"{error['code']} no", is_error=True, error=error)
-    observations = [*of_exchange(Exchange(call, result=plain), ["1.0"], Owed.PLAIN)]
+    observations = [*of_exchange(Exchange(call, result=plain), ["1.0"], RequiredForm.PLAIN)]
     return {o.requirement: o.ok for o in observations if o.requirement in ("XMCP-TOL-023", "XMCP-TOL-024")}
 
 

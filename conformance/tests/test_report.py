@@ -8,9 +8,9 @@ import json
 import jsonschema_rs
 import pytest
 from rich.console import Console
+from server_reports import report_on
 
-from xmcp_conformance.profiles.server.blackbox import Options, check
-from xmcp_conformance.profiles.server.peer import InMemoryPeer
+from xmcp_conformance.profiles.server.call_plan import Options
 from xmcp_conformance.reports.server_json import SCHEMA, to_dict
 from xmcp_conformance.reports.server_terminal import show
 from xmcp_conformance.wrong.registry import server_mutants
@@ -18,7 +18,7 @@ from xmcp_conformance.wrong.servers.miniature import Miniature, Negotiated
 
 
 async def report_of(miniature):
-    return await check([InMemoryPeer(miniature.server())], Options(examples=1))
+    return await report_on(miniature, Options(examples=1))
 
 
 def printed(report, width=100) -> str:

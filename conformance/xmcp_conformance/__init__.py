@@ -1,5 +1,5 @@
-"""The XMCP conformance suite: judges any server, in any language, by what it puts on the wire.
+"""The XMCP conformance suite: it judges servers, documents, codecs and clients in any language.
 
-It shares the generated models and schemas with the reference implementation and nothing else: a suite
-that ran the code it judges would prove nothing.
+It shares only the generated models and schemas with the reference implementation: a suite that ran the code that it
+judges would prove nothing.
 """

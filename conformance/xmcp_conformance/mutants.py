@@ -1,4 +1,4 @@
-"""`python -m xmcp_conformance.mutants [REQUIREMENT | negotiated]`: speak MCP on stdio as a mutant or a miniature."""
+"""Serve a wrong server or the miniature over stdio: `python -m xmcp_conformance.mutants [REQUIREMENT | negotiated]`."""
 
 from __future__ import annotations
 

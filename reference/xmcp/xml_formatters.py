@@ -1,7 +1,6 @@
-"""How a value becomes the XML a model reads in `llm_output`.
+"""Formatters: functions `(data, indent_level) -> str` that write data as the XML a model reads in `llm_output`.
 
-Formatters live here: functions `(data, indent_level) -> str`. They turn data into text and nothing
-else; wrapping that text into a response document is the business of `xmcp.wire`.
+`xmcp.wire` puts that text into a response document.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ __all__ = ["DeclarativeXMLFormatter", "Field", "XMLFormatter", "default_formatte
 
 
 class XMLFormatter(Protocol):
-    """Whatever turns data into the XML that a model reads.
+    """Any callable that writes data as the XML that a model reads.
 
-    `data` is what the tool returned, as JSON has it (dicts, lists, strings, numbers); `indent_level` the depth
-    of the outermost element, two spaces each.
+    `data` is the result of the tool as JSON (dicts, lists, strings, numbers); `indent_level` is the depth of the
+    outermost element, two spaces each.
     """
 
     def __call__(self, data: Any, indent_level: int, /) -> str:
@@ -29,7 +28,7 @@ class XMLFormatter(Protocol):
 
 
 Field = str | Mapping[str, "Sequence[Field]"]
-"""A member to keep: `"name"`; `"customer.name"`, a member of a member; or `{"customer": ["name", "city"]}`, several."""
+"""A member to keep: `"name"`, a member of a member `"customer.name"`, or several `{"customer": ["name", "city"]}`."""
 
 _Selection = dict[str, "_Selection | None"]
 """Names of members to keep, in their order; `None` keeps all of a member."""
@@ -38,7 +37,7 @@ ROOT: Final = "result"
 ENTRY: Final = "item"
 INDENT: Final = "  "
 
-# wire.md vector 32: any other key could change the structure, so it becomes an attribute value.
+# Any other key could change the structure, so it becomes the value of an attribute.
 _SAFE_NAME: Final = re.compile(r"(?!xml)[A-Za-z_][A-Za-z0-9_.-]*", re.IGNORECASE | re.ASCII)
 
 # A bare carriage return would reach the reader as a line feed (XML 1.0, 2.11).
@@ -51,13 +50,13 @@ _ATTRIBUTE: Final = str.maketrans(
 def default_formatter(data: Any, indent_level: int = 0) -> str:
     """Write every key and value of `data` as nested elements, in their order, under one `<result>`.
 
-    `data` is anything pydantic can turn into JSON (mappings, sequences, models, dataclasses,
-    scalars); other objects appear as `str(object)`. A list entry is an `<item>`; a key that is no
-    safe element name (`a b`, `1`, `xml…`, `a:b`) is `<item key="…">`. Booleans, numbers and `None`
-    are written as JSON literals. `indent_level` is the depth of the root, two spaces each.
+    `data` is anything that pydantic can convert to JSON (mappings, sequences, models, dataclasses, scalars); other
+    objects are written as `str(object)`. A list entry is an `<item>`; a key that is not a safe element name (`a b`,
+    `1`, `xml…`, `a:b`) becomes `<item key="…">`. Booleans, numbers and None are written as JSON literals.
+    `indent_level` is the depth of the root, two spaces each.
 
-    Characters that XML 1.0 cannot carry stay in the text: the encoder of `xmcp.wire` replaces them
-    and marks the response as lossy.
+    Characters that XML 1.0 cannot carry are kept in the text: the encoder of `xmcp.wire` replaces them and marks the
+    response as lossy.
 
     Raises:
         ValueError: `data` contains itself, or is nested too deep to be serialised (about 250 levels).
@@ -66,17 +65,17 @@ def default_formatter(data: Any, indent_level: int = 0) -> str:
 
 
 class DeclarativeXMLFormatter:
-    """Writes only the members of the data that are named, in the order in which they are named.
+    """Writes only the selected members of the data, in the order of the selection.
 
-    Name them in a subclass, or give them to the constructor:
+    Select them in a subclass, or in the constructor:
 
-    - `top_level_fields`: the members of the data to keep; of a list, those of each entry. All, if not set.
-    - `results_list_field`: the member that holds the list of results; it is kept in any case.
-    - `result_item_fields`: the members of each result in that list to keep. All, if not set.
+    - `top_level_fields`: the members of the data to keep; of a list, those of each entry. Default: all.
+    - `results_list_field`: the member that holds the list of results; it is always kept.
+    - `result_item_fields`: the members to keep of each result in that list. Default: all.
     - `root`: the name of the outermost element.
 
-    A `Field` can select inside of a member, at every level; lists on the way are walked. A member that the data
-    does not have is left out. Names that are no safe element names are written as by `default_formatter`.
+    A `Field` can select inside a member, at every level, also through lists. A member that the data does not have is
+    left out. Names that are not safe element names are written as by `default_formatter`.
     """
 
     root: str = ROOT
@@ -85,16 +84,16 @@ class DeclarativeXMLFormatter:
     result_item_fields: Sequence[Field] | None = None
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Refuse what looks like a declaration and is none: a typing error would keep everything.
+        """Refuse an attribute that looks like a selection but is unknown: a typing error would keep everything.
 
         Raises:
-            TypeError: an attribute `…_field` or `…_fields` of another name than those above.
+            TypeError: An attribute `…_field` or `…_fields` has another name than those above.
         """
         super().__init_subclass__(**options)
         known = ("top_level_fields", "results_list_field", "result_item_fields")
         for name in vars(cls):
             if name.endswith(("_field", "_fields")) and not name.startswith("_") and name not in known:
-                raise TypeError(f"{cls.__name__} declares {name!r}; there are {', '.join(known)}.")
+                raise TypeError(f"{cls.__name__} declares {name!r}; the attributes are {', '.join(known)}.")
 
     def __init__(
         self,
@@ -104,20 +103,20 @@ class DeclarativeXMLFormatter:
         result_item_fields: Sequence[Field] | None = None,
         root: str | None = None,
     ) -> None:
-        """Take what is given instead of what the class says.
+        """Create a formatter; an argument overrides the attribute of the class.
 
         Raises:
-            TypeError: fields that are no list of `Field`, or a root or a list field that is no name.
-            ValueError: `result_item_fields` without the `results_list_field` that they are about.
+            TypeError: Fields are not a list of `Field`, or `results_list_field` is not a name.
+            ValueError: `root` is not an element name, or `result_item_fields` is given without `results_list_field`.
         """
         top = self.top_level_fields if top_level_fields is None else top_level_fields
         items = self.result_item_fields if result_item_fields is None else result_item_fields
         results = self.results_list_field if results_list_field is None else results_list_field
         self.root = self.root if root is None else root
         if not _SAFE_NAME.fullmatch(self.root):
-            raise ValueError(f"root is {self.root!r}, which is no element name.")
+            raise ValueError(f"root must be the name of an element, not {self.root!r}.")
         if results is not None and not isinstance(results, str):
-            raise TypeError(f"results_list_field is {results!r}; it takes the name of one member.")
+            raise TypeError(f"results_list_field must be the name of one member, not {results!r}.")
         if items is not None and results is None:
             raise ValueError("result_item_fields needs results_list_field: the member that holds the list of results.")
         selection = None if top is None else _selection("top_level_fields", top)
@@ -128,7 +127,7 @@ class DeclarativeXMLFormatter:
         self._selection = selection
 
     def __call__(self, data: Any, indent_level: int = 0) -> str:
-        """Return the XML of what is kept of `data`."""
+        """Return the XML of the selected members of `data`."""
         kept = _kept(_as_json(data), self._selection)
         if self._selection is None and self._results is not None and isinstance(kept, Mapping):
             kept = {name: _kept(part, self._of_items) if name == self._results else part for name, part in kept.items()}
@@ -136,14 +135,14 @@ class DeclarativeXMLFormatter:
 
 
 def _as_json(data: Any) -> Any:
-    with suppress(UnicodeEncodeError):  # of a key with a lone surrogate, which pydantic cannot convert
+    with suppress(UnicodeEncodeError):  # a key with a lone surrogate, which pydantic cannot convert
         return to_jsonable_python(data, fallback=str)
     return data
 
 
 def _selection(where: str, fields: Any) -> _Selection:
     if isinstance(fields, str | Mapping) or not isinstance(fields, Sequence):
-        raise TypeError(f'{where} is {fields!r}; it takes a list of names, such as ["city", "customer.name"].')
+        raise TypeError(f'{where} must be a list of names, such as ["city", "customer.name"], not {fields!r}.')
     selection: _Selection = {}
     for field in fields:
         if isinstance(field, str):
@@ -152,7 +151,7 @@ def _selection(where: str, fields: Any) -> _Selection:
             for name, inner in field.items():
                 selection[name] = _merged(selection.get(name, {}), _selection(where, inner))
         else:
-            raise TypeError(f"{where} has {field!r}; a field is a name or a mapping of a name to fields.")
+            raise TypeError(f"{where} must hold names, or mappings of a name to fields, not {field!r}.")
     return selection
 
 
@@ -162,7 +161,7 @@ def _keep(selection: _Selection, path: Sequence[str]) -> None:
         selection[name] = None
         return
     inner = selection.setdefault(name, {})
-    if inner is not None:  # else all of it is kept already
+    if inner is not None:  # None: all of it is kept already
         _keep(inner, rest)
 
 
@@ -200,7 +199,7 @@ def _lines(opening: str, name: str, value: Any, level: int) -> Iterator[str]:
 
 
 def _tag(key: str) -> tuple[str, str]:
-    """Return what stands in the opening and in the closing tag of an entry under `key`."""
+    """Return the content of the opening and of the closing tag of an entry under `key`."""
     if _SAFE_NAME.fullmatch(key):
         return key, key
     return f'{ENTRY} key="{key.translate(_ATTRIBUTE)}"', ENTRY
@@ -210,5 +209,5 @@ def _leaf(value: Any) -> str:
     if isinstance(value, str):
         return value.translate(_TEXT)
     if isinstance(value, Mapping | Sequence):
-        return ""  # an empty mapping or list: the element alone says it
+        return ""  # an empty mapping or list is an empty element
     return json.dumps(value, default=str)

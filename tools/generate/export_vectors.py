@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from tools import ROOT
-from xmcp_conformance.profiles.codec.vector_judge import Refused
+from xmcp_conformance.profiles.codec.vector_checks import Refused
 from xmcp_conformance.wrong.codecs.miniature_codec import MiniatureCodec
 
 VECTORS = ROOT / "conformance" / "vectors" / "wire.json"

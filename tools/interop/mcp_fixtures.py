@@ -261,7 +261,7 @@ def _register_prompts(mcp: FastMCP[Any]) -> None:
         return f"Prompt with arguments: arg1='{arg1}', arg2='{arg2}'"
 
     @mcp.prompt(description="A prompt with a resource in it.")
-    def test_prompt_with_embeddedtext_resource(resourceUri: str) -> list[Message]:
+    def test_prompt_with_embedded_resource(resourceUri: str) -> list[Message]:
         return [
             Message(text_resource(resourceUri, "text/plain", "Embedded resource content for testing.")),
             Message("Please process the embedded resource above."),

@@ -15,6 +15,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,23 @@ import yaml
 
 from tools import ROOT
 from tools.lint import manifest
+from xmcp_conformance.core.checks import checked
+from xmcp_conformance.wrong.registry import wrong_implementations
 
 REGISTRY = ROOT / "spec" / "requirements.yaml"
+VECTORS = ROOT / "conformance" / "vectors" / "wire.json"
+CHECKS = (
+    "xmcp_conformance.profiles.server.blackbox",
+    "xmcp_conformance.profiles.document.checks",
+    "xmcp_conformance.profiles.codec.vector_checks",
+    "xmcp_conformance.profiles.client.judge",
+)
+"""The modules whose import registers the checks of the four profiles."""
+MUTANTS_OF_CLIENT = (ROOT / "reference" / "tests" / "client", "mutants", "all_mutants")
+"""Where the registry of the mutants of the reference client is: a folder, a module in it, and a function in that."""
 
 _HEADING = re.compile(r"#+ (\d+(?:\.\d+)?)\b")
 _REQUIREMENT = re.compile(r"- (?P<quote>.*\S) \[(?P<id>XMCP-[A-Z]{3}-\d{3})\]")
-_ID = re.compile(r"XMCP-[A-Z]{3}-\d{3}")
 _KEY_WORD = re.compile(r"\b(MUST NOT|MUST|SHALL NOT|SHALL|SHOULD NOT|SHOULD|REQUIRED|RECOMMENDED|MAY|OPTIONAL)\b")
 _LEVELS = ("MUST", "MUST NOT", "SHOULD", "SHOULD NOT", "MAY")
 _LOWER_CASE = re.compile(r"\b(must|shall|should|may|required|recommended|optional)\b", re.IGNORECASE)
@@ -54,9 +66,10 @@ class Sentence:
 
 @dataclass
 class Evidence:
-    """What claims to verify a requirement: ids named by check code, by mutants, by vectors, by checks of files.
+    """The ids of the requirements that each kind of means verifies.
 
-    `client_checks` and `client_mutants`: by checks of the traces of clients, and by mutants of the reference client.
+    `documents`: checks of files. `client_checks` and `client_mutants`: checks of the traces of clients, and mutants of
+    the reference client.
     """
 
     checks: set[str] = field(default_factory=set)
@@ -192,26 +205,30 @@ def chapters() -> dict[str, str]:
 
 
 def evidence() -> Evidence:
-    """What this repository's suite claims to verify."""
-    from xmcp_conformance.core.checks import checked
-    from xmcp_conformance.profiles.client import judge  # noqa: F401 - registers the checks of clients
-    from xmcp_conformance.wrong.registry import wrong_implementations
-
-    suite = ROOT / "conformance" / "xmcp_conformance"
-    mutants_of_client = sorted((ROOT / "reference" / "tests" / "client").glob("mutants*.py"))
-    vectors = json.loads((ROOT / "conformance" / "vectors" / "wire.json").read_text(encoding="utf-8"))
+    """Return what the suite verifies, asked of its registries; an id in a comment or a message is no evidence."""
+    for module in CHECKS:
+        import_module(module)
     return Evidence(
-        checks=_named_in([*(suite / "reader").glob("*.py"), *(suite / "profiles" / "server").glob("*.py")]),
-        documents=_named_in(list((suite / "profiles" / "document").glob("*.py"))),
+        checks=set(checked("server")),
+        documents=set(checked("document")),
         mutants=set(wrong_implementations("server")),
-        vectors={id_ for case in vectors["vectors"] for id_ in case["requirements"]},
+        vectors=vector_requirements(json.loads(VECTORS.read_text(encoding="utf-8"))) & set(checked("codec")),
         client_checks=set(checked("client")),
-        client_mutants=_named_in(mutants_of_client),
+        client_mutants=mutants_of_client(),
     )
 
 
-def _named_in(paths: Sequence[Path]) -> set[str]:
-    return {id_ for path in paths for id_ in _ID.findall(path.read_text(encoding="utf-8"))}
+def vector_requirements(vectors: Mapping[str, Any]) -> set[str]:
+    """Return the requirements that the vectors of a file name."""
+    return {id_ for case in vectors["vectors"] for id_ in case["requirements"]}
+
+
+def mutants_of_client() -> set[str]:
+    """Return the requirements that a mutant of the reference client breaks, as the registry of its tests has them."""
+    folder, module, function = MUTANTS_OF_CLIENT
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+    return set(getattr(import_module(module), function)())
 
 
 def accept(text: str, current: Mapping[str, str]) -> str:

@@ -46,6 +46,7 @@ async def test_both_clients_answer_every_workload_as_scripted(addresses, kind):
                     assert await run(client, workload) > 0
 
 
+@pytest.mark.slow
 async def test_ours_is_measured_with_its_log_and_its_accounting_in_use(addresses):
     model, servers = addresses
     async with peer.Xmcp(model, servers["few"]) as client:
@@ -77,6 +78,7 @@ class Swapping(peer.Floor):
         return {**message, "tool_call_id": f"{turn}_{int(place) ^ 1}"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", [Cutting, Swapping])
 async def test_a_wrong_tool_result_is_an_error_and_no_figure(addresses, broken):
     model, servers = addresses
@@ -87,6 +89,7 @@ async def test_a_wrong_tool_result_is_an_error_and_no_figure(addresses, broken):
                     await run(client, workload)
 
 
+@pytest.mark.slow
 async def test_a_client_without_its_tools_is_an_error(addresses):
     model, servers = addresses
     async with peer.Floor(model, servers["few"]) as client:
@@ -171,6 +174,7 @@ def test_a_ratio_is_of_the_same_round():
     assert "CPU 1.00" in figure.rest
 
 
+@pytest.mark.slow
 def test_a_failing_chat_fails_the_measurement_and_its_process_goes_on(addresses):
     model, servers = addresses
     with Client("floor") as client:

@@ -22,12 +22,14 @@ def fresh(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_the_python_package_is_what_the_generators_write(fresh, tmp_path):
     committed = tmp_path / "committed"
     shutil.copytree(TARGET / "python" / "xmcp_models", committed)
     assert differences(fresh, committed) == []
 
 
+@pytest.mark.slow
 def test_the_typescript_is_what_the_generators_write(tmp_path):
     if not typescript.NODE_PACKAGES.installed() and not os.environ.get("CI"):
         pytest.skip("its npm packages are not here; `uv run nox -s generate` installs them")
@@ -41,6 +43,7 @@ def test_every_schema_has_a_module_in_each_language():
         assert (TARGET / "typescript" / f"{name}.ts").is_file()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["display_envelope.py", "tool_response.py", "registry.py", "data/requirements.json"])
 def test_an_edit_by_hand_shows_as_a_diff(fresh, tmp_path, name):
     copy = tmp_path / "copy"
@@ -52,6 +55,7 @@ def test_an_edit_by_hand_shows_as_a_diff(fresh, tmp_path, name):
     assert f"--- committed/{name}" in report[0]
 
 
+@pytest.mark.slow
 def test_missing_and_left_over_files_are_named(fresh, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(fresh, copy)

@@ -108,12 +108,14 @@ EXAMPLE_FILES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_rule_of_a_schema_is_shown_by_an_example(kind: str) -> None:
     survivors = [name for name, by in kills(kind).items() if not by]
     assert [name for name in survivors if not any(re.fullmatch(known, name) for known in EQUIVALENT)] == []
 
 
+@pytest.mark.slow
 def test_no_mutation_that_is_listed_as_equivalent_is_killed_or_gone() -> None:
     for known in EQUIVALENT:
         matched = [by for kind in KINDS for name, by in kills(kind).items() if re.fullmatch(known, name)]

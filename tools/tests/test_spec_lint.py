@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tools.lint import spec_lint as lint
+from xmcp_conformance.core import checks
 from xmcp_conformance.core.checks import checked
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -154,6 +155,39 @@ def test_the_checks_of_clients_are_those_of_the_suite_and_no_checks_of_servers()
     evidence = lint.evidence()
     assert evidence.client_checks == set(checked("client"))
     assert "XMCP-CLI-001" not in evidence.checks
+
+
+WITH_A_CHECK = """
+from xmcp_conformance.core.checks import check
+from xmcp_conformance.core.observation import obeyed
+
+@check("XMCP-ABC-001", profile="server")
+def _round(thing):
+    yield obeyed("XMCP-ABC-001")
+"""
+CHECK_DELETED = """
+# XMCP-ABC-001: the check of this sentence was deleted; "XMCP-ABC-001" is left in a comment and in a text.
+NOTE = "XMCP-ABC-001"
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "faults"),
+    [(WITH_A_CHECK, []), (CHECK_DELETED, ["XMCP-ABC-001: claims `server`, and no check names it"])],
+)
+def test_an_id_in_a_comment_is_no_evidence(module, faults, monkeypatch):
+    monkeypatch.setattr(checks, "_CHECKS", [])
+    exec(compile(module, "module.py", "exec"), {"__name__": "module"})
+    evidence = lint.Evidence(checks=set(checked("server")), mutants={"XMCP-ABC-001"})
+    assert list(lint.lint_evidence(ENTRIES, evidence)) == faults
+
+
+def test_the_evidence_of_this_repository_comes_from_its_registries(monkeypatch):
+    assert lint.evidence().checks
+    monkeypatch.setattr(
+        checks, "_CHECKS", [entry for entry in checks._CHECKS if "XMCP-MCP-002" not in entry.requirements]
+    )
+    assert "XMCP-MCP-002" not in lint.evidence().checks
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,8 @@ from .observation import Observation
 Profile: TypeAlias = Literal["server", "document", "codec", "client"]
 P = ParamSpec("P")
 Observations: TypeAlias = Iterator[Observation]
+OF_DOCUMENTS: tuple[Profile, ...] = ("server", "document")
+"""The profiles that judge documents: both run the checks of the reader."""
 
 
 class UndeclaredRequirement(Exception):

@@ -1,16 +1,143 @@
-"""The events of a run of the suite, in order: what a profile writes and what each report is folded from."""
+"""The events of a run of the suite, in the order in which they happen.
+
+A profile writes them, a report is a fold over them. Each event has a JSON form, so that a run can be kept as one JSON
+object a line (NDJSON) and reported later, or elsewhere.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Literal, TypeAlias
 
-from .observation import Observation
+from .observation import Observation, Place
+
+NotJudged: TypeAlias = Literal["unknown kind", "unreadable"]
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
-    """A requirement applied. `run` is the peer, file, codec or trace; `call` is the call or vector in it, if any."""
+class Event:
+    """Something that happened in a run of the suite."""
 
+    kind: ClassVar[str]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the event as JSON values, with its kind as the member `event`."""
+        return {"event": self.kind, **{item.name: _json(getattr(self, item.name)) for item in fields(self)}}
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteStarted(Event):
+    """The suite begins. `specification` is the version it judges by; `options` are those of the profile."""
+
+    kind: ClassVar[str] = "suite_started"
+    profile: str
+    specification: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted(Event):
+    """A run begins: one peer in one protocol era, one file, one codec, or one trace. `run` is its name.
+
+    The other members describe a peer: `client` is `declared` where the suite announces the extension to it, else
+    `plain`; `tools` is the number of tools that it lists.
+    """
+
+    kind: ClassVar[str] = "run_started"
+    run: str
+    peer: str = ""
+    transport: str = ""
+    protocol_version: str = ""
+    client: str = ""
+    tools: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CallMade(Event):
+    """The suite called a tool of the peer. `answered`: the tool gave a document or a plain result of section 6.3."""
+
+    kind: ClassVar[str] = "call_made"
+    run: str
+    call: str
+    answered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """The text before and after the place of an observation, in its line, safe to print."""
+
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Observed(Event):
+    """A requirement applied.
+
+    `call` is the call or the vector, if the run has any. `unread`: because of this fault the rest of the document was
+    not judged; its requirement can be empty, where no sentence forbids what stopped the suite.
+    """
+
+    kind: ClassVar[str] = "observation"
     observation: Observation
     run: str = ""
     call: str = ""
+    excerpt: Excerpt | None = None
+    unread: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Noted(Event):
+    """Something that a person should know of a run, such as what was not judged and why."""
+
+    kind: ClassVar[str] = "note"
+    run: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded(Event):
+    """A run ends."""
+
+    kind: ClassVar[str] = "run_ended"
+    run: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileEnded(RunEnded):
+    """The run of a file ends.
+
+    `documents` is how many documents the file holds: one, or one for each line of JSON Lines. `more`: the file has
+    faults that were not reported. `not_judged` and `reason` say why there is no verdict.
+    """
+
+    kind: ClassVar[str] = "file_ended"
+    document_kind: str | None = None
+    documents: int = 0
+    more: bool = False
+    not_judged: NotJudged | None = None
+    reason: str = ""
+
+
+Emit: TypeAlias = Callable[[Event], None]
+"""Takes each event as it happens; `list.append` is one."""
+
+
+def _json(value: Any) -> Any:
+    """Return the JSON form of a member of an event."""
+    if isinstance(value, Observation):
+        return {**{item.name: getattr(value, item.name) for item in fields(value)}, "where": _where(value)}
+    if isinstance(value, Excerpt):
+        return {"before": value.before, "after": value.after}
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def _where(observation: Observation) -> Any:
+    """Return where an observation was made as an object with one or two members, or `None`."""
+    where = observation.where
+    if where is None:
+        return None
+    if isinstance(where, Place):
+        return {"line": where.line, "column": where.column}
+    return {"record": where} if isinstance(where, int) else {"path": list(where)}

@@ -1,4 +1,4 @@
-"""The judge: from observations to a verdict on each requirement. Pure."""
+"""The judge of all profiles: from observations to a verdict on each requirement. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
 from .events import Observed
-from .requirements import Requirement
+from .requirements import Requirement, registry
 
 
 class Status(StrEnum):
@@ -60,15 +60,23 @@ def judge(
 
 def _judgement(requirement: Requirement, items: list[Observed], strict: bool) -> Judgement:
     failures = [item for item in items if not item.observation.ok]
-    if failures:
-        status = verdict_on_broken(requirement, strict)
-        return Judgement(requirement, status, len(items), len(failures), failures[0])
-    return Judgement(requirement, Status.PASS if items else Status.NOT_OBSERVED, len(items))
+    if not failures:
+        return Judgement(requirement, Status.PASS if items else Status.NOT_OBSERVED, len(items))
+    return Judgement(requirement, status_of(failures[0], strict=strict), len(items), len(failures), failures[0])
 
 
-def verdict_on_broken(requirement: Requirement, strict: bool) -> Status:
-    """Return the status of a requirement that was broken."""
-    return Status.FAIL if requirement.mandatory or strict else Status.WARN
+def status_of(observed: Observed, *, strict: bool = False) -> Status:
+    """Return the verdict on one observation: a fault of a SHOULD is a warning, any other fault a failure.
+
+    Args:
+        observed: the observation. A fault that stopped the suite is a failure, whatever its requirement.
+        strict: a broken SHOULD counts as a broken MUST.
+    """
+    if observed.observation.ok:
+        return Status.PASS
+    requirement = registry().requirements.get(observed.observation.requirement)
+    fails = strict or observed.unread or requirement is None or requirement.mandatory
+    return Status.FAIL if fails else Status.WARN
 
 
 def conforms(judgements: Iterable[Judgement], answers: int) -> bool:

@@ -1,4 +1,4 @@
-"""The requirement registry: every normative sentence of the specification, by id. Data only, no checks."""
+"""The registry of requirements: every normative sentence of the specification, by its id. Data only, no checks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from xmcp_models import DATA
 class Requirement:
     """One normative sentence.
 
-    `verified_by` names what can turn it red (`server`, `vectors`); where that is empty, `excluded` says why.
+    `verified_by` names the means that can find it broken: `server`, `vectors`, `document`, `client`. Where it is empty,
+    `excluded` says why.
     """
 
     id: str
@@ -32,19 +33,19 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """The sentences of one version of the specification, in the order of the text."""
+    """The requirements of one version of the specification, in the order of the text."""
 
     version: str
     requirements: dict[str, Requirement]
 
     def verified_by(self, means: str) -> list[Requirement]:
-        """The requirements that `means` (`server` or `vectors`) can turn red."""
+        """Return the requirements that `means` can find broken: `server`, `vectors`, `document` or `client`."""
         return [requirement for requirement in self.requirements.values() if means in requirement.verified_by]
 
 
 @cache
 def registry() -> Registry:
-    """The registry that this suite was built with."""
+    """Return the registry that this suite was built with."""
     raw = json.loads((DATA / "requirements.json").read_text(encoding="utf-8"))
     rows = [Requirement(**{**row, "verified_by": tuple(row.get("verified_by", ()))}) for row in raw["requirements"]]
     return Registry(raw["version"], {row.id: row for row in rows})

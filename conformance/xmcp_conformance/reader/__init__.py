@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
-from .reader import MOST_BYTES, Document, Reading, looks_like_a_document, read
+from .document import Document, Reading
+from .markup_checks import MOST_BYTES
+from .reader import looks_like_a_document, read
 
 __all__ = ["MOST_BYTES", "Document", "Reading", "looks_like_a_document", "read"]

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from xmcp_conformance.core.observation import Observation, Path, broken, either, obeyed
+from xmcp_conformance.core.checks import OF_DOCUMENTS, Observations, check
+from xmcp_conformance.core.observation import Path, broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models.registry import DISPLAY_TYPES, ENVELOPE_RULES, VENDOR_KEY
 
@@ -26,54 +27,73 @@ _REFERENCE = "x-xmcp-reference"
 
 def observations(
     value: Any, groups: int = 0, fallbacks: int = 0, *, path: Path = (), by_server: bool = True
-) -> Iterator[Observation]:
-    """What one envelope shows, and the envelopes inside it.
+) -> Observations:
+    """Yield what one envelope shows, and the envelopes inside it; `where` is a path.
 
     Args:
         value: the JSON value in `display`.
-        groups: how many groups there are around it.
-        fallbacks: how many envelopes it is a fallback of.
-        path: where it stands in the value that is judged.
-        by_server: whether a server sent it; a client makes one type that no server sends.
+        groups: the number of groups around it.
+        fallbacks: the number of envelopes that it is a fallback of.
+        path: the path of the envelope in the value that is judged.
+        by_server: whether a server sent it; one type of envelope is made only by clients.
     """
-    whole = isinstance(value, dict) and "type" in value and "payload" in value
-    yield either("XMCP-DSP-001", whole, _outline(value), "an object with `type` and `payload`", where=path)
-    if not whole:
+    yield from _required_members(value, path)
+    if not _is_envelope(value):
         return
     kind, payload = value["type"], value["payload"]
-    named = isinstance(kind, str) and len(kind) <= 64 and bool(_TYPE.fullmatch(kind))
-    yield either(
-        "XMCP-DSP-002",
-        named,
-        f"the type `{quoted(str(kind))}`",
-        "a lower-case name, or `x-vendor-name`",
-        where=(*path, "type"),
-    )
-    holds = isinstance(payload, dict | list | str)
-    yield either(
-        "XMCP-DSP-003",
-        holds,
-        f"a payload of type {type(payload).__name__}",
-        "an object, an array or a string",
-        where=(*path, "payload"),
-    )
-    if not (named and holds):
+    yield from _type_name(kind, path)
+    yield from _payload_type(payload, path)
+    if not (_is_type_name(kind) and isinstance(payload, dict | list | str)):
         return
-    yield either(
-        "XMCP-DSP-010",
-        DISPLAY_TYPES.get(kind, {}).get("status") != "reserved",
-        f"the type `{kind}`, which is reserved",
-        "a registered type, or `x-vendor-name`",
-        where=(*path, "type"),
-    )
+    yield from _reserved_type(kind, path)
     if by_server:
-        sent = kind == _REFERENCE
-        yield either("XMCP-DSP-043", not sent, f"the type `{kind}`", "the display itself", where=(*path, "type"))
-        if sent:
+        yield from _reference(kind, path)
+        if kind == _REFERENCE:
             return
     yield from _members(value, path)
     yield from _payload(kind, payload, value, path)
     yield from _inside(value, groups, fallbacks, path, by_server)
+
+
+def _is_envelope(value: Any) -> bool:
+    return isinstance(value, dict) and "type" in value and "payload" in value
+
+
+def _is_type_name(kind: Any) -> bool:
+    return isinstance(kind, str) and len(kind) <= 64 and bool(_TYPE.fullmatch(kind))
+
+
+@check("XMCP-DSP-001", profile=OF_DOCUMENTS)
+def _required_members(value: Any, path: Path) -> Observations:
+    whole = _is_envelope(value)
+    yield either("XMCP-DSP-001", whole, _outline(value), "an object with `type` and `payload`", where=path)
+
+
+@check("XMCP-DSP-002", profile=OF_DOCUMENTS)
+def _type_name(kind: Any, path: Path) -> Observations:
+    seen, expected = f"the type `{quoted(str(kind))}`", "a lower-case name, or `x-vendor-name`"
+    yield either("XMCP-DSP-002", _is_type_name(kind), seen, expected, where=(*path, "type"))
+
+
+@check("XMCP-DSP-003", profile=OF_DOCUMENTS)
+def _payload_type(payload: Any, path: Path) -> Observations:
+    holds = isinstance(payload, dict | list | str)
+    seen, expected = f"a payload of type {type(payload).__name__}", "an object, an array or a string"
+    yield either("XMCP-DSP-003", holds, seen, expected, where=(*path, "payload"))
+
+
+@check("XMCP-DSP-010", profile=OF_DOCUMENTS)
+def _reserved_type(kind: str, path: Path) -> Observations:
+    free = DISPLAY_TYPES.get(kind, {}).get("status") != "reserved"
+    seen, expected = f"the type `{kind}`, which is reserved", "a registered type, or `x-vendor-name`"
+    yield either("XMCP-DSP-010", free, seen, expected, where=(*path, "type"))
+
+
+@check("XMCP-DSP-043", profile=OF_DOCUMENTS)
+def _reference(kind: str, path: Path) -> Observations:
+    """Judge that a server sends no reference: those are made by clients."""
+    seen = f"the type `{kind}`"
+    yield either("XMCP-DSP-043", kind != _REFERENCE, seen, "the display itself", where=(*path, "type"))
 
 
 def _outline(value: Any) -> str:
@@ -83,7 +103,7 @@ def _outline(value: Any) -> str:
 
 
 def _shallow(value: dict[str, Any]) -> dict[str, Any]:
-    """The envelope with the envelopes inside it made harmless: those are judged on their own."""
+    """Return the envelope with a plain text in place of each envelope inside it: those are judged on their own."""
     plain = {"type": "text", "payload": ""}
     copy = dict(value)
     if isinstance(copy.get("fallback"), dict):
@@ -93,9 +113,10 @@ def _shallow(value: dict[str, Any]) -> dict[str, Any]:
     return copy
 
 
-def _members(value: dict[str, Any], path: Path) -> Iterator[Observation]:
-    """Everything but `type` and `payload`."""
-    copy = {**_shallow(value), "type": "json"}  # a type without a shape of its own
+@check("XMCP-DSP-005", "XMCP-DSP-006", profile=OF_DOCUMENTS)
+def _members(value: dict[str, Any], path: Path) -> Observations:
+    """Judge the members other than `type` and `payload`."""
+    copy = {**_shallow(value), "type": "json"}  # a type whose payload can have any shape
     fault = next(faults("display_envelope", copy), None)
     if fault is not None:
         yield broken("XMCP-DSP-005", str(fault), "as the schema says, or left out", where=path + fault.path)
@@ -112,7 +133,8 @@ def _members(value: dict[str, Any], path: Path) -> Iterator[Observation]:
         )
 
 
-def _payload(kind: str, payload: Any, value: dict[str, Any], path: Path) -> Iterator[Observation]:
+@check("XMCP-DSP-004", "XMCP-DSP-012", "XMCP-DSP-013", "XMCP-DSP-014", profile=OF_DOCUMENTS)
+def _payload(kind: str, payload: Any, value: dict[str, Any], path: Path) -> Observations:
     source = payload.get("src") if isinstance(payload, dict) else payload
     inside = (*path, "payload")
     if kind == "image" and isinstance(source, str):
@@ -149,7 +171,10 @@ def _payload(kind: str, payload: Any, value: dict[str, Any], path: Path) -> Iter
 
 
 def _active(value: Any, path: Path) -> Iterator[Path]:
-    """Where a chart specification fetches, links or computes. What the reader gives is no deeper than section 2.6."""
+    """Yield the paths at which a chart specification fetches, links or computes.
+
+    The recursion is bounded: the reader passes on no JSON that is deeper than section 2.6 allows.
+    """
     if isinstance(value, dict):
         for key, item in value.items():
             mark = item.get("type") if isinstance(item, dict) else item
@@ -163,16 +188,29 @@ def _active(value: Any, path: Path) -> Iterator[Path]:
             yield from _active(item, (*path, index))
 
 
-def _inside(value: dict[str, Any], groups: int, fallbacks: int, path: Path, by_server: bool) -> Iterator[Observation]:
-    """The envelopes of a group, and the fallback."""
+def _inside(value: dict[str, Any], groups: int, fallbacks: int, path: Path, by_server: bool) -> Observations:
+    """Yield what the envelopes of a group and the fallback show, as far down as they may be nested."""
     if value["type"] == "group" and isinstance(value["payload"], list):
-        inside, seen = (*path, "payload"), f"{groups + 1} groups within each other"
-        yield either("XMCP-DSP-011", groups < _GROUPS, seen, f"at most {_GROUPS}", where=inside)
+        inside = (*path, "payload")
+        yield from _group_depth(groups + 1, inside)
         if groups < _GROUPS:
             for index, item in enumerate(value["payload"]):
                 yield from observations(item, groups + 1, fallbacks, path=(*inside, index), by_server=by_server)
     if isinstance(fallback := value.get("fallback"), dict):
-        inside, seen = (*path, "fallback"), f"{fallbacks + 1} fallbacks within each other"
-        yield either("XMCP-DSP-015", fallbacks < _FALLBACKS, seen, f"at most {_FALLBACKS}", where=inside)
+        inside = (*path, "fallback")
+        yield from _fallback_depth(fallbacks + 1, inside)
         if fallbacks < _FALLBACKS:
             yield from observations(fallback, groups, fallbacks + 1, path=inside, by_server=by_server)
+
+
+@check("XMCP-DSP-011", profile=OF_DOCUMENTS)
+def _group_depth(depth: int, path: Path) -> Observations:
+    yield either(
+        "XMCP-DSP-011", depth <= _GROUPS, f"{depth} groups within each other", f"at most {_GROUPS}", where=path
+    )
+
+
+@check("XMCP-DSP-015", profile=OF_DOCUMENTS)
+def _fallback_depth(depth: int, path: Path) -> Observations:
+    seen = f"{depth} fallbacks within each other"
+    yield either("XMCP-DSP-015", depth <= _FALLBACKS, seen, f"at most {_FALLBACKS}", where=path)

@@ -1,13 +1,14 @@
-"""Checks of the error element (chapter 4): what one error says, apart from why it was sent."""
+"""Checks of the error element (chapter 4) by its content alone, whatever the reason for the error."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from xmcp_conformance.core.observation import Observation, Path, broken, either, obeyed
+from xmcp_conformance.core.checks import OF_DOCUMENTS, Observations, check
+from xmcp_conformance.core.observation import Path, broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models.registry import ERROR_CODES
 
@@ -20,7 +21,7 @@ _WHOLE = re.compile(r"\+?[0-9]+|-0+")
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 _CATEGORY_OF = {name: row["category"] for code, row in ERROR_CODES.items() for name in (code, *row.get("aliases", ()))}
 
-# One line each that only a trace has, by language.
+# By language, a line that occurs only in a stack trace.
 _STACK_TRACES = {
     "Python": re.compile(r"Traceback \(most recent call last\)|^\s*File \"[^\"\n]+\", line \d+, in ", re.MULTILINE),
     "Java or Kotlin": re.compile(r"^\s*at [\w$.<>]+\([\w$]+\.(?:java|kt|scala):\d+\)", re.MULTILINE),
@@ -42,7 +43,7 @@ _CREDENTIALS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ErrorElement:
-    """An `<error>` as it was read; attributes that are not of their type are `None`."""
+    """An `<error>` as it was read. Attributes whose value does not have their type are `None`."""
 
     code: str
     retryable: bool | None
@@ -57,7 +58,7 @@ class ErrorElement:
     def of(
         cls, attributes: Mapping[str, str], message: str, meta: Any, *, has_meta: bool, meta_reads: bool
     ) -> ErrorElement:
-        """From the attributes as they stand in the document."""
+        """Return the error with attributes as they are written in the document."""
         return cls(
             code=attributes.get("code", ""),
             retryable=_BOOLEANS.get(attributes.get("retryable", "false").strip()),
@@ -71,23 +72,23 @@ class ErrorElement:
 
     @property
     def spoken(self) -> str:
-        """What a model could read of it; its beginning, for the patterns above take the square of a long line."""
+        """The beginning of what a model could read of it: the patterns above take quadratic time on long lines."""
         return "\n".join([self.message, *strings(_without_pointers(self.meta))])[:_SPOKEN]
 
     def path_of(self, match: re.Match[str]) -> Path:
-        """Where something that was found in `spoken` stands."""
+        """Return the path of something that was found in `spoken`."""
         return ("message", match.start()) if match.start() < len(self.message) else ("meta",)
 
 
 def _milliseconds(attribute: str) -> int | None:
-    """`retry_after_ms` as a number, `None` where section 4.1 does not allow it."""
+    """Return `retry_after_ms` as a number; `None` where section 4.1 does not allow the value."""
     digits = attribute.strip(" \t\r\n")
     number = int(digits.lstrip("+-0")[:17] or "0") if _WHOLE.fullmatch(digits) else -1
     return number if 0 <= number <= 2**53 - 1 else None
 
 
 def _without_pointers(meta: Any) -> Any:
-    """The meta without the pointers of `fields`: they look like paths, and are names of arguments."""
+    """Return `meta` without the pointers of `fields`: they look like paths, but they name arguments."""
     fields = meta.get("fields") if isinstance(meta, dict) else None
     if not isinstance(fields, list):
         return meta
@@ -95,16 +96,12 @@ def _without_pointers(meta: Any) -> Any:
     return {**meta, "fields": bare}
 
 
-def attributes(values: Mapping[str, str]) -> Iterator[Observation]:
-    """The attributes of `<error>` (section 4.1); a path is the name of one."""
+@check("XMCP-ERR-002", "XMCP-ERR-003", "XMCP-ERR-004", profile=OF_DOCUMENTS)
+def attributes(values: Mapping[str, str]) -> Observations:
+    """Judge the attributes of `<error>` (section 4.1); `where` is a path with the name of one."""
     code = values.get("code", "")
-    yield either(
-        "XMCP-ERR-002",
-        bool(_CODE.fullmatch(code)),
-        f"the code `{quoted(code)}`",
-        "such as `DB_TIMEOUT`",
-        where=("code",),
-    )
+    legal = bool(_CODE.fullmatch(code))
+    yield either("XMCP-ERR-002", legal, f"the code `{quoted(code)}`", "such as `DB_TIMEOUT`", where=("code",))
     if "retryable" in values:
         retryable = values["retryable"].strip(" \t\r\n")
         yield either(
@@ -116,21 +113,30 @@ def attributes(values: Mapping[str, str]) -> Iterator[Observation]:
         )
     if "retry_after_ms" in values:
         wait = values["retry_after_ms"]
-        fits = _milliseconds(wait) is not None
         yield either(
             "XMCP-ERR-004",
-            fits,
+            _milliseconds(wait) is not None,
             f"retry_after_ms=`{quoted(wait)}`",
             "whole milliseconds, 0 to 2^53-1",
             where=("retry_after_ms",),
         )
 
 
-def observations(error: ErrorElement) -> Iterator[Observation]:
-    """What one error says (sections 4.1, 4.2 and 4.4).
+def observations(error: ErrorElement) -> Observations:
+    """Yield what one error shows (sections 4.1, 4.2 and 4.4).
 
-    A path begins with the name of an attribute, `meta`, or `message` with an index into the text after it.
+    `where` is a path that begins with the name of an attribute, `meta`, or `message` and an index into the text.
     """
+    yield from _retry(error)
+    yield from _message(error)
+    if error.has_meta:
+        yield from _meta(error.meta)
+    yield from _category(error)
+    yield from _private_details(error)
+
+
+@check("XMCP-ERR-005", profile=OF_DOCUMENTS)
+def _retry(error: ErrorElement) -> Observations:
     if error.retry_after_ms is not None and error.retryable is not None:
         yield either(
             "XMCP-ERR-005",
@@ -139,9 +145,28 @@ def observations(error: ErrorElement) -> Iterator[Observation]:
             'retryable="true", or no retry_after_ms',
             where=("retry_after_ms",),
         )
+
+
+@check("XMCP-ERR-006", profile=OF_DOCUMENTS)
+def _message(error: ErrorElement) -> Observations:
     yield either("XMCP-ERR-006", bool(error.message), "an empty message", "what went wrong, in words")
-    if error.has_meta:
-        yield _meta(error.meta)
+
+
+@check("XMCP-ERR-007", profile=OF_DOCUMENTS)
+def _meta(meta: Any) -> Observations:
+    if not isinstance(meta, dict):
+        yield broken("XMCP-ERR-007", f"`meta` is a JSON {type(meta).__name__}", "a JSON object", where=("meta",))
+        return
+    fault = next(faults("error_meta", meta), None)
+    if fault is None:
+        yield obeyed("XMCP-ERR-007")
+    else:
+        expected = "as schemas/error_meta.schema.json says"
+        yield broken("XMCP-ERR-007", f"`meta`: {fault}", expected, where=("meta", *fault.path))
+
+
+@check("XMCP-ERR-010", "XMCP-ERR-011", profile=OF_DOCUMENTS)
+def _category(error: ErrorElement) -> Observations:
     registered = _CATEGORY_OF.get(error.code)
     if registered is None and _CODE.fullmatch(error.code):
         yield either(
@@ -158,40 +183,29 @@ def observations(error: ErrorElement) -> Iterator[Observation]:
             f"`{registered}`",
             where=("category",),
         )
-    trace = _no_trace(error)
-    yield trace
-    if trace.ok:  # a trace is full of paths; that fault is named already
-        leak = _PATHS.search(error.spoken) or _CREDENTIALS.search(error.spoken)
-        yield either(
-            "XMCP-ERR-032",
-            leak is None,
-            f"what looks like a path or a credential ({quoted(leak.group()[:12]) if leak else ''}…)",
-            "an error_id instead",
-            where=error.path_of(leak) if leak else None,
-        )
 
 
-def _meta(meta: Any) -> Observation:
-    if not isinstance(meta, dict):
-        return broken("XMCP-ERR-007", f"`meta` is a JSON {type(meta).__name__}", "a JSON object", where=("meta",))
-    fault = next(faults("error_meta", meta), None)
-    if fault is None:
-        return obeyed("XMCP-ERR-007")
-    return broken(
-        "XMCP-ERR-007",
-        f"`meta`: {fault}",
-        "as schemas/error_meta.schema.json says",
-        where=("meta", *fault.path),
+@check("XMCP-ERR-031", "XMCP-ERR-032", profile=OF_DOCUMENTS)
+def _private_details(error: ErrorElement) -> Observations:
+    """Judge stack traces, paths and credentials in what a model could read."""
+    if (trace := stack_trace(error)) is not None:
+        seen, where = trace
+        yield broken("XMCP-ERR-031", seen, "an error_id instead", where=where)
+        return  # a stack trace is full of paths: that fault is reported already
+    yield obeyed("XMCP-ERR-031")
+    leak = _PATHS.search(error.spoken) or _CREDENTIALS.search(error.spoken)
+    yield either(
+        "XMCP-ERR-032",
+        leak is None,
+        f"what looks like a path or a credential ({quoted(leak.group()[:12]) if leak else ''}…)",
+        "an error_id instead",
+        where=error.path_of(leak) if leak else None,
     )
 
 
-def _no_trace(error: ErrorElement) -> Observation:
+def stack_trace(error: ErrorElement) -> tuple[str, Path] | None:
+    """Return the first stack trace in an error, in words, and its path; `None` where there is none."""
     for language, trace in _STACK_TRACES.items():
         if match := trace.search(error.spoken):
-            return broken(
-                "XMCP-ERR-031",
-                f"a stack trace ({language}): `{quoted(match.group().strip())}`",
-                "an error_id instead",
-                where=error.path_of(match),
-            )
-    return obeyed("XMCP-ERR-031")
+            return f"a stack trace ({language}): `{quoted(match.group().strip())}`", error.path_of(match)
+    return None

@@ -1,6 +1,6 @@
-"""JSON read by the letter: everything chapter 2.4 forbids is a fault with its requirement and its place.
+"""A strict JSON parser: everything that section 2.4 forbids is a fault with its requirement and its place.
 
-Nothing here recurses: how deep a text is costs its sender a requirement and not the suite its stack.
+Nothing here recurses, so that a deeply nested text cannot overflow the stack of the suite.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from xmcp_conformance.core.observation import Path
 from xmcp_conformance.core.untrusted_text import quoted
 
 DEEPEST = 64
-"""Arrays and objects within each other, of a document that keeps to section 2.6."""
+"""Maximum depth of nested arrays and objects (section 2.6)."""
 
 _SAFE = 2**53 - 1
 _DECODE = JSONDecoder().raw_decode  # for one string at a time
@@ -33,7 +33,7 @@ _SKELETON = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
 
 
 class JsonFault(ValueError):
-    """A sentence of chapter 2.4 that a JSON text breaks, at an index of the text."""
+    """A requirement of section 2.4 that a JSON text breaks, and the index in the text."""
 
     def __init__(self, requirement: str, at: int, seen: str, expected: str) -> None:
         super().__init__(seen)
@@ -47,8 +47,8 @@ class JsonFault(ValueError):
 class Json:
     """A JSON text that was read.
 
-    `met` has the requirements that applied to it and were obeyed. `too_deep` is the index of the first bracket below
-    `DEEPEST`; what stands within it was read by the letter and is not in `value`.
+    `met` has the requirements that applied to it and were obeyed. `too_deep` is the index of the first bracket that is
+    nested deeper than `DEEPEST`; its content was parsed strictly too, but is not in `value`.
     """
 
     value: Any
@@ -60,17 +60,17 @@ def parse(text: str, *, safe_integers: bool = True) -> Json:
     """Read one JSON value.
 
     Args:
-        text: the text, with white space around the value at most.
-        safe_integers: false for JSON that stands in no document; there XMCP-RSP-043 asks nothing.
+        text: the text of the value; white space around it is allowed.
+        safe_integers: false for JSON that is not in a document: XMCP-RSP-043 does not apply to it.
 
     Raises:
         JsonFault: for the first sentence that the text breaks.
     """
-    return _quickly(text, safe_integers) or _Reading(text, safe_integers).whole()
+    return _quickly(text, safe_integers) or _Parser(text, safe_integers).whole()
 
 
 def _quickly(text: str, safe_integers: bool) -> Json | None:
-    """What the standard library's decoder, which is several times faster, makes of a text; `None` where it is odd."""
+    """Parse with the decoder of the standard library, several times faster; return `None` where anything is unusual."""
     met: set[str] = set()
 
     def integer(literal: str) -> int:
@@ -107,8 +107,8 @@ def _quickly(text: str, safe_integers: bool) -> Json | None:
     return Json(value, frozenset(met), None) if not level else None
 
 
-class _Reading:
-    """One pass over a text; `open` holds the arrays and objects that have not ended, outermost first."""
+class _Parser:
+    """One pass over a text. `open` has the arrays and objects that have not ended, outermost first."""
 
     def __init__(self, text: str, safe_integers: bool) -> None:
         self.text = text
@@ -145,7 +145,7 @@ class _Reading:
         return self.space(at + 1)
 
     def closed(self, at: int) -> int | None:
-        """After a value: close what ends there. The index of the next value, `None` at the end of the text."""
+        """Close what ends after a value; return the index of the next value, `None` at the end of the text."""
         while self.open:
             innermost = self.open[-1]
             mark, is_object = self.text[at : at + 1], isinstance(innermost, dict)
@@ -174,7 +174,7 @@ class _Reading:
             self.open[-1].append(value)
 
     def member(self, at: int) -> int:
-        """Read a member's name and the colon; the index of its value."""
+        """Read the name of a member and the colon; return the index of its value."""
         if self.text[at : at + 1] != '"':
             raise self.fault(at, "a member name in double quotes")
         self.name, end = self.string(at)
@@ -238,7 +238,7 @@ class _Reading:
 
 
 def locate(text: str, path: Path) -> int:
-    """The index of the value at `path` in a JSON text that `parse` accepts; as near to it as the text goes."""
+    """Return the index of the value at `path` in a JSON text that `parse` accepts, or of the next value around it."""
     at = _after_space(text, 0)
     for part in path:
         if (found := _within(text, at, part)) is None:
@@ -248,7 +248,7 @@ def locate(text: str, path: Path) -> int:
 
 
 def _within(text: str, at: int, part: str | int) -> int | None:
-    """The index of a member's or an item's value, in the object or array that begins at `at`."""
+    """Return the index of the value of a member or item, in the object or array that begins at `at`."""
     bracket, at = text[at : at + 1], _after_space(text, at + 1)
     count = 0
     while bracket in ("{", "[") and text[at : at + 1] not in ("]", "}", ""):
@@ -266,7 +266,7 @@ def _within(text: str, at: int, part: str | int) -> int | None:
 
 
 def _end(text: str, at: int) -> int:
-    """Where the value that begins at `at` ends."""
+    """Return the index at which the value that begins at `at` ends."""
     if text[at] not in '{["':
         literal = _LITERAL.match(text, at)
         return literal.end() if literal else at + 1
@@ -284,7 +284,7 @@ def _after_space(text: str, at: int) -> int:
 
 
 def strings(value: Any) -> list[str]:
-    """Every string in a JSON value, member names included."""
+    """Return every string in a JSON value, names of members included."""
     found: list[str] = []
     stack = [value]
     while stack:

@@ -1,7 +1,7 @@
 """The raw text of a document as tokens, without judging it.
 
-A parser hides what an emitter did: whether text came as CDATA, whether a carriage return was raw, whether
-there was a comment. The strict reader needs to see it, and needs to see it in documents that no parser accepts.
+A parser hides how a document is written: whether text came as CDATA, whether a carriage return was raw, whether there
+was a comment. The strict reader needs to see that, also in documents that no parser accepts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _DEFAULT_NAMESPACE = re.compile(r"""\sxmlns\s*=\s*["'][^"']""")
 
 
 class Kind(StrEnum):
-    """What a piece of a document is."""
+    """The kind of a token."""
 
     DECLARATION = "declaration"
     DOCTYPE = "doctype"
@@ -31,14 +31,14 @@ class Kind(StrEnum):
     END = "end"
     EMPTY = "empty"
     TEXT = "text"
-    STRAY = "stray"  # a `<` that begins nothing, with all that follows where it begins what never ends
+    STRAY = "stray"  # a `<` that begins no markup; where it begins markup that never ends, all that follows
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of the document. `name` is set for tags, `inside` is the element around it.
+    """A token of the document. `name` is set for tags, `inside` is the name of the element around it.
 
-    Inside an element in a namespace `inside` is `FOREIGN`: what the elements there are called means nothing to us.
+    Inside an element in a namespace `inside` is `FOREIGN`: the names of the elements there have no meaning for us.
     """
 
     kind: Kind
@@ -48,7 +48,7 @@ class Token:
     inside: str = ""
 
 
-# Nothing in a tag is tried twice: what a tag could go back to would be kept for each of its characters.
+# The quantifiers in a tag are possessive: otherwise the matcher keeps a state for each character to backtrack to.
 _TOKEN = re.compile(
     r"""
       (?P<declaration><\?xml[ \t\r\n].*?\?>)
@@ -66,7 +66,7 @@ _TOKEN = re.compile(
 
 
 def tokens(document: str) -> Iterator[Token]:
-    """The pieces of `document` in order; their texts joined are the document."""
+    """Yield the tokens of `document` in order; their texts joined are the document."""
     open_elements: list[str] = []
     for match in _TOKEN.finditer(document):
         inside = open_elements[-1] if open_elements else ""
@@ -88,7 +88,7 @@ def tokens(document: str) -> Iterator[Token]:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """An attribute as it stands in a tag: `raw` is what is between the quotes, `offset` that of its name."""
+    """An attribute in a tag: `raw` is what is between the quotes, `offset` is where its name begins."""
 
     name: str
     raw: str
@@ -96,7 +96,7 @@ class Attribute:
 
     @property
     def value(self) -> str:
-        """The value as a parser gives it, apart from white space."""
+        """The value as a parser returns it, except for white space."""
         return REFERENCE.sub(character, self.raw)
 
 
@@ -104,14 +104,14 @@ _ATTRIBUTE = re.compile(r"""\s(?P<name>[^\s=<>"'/]+)\s*=\s*(?:"(?P<double>[^"]*)
 
 
 def attributes(tag: Token) -> Iterator[Attribute]:
-    """The attributes of a start tag, namespace declarations included."""
+    """Yield the attributes of a start tag, namespace declarations included."""
     for match in _ATTRIBUTE.finditer(tag.text):
         raw = match["single"] if match["double"] is None else match["double"]
         yield Attribute(match["name"], raw, tag.offset + match.start("name"))
 
 
 def code_point(reference: re.Match[str]) -> int | None:
-    """The number of a character reference, at most a little above what Unicode has; `None` of any other."""
+    """Return the number of a character reference, cut just above the last of Unicode; `None` for a named reference."""
     digits = reference["decimal"] or reference["hex"]
     if not digits:
         return None
@@ -119,16 +119,21 @@ def code_point(reference: re.Match[str]) -> int | None:
 
 
 def character(reference: re.Match[str]) -> str:
-    """What a match of `REFERENCE` stands for; itself where that is no character."""
+    """Return the character that a match of `REFERENCE` stands for; the match itself where there is none."""
     number = code_point(reference)
     if number is None:
         return _NAMED.get(reference["name"], reference.group())
     return chr(number) if number <= 0x10FFFF else reference.group()
 
 
-def cdata(piece: Token) -> str:
-    """The text in a CDATA section."""
-    return piece.text[len(_CDATA[0]) : -len(_CDATA[1])]
+def bare_ampersands(text: str) -> Iterator[int]:
+    """Yield the index of every `&` that begins no reference that XML knows."""
+    return (match.start() for match in REFERENCE.finditer(text) if match.group() == "&")
+
+
+def cdata(section: Token) -> str:
+    """Return the text in a CDATA section."""
+    return section.text[len(_CDATA[0]) : -len(_CDATA[1])]
 
 
 _RUN = {
@@ -137,35 +142,35 @@ _RUN = {
 }
 
 
-class Spelling:
-    """Character data as a parser gives it, and where in the document each of its characters is spelled."""
+class CharacterData:
+    """Character data as a parser returns it, and where in the document each of its characters is written."""
 
-    def __init__(self, pieces: Iterable[Token]) -> None:
+    def __init__(self, tokens: Iterable[Token]) -> None:
         self._indexes: list[int] = []
         self._offsets: list[int] = []
         self.end = 0
-        """Offset where the last of the pieces ends."""
+        """The offset at which the last token ends."""
         read: list[str] = []
         length = 0
-        for piece in pieces:
-            text, offset = piece.text, piece.offset
-            if piece.kind is Kind.CDATA:
-                text, offset = cdata(piece), offset + len(_CDATA[0])
-            for match in _RUN[piece.kind].finditer(text):
+        for token in tokens:
+            text, offset = token.text, token.offset
+            if token.kind is Kind.CDATA:
+                text, offset = cdata(token), offset + len(_CDATA[0])
+            for match in _RUN[token.kind].finditer(text):
                 run = match.group()
                 if run.startswith("\r"):
                     run = "\n"
-                elif run.startswith("&") and piece.kind is Kind.TEXT:
+                elif run.startswith("&") and token.kind is Kind.TEXT:
                     run = REFERENCE.sub(character, run)
                 self._indexes.append(length)
                 self._offsets.append(offset + match.start())
                 read.append(run)
                 length += len(run)
-            self.end = piece.offset + len(piece.text)
+            self.end = token.offset + len(token.text)
         self.text = "".join(read)
 
     def offset(self, index: int) -> int:
-        """Where in the document the character at `index` is."""
+        """Return the offset in the document of the character at `index`."""
         if index >= len(self.text) or not self._indexes:
             return self.end
         run = bisect_right(self._indexes, index) - 1

@@ -11,9 +11,9 @@ _MARK = "\ufeff"
 
 
 class Lines:
-    """The lines of a text. CR, LF and CRLF end one each; a byte order mark at the beginning is no column.
+    """The lines of a text. CR, LF and CRLF end a line each; a byte order mark at the beginning is not a column.
 
-    Nothing is kept for each line, for a text can be nothing but lines. Places are found fastest in their order.
+    No memory is used for each line, because a text can consist of line ends. Looking places up in their order is fast.
     """
 
     def __init__(self, text: str) -> None:
@@ -23,7 +23,7 @@ class Lines:
         self._offsets: dict[Place, int] = {}
 
     def place(self, offset: int) -> Place:
-        """The place of the character at `offset`; the end of the text has one too."""
+        """Return the place of the character at `offset`; the end of the text has a place too."""
         text = self._text
         # The second half of a line end belongs to the line that it ends.
         at = offset - 1 if text[offset - 1 : offset + 1] == "\r\n" else offset
@@ -36,9 +36,9 @@ class Lines:
         return place
 
     def around(self, place: Place, characters: int) -> tuple[str, str]:
-        """What stands before and from `place` on in its line, up to that many characters each and `…`.
+        """Return the text before and after `place` in its line, each cut to that many characters and `…`.
 
-        Nothing for a place that is not one that `place` gave.
+        Both are empty for a place that the method `place` did not return.
         """
         if (at := self._offsets.get(place)) is None:
             return "", ""

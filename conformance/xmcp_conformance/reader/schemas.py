@@ -18,11 +18,11 @@ from xmcp_models import DATA
 _FLOORS = (100, 10, 1)
 _MOST_COPIED = 2_000_000
 _SUFFIX = ".schema.json"
-_BASE = "json-schema:///"  # what the validator takes relative references to be relative to
+_BASE = "json-schema:///"  # the base of relative references in the validator
 
 
 class SchemaFault(NamedTuple):
-    """What a schema does not allow, and where in the value."""
+    """Something that a schema does not allow, and its path in the value."""
 
     path: Path
     message: str
@@ -34,22 +34,22 @@ class SchemaFault(NamedTuple):
 
 @cache
 def names() -> tuple[str, ...]:
-    """The formats that have a JSON Schema, such as `display_envelope`."""
+    """Return the formats that have a JSON Schema, such as `display_envelope`."""
     return tuple(sorted(path.name.removesuffix(_SUFFIX) for path in DATA.glob(f"*{_SUFFIX}")))
 
 
 @cache
 def schema(name: str) -> dict[str, Any]:
-    """The text of `<name>.schema.json`."""
+    """Return the content of `<name>.schema.json`."""
     loaded: dict[str, Any] = json.loads((DATA / f"{name}{_SUFFIX}").read_text(encoding="utf-8"))
     return loaded
 
 
 @cache
 def validator(name: str) -> jsonschema_rs.Draft202012Validator:
-    """The validator of `<name>.schema.json`, or with `<name>#/$defs/X` of a definition in it.
+    """Return the validator of `<name>.schema.json`, or for `<name>#/$defs/X` that of a definition in it.
 
-    Nothing is fetched: the schemas refer to each other's copies in `DATA`.
+    Nothing is fetched: references between the schemas lead to their copies in `DATA`.
     """
     file, _, definition = name.partition("#")
     whole = {"$ref": f"{_BASE}{file}{_SUFFIX}#{definition}"} if definition else schema(name)
@@ -58,10 +58,11 @@ def validator(name: str) -> jsonschema_rs.Draft202012Validator:
 
 
 def faults(name: str, value: Any) -> Iterator[SchemaFault]:
-    """What the schema of that name does not allow in `value`, which is no deeper than section 2.6 has it.
+    """Yield what the schema of that name does not allow in `value`, which is not deeper than section 2.6 allows.
 
-    A value with several forms is held against the nearest. Of faults beyond the first hundred items of an array or
-    names that no schema knows of an object only the first is told; in a large value, beyond the first ten or the first.
+    A value for which the schema has alternatives is judged by the nearest of them. Beyond the first hundred items of an
+    array, or of the unknown names in an object, only the first fault is reported; in a large value, beyond the first
+    ten or the first one.
     """
     check = validator(name)
     if check.is_valid(value):
@@ -90,15 +91,15 @@ def _longest(value: Any) -> int:
 
 
 def _size(value: Any) -> int:
-    """Characters of names and strings, and one for each value."""
+    """Return the number of characters of all names and strings, plus one for each value."""
     own = len(value) if isinstance(value, str) else sum(map(len, value)) if isinstance(value, dict) else 0
     return 1 + own + sum(map(_size, _items(value)))
 
 
 def _cut(value: Any, most: int, large: Container[int] | None = None) -> Any:
-    """The first items of each array; of each object the first names, besides those whose absence could be a fault.
+    """Return the first items of each array; of each object the first names, and those whose absence could be a fault.
 
-    `large` is for a caller who cuts again and again: `_large` for this length or a lower one.
+    `large` is the result of `_large` for this length or a lower one, for a caller that cuts several times.
     """
     large = _large(value, most) if large is None else large
     if id(value) not in large:
@@ -111,7 +112,7 @@ def _cut(value: Any, most: int, large: Container[int] | None = None) -> Any:
 
 
 def _large(value: Any, most: int) -> set[int]:
-    """The identities of the arrays and objects that hold more than so many, or hold one that does."""
+    """Return the identities of the arrays and objects with more than `most` members, and of those around them."""
     found: set[int] = set()
 
     def gather(part: Any) -> bool:
@@ -126,7 +127,7 @@ def _large(value: Any, most: int) -> set[int]:
 
 @cache
 def _known() -> frozenset[str]:
-    """Every name that some schema speaks of."""
+    """Return every name that a schema mentions."""
     return frozenset(found for name in names() for found in _spoken_of(schema(name)))
 
 
@@ -139,7 +140,7 @@ def _spoken_of(part: Any) -> Iterator[str]:
 
 
 def _nearest(error: jsonschema_rs.ValidationError) -> SchemaFault:
-    """The fault itself, or of an alternative that failed the one that came farthest into the value."""
+    """Return the fault; where alternatives failed, the fault of the one that matched farthest into the value."""
     branches: list[list[jsonschema_rs.ValidationError]] = getattr(error.kind, "context", None) or []
     deeper = [_nearest(branch[0]) for branch in branches if branch]
     own = SchemaFault(_path(error), error.message)
@@ -150,17 +151,17 @@ def _nearest(error: jsonschema_rs.ValidationError) -> SchemaFault:
 def _by_type(
     error: jsonschema_rs.ValidationError, branches: list[list[jsonschema_rs.ValidationError]]
 ) -> SchemaFault | None:
-    """Of the alternatives, the only one that is for values of this type."""
+    """Return the fault of the only alternative for values of this type; `None` where there are several or none."""
     fitting = [branch[0] for branch in branches if branch and "is not of type" not in branch[0].message]
     return SchemaFault(_path(error), fitting[0].message) if len(fitting) == 1 else None
 
 
 def _path(error: jsonschema_rs.ValidationError) -> Path:
-    """Where the fault is; of a name that is not allowed, at its member."""
+    """Return the path of the fault; that of the member for a name that is not allowed."""
     of_name = getattr(error.kind, "error", None)
     return (*error.instance_path, *((str(of_name.instance),) if of_name is not None else ()))
 
 
 def pointer(path: list[str | int] | Path) -> str:
-    """A JSON Pointer (RFC 6901) from the path of a validation error."""
+    """Return the JSON Pointer (RFC 6901) of a path."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)

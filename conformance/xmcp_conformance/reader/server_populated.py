@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from xmcp_conformance.core.observation import Observation, either
+from xmcp_conformance.core.checks import OF_DOCUMENTS, Observations, check
+from xmcp_conformance.core.observation import either
 from xmcp_conformance.core.untrusted_text import quoted
 
 from .schemas import faults
 
 
-def observations(value: Any) -> Iterator[Observation]:
-    """What the JSON value in `server_populated` shows."""
+@check("XMCP-RSP-095", "XMCP-RSP-096", profile=OF_DOCUMENTS)
+def observations(value: Any) -> Observations:
+    """Judge the JSON value in `server_populated`; `where` is a path."""
     fault = next(faults("server_populated", value), None)
     yield either(
         "XMCP-RSP-095",
@@ -23,9 +24,9 @@ def observations(value: Any) -> Iterator[Observation]:
     )
     if fault is not None:
         return
-    told, redacted = value.get("values"), value.get("redacted")
-    if told is not None and redacted is not None:
-        index = next((index for index, name in enumerate(redacted) if name in told), None)
+    values, redacted = value.get("values"), value.get("redacted")
+    if values is not None and redacted is not None:
+        index = next((index for index, name in enumerate(redacted) if name in values), None)
         yield either(
             "XMCP-RSP-096",
             index is None,

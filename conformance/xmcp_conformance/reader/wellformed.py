@@ -1,7 +1,7 @@
-"""Where a document stops being well-formed XML.
+"""Find where a document stops being well-formed XML.
 
-Whether it is well-formed the parser decides. A parser tells where it noticed, which is after the fault; this tells
-where the fault begins.
+The parser decides whether it is well-formed; but it reports where it noticed the fault, which is later. This module
+finds where the fault begins.
 """
 
 from __future__ import annotations
@@ -16,71 +16,71 @@ _ATTRIBUTE = re.compile(r"""(\s+)([^\s=<>"'/]+)\s*=\s*(?:"[^"<]*"|'[^'<]*')""")
 _TAG_END = re.compile(r"\s*/?>")
 
 
-def first_fault(pieces: Iterable[Token]) -> int | None:
-    """The offset of the first fault, `None` where none is seen."""
-    return next(_faults(pieces), None)
+def first_fault(tokens: Iterable[Token]) -> int | None:
+    """Return the offset of the first fault; `None` where there is none."""
+    return next(_faults(tokens), None)
 
 
-def _faults(pieces: Iterable[Token]) -> Iterator[int]:
+def _faults(tokens: Iterable[Token]) -> Iterator[int]:
     open_names: list[str] = []
     prefixes: list[frozenset[str]] = [frozenset({"xml", "xmlns", ""})]
     root_ended = False
     last = None
-    for piece in pieces:
-        last = piece
-        late = piece.kind is Kind.DECLARATION and piece.offset > 1
-        if late or piece.kind in (Kind.STRAY, Kind.DOCTYPE):
-            yield piece.offset
-        elif piece.kind in (Kind.TEXT, Kind.CDATA):
-            yield from _text(piece, outside=not open_names)
-        elif piece.kind is Kind.COMMENT and (at := piece.text.find("--", 4)) != len(piece.text) - 3:
-            yield piece.offset + at
-        elif piece.kind is Kind.END:
-            if not open_names or open_names.pop() != piece.name:
-                yield piece.offset
+    for token in tokens:
+        last = token
+        late = token.kind is Kind.DECLARATION and token.offset > 1
+        if late or token.kind in (Kind.STRAY, Kind.DOCTYPE):
+            yield token.offset
+        elif token.kind in (Kind.TEXT, Kind.CDATA):
+            yield from _text(token, outside=not open_names)
+        elif token.kind is Kind.COMMENT and (at := token.text.find("--", 4)) != len(token.text) - 3:
+            yield token.offset + at
+        elif token.kind is Kind.END:
+            if not open_names or open_names.pop() != token.name:
+                yield token.offset
             if len(prefixes) > 1:
                 prefixes.pop()
             root_ended = not open_names
-        elif piece.kind in (Kind.START, Kind.EMPTY):
+        elif token.kind in (Kind.START, Kind.EMPTY):
             if root_ended:
-                yield piece.offset
-            declared = {a.name.removeprefix("xmlns:") for a in attributes(piece) if a.name.startswith("xmlns:")}
+                yield token.offset
+            declared = {a.name.removeprefix("xmlns:") for a in attributes(token) if a.name.startswith("xmlns:")}
             scope = prefixes[-1] | declared if declared else prefixes[-1]
-            yield from _tag(piece, scope)
-            if piece.kind is Kind.START:
-                open_names.append(piece.name)
+            yield from _tag(token, scope)
+            if token.kind is Kind.START:
+                open_names.append(token.name)
                 prefixes.append(scope)
             root_ended = not open_names
     if last is not None and (open_names or not root_ended):
         yield last.offset + len(last.text)
 
 
-def _text(piece: Token, *, outside: bool) -> Iterator[int]:
-    body = piece.text
-    if outside and (piece.kind is Kind.CDATA or body.lstrip("\ufeff \t\r\n")):
-        yield piece.offset + len(body) - len(body.lstrip("\ufeff \t\r\n"))
-    if piece.kind is Kind.TEXT:
+def _text(token: Token, *, outside: bool) -> Iterator[int]:
+    body = token.text
+    if outside and (token.kind is Kind.CDATA or body.lstrip("\ufeff \t\r\n")):
+        yield token.offset + len(body) - len(body.lstrip("\ufeff \t\r\n"))
+    if token.kind is Kind.TEXT:
         faults = [match.start() for match in REFERENCE.finditer(body) if match.group() == "&"][:1]
         if (at := body.find("]]>")) >= 0:
             faults.append(at)
         if faults:
-            yield piece.offset + min(faults)
+            yield token.offset + min(faults)
 
 
-def _tag(piece: Token, scope: frozenset[str]) -> Iterator[int]:
-    """The name, then each attribute: its form, its prefix, its references, and whether it stood before."""
-    if not _NAME.fullmatch(piece.name) or piece.name.rpartition(":")[0] not in scope:
-        yield piece.offset + 1
-    at, seen = 1 + len(piece.name), set[str]()
-    while match := _ATTRIBUTE.match(piece.text, at):
-        name, start = match[2], piece.offset + match.start(2)
+def _tag(token: Token, scope: frozenset[str]) -> Iterator[int]:
+    """Yield the faults of a tag: of its name, then of each attribute: form, prefix, references, a second one."""
+    if not _NAME.fullmatch(token.name) or token.name.rpartition(":")[0] not in scope:
+        yield token.offset + 1
+    at, seen = 1 + len(token.name), set[str]()
+    while match := _ATTRIBUTE.match(token.text, at):
+        name, start = match[2], token.offset + match.start(2)
         if name in seen or not _NAME.fullmatch(name) or name.rpartition(":")[0] not in scope:
             yield start
         for reference in REFERENCE.finditer(match.group()):
             if reference.group() == "&":
-                yield piece.offset + match.start() + reference.start()
+                yield token.offset + match.start() + reference.start()
         seen.add(name)
         at = match.end()
-    if not _TAG_END.fullmatch(piece.text, at):
-        text = piece.text[at:]
-        yield piece.offset + at + len(text) - len(text.lstrip())
+    if not _TAG_END.fullmatch(token.text, at):
+        text = token.text[at:]
+        yield token.offset + at + len(text) - len(text.lstrip())

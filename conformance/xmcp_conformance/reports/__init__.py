@@ -1,1 +1,1 @@
-"""What a person and what a machine reads of a verdict. Nothing is decided here."""
+"""Reports for people and machines: each is a fold over the events of a run. Nothing is judged here."""

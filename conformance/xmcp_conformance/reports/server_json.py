@@ -1,4 +1,4 @@
-"""The report as JSON; its shape is `report.schema.json` beside this file."""
+"""The report on a server as JSON; its shape is `report.schema.json` beside this file."""
 
 from __future__ import annotations
 
@@ -6,43 +6,40 @@ from pathlib import Path
 from typing import Any
 
 from xmcp_conformance.core.judge import ExitCode, Judgement, Status
-from xmcp_conformance.core.requirements import registry
-from xmcp_conformance.profiles.server.blackbox import Report
+
+from .server_report import PeerRun, ServerReport
 
 SCHEMA = Path(__file__).with_name("report.schema.json")
 FORMAT = 1
 
 
-def to_dict(report: Report) -> dict[str, Any]:
-    """The report as JSON values."""
+def to_dict(report: ServerReport) -> dict[str, Any]:
+    """Return the report as JSON values."""
     judgements = report.judgements
     return {
         "format": FORMAT,
-        "profile": "server-blackbox",
-        "specification": registry().version,
+        "profile": report.profile,
+        "specification": report.specification,
         "conforms": report.exit_code is ExitCode.CONFORMS,
         "exit_code": int(report.exit_code),
-        "options": {
-            "examples": report.options.examples,
-            "seed": report.options.seed,
-            "allow_writes": report.options.allow_writes,
-            "strict": report.options.strict,
-        },
-        "runs": [
-            {
-                "peer": run.peer,
-                "transport": run.transport,
-                "protocol_version": run.era,
-                "client": "plain" if run.plain else "declared",
-                "tools": run.tools,
-                "calls": run.calls,
-                "answers": run.answers,
-                "notes": run.notes,
-            }
-            for run in report.runs
-        ],
+        "options": dict(report.options),
+        "runs": [_run(run) for run in report.runs],
         "counts": {status.value: sum(j.status is status for j in judgements) for status in Status},
         "requirements": [_requirement(judgement) for judgement in judgements],
+    }
+
+
+def _run(run: PeerRun) -> dict[str, Any]:
+    started = run.started
+    return {
+        "peer": started.peer,
+        "transport": started.transport,
+        "protocol_version": started.protocol_version,
+        "client": started.client,
+        "tools": started.tools,
+        "calls": run.calls,
+        "answers": run.answers,
+        "notes": run.notes,
     }
 
 

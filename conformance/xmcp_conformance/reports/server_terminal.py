@@ -1,4 +1,4 @@
-"""The report for a person at a terminal. Text of the peer is data: it is never read as markup."""
+"""The report on a server for a person at a terminal. Text of the peer is data, never markup of the terminal library."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from xmcp_conformance.core.judge import ExitCode, Judgement, Status
-from xmcp_conformance.core.requirements import registry
-from xmcp_conformance.profiles.server.blackbox import Report
+
+from .server_report import ServerReport
 
 _CHAPTERS = {
     "1": "Conformance",
@@ -29,14 +29,16 @@ _MARKS = {
 }
 
 
-def show(report: Report, console: Console) -> None:
-    """Print runs, the table of requirements, what was broken, notes, and the verdict."""
+def show(report: ServerReport, console: Console) -> None:
+    """Print the runs, the table of requirements, each broken requirement, the notes, and the verdict."""
     judgements = report.judgements
-    console.print(Text(f"XMCP {registry().version}, black-box profile", style="bold"))
-    for peer, runs in groupby(report.runs, lambda run: (run.transport, run.peer)):
+    console.print(Text(f"XMCP {report.specification}, black-box profile", style="bold"))
+    for peer, runs in groupby(report.runs, lambda run: (run.started.transport, run.started.peer)):
         console.print(Text(f"  {peer[0]:<6} {peer[1]}"), soft_wrap=True)
         for run in runs:
-            console.print(Text(f"         {run.spoken}: {run.tools} tools, {run.calls} calls", style="dim"))
+            console.print(
+                Text(f"         {run.era_and_client}: {run.started.tools} tools, {run.calls} calls", style="dim")
+            )
     console.print()
     console.print(_table(judgements))
     for judgement in judgements:
@@ -87,7 +89,7 @@ def _show_broken(judgement: Judgement, console: Console) -> None:
     console.print(Padding(grid, (0, 0, 0, 2)))
 
 
-def _show_notes(report: Report, console: Console) -> None:
+def _show_notes(report: ServerReport, console: Console) -> None:
     notes: dict[str, int] = {}
     for run in report.runs:
         for note in run.notes:
@@ -98,7 +100,7 @@ def _show_notes(report: Report, console: Console) -> None:
             console.print(Text(f"note: {note}" + (f" (in {times} runs)" if times > 1 else ""), style="yellow"))
 
 
-def _show_verdict(report: Report, judgements: list[Judgement], console: Console) -> None:
+def _show_verdict(report: ServerReport, judgements: list[Judgement], console: Console) -> None:
     counts = {status: sum(judgement.status is status for judgement in judgements) for status in Status}
     examined = len(judgements) - counts[Status.NOT_OBSERVED]
     words = Text(f"{examined} of {len(judgements)} requirements met an occasion: {counts[Status.PASS]} obeyed")

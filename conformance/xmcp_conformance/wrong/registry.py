@@ -1,6 +1,6 @@
-"""The registry of implementations that are wrong in exactly one way, by the requirement that each of them breaks.
+"""The registry of implementations that are wrong in exactly one way, by the requirements that each of them breaks.
 
-The suite is right when it finds that requirement broken in a run against the implementation, and no other.
+The suite is right when a run against such an implementation finds those requirements broken, and no other.
 """
 
 from __future__ import annotations
@@ -14,20 +14,25 @@ from xmcp_conformance.core.checks import Profile
 
 T = TypeVar("T")
 
-_MODULES = {
-    "server": ("binding", "display", "document", "errors", "negotiated"),
-    "client": ("calls", "chats", "failing", "offers", "showing"),
+_MODULES: dict[Profile, tuple[str, ...]] = {
+    "server": ("servers.binding", "servers.display", "servers.document", "servers.errors", "servers.negotiated"),
+    "codec": ("codecs.wrong_codecs",),
+    "client": (
+        "clients.calls",
+        "clients.chats",
+        "clients.failing",
+        "clients.miniature",
+        "clients.offers",
+        "clients.showing",
+    ),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """An implementation that breaks one requirement.
+    """A wrong implementation: a class of server or codec, or a function that returns the trace of a client."""
 
-    `implementation` is a class of server, or a function that returns the trace of a client.
-    """
-
-    requirement: str
+    requirements: tuple[str, ...]
     profile: Profile
     implementation: Any
 
@@ -35,27 +40,36 @@ class Wrong:
 _REGISTERED: list[Wrong] = []
 
 
-def breaks(requirement: str, *, profile: Profile) -> Callable[[T], T]:
-    """Register an implementation under the requirement that it breaks."""
+def breaks(*requirements: str, profile: Profile) -> Callable[[T], T]:
+    """Register an implementation under the requirements that it breaks; only a codec breaks more than one."""
 
     def register(implementation: T) -> T:
-        _REGISTERED.append(Wrong(requirement, profile, implementation))
+        _REGISTERED.append(Wrong(requirements, profile, implementation))
         return implementation
 
     return register
 
 
+def registered(profile: Profile) -> list[Wrong]:
+    """Return the wrong implementations of a profile, in the order in which they were defined."""
+    for module in _MODULES.get(profile, ()):
+        import_module(f"xmcp_conformance.wrong.{module}")
+    return [entry for entry in _REGISTERED if entry.profile == profile]
+
+
 def wrong_implementations(profile: Profile) -> dict[str, list[Any]]:
     """Return the wrong implementations of a profile by the requirement that they break."""
-    for module in _MODULES.get(profile, ()):
-        import_module(f"xmcp_conformance.wrong.{profile}s.{module}")
     found: dict[str, list[Any]] = {}
-    for entry in _REGISTERED:
-        if entry.profile == profile:
-            found.setdefault(entry.requirement, []).append(entry.implementation)
+    for entry in registered(profile):
+        for requirement in entry.requirements:
+            found.setdefault(requirement, []).append(entry.implementation)
     return dict(sorted(found.items()))
 
 
 def server_mutants() -> dict[str, Any]:
-    """Return the wrong servers by the requirement that they break; each requirement has one."""
+    """Return the wrong servers by the requirement that they break.
+
+    Raises:
+        ValueError: two servers break the same requirement.
+    """
     return {requirement: only for requirement, (only,) in wrong_implementations("server").items()}

@@ -76,7 +76,7 @@ def test_a_failed_call_of_an_xmcp_server_is_told_once() -> None:
         record = logging.LogRecord("fastmcp.server.server", logging.ERROR, "", 0, sentence, None, None)
         assert WithoutCalls().filter(record) is told
     filters = [
-        logging_config("info", "text", tells_calls_itself=own)["loggers"]["fastmcp.server.server"]["filters"]
+        logging_config("info", "text", logs_its_calls=own)["loggers"]["fastmcp.server.server"]["filters"]
         for own in (True, False)
     ]
     assert filters == [["without_calls"], []]

@@ -222,7 +222,7 @@ async def test_a_file_that_changes_is_served_anew(start: Start, workplace: Path)
     (workplace / "server.py").write_text(SOURCE + "\nx = 1 +\n")
     assert "server.py" in line_with(process, "changes in")
     assert "SyntaxError: invalid syntax (server.py, line 9)" in line_with(process, "Error")
-    assert line_with(process, "It could not start; it is tried again when a file changes.")
+    assert line_with(process, "The server could not start; it is started again when a file changes.")
     (workplace / "server.py").write_text(SOURCE)
     assert url_in(line_with(process, "served on")) == url
     after = await pids(url, "auto", 1)
@@ -237,8 +237,8 @@ async def test_a_file_that_changes_is_served_anew(start: Start, workplace: Path)
     ("options", "words"),
     [
         (["--workers", "2", "--transport", "sse"], "--workers needs --transport http"),
-        (["--workers", "2", "--transport", "stdio"], "--workers means nothing with --transport stdio"),
-        (["--reload", "--transport", "stdio"], "--reload means nothing with --transport stdio"),
+        (["--workers", "2", "--transport", "stdio"], "--workers cannot be used with --transport stdio"),
+        (["--reload", "--transport", "stdio"], "--reload cannot be used with --transport stdio"),
         (["--workers", "2", "--reload"], "--reload and --workers exclude each other"),
         (["--workers", "0"], "0 is not in the range"),
     ],

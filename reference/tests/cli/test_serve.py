@@ -118,7 +118,7 @@ def test_a_port_in_use_is_said(workplace: Path, failing: Callable[..., tuple[int
 def test_an_option_that_would_do_nothing_is_refused(failing: Callable[..., tuple[int, str]], option: list[str]) -> None:
     code, line = failing("serve", "server.py", "--transport", "stdio", *option)
     assert code == 2
-    assert f"{option[0]} means nothing with --transport stdio" in line
+    assert f"{option[0]} cannot be used with --transport stdio" in line
 
 
 @pytest.fixture

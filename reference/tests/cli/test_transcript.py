@@ -8,37 +8,82 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from xmcp.cli.transcript import Transcript, called, told
-from xmcp.client import ChatChunk
-from xmcp.wire import DisplayEnvelope, ErrorInfo
+from xmcp.chat.events import (
+    CallReport,
+    ChatChunk,
+    ChatWarning,
+    LLMDelta,
+    LLMUsage,
+    ToolDisplay,
+    ToolError,
+    ToolRequested,
+    ToolResult,
+)
+from xmcp.chat.usage import UsageRecord
+from xmcp.cli.transcript import Transcript, call_line, error_line
+from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
 
 HOSTILE = "\x1b[31m[bold]x[/] \x9b2J\x07"
 
 
-def printed(*chunks: dict[str, Any], width: int = 60) -> str:
+USAGE = LLMUsage(
+    turn=1,
+    usage=UsageRecord(
+        input_tokens=None,
+        output_tokens=None,
+        cached_tokens=None,
+        cost_usd=None,
+        timestamp="2026-11-22T09:30:00.000+00:00",
+        session_id=None,
+        tenant_id=None,
+        provider="p",
+        model="m",
+    ),
+)
+
+
+def printed(*chunks: ChatChunk, width: int = 60) -> str:
     page = io.StringIO()
     transcript = Transcript(Console(file=page, width=width, color_system=None, force_terminal=True, highlight=False))
     for chunk in chunks:
-        transcript.event(ChatChunk(turn=1, **chunk))
+        transcript.event(chunk)
     return page.getvalue()
+
+
+def requested(name: str, arguments: dict[str, Any]) -> ChatChunk:
+    return ToolRequested(turn=1, call_id="1", tool_name=name, arguments=arguments, text="")
+
+
+def succeeded(name: str, text: str) -> ChatChunk:
+    response = ToolResponse("sales", text)
+    return ToolResult(turn=1, call_id="1", tool_name=name, response=response, text=text, report=CallReport())
+
+
+def failed(name: str, error: ErrorInfo) -> ChatChunk:
+    response = ToolResponse("sales", error=error)
+    return ToolError(turn=1, call_id="1", tool_name=name, response=response, error=error, report=CallReport())
+
+
+def shown(name: str, envelope: DisplayEnvelope) -> ChatChunk:
+    return ToolDisplay(turn=1, call_id="1", tool_name=name, envelope=envelope)
 
 
 def test_words_of_the_model_are_wrapped_as_they_come() -> None:
     pieces = [f"word{i} wo" if i % 2 else f"rd{i} " for i in range(40)]
-    lines = printed(*({"type": "llm_delta", "text": piece} for piece in pieces), {"type": "usage"}).splitlines()
+    lines = printed(*(LLMDelta(turn=1, text=piece) for piece in pieces), USAGE).splitlines()
     assert lines[0].startswith("Model  rd0 word1 word2")
     assert all(line.startswith("       ") and len(line) <= 60 for line in lines[1:])
 
 
 def test_a_call_is_written_as_it_was_made() -> None:
-    assert called("sales", {"region": "EMEA", "n": 3, "all": None}) == 'sales(region="EMEA", n=3, all=null)'
-    assert called("sales", None) == "sales(arguments that are no JSON object)"
-    drawn = printed({"type": "tool_call", "call_id": "1", "tool_name": "sales", "arguments": {"n": 1}})
+    assert call_line("sales", {"region": "EMEA", "n": 3, "all": None}) == 'sales(region="EMEA", n=3, all=null)'
+    assert call_line("sales", None) == "sales(arguments that are not a JSON object)"
+    drawn = printed(requested("sales", {"n": 1}))
     assert "→  sales(n=1)" in drawn
 
 
 def test_a_result_is_one_line_however_long_it_is() -> None:
-    drawn = printed({"type": "tool_result", "call_id": "1", "tool_name": "sales", "text": "<result>\n" + "x" * 5000})
+    drawn = printed(succeeded("sales", "<result>\n" + "x" * 5000))
     assert drawn.splitlines()[0].rstrip().endswith("…")
     assert len(drawn.splitlines()) == 1
 
@@ -53,14 +98,14 @@ def test_a_result_is_one_line_however_long_it_is() -> None:
     ],
 )
 def test_an_error_says_whether_trying_again_can_help(error: ErrorInfo, line: str) -> None:
-    assert told(error) == line
-    drawn = printed({"type": "tool_error", "call_id": "1", "tool_name": "sales", "error": error}, width=120)
+    assert error_line(error) == line
+    drawn = printed(failed("sales", error), width=120)
     assert drawn.strip() == f"✗  sales failed with {line}"
 
 
 def test_a_display_is_framed_with_the_tool_it_comes_from() -> None:
     envelope = DisplayEnvelope(type="table", payload=[{"region": "EMEA", "n": 1}])
-    drawn = printed({"type": "tool_display", "call_id": "1", "tool_name": "sales", "envelope": envelope})
+    drawn = printed(shown("sales", envelope))
     assert "shown to you by sales" in drawn
     assert "EMEA" in drawn
 
@@ -68,21 +113,16 @@ def test_a_display_is_framed_with_the_tool_it_comes_from() -> None:
 @pytest.mark.parametrize(
     "chunk",
     [
-        {"type": "llm_delta", "text": HOSTILE + "\n"},
-        {"type": "tool_call", "call_id": "1", "tool_name": HOSTILE, "arguments": {HOSTILE: HOSTILE}},
-        {"type": "tool_result", "call_id": "1", "tool_name": HOSTILE, "text": HOSTILE},
-        {"type": "tool_error", "call_id": "1", "tool_name": HOSTILE, "error": ErrorInfo("X", HOSTILE)},
-        {"type": "warning", "text": HOSTILE},
-        {
-            "type": "tool_display",
-            "call_id": "1",
-            "tool_name": HOSTILE,
-            "envelope": DisplayEnvelope(type="text", payload=HOSTILE, title=HOSTILE),
-        },
+        LLMDelta(turn=1, text=HOSTILE + "\n"),
+        requested(HOSTILE, {HOSTILE: HOSTILE}),
+        succeeded(HOSTILE, HOSTILE),
+        failed(HOSTILE, ErrorInfo("X", HOSTILE)),
+        ChatWarning(turn=1, text=HOSTILE),
+        shown(HOSTILE, DisplayEnvelope(type="text", payload=HOSTILE, title=HOSTILE)),
     ],
-    ids=lambda chunk: chunk["type"],
+    ids=lambda chunk: chunk.type,
 )
-def test_no_event_moves_the_terminal_or_is_read_as_markup(chunk: dict[str, Any]) -> None:
-    drawn = printed(chunk, {"type": "usage"})
+def test_no_event_moves_the_terminal_or_is_read_as_markup(chunk: ChatChunk) -> None:
+    drawn = printed(chunk, USAGE)
     assert not set("\x1b\x9b\x07") & set(drawn)
     assert "[bold]x[/]" in "".join(drawn.split())

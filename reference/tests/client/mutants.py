@@ -1,17 +1,21 @@
 """The client broken on purpose: each mutant breaks one sentence of the specification, and its check sees it.
 
 A mutant is a function that patches the client (`pytest.MonkeyPatch`) so that it does what its docstring says.
-`test_mutants.py` runs the scenarios of `scenarios.py` with it: the checks of the conformance suite find that sentence
+`test_mutants.py` runs the suite's scenarios with it: the checks of the conformance suite find that sentence
 broken, and no other. Not a test module.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from importlib import import_module
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
+
+from xmcp.client.calls import pipeline
+from xmcp.client.calls.active_call import ActiveCall, Next, Stage
+from xmcp.client.calls.results import Reading
 
 Mutant: TypeAlias = Callable[[pytest.MonkeyPatch], None]
 
@@ -33,6 +37,29 @@ def breaks(id_: str) -> Callable[[Mutant], Mutant]:
         return mutant
 
     return register
+
+
+def put_first(patch: pytest.MonkeyPatch, stage: Stage) -> None:
+    """Run `stage` before all others of a call's pipeline."""
+    stages_of = pipeline.stages_of
+    patch.setattr(pipeline, "stages_of", lambda settings: (stage, *stages_of(settings)))
+
+
+def put_around(
+    patch: pytest.MonkeyPatch, room: Any, stage: Callable[[Stage, ActiveCall, Next], Awaitable[Reading]]
+) -> None:
+    """Put `stage` in the place of the one that the module `room` makes, which it gets as its first argument."""
+    build = room.stage
+
+    def built(*args: Any, **options: Any) -> Stage | None:
+        own = build(*args, **options)
+
+        async def instead(call: ActiveCall, proceed: Next) -> Reading:
+            return await stage(own, call, proceed)
+
+        return None if own is None else instead
+
+    patch.setattr(room, "stage", built)
 
 
 def all_mutants() -> dict[str, Mutant]:

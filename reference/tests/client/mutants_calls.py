@@ -8,35 +8,35 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from mutants import breaks
+from mutants import breaks, put_first
 
+from xmcp.chat import failures
 from xmcp.client import ai_client
 from xmcp.client.calls import results
-from xmcp.client.calls.pipeline import Outcome, Pipeline
+from xmcp.client.calls.active_call import ActiveCall, Next
+from xmcp.client.calls.pipeline import Outcome
 from xmcp.client.calls.results import Reading
-from xmcp.client.loop.turn import Turn
+from xmcp.client.loop.turn import ToolTurn as Turn
 from xmcp.client.servers import pool as servers
 from xmcp.client.servers import tool_client_adapter as object_server
 from xmcp.client.tools import catalogue
 from xmcp.client.tools import dependencies as layers
 from xmcp.client.tools import names as naming
 from xmcp.client.tools import schemas as offering
-from xmcp.client.tools.dependencies import Handover
+from xmcp.client.tools.dependencies import FilledArguments
 from xmcp.wire import ErrorInfo, ToolResponse
 
 
 @breaks("XMCP-CLI-010")
 def tries_what_cannot_be_read(patch: pytest.MonkeyPatch) -> None:
     """Calls the tool without arguments where the model wrote none that can be read, before it says so."""
-    outcome = Turn._outcome
 
-    async def trying(ended: Turn, place: int, call: Any) -> Outcome:
-        entry = ended._entries[place]
-        if entry is not None and isinstance(ended._arguments[place], ErrorInfo):
-            await entry.server.execute_tool_call(entry.tool, {})
-        return await outcome(ended, place, call)
+    async def trying(call: ActiveCall, proceed: Next) -> Reading:
+        if isinstance(call.request.arguments, ErrorInfo):
+            await call.entry.server.execute_tool_call(call.entry.tool, {})
+        return await proceed(call)
 
-    patch.setattr(Turn, "_outcome", trying)
+    put_first(patch, trying)
 
 
 @breaks("XMCP-CLI-011")
@@ -59,21 +59,18 @@ def guesses_tools(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-012")
 def drops_empty_arguments(patch: pytest.MonkeyPatch) -> None:
     """Leaves out arguments that are null."""
-    run = Pipeline.run
 
-    async def dropping(pipeline: Pipeline, request: Any, *rest: Any) -> Outcome:
-        if isinstance(request.arguments, dict):
-            kept = {name: value for name, value in request.arguments.items() if value is not None}
-            request = replace(request, arguments=kept)
-        return await run(pipeline, request, *rest)
+    async def dropping(call: ActiveCall, proceed: Next) -> Reading:
+        call.state.arguments = {name: value for name, value in call.state.arguments.items() if value is not None}
+        return await proceed(call)
 
-    patch.setattr(Pipeline, "run", dropping)
+    put_first(patch, dropping)
 
 
 @breaks("XMCP-CLI-014")
 def tells_the_model_its_own_exception(patch: pytest.MonkeyPatch) -> None:
     """Puts the text of an exception of its own into an error for the model."""
-    execute = object_server.ObjectServer.execute_tool_call
+    execute = object_server.ToolClientAdapter.execute_tool_call
 
     async def telling(server: Any, tool: str, given: dict[str, Any]) -> Any:
         try:
@@ -83,7 +80,7 @@ def tells_the_model_its_own_exception(patch: pytest.MonkeyPatch) -> None:
                 exc.error = replace(exc.error, message=f"{exc.error.message} {exc.__cause__}")
             raise
 
-    patch.setattr(object_server.ObjectServer, "execute_tool_call", telling)
+    patch.setattr(object_server.ToolClientAdapter, "execute_tool_call", telling)
 
 
 @breaks("XMCP-CLI-020")
@@ -114,7 +111,7 @@ def has_no_limit(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-022")
 def one_failure_fails_the_turn(patch: pytest.MonkeyPatch) -> None:
     """Does not make calls that come after others in their chains when an unrelated call has failed."""
-    handed_on = layers.handed_on
+    handed_on = layers.fill_arguments
 
     def unforgiving(call: int, given: Any, entries: Any, graph: Any, known: Any, hidden: Any = ()) -> Any:
         before = layers.nearest_first(call, lambda place: graph[place])
@@ -123,7 +120,7 @@ def one_failure_fails_the_turn(patch: pytest.MonkeyPatch) -> None:
             return ErrorInfo("DEPENDENCY_FAILED", "Another call of the turn failed.")
         return handed_on(call, given, entries, graph, known, hidden)
 
-    patch.setattr(layers, "handed_on", unforgiving)
+    patch.setattr(layers, "fill_arguments", unforgiving)
 
 
 @breaks("XMCP-TOL-012")
@@ -152,13 +149,13 @@ def hands_on_no_numbers(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-031")
 def hands_on_members_only(patch: pytest.MonkeyPatch) -> None:
     """Hands on members of results only, whatever a tool provides."""
-    handed_on = layers.handed_on
+    handed_on = layers.fill_arguments
 
     def members(call: int, given: Any, entries: Any, graph: Any, *rest: Any) -> Any:
         bare = [entry and replace(entry, provides=None) for entry in entries]
         return handed_on(call, given, bare, graph, *rest)
 
-    patch.setattr(layers, "handed_on", members)
+    patch.setattr(layers, "fill_arguments", members)
 
 
 @breaks("XMCP-CLI-032")
@@ -171,13 +168,17 @@ def prefers_the_farthest(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-033")
 def trusts_what_the_model_wrote(patch: pytest.MonkeyPatch) -> None:
     """Keeps what the model wrote where a value is handed on."""
-    handed_on = layers.handed_on
+    handed_on = layers.fill_arguments
 
     def trusting(call: int, given: Mapping[str, Any], *rest: Any) -> Any:
         handed = handed_on(call, given, *rest)
-        return Handover({**handed.arguments, **given}, handed.sources) if isinstance(handed, Handover) else handed
+        return (
+            FilledArguments({**handed.arguments, **given}, handed.sources)
+            if isinstance(handed, FilledArguments)
+            else handed
+        )
 
-    patch.setattr(layers, "handed_on", trusting)
+    patch.setattr(layers, "fill_arguments", trusting)
 
 
 @breaks("XMCP-CLI-034")
@@ -220,7 +221,7 @@ def drops_a_tool_whose_name_is_taken(patch: pytest.MonkeyPatch) -> None:
 
     def dropping(listings: Any, *args: Any, **kwargs: Any) -> Any:
         exposed, warnings = expose(listings, *args, **kwargs)
-        return [e for e in exposed if listings[e.listing].named or e.name == naming.legal(e.tool)], warnings
+        return [e for e in exposed if listings[e.listing].named or e.name == naming.legal_name(e.tool)], warnings
 
     patch.setattr(catalogue, "expose", dropping)
 
@@ -252,19 +253,19 @@ def names_with_one_underscore(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-093")
 def calls_by_the_models_name(patch: pytest.MonkeyPatch) -> None:
     """Calls a tool at its server by the name that the model knows."""
-    run = Pipeline.run
 
-    async def naming_it(pipeline: Pipeline, request: Any, *rest: Any) -> Outcome:
-        return await run(pipeline, replace(request, entry=replace(request.entry, tool=request.name)), *rest)
+    async def naming_it(call: ActiveCall, proceed: Next) -> Reading:
+        call.request = replace(call.request, entry=replace(call.entry, tool=call.name))
+        return await proceed(call)
 
-    patch.setattr(Pipeline, "run", naming_it)
+    put_first(patch, naming_it)
 
 
 @breaks("XMCP-CLI-094")
 def one_server_down_is_none_up(patch: pytest.MonkeyPatch) -> None:
     """Offers no tools at all where one server cannot be reached."""
     build = catalogue.build
-    discover = object_server.ObjectServer.discover_tools
+    discover = object_server.ToolClientAdapter.discover_tools
     down: list[Any] = []
 
     async def discovering(server: Any) -> Any:
@@ -277,7 +278,7 @@ def one_server_down_is_none_up(patch: pytest.MonkeyPatch) -> None:
     def building(given: Any, *args: Any, **kwargs: Any) -> Any:
         return build([] if asyncio.get_running_loop() in down else given, *args, **kwargs)
 
-    patch.setattr(object_server.ObjectServer, "discover_tools", discovering)
+    patch.setattr(object_server.ToolClientAdapter, "discover_tools", discovering)
     patch.setattr(servers, "build", building)
 
 
@@ -375,14 +376,10 @@ def gives_a_name_to_another_tool(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-096")
 def forgets_a_tool_in_the_middle_of_a_turn(patch: pytest.MonkeyPatch) -> None:
     """Refuses a call because its tool has gone since the model asked for it."""
-    run = Pipeline.run
 
-    async def forgetful(pipeline: Pipeline, request: Any, *rest: Any) -> Outcome:
-        if request.entry.tool not in request.entry.server._tools.tools:
-            error = results.unknown_tool(request.name, [])
-            return Outcome(
-                request.call, ToolResponse(request.name, error=error), ToolResponse("t", error=error).to_xml()
-            )
-        return await run(pipeline, request, *rest)
+    async def forgetful(call: ActiveCall, proceed: Next) -> Reading:
+        if call.entry.tool not in call.entry.server._tools.tools:  # type: ignore[attr-defined]
+            return results.failed(call.name, failures.unknown_tool(call.name, []))
+        return await proceed(call)
 
-    patch.setattr(Pipeline, "run", forgetful)
+    put_first(patch, forgetful)

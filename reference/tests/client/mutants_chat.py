@@ -10,7 +10,7 @@ import pytest
 from mutants import breaks
 
 from xmcp.chat import messages
-from xmcp.chat.events import ChatChunk
+from xmcp.chat.events import Done, LLMDelta, ToolDisplay, ToolEvent
 from xmcp.client import ai_client
 from xmcp.client.calls import context_budget as model_view
 from xmcp.client.calls import results
@@ -18,8 +18,8 @@ from xmcp.client.hooks import quotas
 from xmcp.client.loop import chat as loop
 from xmcp.client.loop import usage as accounting
 from xmcp.client.loop.chat import Chat
-from xmcp.client.loop.turn import Turn
-from xmcp.client.tools import meta_tools as metatools
+from xmcp.client.loop.turn import ToolTurn as Turn
+from xmcp.client.tools import meta_tools
 from xmcp.client.tools import schemas as offering
 from xmcp.wire import ErrorInfo, ToolResponse
 
@@ -66,16 +66,16 @@ def gives_the_model_bare_text(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-004")
 def calls_a_cancelled_call_a_fault(patch: pytest.MonkeyPatch) -> None:
     """Answers a call of `slow` that it cancelled with the code INTERNAL."""
-    cancelled, unanswered = results.cancelled, messages._unanswered
+    failed, unanswered = results.failed, messages._unanswered
     fault = ErrorInfo("INTERNAL", "It was cancelled.")
 
-    def failed(name: str) -> Any:
-        return results.failed(name, fault) if name == "slow" else cancelled(name)
+    def crashed(name: str, error: ErrorInfo) -> Any:
+        return failed(name, fault if name == "slow" and error.code == "CANCELLED" else error)
 
     def failed_message(call: Any) -> str:
         return ToolResponse("slow", error=fault).to_xml() if call.name == "slow" else unanswered(call)
 
-    patch.setattr(results, "cancelled", failed)
+    patch.setattr(results, "failed", crashed)
     patch.setattr(messages, "_unanswered", failed_message)
 
 
@@ -109,7 +109,7 @@ def gives_up_after_a_failed_call(patch: pytest.MonkeyPatch) -> None:
 
     done = Chat._done
 
-    def stopped(chat: Chat, stop_reason: Any, answer: str = "") -> ChatChunk:
+    def stopped(chat: Chat, stop_reason: Any, answer: str = "") -> Done:
         return done(chat, "stop" if chat._turn == 10_000 else stop_reason, answer)
 
     patch.setattr(Chat, "_take", taken)
@@ -156,7 +156,7 @@ def lists_displays_in_reverse(patch: pytest.MonkeyPatch) -> None:
     """Lists the displays of a chat last first."""
     done = Chat._done
 
-    def reversed_displays(chat: Chat, *rest: Any) -> ChatChunk:
+    def reversed_displays(chat: Chat, *rest: Any) -> Done:
         chat._displays = chat._displays[::-1]
         return done(chat, *rest)
 
@@ -208,7 +208,7 @@ def hides_the_limit(patch: pytest.MonkeyPatch) -> None:
     """Says `stop` where the limit of turns ended the chat."""
     done = Chat._done
 
-    def hiding(chat: Chat, stop_reason: Any, answer: str = "") -> ChatChunk:
+    def hiding(chat: Chat, stop_reason: Any, answer: str = "") -> Done:
         return done(chat, "stop" if stop_reason == "max_turns" else stop_reason, answer)
 
     patch.setattr(Chat, "_done", hiding)
@@ -219,7 +219,7 @@ def answers_with_a_result(patch: pytest.MonkeyPatch) -> None:
     """Gives the last result of a tool as the answer where the model gave none."""
     done = Chat._done
 
-    def answering(chat: Chat, stop_reason: Any, answer: str = "") -> ChatChunk:
+    def answering(chat: Chat, stop_reason: Any, answer: str = "") -> Done:
         last = chat.messages[-1]
         return done(chat, stop_reason, answer or (last["content"] if last["role"] == "tool" else ""))
 
@@ -277,33 +277,33 @@ def shows_what_the_application_fills(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-084")
 def thinks_aloud(patch: pytest.MonkeyPatch) -> None:
     """Tells the application a thought as if it were text of the model."""
-    outcome_chunks = Turn._outcome_chunks
+    outcome_events = Turn._outcome_events
 
-    def aloud(ended: Turn, place: int) -> Sequence[ChatChunk]:
-        chunks = outcome_chunks(ended, place)
-        if (thought := ended.said(metatools.THINK)) and ended._calls[place].name == metatools.THINK:
-            return [ChatChunk(type="llm_delta", turn=ended._number, text=thought), *chunks]
-        return chunks
+    def aloud(ended: Turn, place: int) -> Sequence[ToolEvent | LLMDelta]:
+        events = outcome_events(ended, place)
+        if (thought := ended.said(meta_tools.THINK)) and ended._calls[place].name == meta_tools.THINK:
+            return [LLMDelta(turn=ended._number, text=thought), *events]
+        return events
 
-    patch.setattr(Turn, "_outcome_chunks", aloud)
+    patch.setattr(Turn, "_outcome_events", aloud)
 
 
 @breaks("XMCP-CLI-085")
 def goes_on_after_a_question(patch: pytest.MonkeyPatch) -> None:
     """Asks the model again after it had a question for the person."""
     said = Turn.said
-    patch.setattr(Turn, "said", lambda ended, tool: "" if tool == metatools.CLARIFY else said(ended, tool))
+    patch.setattr(Turn, "said", lambda ended, tool: "" if tool == meta_tools.CLARIFY else said(ended, tool))
 
 
 @breaks("XMCP-CLI-086")
 def summarizes_the_rules_away(patch: pytest.MonkeyPatch) -> None:
     """Drops the system messages when the model summarizes."""
-    summarized = metatools.summarized
+    summarized = meta_tools.summarized
 
     def careless(history: Any, summary: str) -> list[dict[str, Any]]:
         return [m for m in summarized(history, summary) if m["role"] not in ("system", "developer")]
 
-    patch.setattr(metatools, "summarized", careless)
+    patch.setattr(meta_tools, "summarized", careless)
 
 
 @breaks("XMCP-DSP-040")
@@ -330,22 +330,21 @@ def drops_large_displays(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-DSP-042")
 def shows_the_person_the_reference(patch: pytest.MonkeyPatch) -> None:
     """Shows the person what the model sees of a large display."""
-    chunk = Turn._chunk
+    outcome_events = Turn._outcome_events
 
-    def small(ended: Turn, type_: Any, call: Any, **fields: Any) -> ChatChunk:
-        display = fields.get("envelope")
-        if display is not None and model_view.size(display) > model_view.DISPLAY_BUDGET:
-            fields["envelope"] = model_view.reference(display)
-        return chunk(ended, type_, call, **fields)
+    def small(event: ToolEvent) -> ToolEvent:
+        if isinstance(event, ToolDisplay) and model_view.size(event.envelope) > model_view.DISPLAY_BUDGET:
+            return replace(event, envelope=model_view.reference(event.envelope))
+        return event
 
-    patch.setattr(Turn, "_chunk", small)
+    patch.setattr(Turn, "_outcome_events", lambda ended, place: [*map(small, outcome_events(ended, place))])
 
 
 @breaks("XMCP-REC-002")
 def shows_before_the_result(patch: pytest.MonkeyPatch) -> None:
     """Tells of a display before it tells of the result that has it."""
-    outcome_chunks = Turn._outcome_chunks
-    patch.setattr(Turn, "_outcome_chunks", lambda ended, place: [*reversed(outcome_chunks(ended, place))])
+    outcome_events = Turn._outcome_events
+    patch.setattr(Turn, "_outcome_events", lambda ended, place: [*reversed(outcome_events(ended, place))])
 
 
 @breaks("XMCP-REC-003")

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from mutants import breaks
+from mutants import breaks, put_around, put_first
 
-from xmcp.client.calls import app_parameters as params
-from xmcp.client.calls import approval, cache, results, retry
+from xmcp.chat import failures
+from xmcp.chat.errors import CallFailed
+from xmcp.client.calls import app_parameters, approval, breaker_guard, cache, results, retry
+from xmcp.client.calls.active_call import ActiveCall, Next, Stage
 from xmcp.client.calls.cache import ResponseCache
-from xmcp.client.calls.pipeline import Outcome, Pipeline
 from xmcp.client.calls.results import Reading
 from xmcp.client.loop import turn
 from xmcp.storage import MemoryBreakers, breakers
@@ -35,16 +37,15 @@ def is_impatient(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-ERR-042")
 def keeps_the_error_to_itself(patch: pytest.MonkeyPatch) -> None:
     """Tells the model that a call succeeded with nothing to say, where it has given up on it."""
-    run = Pipeline.run
 
-    async def silent(pipeline: Pipeline, request: Any, *rest: Any) -> Outcome:
-        outcome = await run(pipeline, request, *rest)
-        error = outcome.response.error
+    async def silent(call: ActiveCall, proceed: Next) -> Reading:
+        reading = await proceed(call)
+        error = reading.response.error
         if error is None or error.code != "GIVEN_UP":
-            return outcome
-        return replace(outcome, content=ToolResponse(request.name, "").to_xml())
+            return reading
+        return replace(reading, document=ToolResponse(call.name, "").to_xml())
 
-    patch.setattr(Pipeline, "run", silent)
+    put_first(patch, silent)
 
 
 @breaks("XMCP-SEC-040")
@@ -63,28 +64,23 @@ def waits_as_long_as_it_is_told(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-041")
 def calls_a_time_out_a_failure(patch: pytest.MonkeyPatch) -> None:
     """Gives a call that was not answered in time a code of its own making."""
-    patch.setattr(results, "timed_out", lambda seconds: ErrorInfo("X_TOO_SLOW", "m", retryable=False))
+    patch.setattr(failures, "timed_out", lambda seconds: ErrorInfo("X_TOO_SLOW", "m", retryable=False))
 
 
 @breaks("XMCP-CLI-042")
 def counts_a_tools_errors(patch: pytest.MonkeyPatch) -> None:
     """Counts the errors of tools as failures of their server."""
-    record = Pipeline._record
-    read = results.read
-    failed: list[bool] = []
 
-    def reading(*args: Any, **kwargs: Any) -> Reading:
-        answer = read(*args, **kwargs)
-        failed.append(answer.response.error is not None)
-        return answer
+    async def counting(stage: Stage, call: ActiveCall, proceed: Next) -> Reading:
+        async def failing(call: ActiveCall) -> Reading:
+            reading = await proceed(call)
+            if reading.response.error is not None:
+                raise CallFailed(reading.response.error, transport=True)
+            return reading
 
-    async def recorded(pipeline: Pipeline, entry: Any, admitted: Any, outcome: Any, log: Any) -> None:
-        if outcome == "ok" and failed and failed.pop():
-            outcome = "failed"
-        await record(pipeline, entry, admitted, outcome, log)
+        return await stage(call, failing)
 
-    patch.setattr(results, "read", reading)
-    patch.setattr(Pipeline, "_record", recorded)
+    put_around(patch, breaker_guard, counting)
 
 
 @breaks("XMCP-CLI-043")
@@ -195,36 +191,39 @@ def takes_the_others_down(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-080")
 def asks_afterwards(patch: pytest.MonkeyPatch) -> None:
     """Makes calls of tools that change nothing without asking for an approval."""
-    refusal = approval.refusal
 
-    async def lax(approve: Any, state: Any, *rest: Any) -> Any:
-        return None if state.read_only else await refusal(approve, state, *rest)
+    async def lax(stage: Stage, call: ActiveCall, proceed: Next) -> Reading:
+        return await (proceed(call) if call.state.read_only else stage(call, proceed))
 
-    patch.setattr(approval, "refusal", lax)
+    put_around(patch, approval, lax)
 
 
 @breaks("XMCP-CLI-081")
 def hides_a_refusal(patch: pytest.MonkeyPatch) -> None:
     """Answers a call that was not approved as if the tool had failed."""
-    refusal = approval.refusal
 
-    async def hiding(*args: Any) -> Any:
-        refused = await refusal(*args)
-        return None if refused is None else ErrorInfo("TOOL_ERROR", "It did not work.")
+    async def hiding(stage: Stage, call: ActiveCall, proceed: Next) -> Reading:
+        reading = await stage(call, proceed)
+        error = reading.response.error
+        if error is None or error.code != "FORBIDDEN":
+            return reading
+        return results.failed(call.name, ErrorInfo("TOOL_ERROR", "It did not work."))
 
-    patch.setattr(approval, "refusal", hiding)
+    put_around(patch, approval, hiding)
 
 
 @breaks("XMCP-CLI-083")
 def lets_the_model_fill_in(patch: pytest.MonkeyPatch) -> None:
     """Keeps what the model wrote for a parameter that the application fills in."""
-    filled = params.filled
 
-    async def trusting(given: Any, entry: Any, state: Any) -> Any:
-        arguments = await filled(given, entry, state)
-        return {**arguments, **state.arguments} if isinstance(arguments, dict) else arguments
+    async def trusting(stage: Stage, call: ActiveCall, proceed: Next) -> Reading:
+        def as_written(call: ActiveCall) -> Awaitable[Reading]:
+            call.filled = {**call.arguments, **call.state.arguments}
+            return proceed(call)
 
-    patch.setattr(params, "filled", trusting)
+        return await stage(call, as_written)
+
+    put_around(patch, app_parameters, trusting)
 
 
 @breaks("XMCP-ERR-012")

@@ -11,7 +11,7 @@ import pytest
 
 from xmcp.chat.errors import CallFailed
 from xmcp.client.hooks.log import EventLog
-from xmcp.client.servers import connection
+from xmcp.client.servers import connection, link
 from xmcp.client.servers.connection import Server
 from xmcp.client.servers.errors import ConnectFailed
 from xmcp.client.servers.targets import Source
@@ -175,7 +175,8 @@ async def test_a_closed_server_stays_closed(make: Make) -> None:
 async def test_closing_while_connecting_does_not_wait_for_the_server(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "CLOSE_SECONDS", 3600)
+    for module in (connection, link):
+        monkeypatch.setattr(module, "CLOSE_SECONDS", 3600)
     entering = asyncio.Event()
 
     async def enter() -> None:
@@ -196,7 +197,8 @@ async def test_a_connection_that_does_not_close_is_cancelled(make: Make, monkeyp
         async def __aexit__(self, *_: object) -> None:
             await never()
 
-    monkeypatch.setattr(connection, "CLOSE_SECONDS", 0.01)
+    for module in (connection, link):
+        monkeypatch.setattr(module, "CLOSE_SECONDS", 0.01)
     made: list[StandIn] = []
     server = Server(Source("s", lambda _: Stubborn(made)), None, 5.0, EventLog())  # type: ignore[arg-type, return-value]
     await server.open()
@@ -285,7 +287,7 @@ async def test_no_tools_are_what_a_server_has_that_offers_none_and_not_one_that_
 async def test_who_watches_is_told_of_connections_and_losses_in_order(make: Make) -> None:
     told: list[Any] = []
     server, _ = make(tools={"breaks": breaks})
-    server._watcher = SimpleNamespace(connected=told.append, lost=told.append)
+    server._observer = SimpleNamespace(connected=told.append, lost=told.append)
     await server.open()
     for _ in range(2):
         with pytest.raises(CallFailed):

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import fields
 from typing import Any
 
 import fastmcp
 import httpx2
+import mcp_types
 import pytest
 from fastmcp.client.transports import SSETransport, StreamableHttpTransport
+from fastmcp.client.transports.base import TransportOptions
+from fastmcp.server.dependencies import get_http_headers
 from mcp import MCPError
 from mcp.client import advertise
 
-from xmcp.client.servers.fastmcp_internals import NEVER_SENT, equipped, leave_results_unchecked, roomy
+from xmcp.client.servers import fastmcp_internals
+from xmcp.client.servers.fastmcp_internals import NEVER_SENT, prepared, resilient, skip_result_validation
 
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
 
@@ -48,7 +53,7 @@ async def test_an_answer_of_five_megabytes_in_one_event_is_read_and_without_the_
     http: Any, mcp: Any, mode: str, room: bool
 ) -> None:
     transport: Any = StreamableHttpTransport(await http(mcp) + "/mcp")
-    async with fastmcp.Client(roomy(transport) if room else transport, mode=mode) as client:
+    async with fastmcp.Client(resilient(transport) if room else transport, mode=mode) as client:
         if room:
             result = await client.call_tool_mcp("large", {"size": 5_000_000})
             assert len(result.content[0].text) == 5_000_000
@@ -59,10 +64,21 @@ async def test_an_answer_of_five_megabytes_in_one_event_is_read_and_without_the_
 
 def test_a_roomy_transport_has_all_that_the_given_one_has_and_leaves_it_as_it_is() -> None:
     given = StreamableHttpTransport("http://host/mcp", headers={"x-a": "1"}, auth="token")
-    made: Any = roomy(given)
+    made: Any = resilient(given)
     assert isinstance(made, StreamableHttpTransport)
     assert (made.url, made.headers, made.auth) == (given.url, given.headers, given.auth)
     assert type(given) is StreamableHttpTransport
+
+
+def test_a_transport_has_no_settings_but_those_that_are_copied() -> None:
+    """Red: a setting was added, which `resilient` has to copy and `connect_session` to heed."""
+    given = StreamableHttpTransport("http://host/mcp")
+    assert vars(given).keys() == {"url", "headers", "auth", "verify", "httpx_client_factory", "_session_id"}
+    assert {field.name for field in fields(TransportOptions)} == {
+        "session_class",
+        "forward_incoming_headers",
+        "backend_mode",  # for transports of several servers only
+    }
 
 
 def test_transports_of_other_classes_stay_as_they_are() -> None:
@@ -70,7 +86,7 @@ def test_transports_of_other_classes_stay_as_they_are() -> None:
         pass
 
     for transport in (SSETransport("http://host/sse"), Derived("http://host/mcp")):
-        assert roomy(transport) is transport
+        assert resilient(transport) is transport
 
 
 @MODES
@@ -101,7 +117,7 @@ async def test_a_request_that_cannot_be_sent_fails_alone_and_the_others_on_its_s
         return httpx2.AsyncClient(transport=Breaking(), **options)
 
     transport = StreamableHttpTransport(await http(server) + "/mcp", httpx_client_factory=factory)
-    async with fastmcp.Client(roomy(transport), mode=mode) as client:
+    async with fastmcp.Client(resilient(transport), mode=mode) as client:
         under_way = asyncio.create_task(client.call_tool_mcp("slow", {}))
         await started.wait()
         with pytest.raises(MCPError, match="Connection closed: broke") as caught:
@@ -113,7 +129,7 @@ async def test_a_request_that_cannot_be_sent_fails_alone_and_the_others_on_its_s
 
 async def test_a_server_that_cannot_be_reached_is_no_sign_of_an_older_era() -> None:
     with pytest.raises(RuntimeError, match="connection attempts failed"):
-        async with fastmcp.Client(roomy(StreamableHttpTransport("http://127.0.0.1:1/mcp"))):
+        async with fastmcp.Client(resilient(StreamableHttpTransport("http://127.0.0.1:1/mcp"))):
             pass
 
 
@@ -125,7 +141,7 @@ async def deaf(_: Any) -> None:
 async def test_an_applications_client_advertises_what_is_added_and_what_it_did(mcp: Any, mode: str) -> None:
     own = fastmcp.Client(mcp, mode=mode, extensions=[advertise("com.example/own", {"a": 1})])
     added = [advertise("dev.xmcp/tool-response", {"versions": ["1.0"]}), advertise("com.example/own", {"a": 2})]
-    async with equipped(own, deaf, added) as client:
+    async with prepared(own, deaf, added) as client:
         result = await client.call_tool_mcp("declared", {})
     assert json.loads(result.content[0].text) == {
         "com.example/own": {"a": 1},
@@ -150,7 +166,7 @@ async def test_an_applications_client_hears_what_it_heard_and_so_do_we(mcp: Any,
         return hear
 
     own = fastmcp.Client(mcp, mode=mode, message_handler=listener("app"), cache=cache)
-    async with equipped(own, listener("we"), []) as client:
+    async with prepared(own, listener("we"), []) as client:
         await client.call_tool_mcp("announce", {})
         await asyncio.wait_for(both.wait(), 10)
     assert heard == [("we", "ToolListChangedNotification"), ("app", "ToolListChangedNotification")]
@@ -161,7 +177,7 @@ async def test_a_result_that_breaks_its_schema_is_handed_on(servers: Any) -> Non
         with pytest.raises(RuntimeError, match="output schema"):
             await client.call_tool_mcp("breaks_schema", {})
     async with fastmcp.Client(servers.plain()) as client:
-        leave_results_unchecked(client.session)
+        skip_result_validation(client.session)
         result: Any = await client.call_tool_mcp("breaks_schema", {})
     assert result.content[0].text == "still a result"
 
@@ -181,17 +197,96 @@ async def test_more_calls_than_the_default_pool_has_connections_are_under_way_at
         await gate.wait()
         return "ok"
 
-    transport: Any = roomy(StreamableHttpTransport(await http(server) + "/mcp"))
-    async with fastmcp.Client(transport, mode=mode) as client, asyncio.timeout(60):
+    transport: Any = resilient(StreamableHttpTransport(await http(server) + "/mcp"))
+    async with fastmcp.Client(transport, mode=mode) as client:
+        # The check would list the tools on connections that were idle, and uvicorn closes those after 5 s: on a busy
+        # machine that is before the request arrives.
+        skip_result_validation(client.session)
         calls = [asyncio.create_task(client.call_tool_mcp("wait", {})) for _ in range(130)]
         await together.wait()
         gate.set()
         assert [result.is_error for result in await asyncio.gather(*calls)] == [False] * 130
 
 
+@MODES
+async def test_a_client_that_closes_while_answers_arrive_closes_quietly(http: Any, mode: str) -> None:
+    server, together, gate = fastmcp.FastMCP("late"), asyncio.Event(), asyncio.Event()
+    waiting = 0
+
+    @server.tool
+    async def wait() -> str:
+        nonlocal waiting
+        waiting += 1
+        if waiting == 30:
+            together.set()
+        await gate.wait()
+        return "ok"
+
+    transport = resilient(StreamableHttpTransport(await http(server) + "/mcp"))
+    calls: list[asyncio.Task[Any]] = []
+
+    async def fail() -> None:
+        async with fastmcp.Client(transport, mode=mode) as client:
+            calls.extend(asyncio.create_task(client.call_tool_mcp("wait", {})) for _ in range(30))
+            await together.wait()
+            gate.set()
+            raise LookupError("the first error")
+
+    with pytest.raises(LookupError, match="the first error"):
+        await fail()
+    for ended in await asyncio.gather(*calls, return_exceptions=True):
+        assert isinstance(ended, MCPError | mcp_types.CallToolResult)
+
+
+async def test_the_session_of_a_handshake_era_has_its_id(http: Any, mcp: Any) -> None:
+    transport = resilient(StreamableHttpTransport(await http(mcp) + "/mcp"))
+    async with fastmcp.Client(transport, mode="legacy"):
+        assert transport.get_session_id()
+
+
+async def test_a_client_that_forwards_headers_goes_on_forwarding_them(http: Any, monkeypatch: Any) -> None:
+    server = fastmcp.FastMCP("heads")
+
+    @server.tool(output_schema=None)
+    def heads() -> str:
+        heads = get_http_headers(include={"authorization"})
+        return " ".join(heads.get(name, "-") for name in ("authorization", "x-own", "x-far"))
+
+    monkeypatch.setattr(fastmcp_internals, "_get_forwardable_http_headers", lambda: {"x-own": "far", "x-far": "far"})
+    transport = resilient(StreamableHttpTransport(await http(server) + "/mcp", headers={"x-own": "own"}, auth="token"))
+    for forwards, seen in ((False, "Bearer token own -"), (True, "Bearer token own far")):
+        client = fastmcp.Client(transport)
+        client._transport_options = TransportOptions(forward_incoming_headers=forwards)
+        async with client:
+            assert (await client.call_tool_mcp("heads", {})).content[0].text == seen  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("seconds", [None, 7.5])
+async def test_an_answer_is_waited_for_as_long_as_the_client_says(http: Any, mcp: Any, seconds: float | None) -> None:
+    made: Any = resilient(StreamableHttpTransport(await http(mcp) + "/mcp"))
+    factory, clients = made.httpx_client_factory, []
+    made.httpx_client_factory = lambda **options: clients.append(factory(**options)) or clients[-1]
+    async with fastmcp.Client(made, timeout=seconds) as client:
+        await client.list_tools()
+    assert [(own.timeout.connect, own.timeout.read) for own in clients] == [(30.0, seconds)]
+
+
+async def test_a_time_limit_that_the_client_sets_ends_a_request(http: Any) -> None:
+    server = fastmcp.FastMCP("slow")
+
+    @server.tool
+    async def hang() -> None:
+        await asyncio.sleep(30)
+
+    transport = resilient(StreamableHttpTransport(await http(server) + "/mcp"))
+    async with fastmcp.Client(transport, timeout=0.3) as client:
+        with pytest.raises(MCPError, match=r"timed out|Connection closed"):
+            await client.call_tool_mcp("hang", {})
+
+
 def test_a_factory_of_the_applications_own_is_used_as_it_is() -> None:
     def own(**_: Any) -> httpx2.AsyncClient:
         return httpx2.AsyncClient()
 
-    made: Any = roomy(StreamableHttpTransport("http://host/mcp", httpx_client_factory=own))
+    made: Any = resilient(StreamableHttpTransport("http://host/mcp", httpx_client_factory=own))
     assert made.httpx_client_factory is own

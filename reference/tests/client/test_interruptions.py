@@ -144,7 +144,7 @@ def test_when_the_time_is_over_every_call_is_told_of_once_also_one_that_others_w
 
     told, running = run(main())
     ended = sorted(
-        (event.call_id, event.error and event.error.code)
+        (event.call_id, event.error.code if event.type == "tool_error" else None)
         for event in told
         if event.type in ("tool_result", "tool_error")
     )

@@ -14,10 +14,12 @@ from support.scripted_model import ScriptedModel
 from support.scripted_server import Raw, ScriptedServer
 
 from xmcp.chat.errors import CallFailed
-from xmcp.chat.events import ChatChunk
-from xmcp.client.calls.pipeline import ChatScope, Pipeline
+from xmcp.chat.events import ChatChunk, ToolEvent
+from xmcp.client.calls.active_call import ChatScope
+from xmcp.client.calls.pipeline import Pipeline
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import ChatContext
+from xmcp.client.hooks.telemetry import ChatTelemetry
 from xmcp.client.loop.chat import Chat, ChatSettings
 from xmcp.client.loop.fallback import Model as Asked
 from xmcp.client.loop.turn import Hooks
@@ -68,7 +70,7 @@ def chat(model: Any, server: ScriptedServer | None = None, history: Sequence[Any
     pipeline = Pipeline(slots=options.pop("slots", asyncio.Semaphore(4)), timeouts={"*": options.pop("timeout", 30.0)})
     settings = ChatSettings(models=(Asked(model, None),), hooks=hooks, **{"max_turns": 6, **options})
     catalogue = build([(server, server.listing)], 1) if server else Catalogue()
-    scope = ChatScope(ChatContext("chat"), EventLog(), None)
+    scope = ChatScope(ChatContext("chat"), ChatTelemetry(EventLog()), None)
     return Chat(settings, pipeline, lambda: catalogue, scope, list(history), "query")
 
 
@@ -151,7 +153,11 @@ async def test_every_history_at_every_moment_is_valid_and_every_call_is_told(
         assert "secret" not in answers[chunk.call_id]["content"]
         assert "garbage" not in (read.llm_output or "")
     for call_id in answers:
-        order = [chunk.type for chunk in told if chunk.call_id == call_id and chunk.type != "warning"]
+        order = [
+            chunk.type
+            for chunk in told
+            if isinstance(chunk, ToolEvent) and chunk.call_id == call_id and chunk.type != "warning"
+        ]
         ranks = {"tool_call": 0, "tool_started": 1, "tool_result": 2, "tool_error": 2, "tool_display": 3}
         assert [ranks[type_] for type_ in order] == sorted(ranks[type_] for type_ in order)
 
@@ -200,7 +206,7 @@ async def test_a_call_that_takes_too_long_is_a_timeout_and_the_others_are_not_to
     server = StandIn()
     model = Model([Completion(tool_calls=calls("never", "tell"))])
     told = await chunks_of(chat(model, server, timeout=0.01))
-    (error,) = [chunk.error for chunk in told if chunk.error]
+    (error,) = [chunk.error for chunk in told if chunk.type == "tool_error"]
     assert (error.code, error.retryable) == ("TIMEOUT", True)
     assert [chunk.text for chunk in told if chunk.type == "tool_result"] == ["told"]
     assert server.running == 0
@@ -241,7 +247,7 @@ async def test_whatever_a_call_breaks_on_the_model_is_told_in_one_shape_and_goes
 
 async def test_a_name_that_differs_only_in_characters_no_vendor_takes_finds_its_tool() -> None:
     told = await chunks_of(chat(Model([Completion(tool_calls=calls("refuse.and show"))]), StandIn()))
-    (error,) = [chunk for chunk in told if chunk.error]
+    (error,) = [chunk for chunk in told if chunk.type == "tool_error"]
     assert (error.tool_name, error.error and error.error.code) == ("refuse_and_show", "NOPE")
 
 

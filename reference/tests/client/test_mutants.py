@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 from mutants import all_mutants
-from observed import observe
-from scenarios import SCENARIOS
+from support.ai_client_adapter import observe
 
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.profiles.client.judge import examined, violations
+from xmcp_conformance.profiles.client.scenarios import SCENARIOS
 
 MUTANTS = all_mutants()
 

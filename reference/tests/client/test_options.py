@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
 from xmcp.client import AIClient, Middleware, Quota, TenantQuotas
+from xmcp.client.options import ClientOptions
 from xmcp.providers import ScriptedProvider
 from xmcp.storage import MemoryCache
 
@@ -29,9 +32,9 @@ def made(servers: Any = (), **options: Any) -> AIClient:
     ("options", "said"),
     [
         ({"servers": "http://h"}, r"a list, such as \['http://h'\]"),
-        ({"servers": [42]}, "42 is no server: give a URL, a command, or an object"),
-        ({"servers": [None]}, "None is no server"),
-        ({"servers": [TenantQuotas]}, r"not the class TenantQuotas: give TenantQuotas\(...\)"),
+        ({"servers": [42]}, "42 is not a valid server target; pass a URL, a command, or an object"),
+        ({"servers": [None]}, "None is not a valid server target"),
+        ({"servers": [TenantQuotas]}, r"not the class TenantQuotas; pass TenantQuotas\(...\)"),
         ({"servers": [["python", 3]]}, "a list of words"),
         ({"servers": ["server.py"]}, "such as 'python server.py'"),
         ({"servers": ["localhost:3333"]}, "write http://host:port"),
@@ -42,6 +45,9 @@ def made(servers: Any = (), **options: Any) -> AIClient:
         ({"tool_timeout": {"report": "5"}}, r"tool_timeout\['report'\] must be a number, not '5'"),
         ({"tool_timeout": math.inf}, "tool_timeout"),
         ({"refresh_interval": -1}, "refresh_interval must be 0 or more"),
+        ({"refresh_interval": "5"}, "refresh_interval must be a number of seconds, not '5'"),
+        ({"display": "never"}, "display must be 'exit' or 'continue', not 'never'"),
+        ({"openai_api_key": "k"}, "either llm_provider, or openai_api_key"),
         ({"on_display": "show"}, r"on_display must be a function of \(envelope, history\)"),
         ({"on_display": lambda envelope: None}, r"on_display is called with \(envelope, history\)"),
         ({"on_error": lambda: None}, r"\(error, history\)"),
@@ -58,7 +64,7 @@ def made(servers: Any = (), **options: Any) -> AIClient:
         ({"middleware": [Middleware]}, "middleware takes objects"),
         ({"middleware": [Misspelt()]}, "has before_tol; the hooks are before_llm, after_llm, before_tool, after_tool"),
         ({"llm_provider": object()}, "it lacks name, supports_tools, max_context_tokens, stream"),
-        ({"llm_provider": ScriptedProvider}, r"give ScriptedProvider\(...\)"),
+        ({"llm_provider": ScriptedProvider}, r"pass ScriptedProvider\(...\)"),
         ({"retry_policy": {"tries": 3}}, "max_attempts, backoff_base"),
         ({"meta_tools": ["stop"]}, "there are think, clarify, summarize"),
     ],
@@ -95,3 +101,44 @@ def test_a_limit_in_dollars_without_prices_is_said_at_once(caplog: pytest.LogCap
     made(middleware=[TenantQuotas(spend_usd=1)], price=lambda *given: 0.1)
     made(middleware=[TenantQuotas(tokens=1)])
     assert caplog.text == ""
+
+
+def test_the_keywords_of_a_client_are_those_of_its_options_with_the_same_types_and_defaults() -> None:
+    keywords = [*inspect.signature(AIClient).parameters.values()]
+    assert [(keyword.name, keyword.annotation) for keyword in keywords] == [
+        (option.name, option.type) for option in fields(ClientOptions)
+    ]
+    defaults = {keyword.name: keyword.default for keyword in keywords if keyword.name != "servers"}
+    assert defaults == {option.name: option.default for option in fields(ClientOptions) if option.name != "servers"}
+    assert len(defaults) == 33
+    assert keywords[0].default is inspect.Parameter.empty
+    assert {keyword.kind for keyword in keywords[1:]} == {inspect.Parameter.KEYWORD_ONLY}
+
+
+def test_an_option_that_no_check_knows_is_one_that_another_class_checks_or_that_cannot_be_wrong() -> None:
+    assert {option.name for option in fields(ClientOptions) if "check" not in option.metadata} == {
+        *("openai_api_key", "openai_base_url", "llm_model"),  # the provider's
+        "fallback_models",  # `fallback.chain`
+        "retry_policy",  # `RetryPolicy.of`
+        *("breaker_threshold", "breaker_reset_after"),  # `breakers.Rules`
+        "meta_tools",  # `meta_tools.selected`
+        *("cache_read_only", "require_servers"),  # any value is true or false
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "limits"),
+    [
+        ({}, {"*": 60.0}),
+        ({"tool_timeout": 5}, {"*": 5}),
+        ({"tool_timeout": {"report": 300}}, {"*": 60.0, "report": 300}),
+        ({"tool_timeout": {"*": 1, "report": 300}}, {"*": 1, "report": 300}),
+    ],
+)
+def test_a_tool_without_a_limit_of_its_own_has_that_of_all_others(given: Any, limits: dict[str, float]) -> None:
+    assert ClientOptions(servers=[], **given).time_limits == limits
+
+
+def test_servers_of_a_list_have_no_names_and_those_of_a_mapping_have() -> None:
+    assert ClientOptions(servers=["http://h"]).targets == [(None, "http://h")]
+    assert ClientOptions(servers={"crm": "http://h"}).targets == [("crm", "http://h")]

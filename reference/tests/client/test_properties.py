@@ -1,7 +1,7 @@
 """Whatever a model asks for and whatever servers do: no sentence is broken, nothing waits for ever, nothing is left.
 
-Models, servers and chats are made by Hypothesis; the checks are those of the conformance suite. `observe` itself fails
-where something waits for ever (`virtual_time.Stuck`) or leaves a task behind.
+Hypothesis generates models, servers and chats; the checks are those of the conformance suite. `observe` itself fails
+if something waits for ever (`virtual_time.Stuck`) or leaves a task behind.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from observed import Act, Ask, Conversation, Says, Scenario, observe
+from support.ai_client_adapter import observe
 
 from xmcp_conformance.profiles.client.judge import violations
+from xmcp_conformance.profiles.client.scenario import Act, Ask, Conversation, Says, Scenario
 from xmcp_conformance.profiles.client.trace import Server, Setup, Tool
 
 EXAMPLES = int(os.environ.get("XMCP_CLIENT_EXAMPLES", "150"))

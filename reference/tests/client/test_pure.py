@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xmcp.chat import messages
+from xmcp.chat import failures, messages
 from xmcp.chat.arguments import parse_arguments
 from xmcp.chat.completions import unique_ids
-from xmcp.chat.tool_schemas import legal
+from xmcp.chat.tool_schemas import legal_name
 from xmcp.client.calls import results
 from xmcp.client.calls.context_budget import Budgets, for_model
 from xmcp.client.hooks.middleware import ChatContext
@@ -62,12 +62,12 @@ class TestNames:
 
     @given(st.text())
     def test_a_legal_name_stays_and_a_made_one_is_stable(self, name: str) -> None:
-        assert legal(legal(name)) == legal(name)
+        assert legal_name(legal_name(name)) == legal_name(name)
         if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
-            assert legal(name) == name
+            assert legal_name(name) == name
 
     def test_long_names_with_one_beginning_stay_apart(self) -> None:
-        assert legal("x" * 70 + "1") != legal("x" * 70 + "2")
+        assert legal_name("x" * 70 + "1") != legal_name("x" * 70 + "2")
 
 
 class TestCatalogue:
@@ -284,7 +284,7 @@ class TestResults:
         assert read.response.llm_output == '{"a": "é"}'
 
     def test_an_unknown_tool_is_answered_with_the_names_there_are_likely_ones_first(self) -> None:
-        error = results.unknown_tool("serch", ["add", "search"])
+        error = failures.unknown_tool("serch", ["add", "search"])
         assert error.code == "UNKNOWN_TOOL"
         assert "There are: search, add." in error.message
         assert error.meta is not None
@@ -336,7 +336,10 @@ class TestTargets:
         assert targets.source("srv --api-key=k", 1).label == "srv"
         assert targets.source(["python", "srv.py", "--token", "t"], 1).label == "python srv.py"
 
-    @pytest.mark.parametrize(("target", "why"), [("", "empty command"), ([], "empty command"), ("http://", "no host")])
+    @pytest.mark.parametrize(
+        ("target", "why"),
+        [("", "empty command is not a valid"), ([], "empty command"), ("http://", "no host")],
+    )
     def test_what_is_no_server_is_refused(self, target: Any, why: str) -> None:
         with pytest.raises(ValueError, match=why):
             targets.source(target, 1)
@@ -352,12 +355,12 @@ class TestWhatNoModelMayWrite:
             ('{"a":' * 65 + "1" + "}" * 65, "nested more than 64 levels deep"),
             ('{"a":' + "[" * 900 + "]" * 900 + "}", "nested more than 64 levels deep"),
             ('{"a":' + "[" * 100_000, "nested more than 64 levels deep"),
-            ('{"a": 1e999}', "they hold 1e999, which is no JSON number"),
-            ('{"a": [-1e999]}', "they hold -1e999, which is no JSON number"),
-            ('{"a": NaN}', "they hold NaN, which is no JSON number"),
-            ('{"a": -Infinity}', "they hold -Infinity, which is no JSON number"),
+            ('{"a": 1e999}', "they hold 1e999, which is not a JSON number"),
+            ('{"a": [-1e999]}', "they hold -1e999, which is not a JSON number"),
+            ('{"a": NaN}', "they hold NaN, which is not a JSON number"),
+            ('{"a": -Infinity}', "they hold -Infinity, which is not a JSON number"),
             ('{"a": 1' + "0" * 5_000 + "}", "they hold an integer with too many digits"),
-            ('{"a": 1' + "0" * 5_000 + "e999999}", "which is no JSON number"),
+            ('{"a": 1' + "0" * 5_000 + "e999999}", "which is not a JSON number"),
         ],
     )
     def test_they_are_refused_in_fixed_words_with_little_of_what_was_written(self, text: str, said: str) -> None:
@@ -404,7 +407,7 @@ class TestHistoriesOfOthers:
     @pytest.mark.parametrize("calls", [7, "abc", True, 1.5])
     def test_calls_that_are_no_list_are_refused_with_the_place(self, calls: Any) -> None:
         history = [{"role": "user", "content": "u"}, {"role": "assistant", "content": "x", "tool_calls": calls}]
-        with pytest.raises(ValueError, match=r"history\[1\] has tool_calls that are no list"):
+        with pytest.raises(ValueError, match=r"history\[1\] has tool_calls that are not a list"):
             messages.begin(history, "q")
 
     @pytest.mark.parametrize("written", ["", "  ", '{"city": "Par', '"Berlin"', "[1]", "null", '{"a": NaN}'])
@@ -513,9 +516,9 @@ class TestBudgets:
 
         monkeypatch.setattr(difflib, "get_close_matches", counted)
         names = [f"find_records_{number:04d}" for number in range(4_999)] + ["search"]
-        error = results.unknown_tool("serch", names)
+        error = failures.unknown_tool("serch", names)
         assert error.message.startswith("There is no tool named 'serch'. There are: search, find_records_0000, ")
-        assert "find_records_0001" in results.unknown_tool("find_records_0001x", names).message
+        assert "find_records_0001" in failures.unknown_tool("find_records_0001x", names).message
         assert max(compared) <= 200
         assert (error.meta or {})["params"]["names"][0] == "search"
         assert len((error.meta or {})["params"]["names"]) == 50

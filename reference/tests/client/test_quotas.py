@@ -21,10 +21,11 @@ from support.scripted_model import ScriptedModel
 from xmcp.chat.errors import QuotaExceeded
 from xmcp.chat.usage import UsageRecord
 from xmcp.client import AIClient
-from xmcp.client.hooks import quotas as product
+from xmcp.client.hooks import quota_accounts, token_estimate
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import ChatContext, LLMState, Middleware, Stack, ToolState
-from xmcp.client.hooks.quotas import Quota, TenantQuotas, estimate_input_tokens
+from xmcp.client.hooks.quotas import Quota, TenantQuotas
+from xmcp.client.hooks.token_estimate import estimate_input_tokens
 from xmcp.providers import Completion, ScriptedProvider, ToolSchemas, Usage
 
 PRICED = Completion("hi", usage=Usage(10_000, 10_000))
@@ -34,7 +35,7 @@ NO_TOOLS = len(ToolSchemas().json)
 
 def llm(tenant: str | None = "acme", input_tokens: int = 100, model: str = "m") -> LLMState:
     """A call of the model whose request is estimated at `input_tokens`, 5 or more."""
-    text = "x" * (4 * input_tokens - product.MESSAGE_BYTES - NO_TOOLS)
+    text = "x" * (4 * input_tokens - token_estimate.MESSAGE_BYTES - NO_TOOLS)
     chat = ChatContext("c", tenant)
     messages = [{"role": "user", "content": text}]
     return LLMState(chat=chat, turn=1, provider="p", model=model, messages=messages, tools=ToolSchemas())
@@ -232,7 +233,7 @@ class TestWhatACallCounts:
         schemas = ToolSchemas.of([{"type": "function", "function": {"name": "n" * 300}}])
         call = {"id": "1", "type": "function", "function": {"name": "abcd", "arguments": "x" * 400}}
         image = {"type": "image_url", "image_url": {"url": "data:" + "x" * 1_000_000}}
-        frame = product.MESSAGE_BYTES / 4
+        frame = token_estimate.MESSAGE_BYTES / 4
         for message, size in (
             ({"role": "user", "content": "x" * 400}, 100),
             ({"role": "user", "content": "é" * 400}, 200),
@@ -342,7 +343,7 @@ class TestWindows:
             await quotas.after_tool(state)
             largest = max(largest, len(quotas._accounts))
         assert largest <= 1_002
-        assert len(quotas._prices) == product.KNOWN_PRICES
+        assert len(quotas._prices) == quota_accounts.KNOWN_PRICES
         clock.now += 10
         for _ in range(1_000):
             await spend(quotas, llm(), used(1, 1))

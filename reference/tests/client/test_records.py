@@ -13,10 +13,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xmcp.chat import records
-from xmcp.chat.errors import QuotaExceeded
-from xmcp.chat.events import CallReport, ChatChunk, ChatResult
-from xmcp.chat.records import Trace, event
+from xmcp.chat.errors import QuotaExceeded, error_to_json
+from xmcp.chat.events import (
+    CallReport,
+    ChatChunk,
+    ChatResult,
+    ChatWarning,
+    Done,
+    LLMDelta,
+    LLMRetry,
+    LLMUsage,
+    ToolDisplay,
+    ToolError,
+    ToolEvent,
+    ToolRequested,
+    ToolResult,
+    ToolRetry,
+    ToolStarted,
+    ToolWarning,
+)
+from xmcp.chat.records import Trace
 from xmcp.chat.usage import ChatUsage, UsageRecord
 from xmcp.providers import ProviderError
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
@@ -125,19 +141,22 @@ results = st.builds(
 )
 turns = st.integers(0, 3)
 calls = {"call_id": st.sampled_from(["c1", "c2"]), "tool_name": st.just("f"), "turn": turns}
-KINDS: dict[str, dict[str, Any]] = {
-    "llm_delta": {"turn": turns, "text": texts},
-    "tool_call": {**calls, "arguments": st.none() | objects, "text": texts},
-    "tool_started": calls,
-    "retry": {"turn": turns, "attempt": st.integers(1, 9), "wait_ms": st.integers(0), "error": errors},
-    "tool_result": {**calls, "response": responses, "text": st.none() | texts, "report": st.none() | reports},
-    "tool_error": {**calls, "response": responses, "error": errors, "report": st.none() | reports},
-    "tool_display": {**calls, "envelope": envelopes},
-    "warning": {"turn": turns, "text": texts},
-    "usage": {"turn": turns, "usage": usages},
-    "done": {"turn": turns, "result": results},
+retries = {"attempt": st.integers(1, 9), "wait_ms": st.integers(0), "error": errors}
+KINDS: dict[type[ChatChunk], dict[str, Any]] = {
+    LLMDelta: {"turn": turns, "text": texts},
+    LLMRetry: {"turn": turns, **retries},
+    LLMUsage: {"turn": turns, "usage": usages},
+    ToolRequested: {**calls, "arguments": st.none() | objects, "text": texts},
+    ToolStarted: {**calls, "report": reports},
+    ToolRetry: {**calls, **retries},
+    ToolResult: {**calls, "response": responses, "text": texts, "report": reports},
+    ToolError: {**calls, "response": responses, "error": errors, "report": reports},
+    ToolDisplay: {**calls, "envelope": envelopes},
+    ToolWarning: {**calls, "text": texts},
+    ChatWarning: {"turn": turns, "text": texts},
+    Done: {"turn": turns, "result": results},
 }
-chunks = st.one_of([st.builds(ChatChunk, type=st.just(kind), **fields) for kind, fields in KINDS.items()])
+chunks = st.one_of([st.builds(kind, **fields) for kind, fields in KINDS.items()])
 failures = st.sampled_from(
     [None, asyncio.CancelledError(), GeneratorExit(), ProviderError(""), QuotaExceeded("\ud800"), ValueError("secret")]
 )
@@ -153,10 +172,11 @@ def strictly(text: str | bytes) -> Any:
 
 @given(chunks)
 def test_every_chunk_becomes_a_valid_event_that_a_strict_reader_takes(chunk: ChatChunk) -> None:
-    written = event(chunk)
+    written = chunk.to_json()
     EVENT.validate(written)
     assert strictly(json.dumps(written, allow_nan=False)) is not None
     assert written["type"] == chunk.type
+    assert ("call_id" in written) == isinstance(chunk, ToolEvent)
     assert "response" not in written
 
 
@@ -177,7 +197,7 @@ def test_every_record_of_every_chat_is_valid_and_they_are_numbered_without_gaps(
     assert kinds[-1] == "chat_ended"
     assert kinds.count("chat_ended") == 1
     assert kinds.count("message") == len(history)
-    asked = {chunk.call_id for chunk in chat if chunk.call_id}
+    asked = {chunk.call_id for chunk in chat if isinstance(chunk, ToolEvent)}
     ended = [record["tool_call"]["call_id"] for record in trace.records if record["kind"] == "tool_call"]
     assert sorted(ended) == sorted(asked)
     assert "secret" not in trace.to_jsonl()
@@ -188,8 +208,9 @@ def test_every_record_of_every_chat_is_valid_and_they_are_numbered_without_gaps(
 
 def test_the_report_of_a_call_stands_in_its_event() -> None:
     report = CallReport("crm", 2, 41.5, cached=True, handed_on={"a": "before"})
-    chunk = ChatChunk(type="tool_result", turn=1, call_id="c", tool_name="f", text="t", report=report)
-    assert event(chunk) == {
+    response = ToolResponse("f", "t")
+    chunk = ToolResult(turn=1, call_id="c", tool_name="f", response=response, text="t", report=report)
+    assert chunk.to_json() == {
         "type": "tool_result",
         "turn": 1,
         "call_id": "c",
@@ -205,7 +226,7 @@ def test_the_report_of_a_call_stands_in_its_event() -> None:
 
 def test_an_error_keeps_of_its_meta_what_the_specification_allows() -> None:
     meta = {"side_effects": "none", "error_id": 5, "unknown": 1, "acme/x": 2, "fields": [{"pointer": "a"}]}
-    written = records.error(ErrorInfo("TIMEOUT", "late", retry_after_ms=0, meta=meta))
+    written = error_to_json(ErrorInfo("TIMEOUT", "late", retry_after_ms=0, meta=meta))
     assert written == {
         "code": "TIMEOUT",
         "message": "late",
@@ -217,8 +238,8 @@ def test_an_error_keeps_of_its_meta_what_the_specification_allows() -> None:
 
 
 def test_arguments_are_null_where_the_model_wrote_no_object() -> None:
-    chunk = ChatChunk(type="tool_call", turn=1, call_id="c", tool_name="f", text="[1", arguments=None)
-    assert event(chunk) == {
+    chunk = ToolRequested(turn=1, call_id="c", tool_name="f", text="[1", arguments=None)
+    assert chunk.to_json() == {
         "type": "tool_call",
         "turn": 1,
         "call_id": "c",
@@ -229,15 +250,15 @@ def test_arguments_are_null_where_the_model_wrote_no_object() -> None:
 
 
 def test_integers_of_any_size_stay_what_the_model_wrote() -> None:
-    chunk = ChatChunk(type="tool_call", turn=1, call_id="c", tool_name="f", arguments={"n": 2**70})
-    assert event(chunk)["arguments"] == {"n": 2**70}
+    chunk = call(arguments={"n": 2**70})
+    assert chunk.to_json()["arguments"] == {"n": 2**70}
 
 
 def test_arguments_nested_too_deep_are_cut_and_nothing_fails() -> None:
     deep: Any = 1
     for _ in range(900):
         deep = [deep]
-    written = event(ChatChunk(type="tool_call", turn=1, call_id="c", tool_name="f", arguments={"a": deep}))
+    written = call(arguments={"a": deep}).to_json()
     EVENT.validate(written)
     assert "nested too deep" in json.dumps(written)
 
@@ -245,8 +266,8 @@ def test_arguments_nested_too_deep_are_cut_and_nothing_fails() -> None:
 # -- traces -----------------------------------------------------------------------------------------------------------
 
 
-def call(call_id: str = "c1", **fields: Any) -> ChatChunk:
-    return ChatChunk(**{"type": "tool_call", "turn": 1, "call_id": call_id, "tool_name": "f", "arguments": {}} | fields)
+def call(call_id: str = "c1", arguments: dict[str, Any] | None = {}) -> ToolRequested:  # noqa: B006
+    return ToolRequested(turn=1, call_id=call_id, tool_name="f", arguments=arguments, text="")
 
 
 def asked(*ids: str) -> dict[str, Any]:
@@ -284,7 +305,7 @@ def test_what_a_model_call_used_is_recorded_as_it_ends() -> None:
         provider="p",
         model="m",
     )
-    trace.take(ChatChunk(type="usage", turn=1, usage=usage))
+    trace.take(LLMUsage(turn=1, usage=usage))
     (record,) = trace.records_from(1)
     assert (record["kind"], record["usage"]) == ("usage", usage)
 
@@ -296,11 +317,8 @@ def test_calls_are_told_in_call_order_and_recorded_as_they_end() -> None:
     for chunk in (
         call("c1", arguments={"a": 1}),
         call("c2", arguments=None),
-        ChatChunk(
-            type="tool_result", turn=1, call_id="c2", tool_name="f", response=shown, report=CallReport("s", 1, 2.5)
-        ),
-        ChatChunk(
-            type="tool_error",
+        ToolResult(turn=1, call_id="c2", tool_name="f", response=shown, text="x", report=CallReport("s", 1, 2.5)),
+        ToolError(
             turn=1,
             call_id="c1",
             tool_name="f",
@@ -343,9 +361,9 @@ def test_a_call_whose_end_nobody_was_told_of_ended_as_the_history_says(
 ) -> None:
     trace = Trace()
     trace.take(call())
-    trace.take(ChatChunk(type="tool_started", turn=1, call_id="c1", tool_name="f"))
+    trace.take(ToolStarted(turn=1, call_id="c1", tool_name="f", report=CallReport("s", attempts=1)))
     error = ErrorInfo("TIMEOUT", "m")
-    trace.take(ChatChunk(type="retry", turn=1, call_id="c1", tool_name="f", attempt=2, wait_ms=0, error=error))
+    trace.take(ToolRetry(turn=1, call_id="c1", tool_name="f", attempt=2, wait_ms=0, error=error))
     trace.end([asked("c1"), answered("c1", response)] if response else [])
     (record,) = (record["tool_call"] for record in trace.records if record["kind"] == "tool_call")
     assert (record["outcome"], record.get("error_code"), record["attempts"]) == (outcome, code, 2)
@@ -373,7 +391,7 @@ def test_a_chat_that_ended_well_has_its_stop_reason_even_if_the_consumer_left_wi
     trace = Trace()
     usage = ChatUsage(input_tokens=None, output_tokens=None, cached_tokens=None, cost_usd=None, llm_calls=0)
     result = ChatResult(answer="a", display=None, displays=[], history=[], usage=usage, stop_reason="stop")
-    trace.take(ChatChunk(type="done", turn=1, result=result))
+    trace.take(Done(turn=1, result=result))
     trace.end([], GeneratorExit())
     trace.end([{"role": "user", "content": "again"}], None)
     assert [record["kind"] for record in trace.records] == ["chat_started", "chat_ended"]
@@ -386,9 +404,8 @@ def test_who_writes_records_as_they_come_gets_each_once() -> None:
     written: list[dict[str, Any]] = []
     for number in range(3):
         trace.take(call(f"c{number}"))
-        done = ChatChunk(
-            type="tool_result", turn=1, call_id=f"c{number}", tool_name="f", response=ToolResponse("f", "x")
-        )
+        response = ToolResponse("f", "x")
+        done = ToolResult(turn=1, call_id=f"c{number}", tool_name="f", response=response, text="x", report=CallReport())
         trace.take(done)
         written += trace.records_from(len(written))
     trace.end([])

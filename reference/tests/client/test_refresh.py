@@ -23,9 +23,9 @@ from support.scripted_server import ScriptedServer, in_turn
 from xmcp import XMCP
 from xmcp.chat.errors import CallFailed
 from xmcp.client.hooks.log import EventLog
-from xmcp.client.servers import connection
-from xmcp.client.servers.connection import waits
-from xmcp.client.servers.pool import QUIET, Servers, ServersUnavailable, ToolChanges
+from xmcp.client.servers import link as links
+from xmcp.client.servers.backoff import reconnect_delays
+from xmcp.client.servers.pool import QUIET_SECONDS, Servers, ServersUnavailable, ToolChanges
 from xmcp.client.servers.targets import ServerTarget
 from xmcp.dependencies import DependencyError
 
@@ -218,10 +218,10 @@ async def test_after_it_was_there_a_server_is_tried_again_as_soon_as_at_first() 
 
 
 async def test_waits_between_attempts_double_up_to_a_minute_with_jitter() -> None:
-    series = [delay for _, delay in zip(range(9), waits(), strict=False)]
+    series = [delay for _, delay in zip(range(9), reconnect_delays(), strict=False)]
     for delay, plain in zip(series, [1, 2, 4, 8, 16, 32, 60, 60, 60], strict=True):
         assert 0.75 * plain <= delay <= 1.25 * plain
-    assert len({round(next(waits()), 6) for _ in range(9)}) > 1
+    assert len({round(next(reconnect_delays()), 6) for _ in range(9)}) > 1
 
 
 async def test_a_server_that_stays_away_is_tried_at_growing_intervals(place: Place) -> None:
@@ -316,7 +316,7 @@ async def test_a_single_change_is_asked_for_after_one_short_wait() -> None:
         add(mcp, "second")
         servers._members[0].tools_changed()
         await asyncio.wait_for(asked.wait(), BOUND)
-    assert sleeps.seconds == [QUIET]
+    assert sleeps.seconds == [QUIET_SECONDS]
 
 
 async def test_an_answer_that_was_overtaken_by_a_later_one_is_not_taken() -> None:
@@ -354,7 +354,7 @@ async def test_changes_that_do_not_stop_are_taken_in_all_the_same() -> None:
 
     async def restless(seconds: float) -> None:
         nonlocal slept
-        assert seconds == QUIET
+        assert seconds == QUIET_SECONDS
         slept += 1
         servers._members[0].tools_changed()
         await asyncio.sleep(0)
@@ -376,7 +376,7 @@ async def test_a_server_that_offers_no_word_of_changes_costs_no_stream() -> None
 async def test_a_server_that_never_confirms_that_it_will_tell_of_changes_delays_connecting_a_little_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(connection, "LISTEN_SECONDS", 0.1)
+    monkeypatch.setattr(links, "LISTEN_SECONDS", 0.1)
     mcp = server("first")
 
     async def never(_context: Any, _params: Any) -> None:

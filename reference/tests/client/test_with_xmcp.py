@@ -69,4 +69,4 @@ async def test_displays_errors_and_words_of_an_xmcp_server_arrive(
     assert (refused.error.retryable, refused.error.retry_after_ms) == (True, 200)
     assert "hunter2" not in str(result["history"])
     assert last.display is not None
-    assert [chunk.error.code for chunk in told if chunk.error] != []
+    assert [chunk.error.code for chunk in told if chunk.type == "tool_error"] != []

@@ -25,7 +25,7 @@ _PARSER = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=Tru
 
 
 class Reply:
-    """A tools/call result read with lxml; reading it also holds it against every schema and rule of the lanes."""
+    """A tools/call result read with lxml, and checked against every schema and every rule of the MCP binding."""
 
     def __init__(self, result: CallToolResult) -> None:
         self.result = result

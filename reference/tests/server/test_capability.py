@@ -297,5 +297,5 @@ def test_who_gets_what(wire: Any, declared: Any, expected: Reader) -> None:
 
 
 def test_there_are_two_wires() -> None:
-    with pytest.raises(ValueError, match="wire is 'sometimes'; there are 'always' and 'negotiated'"):
+    with pytest.raises(ValueError, match="wire must be 'always' or 'negotiated', not 'sometimes'"):
         XMCP(wire="sometimes")  # type: ignore[arg-type]

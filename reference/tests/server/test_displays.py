@@ -1,4 +1,4 @@
-"""The display channel: who decides, what must be there, and what the model is told (semantics.md 1 to 3)."""
+"""The display channel: who decides, what must be there, and the text for the model (spec sections 3.4 and 3.5)."""
 
 from __future__ import annotations
 

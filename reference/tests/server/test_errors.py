@@ -592,5 +592,5 @@ async def test_a_response_without_the_data_that_the_schema_promises_is_not_sent(
         return ToolResponse("t", error=ErrorInfo("CONFLICT", "no"))  # type: ignore[return-value]
 
     assert (await call(mcp, "promises")).code == "INTERNAL"
-    assert "annotate it so, or set output_schema=None" in caplog.text
+    assert "annotate that return type or set output_schema=None" in caplog.text
     assert (await call(mcp, "told")).code == "CONFLICT"

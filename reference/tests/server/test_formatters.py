@@ -107,12 +107,12 @@ def test_the_indentation_is_that_of_the_default_formatter() -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"top_level_fields": "city"}, "takes a list of names"),
-        ({"top_level_fields": {"city": ["a"]}}, "takes a list of names"),
-        ({"top_level_fields": [1]}, "a field is a name or a mapping"),
-        ({"top_level_fields": [{"a": "b"}]}, "takes a list of names"),
+        ({"top_level_fields": "city"}, "must be a list of names"),
+        ({"top_level_fields": {"city": ["a"]}}, "must be a list of names"),
+        ({"top_level_fields": [1]}, "must hold names, or mappings of a name to fields"),
+        ({"top_level_fields": [{"a": "b"}]}, "must be a list of names"),
         ({"result_item_fields": ["a"]}, "needs results_list_field"),
-        ({"results_list_field": ["a"]}, "takes the name of one member"),
+        ({"results_list_field": ["a"]}, "must be the name of one member"),
     ],
 )
 def test_a_declaration_that_means_nothing_is_refused(options: dict[str, Any], told: str) -> None:
@@ -124,12 +124,12 @@ def test_the_outermost_element_has_the_name_it_is_given() -> None:
     assert (
         DeclarativeXMLFormatter(top_level_fields=["id"], root="order")({"id": 1}) == "<order>\n  <id>1</id>\n</order>"
     )
-    with pytest.raises(ValueError, match="no element name"):
+    with pytest.raises(ValueError, match="must be the name of an element"):
         DeclarativeXMLFormatter(root="a b")
 
 
 def test_a_declaration_with_a_typing_error_keeps_not_everything_but_is_refused() -> None:
-    with pytest.raises(TypeError, match="Typo declares 'top_level_field'; there are top_level_fields, "):
+    with pytest.raises(TypeError, match="Typo declares 'top_level_field'; the attributes are top_level_fields, "):
         type("Typo", (DeclarativeXMLFormatter,), {"top_level_field": ["id"]})
     type("Fine", (DeclarativeXMLFormatter,), {"_own_fields": 1, "fields_of_interest": 2})
 
@@ -188,7 +188,7 @@ async def test_a_class_an_object_a_function_and_a_name_can_be_bound(
 @pytest.mark.parametrize("given", [7, lambda data: "x", int, object()], ids=["number", "lambda", "class", "object"])
 def test_what_is_no_formatter_is_refused_where_it_stands(given: Any) -> None:
     mcp = XMCP()
-    with pytest.raises(TypeError, match="xml_formatter is"):
+    with pytest.raises(TypeError, match="xml_formatter must be"):
         mcp.tool(xml_formatter=given)(shout_tool)
 
 
@@ -203,7 +203,7 @@ def test_a_name_of_nobody_stops_the_server_at_its_start_and_says_which_tool() ->
     def order() -> dict[str, Any]:
         return ORDER
 
-    with pytest.raises(LookupError, match=r"'order'.*no formatter named 'Ordres'; known are: .*Orders"):
+    with pytest.raises(LookupError, match=r"'order'.*no formatter named 'Ordres'; known formatters: .*Orders"):
         mcp.check_tools()
     with pytest.raises(ServeError, match="no formatter named 'Ordres'"):
         mcp.serve(port=0)
@@ -224,7 +224,7 @@ def test_a_named_formatter_that_cannot_be_made_stops_the_server_at_its_start() -
     mcp = XMCP("s")
     mcp.tool(xml_formatter="Unmade", name="t")(shout_tool)
     with pytest.raises(
-        ServeError, match=r"s cannot start\. The tool 't': the formatter 'Unmade' cannot be made: top_level"
+        ServeError, match=r"s cannot start\. The tool 't': the formatter 'Unmade' cannot be created: top_level"
     ):
         mcp.serve(port=0)
     assert keep

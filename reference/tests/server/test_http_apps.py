@@ -54,7 +54,7 @@ async def test_a_request_above_the_limit_is_refused_in_words_and_the_session_liv
 ) -> None:
     app = weighing().http_app(max_body_bytes=100_000)
     async with over_http(app) as url, Client(f"{url}/mcp", mode=era, timeout=20) as client:
-        with pytest.raises(MCPError, match="longer than the 100,000 bytes this server takes"):
+        with pytest.raises(MCPError, match="longer than the 100,000 bytes this server accepts"):
             await client.call_tool_mcp("weigh", {"text": "x" * 100_000})
         assert reply(await client.call_tool_mcp("weigh", {"text": "x" * 90_000})).structured == {"result": 90_000}
 
@@ -83,7 +83,7 @@ async def test_the_limit_holds_on_every_endpoint(transport: Any, protected: bool
 
 @pytest.mark.parametrize("limit", [0, -1])
 def test_a_limit_is_a_positive_number(limit: int) -> None:
-    with pytest.raises(ValueError, match="max_body_bytes is a positive number"):
+    with pytest.raises(ValueError, match="max_body_bytes must be a positive number"):
         weighing().http_app(max_body_bytes=limit)
 
 

@@ -303,7 +303,7 @@ async def test_a_bus_that_fails_is_logged_and_the_next_change_is_told(caplog: py
         bus.broken = False
         mcp.tool(nothing, name="two")
         assert await bus.next() == "ToolsListChanged"
-    assert "The subscription bus did not take ToolsListChanged()" in caplog.text
+    assert "The subscription bus refused ToolsListChanged()" in caplog.text
 
 
 async def test_a_mounted_server_keeps_no_parent_alive() -> None:

@@ -184,7 +184,7 @@ def _takes_text(show_user: str) -> None: ...
 
 async def test_a_display_tool_promises_no_data_that_it_could_not_keep() -> None:
     mcp = XMCP("schema")
-    with pytest.raises(ValueError, match="'counted' has an output schema, which a result that is shown"):
+    with pytest.raises(ValueError, match="'counted' must not have an output schema: a result that is shown"):
         mcp.display_tool(output_schema={"type": "object"}, name="counted")(lambda: {"n": 1})
     mcp.display_tool(output_schema=None, name="shown")(lambda: {"n": 1})
     assert (await catalogue(mcp))["shown"].output_schema is None
@@ -204,7 +204,7 @@ class _Callable:
     [
         (_Callable(), "add_tool"),
         (vars(_Callable)["method"], "outermost"),
-        (7, "is a int; it takes a function or a name"),
+        (7, "must be a function or a name, not 'int'"),
     ],
     ids=["object", "classmethod", "number"],
 )

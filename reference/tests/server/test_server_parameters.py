@@ -83,7 +83,7 @@ async def test_a_server_can_refuse_instead(call: Any) -> None:
     assert reply.meta["fields"][0]["pointer"] == "/user"
     assert not called
     assert (await call(mcp, "orders")).code is None
-    with pytest.raises(ValueError, match="on_param_override is 'refuse'"):
+    with pytest.raises(ValueError, match="on_param_override must be 'override' or 'reject', not 'refuse'"):
         XMCP(on_param_override="refuse")  # type: ignore[arg-type]
 
 
@@ -329,11 +329,11 @@ def test_what_would_hide_nothing_is_refused_at_registration() -> None:
     def inline(params: Annotated[list[Annotated[str, FILLED]], Field()]) -> None: ...
 
     for fn in (nested, deep, inline):
-        with pytest.raises(ValueError, match="inside of a parameter"):
+        with pytest.raises(ValueError, match="inside a parameter"):
             mcp.tool(fn)
-    with pytest.raises(ValueError, match="names 'usr', which is no parameter"):
+    with pytest.raises(ValueError, match="names 'usr', which is not a parameter"):
         mcp.tool(server_populated=["usr"], name="t")(lambda user: None)
-    with pytest.raises(ValueError, match="'user', which is not among those"):
+    with pytest.raises(ValueError, match="'user', which is not filled in by the server"):
         mcp.tool(sensitive=["user"], name="t")(lambda user: None)
     with pytest.raises(ValueError, match="show_user is the caller's switch"):
         mcp.display_tool(server_populated=["show_user"], name="t")(lambda show_user=False: None)
@@ -367,7 +367,7 @@ def test_a_parameter_that_nobody_provides_is_told_at_the_start(caplog: pytest.Lo
     mcp.param_provider("usr")(lambda: "u")
     mcp.check_tools()
     assert [record.getMessage() for record in caplog.records] == [
-        "Nobody provides the parameter 'user' of the tool 't' yet."
+        "The parameter 'user' of the tool 't' has no provider yet."
     ]
     caplog.clear()
     mcp.param_provider(lambda: "anybody")

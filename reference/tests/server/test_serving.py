@@ -20,7 +20,7 @@ from mcp.client.subscriptions import listen as listen_to
 
 from xmcp import XMCP
 from xmcp.server.errors import ServeError
-from xmcp.server.transports.serving import listen
+from xmcp.server.transports import listen
 
 SERVER = """
 import sys

@@ -9,14 +9,16 @@ from typing import Any
 
 from support.clock import at_once
 from xmcp.chat.events import ChatChunk
-from xmcp.client.calls.pipeline import ChatScope, Pipeline
+from xmcp.client.calls.active_call import ChatScope
+from xmcp.client.calls.pipeline import Pipeline
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import ChatContext
+from xmcp.client.hooks.telemetry import ChatTelemetry
 from xmcp.client.loop.chat import Chat, ChatSettings
 from xmcp.client.loop.fallback import Model
 from xmcp.client.loop.turn import Hooks
-from xmcp.client.tools import meta_tools as metatools
 from xmcp.client.tools.catalogue import build
+from xmcp.client.tools.meta_tools import openai_tools, selected
 from xmcp.wire import ToolResponse
 
 
@@ -35,11 +37,12 @@ def chat(
     **policy: Any,
 ) -> Chat:
     """Return a chat of `model`, or of a tuple of models that replace each other; `policy`: members of `Pipeline`."""
-    own = metatools.chosen(meta_tools)
-    catalogue = build([(server, server.listing) for server in servers], version=1, extra=metatools.offered(own))
+    own = selected(meta_tools)
+    catalogue = build([(server, server.listing) for server in servers], version=1, extra=openai_tools(own))
     log = log or EventLog()
     loop = asyncio.get_running_loop()
-    scope = ChatScope(ChatContext("chat", tenant), log, None if chat_timeout is None else loop.time() + chat_timeout)
+    deadline = None if chat_timeout is None else loop.time() + chat_timeout
+    scope = ChatScope(ChatContext("chat", tenant), ChatTelemetry(log), deadline)
     return Chat(
         ChatSettings(
             models=(Model(model, None),) if not isinstance(model, tuple) else tuple(Model(m, None) for m in model),

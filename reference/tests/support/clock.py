@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 
-from virtual_time import Stuck, VirtualTimeLoop, run
+from xmcp_conformance.profiles.client.virtual_time import Stuck, VirtualTimeLoop, run
 
 __all__ = ["Clock", "Sleeps", "Stuck", "VirtualTimeLoop", "at_once", "never", "run", "scaled"]
 

@@ -275,7 +275,7 @@ def test_a_fault_says_where_it_is(document: str, kind: str, line: int, column: i
     [
         (
             "<later/>",
-            "<later> may not stand here: <tool_response> may have <llm_output> or <display> or <error> at this",
+            "<later> is not allowed here: <tool_response> may have <llm_output> or <display> or <error> at this",
         ),
         ("<llm_output/><llm_output/>", "<tool_response> may have <display> or <server_populated> at this point"),
         ("<llm_output><b/></llm_output>", "<llm_output> may have no more elements"),

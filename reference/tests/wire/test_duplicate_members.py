@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xmcp.wire.jsontext import load
+from xmcp.wire.jsontext import load_json
 
 NAMES = st.sampled_from(["a", "b", "", ":", '":', 'a":', "a\\", "é", "\u2028", "a:b", '"', "<"])
 NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.just(10**400)
@@ -62,9 +62,9 @@ def test_it_is_refused_and_nothing_else_is(value: Any, style: int, space: str) -
     text = written(value, style, space)
     if has_twins(value):
         with pytest.raises(ValueError, match="key"):
-            load(text, 64)
+            load_json(text, 64)
     else:
-        assert load(text, 64) == plain(value)
+        assert load_json(text, 64) == plain(value)
 
 
 @pytest.mark.parametrize(
@@ -82,4 +82,4 @@ def test_it_is_refused_and_nothing_else_is(value: Any, style: int, space: str) -
 )
 def test_no_spelling_hides_it(text: str) -> None:
     with pytest.raises(ValueError, match="key"):
-        load(text, 100)
+        load_json(text, 100)

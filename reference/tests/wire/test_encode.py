@@ -140,8 +140,8 @@ def test_on_demand_what_cannot_be_carried_is_an_error_that_names_the_place(respo
 @pytest.mark.parametrize(
     ("response", "reason"),
     [
-        (ToolResponse("t"), "needs"),
-        (ToolResponse("t", "x", error=ErrorInfo("X", "m")), "not both"),
+        (ToolResponse("t"), "must have llm_output, a display or an error"),
+        (ToolResponse("t", "x", error=ErrorInfo("X", "m")), "must not have both"),
         (ToolResponse("", "x"), "tool_name"),
         (ToolResponse("t" * 129, "x"), "tool_name"),
         (ToolResponse("t", "x", call_id=""), "call_id"),

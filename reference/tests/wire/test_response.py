@@ -91,5 +91,5 @@ def test_the_wire_loads_no_server_no_client_and_no_sdk() -> None:
     code = "import sys, xmcp.wire; print(*sorted(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     heavy = {"fastmcp", "mcp", "openai", "lxml", "jsonschema_rs", "asyncio", "xmcp.server", "xmcp.client"}
-    assert "xmcp.wire.decode" in loaded
+    assert "xmcp.wire.decoder" in loaded
     assert heavy.isdisjoint(loaded)

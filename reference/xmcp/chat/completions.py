@@ -1,23 +1,23 @@
-"""What a model answers: text, the tool calls it asks for, and the tokens it used. Values only."""
+"""What a model answers: text, the tool calls it asks for, the tokens it used, and state of its vendor. Values only."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from xmcp.chat.usage import Usage
 
 MAX_ID: Final = 40
-"""Longest id of a call that all vendors take."""
+"""Maximum length of a call's id that all vendors accept."""
 
 _LEGAL_ID: Final = re.compile(rf"[A-Za-z0-9_-]{{1,{MAX_ID}}}")
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call the model asks for. `arguments` is the text the model wrote, untouched: it may be anything but JSON."""
+    """A call the model asks for. `arguments` is the text that the model wrote, unchanged: it need not be JSON."""
 
     id: str
     name: str
@@ -25,10 +25,24 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Completion:
-    """The end of one model call: everything it said.
+class VendorState:
+    """What a vendor must get back unchanged with an answer of its model, such as signed thinking blocks.
 
-    `finish_reason` is the vendor's in OpenAI's words (`stop`, `tool_calls`, `length`, `content_filter`).
+    It stays in the assistant message of a history (see `xmcp.chat.vendor_state`); no other vendor is sent it. `value`
+    may refer to a tool call by its place among the calls, but not by its id: ids that clash are replaced.
+    """
+
+    vendor: str
+    """The `name` of the provider that wrote it."""
+    value: Any
+    """JSON that only that provider interprets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """The end of one model call: everything the model answered.
+
+    `finish_reason` is the vendor's, in OpenAI's words (`stop`, `tool_calls`, `length`, `content_filter`).
     """
 
     text: str = ""
@@ -36,10 +50,11 @@ class Completion:
     finish_reason: str = "stop"
     usage: Usage = field(default_factory=Usage)
     model: str | None = None
+    vendor_state: VendorState | None = None
 
 
 def unique_ids(calls: Iterable[ToolCall], taken: Collection[str] = ()) -> tuple[ToolCall, ...]:
-    """The same calls with ids that every vendor takes and that differ from each other and from `taken`.
+    """Return the calls with ids that every vendor accepts and that differ from each other and from `taken`.
 
     Some vendors give no ids, some give the same ones in every turn, some give ids that others refuse; a history needs
     them to tell results apart.

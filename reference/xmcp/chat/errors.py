@@ -1,4 +1,4 @@
-"""How a chat can fail: the model, a tool call, an open circuit breaker, a quota."""
+"""How a chat can fail: the model, a tool call, an open circuit breaker, a quota; and an error in its JSON form."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final
 
+from xmcp.chat.json_schemas import validator
+from xmcp.chat.json_values import as_text, object_as_json
 from xmcp.wire import ErrorInfo
 
 
 class ErrorCategory(StrEnum):
-    """What went wrong between us and a model (requirement C13)."""
+    """What went wrong with a call of a model; it decides whether another model is asked."""
 
     QUOTA = "quota"
     RATE_LIMIT = "rate_limit"
@@ -22,7 +24,7 @@ class ErrorCategory(StrEnum):
     UNKNOWN = "unknown"
 
 
-CODES: Final[dict[ErrorCategory, str]] = {
+_CODES: Final[dict[ErrorCategory, str]] = {
     ErrorCategory.QUOTA: "QUOTA_EXCEEDED",
     ErrorCategory.RATE_LIMIT: "RATE_LIMIT",
     ErrorCategory.AUTH: "AUTH_REQUIRED",
@@ -32,16 +34,19 @@ CODES: Final[dict[ErrorCategory, str]] = {
     ErrorCategory.CONTENT: "CONTENT_POLICY",
     ErrorCategory.UNKNOWN: "INTERNAL",
 }
-"""Category to registered error code (schemas/registry/error_codes.json)."""
+"""The registered error code of each category (schemas/registry/error_codes.json)."""
 
 
 class ProviderError(Exception):
-    """A model call that failed for good, after the SDK's own retries.
+    """A model call that failed, after the SDK's own retries.
 
-    `category` says what to do about it, `status` is the vendor's HTTP status where there was one, `began` whether the
-    answer had begun and broke off, so that asking again can help although the SDK did not. `chat()` and
-    `stream_chat()` set `history`, which is valid as it stands and has every turn that was completed, so that a caller
-    can go on from it, and `usage`, what the chat had used until then.
+    Attributes:
+        category: What went wrong.
+        status: The vendor's HTTP status, if it answered.
+        began: Whether the answer had begun and broke off. SDKs do not retry that, so asking again can help.
+        history: Set by `chat()` and `stream_chat()`: valid as it stands, with every turn that was completed, so that
+            the caller can continue from it.
+        usage: Set likewise: what the chat had used until then.
     """
 
     def __init__(
@@ -54,7 +59,7 @@ class ProviderError(Exception):
         status: int | None = None,
         began: bool = False,
     ) -> None:
-        """`message` is shown to people: no credential, no body of a foreign error page."""
+        """`message` is shown to people: it must hold no credential and no body of an error page."""
         super().__init__(message)
         self.message = message
         self.category = ErrorCategory(category)
@@ -66,23 +71,23 @@ class ProviderError(Exception):
         self.usage: Mapping[str, Any] | None = None
 
     def to_error_info(self) -> ErrorInfo:
-        """The same failure in the shape every error has (`ErrorInfo`); code and retryability come from the registry."""
+        """Return this failure as an `ErrorInfo`; code and retryability come from the registry."""
         meta = {"upstream_status": self.status} if self.status and 100 <= self.status <= 599 else None
-        return ErrorInfo(CODES[self.category], self.message, meta=meta)
+        return ErrorInfo(_CODES[self.category], self.message, meta=meta)
 
 
 class CallFailed(Exception):
-    """A call ended without a result. `error` is for the model and says nothing of our side's insides."""
+    """A call of a tool ended without a result. `error` is for the model: it must not reveal internals."""
 
     def __init__(self, error: ErrorInfo, *, transport: bool = False) -> None:
-        """`transport`: the way to the server failed, which is what a circuit breaker counts."""
+        """`transport`: the connection to the server failed, which is what a circuit breaker counts."""
         super().__init__(error.message)
         self.error = error
         self.transport = transport
 
 
 class CircuitOpenError(Exception):
-    """Calls of a server are held back after too many failures (semantics 13). `retry_after`: seconds until a probe."""
+    """Calls of a server are held back after too many failures. `retry_after`: seconds until the next probe."""
 
     def __init__(self, server: str, retry_after: float) -> None:
         super().__init__(f"The server {server} failed too often; calls are held back for {retry_after:.1f} s.")
@@ -91,11 +96,13 @@ class CircuitOpenError(Exception):
 
 
 class QuotaExceeded(Exception):
-    """A tenant's quota is used up; the chat ends before more is spent (semantics 27).
+    """A tenant's quota is used up; the chat ends before more is spent.
 
-    `used` and `limit` count in the unit of `quota` (tokens, dollars, calls), what running calls have reserved included.
-    `reset`: seconds until there is room again, `None` if time alone makes none. `chat()` and `stream_chat()` set
-    `history`, which is valid as it stands and can be passed to `chat()` again later, and `usage`.
+    Attributes:
+        used, limit: In the unit of `quota` (tokens, dollars, calls); what running calls have reserved is included.
+        reset: Seconds until there is room again; `None` if waiting does not help.
+        history: Set by `chat()` and `stream_chat()`: valid as it stands; it can be passed to `chat()` again later.
+        usage: Set likewise: what the chat had used until then.
     """
 
     def __init__(
@@ -131,3 +138,21 @@ def _quota_message(
 
 def _number(value: float) -> str:
     return f"{value:,.4f}".rstrip("0").rstrip(".")
+
+
+def error_to_json(info: ErrorInfo) -> dict[str, Any]:
+    """Return an error as the JSON object of the schemas, without members of `meta` that spec chapter 4 forbids."""
+    written: dict[str, Any] = {
+        "code": info.code,
+        "message": as_text(info.message) or info.code,
+        "retryable": info.retryable,
+        "category": info.category,
+    }
+    if info.retry_after_ms is not None:
+        written["retry_after_ms"] = info.retry_after_ms
+    if info.meta:
+        allowed = validator("error_meta").is_valid
+        meta = {name: value for name, value in object_as_json(info.meta).items() if allowed({name: value})}
+        if meta:
+            written["meta"] = meta
+    return written

@@ -1,26 +1,16 @@
-"""What a chat tells while it runs and what it returns: the public values of `stream_chat()` and `chat()`."""
+"""The events of a chat: one class each, told apart by `type`, and the JSON form of each (spec section 10.2)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypedDict
 
+from xmcp.chat.errors import error_to_json
+from xmcp.chat.json_values import as_json, as_text, object_as_json
+from xmcp.chat.messages import message_to_json
 from xmcp.chat.usage import ChatUsage, UsageRecord
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
-
-ChunkType: TypeAlias = Literal[
-    "llm_delta",
-    "tool_call",
-    "tool_started",
-    "retry",
-    "tool_result",
-    "tool_error",
-    "tool_display",
-    "warning",
-    "usage",
-    "done",
-]
 
 StopReason: TypeAlias = Literal[
     "stop", "display", "clarify", "max_turns", "timeout", "length", "content_filter", "empty"
@@ -29,7 +19,7 @@ StopReason: TypeAlias = Literal[
 
 `stop`: the model answered. `display`: the calls of a turn showed the answer. `clarify`: the model asks the person.
 `max_turns`, `timeout`: the limit was reached before any of these. `length`, `content_filter`: the vendor cut or
-withheld the answer. `empty`: the model said nothing at all.
+withheld the answer. `empty`: the model wrote nothing at all.
 """
 
 
@@ -50,7 +40,7 @@ class ChatResult(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class CallReport:
-    """How a call of a tool went: the server that was asked (`None`: none was), how often, and how long it all took."""
+    """How a call of a tool went: which server was asked (`None`: none), how often, and how long it all took."""
 
     server: str | None = None
     attempts: int = 0
@@ -62,40 +52,237 @@ class CallReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChatChunk:
-    """One event of a chat (semantics 25). `turn` counts the model's answers from 1; 0 is before the first.
-
-    ============== ==================================================================================================
-    type           fields it has
-    ============== ==================================================================================================
-    `llm_delta`    `text`: the next piece of what the model writes
-    `tool_call`    `call_id`, `tool_name`, `arguments` (`None` if they are no JSON object), `text`: as they were written
-    `tool_started` `call_id`, `tool_name`, `report`: the call has its slot and is on its way to a server
-    `retry`        `call_id`, `tool_name`, `attempt` (how many have failed), `wait_ms`, `error`. Without `call_id` it is
-                   the model that is asked again: its text of this turn so far is void
-    `tool_result`  `call_id`, `tool_name`, `response`, `text`: its `llm_output`, `report`
-    `tool_error`   `call_id`, `tool_name`, `response`, `error`, `report`
-    `tool_display` `call_id`, `tool_name`, `envelope`: show it now
-    `warning`      `text`, and `call_id`, `tool_name` where it is about a call
-    `usage`        `usage`: what the model call that just ended used
-    `done`         `result`: what `chat()` returns; nothing follows
-    ============== ==================================================================================================
-
-    Calls of one turn run at once, so their events mix; those of one call keep the order of the table.
-    `xmcp.chat.records.event` gives a chunk as the JSON of spec section 10.2.
-    """
-
-    type: ChunkType
+class _Event:
     turn: int
-    text: str | None = None
-    call_id: str | None = None
-    tool_name: str | None = None
-    arguments: dict[str, Any] | None = None
-    response: ToolResponse | None = None
-    envelope: DisplayEnvelope | None = None
-    error: ErrorInfo | None = None
-    attempt: int | None = None
-    wait_ms: int | None = None
-    report: CallReport | None = None
-    usage: UsageRecord | None = None
-    result: ChatResult | None = None
+    """The model's answers are counted from 1; 0 is before the first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _CallEvent(_Event):
+    call_id: str
+    tool_name: str
+    """The tool as the model knows it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LLMDelta(_Event):
+    """The model wrote more."""
+
+    type: Literal["llm_delta"] = field(default="llm_delta", init=False)
+    text: str
+    """The next piece of its text."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the event as the JSON object of spec section 10.2."""
+        return {"type": self.type, "turn": self.turn, "text": as_text(self.text)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LLMRetry(_Event):
+    """A call of the model failed, and a model is asked again: the text of this turn so far is void."""
+
+    type: Literal["retry"] = field(default="retry", init=False)
+    attempt: int
+    """How many attempts have failed."""
+    wait_ms: int
+    """Milliseconds until the next attempt."""
+    error: ErrorInfo
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the event as the JSON object of spec section 10.2, without a `call_id`."""
+        return {
+            "type": self.type,
+            "turn": self.turn,
+            "attempt": self.attempt,
+            "wait_ms": self.wait_ms,
+            "error": error_to_json(self.error),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LLMUsage(_Event):
+    """A call of the model ended."""
+
+    type: Literal["usage"] = field(default="usage", init=False)
+    usage: UsageRecord
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the event as the JSON object of spec section 10.2."""
+        return {"type": self.type, "turn": self.turn, "usage": object_as_json(self.usage)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRequested(_CallEvent):
+    """The model asked for a call."""
+
+    type: Literal["tool_call"] = field(default="tool_call", init=False)
+    arguments: dict[str, Any] | None
+    """`None` where what the model wrote is not a JSON object."""
+    text: str
+    """The arguments as the model wrote them."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the event as the JSON object of spec section 10.2."""
+        return {**_call_to_json(self), "arguments": as_json(self.arguments), "text": as_text(self.text)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolStarted(_CallEvent):
+    """The call has its slot and is on its way to a server."""
+
+    type: Literal["tool_started"] = field(default="tool_started", init=False)
+    report: CallReport
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the event as the JSON object of spec section 10.2, with the members of its report."""
+        return {**_call_to_json(self), **_report_to_json(self.report)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRetry(_CallEvent):
+    """An attempt of the call failed, and there will be another."""
+
+    type: Literal["retry"] = field(default="retry", init=False)
+    attempt: int
+    """How many attempts have failed."""
+    wait_ms: int
+    """Milliseconds until the next attempt."""
+    error: ErrorInfo
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the event as the JSON object of spec section 10.2."""
+        retry = {"attempt": self.attempt, "wait_ms": self.wait_ms, "error": error_to_json(self.error)}
+        return {**_call_to_json(self), **retry}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult(_CallEvent):
+    """The call succeeded."""
+
+    type: Literal["tool_result"] = field(default="tool_result", init=False)
+    response: ToolResponse
+    text: str
+    """Its `llm_output`; empty if it has none."""
+    report: CallReport
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the event as the JSON object of spec section 10.2, with the members of its report."""
+        return {**_call_to_json(self), "text": as_text(self.text), **_report_to_json(self.report)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolError(_CallEvent):
+    """The call failed."""
+
+    type: Literal["tool_error"] = field(default="tool_error", init=False)
+    response: ToolResponse
+    error: ErrorInfo
+    report: CallReport
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the event as the JSON object of spec section 10.2, with the members of its report."""
+        return {**_call_to_json(self), "error": error_to_json(self.error), **_report_to_json(self.report)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolDisplay(_CallEvent):
+    """The person is to see this now."""
+
+    type: Literal["tool_display"] = field(default="tool_display", init=False)
+    envelope: DisplayEnvelope
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the event as the JSON object of spec section 10.2."""
+        return {**_call_to_json(self), "envelope": as_json(self.envelope.to_dict())}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolWarning(_CallEvent):
+    """Something about a call is worth knowing."""
+
+    type: Literal["warning"] = field(default="warning", init=False)
+    text: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the event as the JSON object of spec section 10.2."""
+        return {**_call_to_json(self), "text": as_text(self.text)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatWarning(_Event):
+    """Something about the chat as a whole is worth knowing."""
+
+    type: Literal["warning"] = field(default="warning", init=False)
+    text: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the event as the JSON object of spec section 10.2, without a `call_id`."""
+        return {"type": self.type, "turn": self.turn, "text": as_text(self.text)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done(_Event):
+    """The chat ended; nothing follows."""
+
+    type: Literal["done"] = field(default="done", init=False)
+    result: ChatResult
+    """What `chat()` returns."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the event as the JSON object of spec section 10.2."""
+        return {"type": self.type, "turn": self.turn, "result": _result_to_json(self.result)}
+
+
+ToolEvent: TypeAlias = ToolRequested | ToolStarted | ToolRetry | ToolResult | ToolError | ToolDisplay | ToolWarning
+"""An event of one call of a tool: it has `call_id` and `tool_name`."""
+
+ChatChunk: TypeAlias = LLMDelta | LLMRetry | LLMUsage | ToolEvent | ChatWarning | Done
+"""One event of a chat, told apart by its class or by its `type`.
+
+```python
+match chunk:
+    case LLMDelta(text=text):
+        print(text, end="", flush=True)
+    case ToolDisplay(envelope=envelope):
+        show(envelope)
+    case Done(result=result):
+        history = result["history"]
+```
+
+Calls of one turn run at once, so their events mix; those of one call come in the order `ToolRequested`, `ToolStarted`,
+any number of `ToolRetry`, one of `ToolResult` and `ToolError`, `ToolDisplay`. The last event of a chat is `Done`.
+"""
+
+
+def _call_to_json(event: ToolEvent) -> dict[str, Any]:
+    return {
+        "type": event.type,
+        "turn": event.turn,
+        "call_id": as_text(event.call_id),
+        "tool_name": as_text(event.tool_name),
+    }
+
+
+def _report_to_json(report: CallReport) -> dict[str, Any]:
+    written: dict[str, Any] = {
+        "attempts": report.attempts,
+        "duration_ms": report.duration_ms,
+        "cached": report.cached,
+    }
+    if report.server is not None:
+        written["server"] = as_text(report.server)
+    if report.handed_on:
+        written["handed_on"] = object_as_json(report.handed_on)
+    return written
+
+
+def _result_to_json(result: ChatResult) -> dict[str, Any]:
+    displays = [as_json(display.to_dict()) for display in result["displays"]]
+    return {
+        "answer": as_json(result["answer"]),
+        "display": displays[0] if displays else None,
+        "displays": displays,
+        "history": [message_to_json(message) for message in result["history"]],
+        "usage": object_as_json(result["usage"]),
+        "stop_reason": result["stop_reason"],
+    }

@@ -1,4 +1,4 @@
-"""Histories: building their messages and finding what is wrong with one (semantics 7 and 8). Pure.
+"""Messages of a conversation and the histories they form: building, checking, ordering. Pure.
 
 A history is a list in the OpenAI chat format. The invariant: every entry of an assistant's `tool_calls` is followed,
 before any other message, by exactly one tool message with its id; and no tool message stands anywhere else.
@@ -6,33 +6,32 @@ before any other message, by exactly one tool message with its id; and no tool m
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Final, TypeAlias
 
+from xmcp.chat import failures
 from xmcp.chat.arguments import parse_arguments
 from xmcp.chat.completions import ToolCall
-from xmcp.chat.tool_schemas import legal
-from xmcp.wire import ErrorInfo, ToolResponse
+from xmcp.chat.json_values import Replacement, as_json, as_text, nearest
+from xmcp.chat.tool_schemas import legal_name
+from xmcp.wire import ToolResponse
 
 Message: TypeAlias = Mapping[str, Any]
 """One message of a conversation in the OpenAI chat format."""
 
 ROLES: Final = frozenset({"system", "developer", "user", "assistant", "tool"})
 
-_SURROGATES: Final = re.compile("[\ud800-\udfff]")
-
 
 def user_message(text: str) -> dict[str, Any]:
-    """What the person said. Half a surrogate pair cannot be sent to anybody and becomes U+FFFD."""
-    return {"role": "user", "content": _SURROGATES.sub("\ufffd", text)}
+    """Return the message of the person. Half of a surrogate pair cannot be sent and becomes U+FFFD."""
+    return {"role": "user", "content": as_text(text)}
 
 
 def assistant_message(text: str, calls: Sequence[ToolCall] = ()) -> dict[str, Any]:
-    """What the model said, so that every vendor takes it back: with legal names, and objects as arguments.
+    """Return the message of the model in a form that every vendor accepts: legal names, and objects as arguments.
 
-    Arguments that are no JSON object stand there as an empty one (XMCP-CLI-007); what was written is in the answer.
+    Arguments that are not a JSON object become an empty one (XMCP-CLI-007); the tool message quotes the original.
     """
     if not calls:
         return {"role": "assistant", "content": text}
@@ -40,14 +39,14 @@ def assistant_message(text: str, calls: Sequence[ToolCall] = ()) -> dict[str, An
         "role": "assistant",
         "content": text or None,
         "tool_calls": [
-            {"id": call.id, "type": "function", "function": {"name": legal(call.name), "arguments": _object(call)}}
+            {"id": call.id, "type": "function", "function": {"name": legal_name(call.name), "arguments": _object(call)}}
             for call in calls
         ],
     }
 
 
 def copied(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """The same messages, sharing nothing that can be changed."""
+    """Return copies of the messages that share no mutable part with them."""
     return [
         deepcopy(dict(message)) if any(isinstance(v, list | dict) for v in message.values()) else dict(message)
         for message in messages
@@ -55,14 +54,14 @@ def copied(messages: Sequence[Message]) -> list[dict[str, Any]]:
 
 
 def tool_message(call: ToolCall, content: str) -> dict[str, Any]:
-    """What a call answered, for the model to read."""
-    return {"role": "tool", "tool_call_id": call.id, "name": legal(call.name), "content": content}
+    """Return the message that answers a call, for the model to read."""
+    return {"role": "tool", "tool_call_id": call.id, "name": legal_name(call.name), "content": content}
 
 
 def turn_messages(text: str, calls: Sequence[ToolCall], contents: Sequence[str | None]) -> list[dict[str, Any]]:
-    """A whole turn of calls: the assistant's message and one tool message per call, in call order.
+    """Return a whole turn of calls: the assistant's message and one tool message per call, in call order.
 
-    A call without a content has no result yet; a message that says so stands in for it, so that the history is valid.
+    A content of `None` means that the call has no result yet: its message says so, which keeps the history valid.
     """
     answers = (
         content if content is not None else _unanswered(call) for call, content in zip(calls, contents, strict=True)
@@ -71,10 +70,10 @@ def turn_messages(text: str, calls: Sequence[ToolCall], contents: Sequence[str |
 
 
 def begin(history: Sequence[Message], query: str) -> list[dict[str, Any]]:
-    """A new list: the history and the query, which is not repeated if it is the last message already.
+    """Return a new list: the history and the query, which is not repeated if it is the last message already.
 
     Raises:
-        ValueError: the history breaks the invariant, so that any vendor would refuse it.
+        ValueError: the history breaks the invariant, so any vendor would refuse it.
     """
     if wrong := problem(history):
         raise ValueError(
@@ -93,7 +92,7 @@ def _object(call: ToolCall) -> str:
 
 
 def _in_call_order(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Tool messages in the order of their calls, which others leave in the order in which the calls ended."""
+    """Return the history with tool messages in call order; some clients leave them in the order of completion."""
     order: dict[Any, int] = {}
     ordered: list[dict[str, Any]] = []
     answers: list[dict[str, Any]] = []
@@ -110,7 +109,7 @@ def _in_call_order(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def problem(history: Sequence[Message]) -> str | None:
-    """What is wrong with a history, where; `None` if nothing is."""
+    """Return what is wrong with a history, and where; `None` if nothing is."""
     open_ids: list[str] = []
     for place, message in enumerate(history):
         if not isinstance(message, Mapping) or message.get("role") not in ROLES:
@@ -125,7 +124,7 @@ def problem(history: Sequence[Message]) -> str | None:
         if message["role"] == "assistant":
             calls = message.get("tool_calls") or ()
             if not isinstance(calls, Sequence) or isinstance(calls, str):
-                return f"history[{place}] has tool_calls that are no list"
+                return f"history[{place}] has tool_calls that are not a list"
             open_ids = [call["id"] for call in calls if isinstance(call, Mapping) and isinstance(call.get("id"), str)]
             if len(set(open_ids)) != len(calls):
                 return f"history[{place}] has calls without an id of their own"
@@ -133,10 +132,19 @@ def problem(history: Sequence[Message]) -> str | None:
 
 
 def _unanswered(call: ToolCall) -> str:
-    error = ErrorInfo("CANCELLED", "There is no result: the call had not ended.", meta={"side_effects": "unknown"})
-    return ToolResponse(legal(call.name), error=error).to_xml()
+    return ToolResponse(legal_name(call.name), error=failures.not_ended()).to_xml()
 
 
 def call_ids(history: Sequence[Message]) -> set[str]:
-    """Every call id a history has used."""
+    """Return every call id that a history uses."""
     return {call["id"] for message in history for call in message.get("tool_calls") or ()}
+
+
+def message_to_json(message: Message, replacement: Replacement = nearest) -> dict[str, Any]:
+    """Return a message as a JSON object, without members that are `None`, except `content`.
+
+    `replacement` is as for `as_json`.
+    """
+    known = {name: value for name, value in message.items() if value is not None or name == "content"}
+    written: dict[str, Any] = as_json(known, replacement)
+    return written

@@ -1,4 +1,4 @@
-"""The tools offered to a model, as every vendor takes them: their names and their JSON, serialised once."""
+"""The tools offered to a model in a form that every vendor accepts: legal names, and their JSON, serialised once."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from xmcp.chat.json_bytes import encode_json
+from xmcp.chat.json_values import encode_json
 
 MAX_NAME: Final = 64
-"""Longest function name that the chat formats of all vendors take."""
+"""Maximum length of a function name that the chat formats of all vendors accept."""
 
 _ILLEGAL: Final = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -20,8 +20,8 @@ _ILLEGAL: Final = re.compile(r"[^A-Za-z0-9_-]")
 class ToolSchemas:
     """The tools offered to a model, made once per version of the catalogue and shared by all its requests.
 
-    `tools` are objects of the OpenAI chat format, `json` their JSON array in bytes. Equal means the same object, so a
-    provider that needs another shape can keep it in a `WeakKeyDictionary`.
+    `tools` are objects of the OpenAI chat format, `json` is their JSON array in bytes. Two objects are equal only if
+    they are the same object, so a provider that needs another shape can keep it in a `WeakKeyDictionary`.
     """
 
     tools: tuple[Mapping[str, Any], ...] = ()
@@ -30,13 +30,13 @@ class ToolSchemas:
 
     @classmethod
     def of(cls, tools: Iterable[Mapping[str, Any]], version: int = 0) -> ToolSchemas:
-        """Serialise `tools` now, so that no request has to."""
+        """Return the schemas of `tools`, serialised now, so that no request has to."""
         listed = tuple(tools)
         return cls(listed, version, encode_json(listed))
 
 
-def legal(name: str) -> str:
-    """`name` as a function name that every vendor takes: the same if it is one, else a close and stable one."""
+def legal_name(name: str) -> str:
+    """Return a function name that every vendor accepts: `name` itself if it is one, else a close and stable one."""
     clean = _ILLEGAL.sub("_", name) or "_"
     if len(clean) <= MAX_NAME:
         return clean

@@ -1,10 +1,9 @@
-"""The command `xmcp`: its commands, and what any of them does when it ends.
+"""The command `xmcp`: the table of its commands, and the exit codes.
 
-What may live here: the table of commands, the group that loads a command only when it is used (`xmcp --help` imports
-no server, no client and no SDK), and the exit codes. A command's own work lives in the module the table names.
+A command is loaded only when it is used: `xmcp --help` imports no server, no client and no SDK.
 
-Exit codes: 0 done, 1 the answer is no (does not conform, could not start), 2 the command was used wrongly,
-3 the program itself failed.
+Exit codes: 0 success, 1 the answer is no (does not conform, could not start), 2 wrong usage, 3 the program itself
+failed.
 """
 
 from __future__ import annotations
@@ -27,16 +26,16 @@ _FAILED = 3
 
 @dataclass(frozen=True, slots=True)
 class _Command:
-    """Where a command is, and the line that `xmcp --help` says about it. Its click object has the command's name."""
+    """The module of a command, and its line in `xmcp --help`. The click object in the module has the command's name."""
 
     module: str
     summary: str
 
 
 COMMANDS: dict[str, _Command] = {
-    "check": _Command("xmcp.cli.check", "Judge a server or documents: do they keep the specification?"),
+    "check": _Command("xmcp.cli.check", "Check whether a server or documents conform to the specification."),
     "serve": _Command("xmcp.cli.serve", "Serve an XMCP or FastMCP server from a module or a file."),
-    "bindings": _Command("xmcp.cli.bindings", "Write the types that are generated for your language."),
+    "bindings": _Command("xmcp.cli.bindings", "Write the generated types for your language."),
     "demo": _Command("xmcp.cli.demo", "See it work: a sample server, a scripted model, your terminal."),
 }
 
@@ -50,7 +49,7 @@ class _LazyGroup(click.Group):
             return None
         command = getattr(import_module(COMMANDS[cmd_name].module), cmd_name)
         if not isinstance(command, click.Command):
-            raise TypeError(f"{COMMANDS[cmd_name].module}.{cmd_name} is no click command")
+            raise TypeError(f"{COMMANDS[cmd_name].module}.{cmd_name} is not a click command")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -70,22 +69,22 @@ def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) ->
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
-    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Say the version."
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
 )
 def cli() -> None:
-    """Tools that speak to the model and to the person: serve them, see them, check them."""
+    """Serve, see and check tools whose results speak to the model and to the person."""
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command line on `args` (default: those of the process) and end the process with its exit code."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal that lacks a character gets a `?`, not a crash
+            stream.reconfigure(errors="replace")  # a character that the terminal cannot show becomes `?`
     sys.exit(run(sys.argv[1:] if args is None else args))
 
 
 def run(args: Sequence[str]) -> int:
-    """Run the command line on `args` and return its exit code; no exception but SystemExit gets out."""
+    """Run the command line on `args` and return its exit code; raises nothing but SystemExit."""
     try:
         code = cli.main(args=list(args), prog_name="xmcp", standalone_mode=False)
         sys.stdout.flush()
@@ -96,9 +95,9 @@ def run(args: Sequence[str]) -> int:
         click.echo("interrupted", err=True)
         return _INTERRUPTED
     except BrokenPipeError:
-        # Whoever read the output has gone; Python would complain once more when it closes the stream.
+        # The reader of the output has gone; without this, Python reports it again when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1  # what click answers when it notices first
+        return 1  # the same code as click's, if click notices first
     except Exception as error:
         if os.environ.get("XMCP_DEBUG"):
             raise
@@ -109,10 +108,10 @@ def run(args: Sequence[str]) -> int:
 
 
 def in_a_line(error: BaseException) -> str:
-    """Return type and message of an exception in one line; of a group, those of its first member."""
+    """Return type and message of an exception in one line; for a group, those of its first member."""
     first = next(_leaves(error))
-    words = " ".join(str(first).split())
-    return f"{type(first).__name__}: {words[:300]}" if words else type(first).__name__
+    text = " ".join(str(first).split())
+    return f"{type(first).__name__}: {text[:300]}" if text else type(first).__name__
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:

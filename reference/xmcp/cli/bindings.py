@@ -1,7 +1,6 @@
-"""`xmcp bindings`: the generated types of each language, written where they are wanted, and what each one loses.
+"""`xmcp bindings`: copy the generated types of a language, and list what each language loses of the schemas.
 
-What may live here: the table of languages with their gains and losses, and the copying. The files themselves are made
-by tools/generate/ and come with the package.
+The files themselves are written by tools/generate/ and are part of the package.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ _TYPESCRIPT = "data/typescript"
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What a language does not say of a schema.
+    """A part of the schemas that the types of a language cannot express.
 
-    `forgets` are the keywords of JSON Schema that go unchecked, as tools/lint/weakened_schema.py names them: the tests
-    demand that the bindings check everything but these.
+    `forgets` are the keywords of JSON Schema that are not checked, with the names of tools/lint/weakened_schema.py: the
+    tests require that the bindings check everything else.
     """
 
     words: str
@@ -36,8 +35,8 @@ class Loss:
 class Language:
     """One kind of bindings.
 
-    `source` is a folder of the package `xmcp_models`, of which everything but `without` belongs to these bindings;
-    `folder` is what it is called in the folder that the person names.
+    `source` is a folder of the package `xmcp_models`, of which everything except `without` belongs to these bindings;
+    `folder` is its name in the folder that the person gives.
     """
 
     gains: str
@@ -57,7 +56,7 @@ LANGUAGES: dict[str, Language] = {
             Loss("that an optional member is absent rather than null; write with exclude_unset=True", ("null",)),
             Loss("that the items of a list are different", ("uniqueItems",)),
             Loss("which names a member may have", ("propertyNames",)),
-            Loss('that "true" is no boolean and "1" no number, unless you read with strict=True'),
+            Loss('that "true" is not a boolean and "1" not a number, unless you read with strict=True'),
             Loss("members that a part's schema does not name, where it is silent about them: they are dropped"),
             Loss("every rule of the XML document: the dataclasses hold its values, and read most invalid documents"),
         ),
@@ -111,7 +110,7 @@ LANGUAGES: dict[str, Language] = {
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder to write to.")
 @click.option("--force", is_flag=True, help="Write to a folder that is not empty; files of the same name are replaced.")
 def bindings(lang: str | None, out: Path | None, force: bool) -> None:
-    """Write the types that are generated from the schemas; without options, say for which languages there are any.
+    """Write the types that are generated from the schemas; without options, list the languages.
 
     \b
       xmcp bindings
@@ -134,7 +133,7 @@ def bindings(lang: str | None, out: Path | None, force: bool) -> None:
 
 
 def overview() -> str:
-    """What there is for each language, and what it loses, as a text for people."""
+    """Return the gains and losses of each language as a text."""
     formatter = click.HelpFormatter(width=100)
     for name, language in LANGUAGES.items():
         with formatter.section(name):
@@ -145,7 +144,7 @@ def overview() -> str:
 
 
 def files(language: Language) -> dict[PurePosixPath, Path]:
-    """The files of these bindings, by the path that they get in the folder that the person names."""
+    """Return the files of these bindings, by their path in the folder that the person gives."""
     source = _folder(language.source)
     found = {PurePosixPath(path.relative_to(source).as_posix()): path for path in source.rglob("*") if path.is_file()}
     return {
@@ -184,7 +183,7 @@ def _write(language: Language, out: Path, force: bool) -> list[PurePosixPath]:
 def _nothing_for(lang: str) -> str:
     return (
         f"there are no bindings for {quoted(lang)}. Generators for other languages flatten a union into one record "
-        "in which everything is optional; what such a record writes, the schemas refuse. Take `--lang schemas`, a JSON "
-        "Schema validator of your language and the test vectors (conformance/vectors in the repository). "
+        "in which everything is optional, and the schemas refuse what such a record writes. Use `--lang schemas`, a "
+        "JSON Schema validator of your language and the test vectors (conformance/vectors in the repository). "
         f"There are bindings for: {', '.join(LANGUAGES)}."
     )

@@ -1,4 +1,4 @@
-"""`xmcp check`: the conformance suite at the command line. The suite judges; here are only options and exit codes."""
+"""`xmcp check`: options and exit codes of the conformance suite on the command line."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ from urllib.parse import urlsplit
 import click
 from rich.console import Console
 
+from xmcp_conformance.core.events import CallMade, Event
 from xmcp_conformance.core.judge import ExitCode
-from xmcp_conformance.profiles.server.blackbox import ERAS, Options, Report, Run
 from xmcp_conformance.profiles.server.blackbox import check as judge
+from xmcp_conformance.profiles.server.call_plan import ERAS, Options
 from xmcp_conformance.profiles.server.peer import HttpPeer, Peer, PeerUnavailable, StdioPeer
 from xmcp_conformance.reports.server_json import to_dict
+from xmcp_conformance.reports.server_report import ServerReport
 from xmcp_conformance.reports.server_terminal import show
 
 from .check_document import document, write_json
@@ -36,9 +38,9 @@ _SAMPLE = "xmcp.samples.sales:mcp"
 @click.group(invoke_without_command=True)
 @click.pass_context
 def check(context: click.Context) -> None:
-    """Judge a server, or documents in files, by the specification.
+    """Check whether a server, or documents in files, conform to the specification.
 
-    Without a command it judges the sample server that comes with this package, over stdio and over HTTP.
+    Without a command it checks the sample server of this package, over stdio and over HTTP.
 
     Exit codes: 0 conforms, 1 does not, 2 usage, 3 the peer cannot be reached or the suite itself failed.
     """
@@ -51,11 +53,11 @@ check.add_command(document)
 
 @check.command()
 @click.option("--url", help="Streamable HTTP endpoint of the server, such as http://127.0.0.1:3333/mcp.")
-@click.option("--stdio", metavar="COMMAND", help="Command that speaks MCP on standard input and output.")
+@click.option("--stdio", metavar="COMMAND", help="Command of a server that speaks MCP on standard input and output.")
 @click.option("--allow-writes", is_flag=True, help="Also call tools that are not marked read-only.")
 @click.option("--strict", is_flag=True, help="Count a broken SHOULD like a broken MUST.")
 @click.option(
-    "--era", type=click.Choice(["both", *ERAS]), default="both", show_default=True, help="Protocol eras to judge in."
+    "--era", type=click.Choice(["both", *ERAS]), default="both", show_default=True, help="Protocol eras to check."
 )
 @click.option(
     "--examples",
@@ -64,7 +66,7 @@ check.add_command(document)
     show_default=True,
     help="Argument sets for each tool.",
 )
-@click.option("--seed", type=int, default=_DEFAULTS.seed, show_default=True, help="Same seed, same calls.")
+@click.option("--seed", type=int, default=_DEFAULTS.seed, show_default=True, help="The same seed makes the same calls.")
 @click.option(
     "--connect-timeout",
     type=click.FloatRange(0.1, 300),
@@ -86,14 +88,14 @@ check.add_command(document)
     help="Also write the report as JSON; - for standard output.",
 )
 def server(url: str | None, stdio: str | None, json_path: Path | None, **options: Any) -> None:
-    """Judge a server by its tools, without fixtures.
+    """Check a server by its tools, without fixtures.
 
-    Tools that are marked read-only are called with arguments made from their schemas, and with arguments that do
+    Tools that are marked read-only are called with arguments generated from their schemas, and with arguments that do
     not fit; every answer is read by the suite's own strict reader.
     """
     era = options.pop("era")
     settings = Options(eras=ERAS if era == "both" else (era,), **options)
-    # The SDK reports a peer's nonsense on its own logger, with tracebacks; here it becomes one sentence.
+    # The SDK logs invalid messages of a peer with tracebacks; here they become one sentence.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
     console = Console(stderr=json_path == Path("-"))
     try:
@@ -110,7 +112,7 @@ def server(url: str | None, stdio: str | None, json_path: Path | None, **options
 
 @contextmanager
 def _given(url: str | None, stdio: str | None) -> Iterator[list[Peer]]:
-    """The peers that the options name: the same server over one or both transports."""
+    """Provide the peers that the options name: the same server over one or both transports."""
     peers: list[Peer] = []
     if stdio is not None:
         try:
@@ -118,11 +120,11 @@ def _given(url: str | None, stdio: str | None) -> Iterator[list[Peer]]:
         except ValueError as error:
             raise click.BadParameter(f"{error} in `{stdio}`", param_hint="--stdio") from error
         if not command:
-            raise click.BadParameter("an empty command", param_hint="--stdio")
+            raise click.BadParameter("the command is empty", param_hint="--stdio")
         peers.append(StdioPeer(command))
     if url is not None:
         if not _is_address(url):
-            raise click.BadParameter(f"`{url}` is no http or https address", param_hint="--url")
+            raise click.BadParameter(f"`{url}` is not an http or https address", param_hint="--url")
         peers.append(HttpPeer(url))
     yield peers
 
@@ -131,13 +133,13 @@ def _is_address(url: str) -> bool:
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is none
+    except ValueError:  # an invalid port
         return False
 
 
 @contextmanager
 def _bundled() -> Iterator[list[Peer]]:
-    """The sample server over both transports; its HTTP process ends with the block, also on SIGTERM."""
+    """Provide the sample server over both transports; its HTTP process ends with the block, also on SIGTERM."""
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     command = (sys.executable, "-m", "xmcp", "serve", _SAMPLE)
     with socket.socket() as probe:
@@ -150,8 +152,8 @@ def _bundled() -> Iterator[list[Peer]]:
         try:
             if not _accepts(port, process):
                 stderr.seek(0)
-                words = stderr.read().decode("utf-8", "replace").strip().splitlines()
-                raise PeerUnavailable(f"The sample server did not start: {words[-1] if words else 'it said nothing'}")
+                lines = stderr.read().decode("utf-8", "replace").strip().splitlines()
+                raise PeerUnavailable(f"The sample server did not start: {lines[-1] if lines else '(no output)'}")
             yield [StdioPeer((*command, "--transport", "stdio")), HttpPeer(f"http://127.0.0.1:{port}/mcp")]
         finally:
             process.terminate()
@@ -162,8 +164,8 @@ def _bundled() -> Iterator[list[Peer]]:
                 process.wait(5)
 
 
-def _accepts(port: int, process: subprocess.Popen[bytes], seconds: float = 20.0) -> bool:
-    """Wait until the process accepts connections; false when it ended or the time is up."""
+def _accepts(port: int, process: subprocess.Popen[bytes], seconds: float = 60.0) -> bool:
+    """Wait until the process accepts connections; return False if it ended or the time is up."""
     deadline = time.monotonic() + seconds
     while process.poll() is None and time.monotonic() < deadline:
         try:
@@ -175,13 +177,18 @@ def _accepts(port: int, process: subprocess.Popen[bytes], seconds: float = 20.0)
     return False
 
 
-def _judge(peers: list[Peer], options: Options, console: Console) -> Report:
-    """Run the suite, with a line that moves while it works where a person is watching."""
+def _judge(peers: list[Peer], options: Options, console: Console) -> ServerReport:
+    """Run the suite; on a terminal, with a status line that shows the progress."""
+    report = ServerReport()
     if not console.is_terminal:
-        return asyncio.run(judge(peers, options))
+        asyncio.run(judge(peers, options, report.add))
+        return report
     with console.status("connecting …") as status:
 
-        def moved(run: Run) -> None:
-            status.update(f"{run}: {run.calls} calls")
+        def add(event: Event) -> None:
+            report.add(event)
+            if isinstance(event, CallMade):
+                status.update(f"{event.run}: {report.runs[-1].calls} calls")
 
-        return asyncio.run(judge(peers, options, moved))
+        asyncio.run(judge(peers, options, add))
+    return report

@@ -1,4 +1,4 @@
-"""`xmcp check document`: find files, read them within bounds, hand them to the suite. The suite judges."""
+"""`xmcp check document`: find files, read them up to a limit, and check them with the conformance suite."""
 
 from __future__ import annotations
 
@@ -14,19 +14,13 @@ from typing import Any, BinaryIO
 import click
 from rich.console import Console
 
+from xmcp_conformance.core.events import Emit
 from xmcp_conformance.core.judge import ExitCode
 from xmcp_conformance.core.untrusted_text import printable
-from xmcp_conformance.profiles.document.checks import (
-    MOST_READ,
-    Judged,
-    Name,
-    Outcome,
-    Report,
-    judge,
-    judge_lines,
-    kinds,
-)
+from xmcp_conformance.profiles.document.checks import MOST_READ, check_document, check_lines, start, unreadable
+from xmcp_conformance.profiles.document.kinds import FileName, kinds
 from xmcp_conformance.reports.document_json import to_dict
+from xmcp_conformance.reports.document_report import DocumentReport
 from xmcp_conformance.reports.document_terminal import show_file, show_verdict
 
 _SUFFIXES = (".xml", ".json", ".jsonl")
@@ -35,9 +29,9 @@ _STANDARD_INPUT = "-"
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--kind", type=click.Choice(kinds()), help="What the files are, where they do not show it.")
+@click.option("--kind", type=click.Choice(kinds()), help="Kind of the files, if it cannot be recognised.")
 @click.option("--strict", is_flag=True, help="Count a broken SHOULD like a broken MUST.")
-@click.option("--quiet", is_flag=True, help="Say nothing of files without a fault.")
+@click.option("--quiet", is_flag=True, help="List only files with a fault.")
 @click.option(
     "--json",
     "json_path",
@@ -45,37 +39,40 @@ _STANDARD_INPUT = "-"
     help="Also write the report as JSON; - for standard output.",
 )
 def document(files: tuple[str, ...], kind: str | None, strict: bool, quiet: bool, json_path: Path | None) -> None:
-    """Judge documents that lie in files: tool responses in XML, and the formats in JSON.
+    """Check documents in files: tool responses in XML, and the formats in JSON.
 
     FILE is a file, a folder (every .xml, .json and .jsonl in it), a pattern such as 'out/**/*.xml', or - for
     standard input. Each line of a .jsonl file is a document.
 
     Exit codes: 0 all conform, 1 some do not, 2 usage (no such file, or --kind is needed), 3 a file cannot be read.
     """
-    report = Report(kind, strict)
+    report = DocumentReport()
+    start(kind, strict=strict, emit=report.add)
     console = Console(stderr=json_path == Path("-"), highlight=False)
     for path, reason in _found(files).items():
-        judged = Judged(path, Outcome.UNREADABLE, reason=reason) if reason else _judged(path, kind, strict)
-        report.files.append(judged)
-        show_file(judged, console, quiet=quiet)
+        if reason:
+            unreadable(path, reason, report.add)
+        else:
+            _judge(path, kind, report.add)
+        show_file(report.files[-1], console, quiet=quiet)
     show_verdict(report, console, quiet=quiet)
     if json_path is not None:
         write_json(json_path, to_dict(report))
     sys.exit(report.exit_code)
 
 
-# A path, and why it cannot be read where that is known already.
+# A path, and why it cannot be read, if that is known already.
 _Find = tuple[str, str]
 
 
 def _found(arguments: Iterable[str]) -> dict[str, str]:
-    """Every file that the arguments name, each once, in their order, and the folders that keep theirs back.
+    """Return every file that the arguments name, each once and in their order, and every folder that cannot be read.
 
     Returns:
-        For each path why it cannot be read; "" where nothing is known against it.
+        For each path why it cannot be read; "" if no reason is known.
 
     Raises:
-        click.BadParameter: an argument names none.
+        click.BadParameter: An argument names no file.
     """
     found: dict[str, str] = {}
     for argument in arguments:
@@ -112,7 +109,7 @@ def _in_pattern(pattern: str) -> Iterator[_Find]:
 
 
 def _expanded(folder: str, parts: Sequence[str]) -> Iterator[_Find]:
-    """What a pattern names below a folder. Unlike `glob`, `**` follows no links, which could lead in circles."""
+    """Yield the paths that match a pattern below a folder. Unlike `glob`, `**` follows no links, to avoid circles."""
     if not parts:
         yield folder, ""
     elif not glob.has_magic(parts[0]):
@@ -139,7 +136,7 @@ def _expanded(folder: str, parts: Sequence[str]) -> Iterator[_Find]:
 
 
 def _plain(path: str) -> str:
-    """A path below the working folder as somebody would write it."""
+    """Return a path below the working folder without a leading `./`."""
     return "" if path == os.curdir else path.removeprefix(os.path.join(os.curdir, ""))
 
 
@@ -152,28 +149,31 @@ def _reason(error: OSError) -> str:
 
 
 def _is_file(path: str) -> bool:
-    """True of a file, and of what cannot be looked at, such as a link to nothing: to open it says why."""
+    """Tell whether `path` is a file, or cannot be inspected (a broken link): opening it then reports the reason."""
     return os.path.isfile(path) or not os.path.exists(path)
 
 
-def _judged(path: str, kind: str | None, strict: bool) -> Judged:
+def _judge(path: str, kind: str | None, emit: Emit) -> None:
     parts = Path(path)
-    name = Name(path, kind, parts.absolute().parent.name, parts.suffix.lower())
+    name = FileName(path, kind, parts.absolute().parent.name, parts.suffix.lower())
     try:
         if path == _STANDARD_INPUT:
             if sys.stdin is None:
-                return Judged(path, Outcome.UNREADABLE, reason="Standard input is closed")
-            return judge(sys.stdin.buffer.read(MOST_READ + 1), Name(path, kind), strict=strict)
+                unreadable(path, "Standard input is closed", emit)
+            else:
+                check_document(sys.stdin.buffer.read(MOST_READ + 1), FileName(path, kind), emit)
+            return
         with open(path, "rb") as file:
             if name.suffix == ".jsonl":
-                return judge_lines(_lines(file), name, strict=strict)
-            return judge(file.read(MOST_READ + 1), name, strict=strict)
+                check_lines(_lines(file), name, emit)
+            else:
+                check_document(file.read(MOST_READ + 1), name, emit)
     except OSError as error:
-        return Judged(path, Outcome.UNREADABLE, reason=_reason(error))
+        unreadable(path, _reason(error), emit)
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file; of a line that is too long, as much as shows that."""
+    """Yield the lines of a file; a line that is too long is cut just above the limit, so that it is recognised."""
     while line := file.readline(MOST_READ + 1):
         yield line
         while len(line) > MOST_READ and not line.endswith(b"\n"):
@@ -181,7 +181,7 @@ def _lines(file: BinaryIO) -> Iterator[bytes]:
 
 
 def write_json(path: Path, report: dict[str, Any]) -> None:
-    """Write a report to a file, or to standard output where the path is `-`; where it cannot be written, end."""
+    """Write a report to a file, or to standard output if the path is `-`; end the process if that fails."""
     text = json.dumps(report, indent=2, ensure_ascii=False) + "\n"
     if path == Path("-"):
         click.echo(text, nl=False)

@@ -1,7 +1,6 @@
-"""`xmcp demo`: the whole product in a minute.
+"""`xmcp demo`: a scripted conversation with the sample server, which runs as a process of its own, over stdio.
 
-What may live here: the scripted conversation, and the command that plays it against the sample server, which runs as
-a process of its own and is spoken to over stdio. How it is printed is transcript.py's.
+transcript.py prints it.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ if TYPE_CHECKING:
 
 _SERVE = ("-m", "xmcp", "serve", "xmcp.samples.sales:mcp", "--transport", "stdio")
 _PAUSE = 0.04
-"""Seconds between two pieces of text on a terminal: a model takes its time, and the eye follows it."""
+"""Seconds between two pieces of text on a terminal, as from a real model."""
 
 
 def conversation() -> tuple[tuple[str, ...], Script]:
-    """Return what the person asks and the script of the model that answers."""
+    """Return the person's questions and the script of the model."""
     from xmcp.providers.scripted import Turn
 
     questions = (
@@ -51,7 +50,7 @@ def conversation() -> tuple[tuple[str, ...], Script]:
         Turn(calls=[("refresh_warehouse", {}), ("broken_report", {"quarter": "Q2"})]),
         "Neither worked, and for different reasons. The data warehouse is busy; that passes, and I can try again in "
         "two seconds. Until then the figures are those of June. The report failed inside the server, and trying again "
-        "would not help: please give the error id to whoever runs it.",
+        "would not help: please give the error id to the person who runs the server.",
     ]
     return questions, script
 
@@ -60,8 +59,8 @@ def conversation() -> tuple[tuple[str, ...], Script]:
 def demo() -> None:
     """Play a short conversation with a sample server.
 
-    The server is a real one, started as a process and spoken to over stdio. Only the model is scripted, so this needs
-    no network and no key.
+    The server is real: a process of its own, over stdio. Only the model is scripted, so this needs no network and no
+    key.
     """
     from rich.console import Console
 
@@ -73,12 +72,12 @@ def demo() -> None:
         lines = log.read_text(errors="replace").splitlines() if log.exists() else []
     if trouble is not None:
         raise click.ClickException(f"the sample server did not start: {lines[-1] if lines else trouble}")
-    told = [line.partition("xmcp.server: ")[2] or line for line in lines]
-    _closing(console, [line for line in told if line.startswith(("The tool ", "RuntimeError: "))])
+    records = [line.partition("xmcp.server: ")[2] or line for line in lines]
+    _closing(console, [line for line in records if line.startswith(("The tool ", "RuntimeError: "))])
 
 
 async def _chat(console: Console, log: Path) -> str | None:
-    """Play the conversation; return why not if the server cannot be reached."""
+    """Play the conversation; return the reason if the server cannot be reached."""
     from fastmcp.client.transports import StdioTransport
 
     from xmcp.cli.transcript import Transcript
@@ -101,13 +100,13 @@ async def _chat(console: Console, log: Path) -> str | None:
                     transcript.event(chunk)
                     if chunk.type == "llm_delta" and console.is_terminal:
                         await asyncio.sleep(_PAUSE)
-                    if chunk.result is not None:
+                    if chunk.type == "done":
                         history = chunk.result["history"]
     return None
 
 
 def _silent_logger() -> logging.Logger:
-    """Return a logger that says nothing: what goes wrong in the chat is printed as part of it."""
+    """Return a logger without output, because the transcript shows what goes wrong in the chat."""
     logger = logging.getLogger("xmcp.demo")
     logger.addHandler(logging.NullHandler())
     logger.propagate = False
@@ -116,10 +115,10 @@ def _silent_logger() -> logging.Logger:
 
 _SEEN = (
     "Two calls in one turn. Their results went to the model, which wrote the answer.",
-    "A table and a chart. The server made them for you; the model was told in a sentence what you see, and no second "
+    "A table and a chart. The server made them for you; the model got a sentence about what you see, and no second "
     "call of the model was needed.",
     "Two failures as data. One says when to try again. The other gives an id; the reason, with a password in it, "
-    "stands only in the server's log:",
+    "is only in the server's log:",
 )
 _NEXT = (
     ("xmcp serve xmcp.samples.sales:mcp", "the same tools on http://127.0.0.1:3333/mcp"),

@@ -1,7 +1,4 @@
-"""Words wrapped while they come.
-
-What may live here: the line breaking of a text that arrives in pieces. No output.
-"""
+"""Line breaking of a text that arrives in pieces."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ _PARTS = re.compile(r"\n|[^\S\n]+|\S+")
 
 
 class Flow:
-    """Breaks a stream of text into lines of at most `width` cells; a word that is longer stays whole."""
+    """Breaks a stream of text into lines of at most `width` cells; a longer word is not broken."""
 
     def __init__(self, width: int, indent: str = "") -> None:
         self._width = width
@@ -23,7 +20,7 @@ class Flow:
         self._word = ""
 
     def feed(self, piece: str) -> str:
-        """Return what can be printed now that `piece` has come; an unfinished word waits."""
+        """Return the text that can be printed after `piece`; an unfinished word is kept back."""
         out = ""
         for part in _PARTS.findall(piece):
             if not part.isspace():
@@ -38,7 +35,7 @@ class Flow:
         return out
 
     def close(self) -> str:
-        """Return the word that was waiting."""
+        """Return the word that was kept back."""
         word, self._word = self._word, ""
         if not word:
             return ""

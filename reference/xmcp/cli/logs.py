@@ -1,7 +1,4 @@
-"""What `xmcp serve` writes to stderr besides its own sentences: the log, as text or as JSON.
-
-What may live here: which logger speaks from which level on, and how a record becomes a line. Nothing is logged here.
-"""
+"""The log of `xmcp serve` on stderr: the level of each logger, and records as lines of text or JSON."""
 
 from __future__ import annotations
 
@@ -15,15 +12,15 @@ Format = Literal["text", "json"]
 LEVELS: Final = ("debug", "info", "warning", "error")
 FORMATS: Final[tuple[Format, ...]] = ("text", "json")
 
-# What they say below a warning is about their own workings, and at debug it quotes whole requests, arguments and all.
+# Below warnings they log their internals, and at debug whole requests with arguments.
 _QUIET_LIBRARIES: Final = ("fastmcp", "mcp", "sse_starlette", "asyncio", "httpx2", "httpcore2", "docket", "watchfiles")
 
 
-def logging_config(level: str, log_format: Format, *, tells_calls_itself: bool = False) -> dict[str, Any]:
-    """Return what `logging.config.dictConfig` takes: records from `level` on, a line each, on stderr.
+def logging_config(level: str, log_format: Format, *, logs_its_calls: bool = False) -> dict[str, Any]:
+    """Return the argument of `logging.config.dictConfig`: records from `level` on, one line each, on stderr.
 
-    Of a server that `tells_calls_itself`, as `XMCP` does, FastMCP's own account of each failed call is left out.
-    The result can be pickled, for the processes that serve.
+    For a server that `logs_its_calls`, as `XMCP` does, FastMCP's own records of failed calls are left out. The result
+    can be pickled, for the serving processes.
     """
     at_least_warnings = level if level == "error" else "warning"
     quiet = {"level": at_least_warnings.upper(), "handlers": [], "propagate": True}
@@ -39,7 +36,7 @@ def logging_config(level: str, log_format: Format, *, tells_calls_itself: bool =
         "root": {"level": level.upper(), "handlers": ["stderr"]},
         "loggers": {
             **dict.fromkeys(_QUIET_LIBRARIES, quiet),
-            _CALLS: {"handlers": [], "propagate": True, "filters": ["without_calls"] if tells_calls_itself else []},
+            _CALLS: {"handlers": [], "propagate": True, "filters": ["without_calls"] if logs_its_calls else []},
             "uvicorn.error": {**quiet, "level": level.upper() if level == "debug" else at_least_warnings.upper()},
             "uvicorn.access": {"handlers": [], "propagate": True, "filters": ["without_query"]},
         },
@@ -47,7 +44,7 @@ def logging_config(level: str, log_format: Format, *, tells_calls_itself: bool =
 
 
 class TextLine(logging.Formatter):
-    """A record as a person reads it."""
+    """A record as a line of text."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
@@ -78,7 +75,7 @@ _FORMATTERS: Final[dict[Format, type[logging.Formatter]]] = {"text": TextLine, "
 
 
 class StderrHandler(logging.StreamHandler[IO[str]]):
-    """Writes to whatever stderr is at that moment: an embedding program, or a test, may have replaced it."""
+    """Writes to the current stderr, which an embedding program or a test may have replaced."""
 
     def __init__(self) -> None:
         super().__init__(sys.stderr)
@@ -93,25 +90,25 @@ _CALLS: Final = "fastmcp.server.server"
 
 
 class WithoutCalls(logging.Filter):
-    """Leaves out what FastMCP says of a call that failed: with its traceback it would stand there twice."""
+    """Drops FastMCP's records of failed calls, whose traceback would appear a second time."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Let through what is about something else."""
+        """Accept every other record."""
         return not str(record.msg).startswith(("Error calling tool", "Invalid arguments for tool"))
 
 
 class WithoutQuery(logging.Filter):
-    """Cuts the query from the access log: session ids and keys stand there."""
+    """Removes the query from the access log, because it can contain session ids and keys."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Let every record through, its request target without the query."""
+        """Accept every record, with its request target cut before the query."""
         if isinstance(record.args, tuple):
             record.args = tuple(arg.partition("?")[0] if isinstance(arg, str) else arg for arg in record.args)
         return True
 
 
 def say(sentence: str, log_format: Format) -> None:
-    """Write a sentence for the person to stderr; where the log is JSON, as a record, so that each line is one."""
+    """Write a sentence for the person to stderr; if the log is JSON, as a record, so that every line is JSON."""
     if log_format == "json":
         sentence = JSONLine().format(logging.LogRecord("xmcp.serve", logging.INFO, "", 0, sentence, None, None))
-    print(sentence, file=sys.stderr, flush=True)  # noqa: T201 - stderr is where the command speaks
+    print(sentence, file=sys.stderr, flush=True)  # noqa: T201 - the command's own output

@@ -1,7 +1,7 @@
 """One server in several processes (`--workers`), or in one that is replaced when a file changes (`--reload`).
 
-What may live here: starting, watching and ending these processes, with uvicorn's supervisors. In each of them the
-author's module is imported anew; the socket is made once and shared.
+uvicorn's supervisors start, watch and end the processes. Each imports the author's module again; the socket is created
+once and shared.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from uvicorn.supervisors.multiprocess import Process
 
 from xmcp.cli import in_a_line
 from xmcp.cli.target import load_server
-from xmcp.server.transports.serving import HTTPTransport, ReadyServer, Serving, http_app
+from xmcp.server.transports import HTTPTransport, ReadyServer, Serving, http_app
 
-_LAST_WAIT: Final = 5.0  # seconds; uvicorn itself gives open streams two
+_LAST_WAIT: Final = 5.0  # seconds; uvicorn itself waits two for open streams
 
 
 @dataclass(frozen=True)
 class Application:
-    """What makes the ASGI application, in whichever process: it can be pickled, the application cannot."""
+    """Creates the ASGI application in any process: unlike the application, this object can be pickled."""
 
     target: str
     transport: HTTPTransport
@@ -51,8 +51,8 @@ class Application:
         return http_app(server, transport=self.transport, **self.options)
 
     def __call__(self) -> StarletteWithLifespan:
-        """Import the server in this process, which serves it and does not outlive the one that started it."""
-        _hear_ctrl_c()
+        """Import the server and return its application, in a process that ends together with its parent."""
+        _unblock_ctrl_c()
         _end_with_parent()
         try:
             return self.of(load_server(self.target))
@@ -67,7 +67,7 @@ class Application:
 
 
 class _Worker(Process):
-    """A process of uvicorn's that says once when it accepts connections."""
+    """A process of uvicorn that reports to its parent when it accepts connections."""
 
     @cached_property
     def server(self) -> ReadyServer:
@@ -77,7 +77,7 @@ class _Worker(Process):
         self.child_conn.send(True)
 
     def start(self) -> None:
-        with _deaf_to_ctrl_c():
+        with _ctrl_c_blocked():
             super().start()
 
     def has_started(self) -> bool:
@@ -88,9 +88,9 @@ class _Worker(Process):
 
 
 class Workers(Multiprocess):
-    """Several processes that accept from one socket.
+    """Several processes that accept connections on one socket.
 
-    One that ends is replaced. One that cannot start ends them all: the next could not either.
+    A process that ends is replaced. If one cannot start, all are ended, because the next could not start either.
     """
 
     processes: list[_Worker]  # type: ignore[assignment]
@@ -101,7 +101,7 @@ class Workers(Multiprocess):
         self._ready = ready
 
     def init_processes(self) -> None:
-        """Start the workers and wait until they accept; the first alone, so that one only says why it cannot."""
+        """Start the workers and wait until they accept; the first alone, so that a failure is reported only once."""
         for number in (1, self.processes_num):
             while len(self.processes) < number:
                 self.processes.append(self._started())
@@ -137,7 +137,7 @@ class Workers(Multiprocess):
                 worker.process.kill()
                 worker.process.join()
 
-    # A terminal that closes ends the command, and no signal changes the number of workers.
+    # Closing the terminal ends the command, and no signal changes the number of workers.
     handle_hup = handle_quit = Multiprocess.handle_term
     handle_ttin = handle_ttou = lambda _: None
 
@@ -146,46 +146,46 @@ class Workers(Multiprocess):
 
 
 class _Attempt(ReadyServer):
-    """A server that is replaced when a file changes, also when it could not start."""
+    """A server that is replaced when a file changes, even if it could not start."""
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
-        """Run; if that was not possible, say what happens next."""
+        """Run; if the server could not start, say what happens next."""
         try:
             super().run(sockets)
         except SystemExit:
-            click.echo("It could not start; it is tried again when a file changes.", err=True)
+            click.echo("The server could not start; it is started again when a file changes.", err=True)
             raise
 
 
 class _Reload(ChangeReload):  # type: ignore[misc, valid-type]
     def startup(self) -> None:
-        with _deaf_to_ctrl_c():
+        with _ctrl_c_blocked():
             super().startup()
 
     def restart(self) -> None:
-        with _deaf_to_ctrl_c():
+        with _ctrl_c_blocked():
             super().restart()
 
 
 def reload(config: uvicorn.Config, listener: socket.socket, directory: Path, ready: Callable[[], None]) -> None:
-    """Serve in a process of its own, until interrupted; a Python file that changes below `directory` replaces it."""
+    """Serve in a child process until interrupted; it is replaced when a Python file below `directory` changes."""
     config.reload_dirs = [directory]
     _Reload(config, target=_Attempt(config, ready).run, sockets=[listener]).run()
 
 
-# ---- a process and the one that started it ----
+# ---- a process and its parent ----
 
 
 @contextmanager
-def _deaf_to_ctrl_c() -> Iterator[None]:
-    """Have a process that is started meanwhile not hear Ctrl-C until it is ready to end quietly.
+def _ctrl_c_blocked() -> Iterator[None]:
+    """Block Ctrl-C in processes started meanwhile, until they can end without a traceback.
 
-    Python would draw a traceback of whatever it is importing. The one that starts it hears it afterwards.
+    While a process imports modules, Ctrl-C would print a traceback. The parent gets the signal after the block.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    resource_tracker.ensure_running()  # which would start with the first process, and unblock the signal
+    resource_tracker.ensure_running()  # otherwise it starts with the first process, and unblocks the signal
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -193,7 +193,7 @@ def _deaf_to_ctrl_c() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _hear_ctrl_c() -> None:
+def _unblock_ctrl_c() -> None:
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 

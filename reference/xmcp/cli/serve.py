@@ -1,7 +1,6 @@
-"""`xmcp serve`: run somebody's server.
+"""`xmcp serve`: the options of the command and their checks.
 
-What may live here: the options and their check. Finding the server is target.py's, running it the server's own,
-running it in several processes processes.py's.
+target.py finds the server, `xmcp.server.transports` runs it, processes.py runs it in several processes.
 """
 
 from __future__ import annotations
@@ -29,29 +28,29 @@ _NETWORK_OPTIONS = ("host", "port", "path", "workers", "reload")
     help="http (streamable) or sse (for older clients) on a port; stdio for a client that starts this command.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), default=3333, show_default=True, help="0 takes a free one.")
+@click.option("--port", type=click.IntRange(0, 65535), default=3333, show_default=True, help="0 takes a free port.")
 @click.option("--path", default=None, help="Path of the endpoint.  [default: /mcp; for sse: /sse]")
 @click.option(
     "--workers",
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Processes that serve, each with the module imported anew; http only.",
+    help="Number of serving processes, each of which imports the module; http only.",
 )
-@click.option("--reload", is_flag=True, help="Start anew when a Python file changes; for development.")
+@click.option("--reload", is_flag=True, help="Restart when a Python file changes; for development.")
 @click.option(
     "--log-level",
     type=click.Choice(LEVELS),
     default="warning",
     show_default=True,
-    help="info has a line for each call, debug one for each request.",
+    help="info logs a line for each call, debug also one for each request.",
 )
 @click.option(
     "--log-format",
     type=click.Choice(FORMATS),
     default="text",
     show_default=True,
-    help="json writes one object a line, also for the line that says where it serves.",
+    help="json writes one object on each line, also for the line with the URL.",
 )
 @click.pass_context
 def serve(
@@ -68,8 +67,8 @@ def serve(
 ) -> None:
     """Serve the XMCP or FastMCP server MODULE:ATTR until interrupted.
 
-    MODULE is a module (package.module) or a file (server.py). ATTR is the server in it and may be left out if there is
-    only one, or one called mcp or app.
+    MODULE is a module (package.module) or a file (server.py). ATTR is the name of the server in it; it may be left out
+    if there is only one server, or one named mcp or app.
 
     \b
       xmcp serve server.py
@@ -79,19 +78,19 @@ def serve(
     if transport == "stdio":
         for name in _NETWORK_OPTIONS:
             if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-                raise click.UsageError(f"--{name} means nothing with --transport stdio")
+                raise click.UsageError(f"--{name} cannot be used with --transport stdio")
     if path is not None and not path.startswith("/"):
         raise click.UsageError("--path must begin with /")
     if workers > 1 and transport == "sse":
-        raise click.UsageError("--workers needs --transport http: an SSE session lives in one process")
+        raise click.UsageError("--workers needs --transport http: an SSE session belongs to one process")
     if workers > 1 and reload:
         raise click.UsageError(
-            "--reload and --workers exclude each other: reload while you write, workers when you run"
+            "--reload and --workers exclude each other: --reload is for development, --workers for production"
         )
 
     # Before the author's module, which may log while it is imported; after FastMCP, which sets up its own log.
     from xmcp.server import XMCP, ServeError
-    from xmcp.server.transports.serving import (
+    from xmcp.server.transports import (
         ReadyServer,
         listen,
         refuse_contradictions,
@@ -103,7 +102,7 @@ def serve(
 
     logging.config.dictConfig(logging_config(log_level, log_format))
     server = load_server(target)
-    log_config = logging_config(log_level, log_format, tells_calls_itself=isinstance(server, XMCP))
+    log_config = logging_config(log_level, log_format, logs_its_calls=isinstance(server, XMCP))
     logging.config.dictConfig(log_config)
     try:
         refuse_contradictions(server)
@@ -111,7 +110,7 @@ def serve(
         raise click.ClickException(str(error)) from None
     if transport == "stdio":
         if sys.stdin.isatty():
-            say(f"{server.name} waits for a client's messages on standard input; Ctrl-D ends it.", log_format)
+            say(f"{server.name} waits for messages of a client on standard input; Ctrl-D ends it.", log_format)
         serve_stdio(server)
         return
 

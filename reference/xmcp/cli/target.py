@@ -1,7 +1,6 @@
-"""From what a person writes, `pkg.module:mcp` or `server.py`, to the server object.
+"""From a target on the command line, `pkg.module:mcp` or `server.py`, to the server object.
 
-What may live here: finding and importing the author's module, picking the server in it, and saying in one line why
-that did not work. Nothing here runs the server.
+The author's module is found and imported and the server in it chosen; errors are one line each.
 """
 
 from __future__ import annotations
@@ -28,25 +27,25 @@ _TARGET = re.compile(r"(?P<place>.+?)(?::(?P<attribute>[A-Za-z_][\w.]*))?")
 
 
 class BadTarget(click.ClickException):
-    """What was named is not there or is no server: the command was used wrongly."""
+    """The target does not exist or is not a server: wrong usage."""
 
     exit_code = 2
 
 
 class ImportFailed(click.ClickException):
-    """The author's module is there, and importing it raised."""
+    """The author's module exists, but importing it raised an exception."""
 
 
 def load_server(target: str) -> FastMCP[Any]:
     """Return the server that `target` names; the current directory is importable.
 
     Args:
-        target: `package.module`, `path/to/file.py`, either with `:attribute`. Without the attribute it is the only
-            server in the module, else the one called `mcp` or `app`.
+        target: `package.module` or `path/to/file.py`, optionally with `:attribute`. Without the attribute, the only
+            server in the module, otherwise the one named `mcp` or `app`.
 
     Raises:
-        BadTarget: no such module, file or attribute, or it is no XMCP or FastMCP server.
-        ImportFailed: importing the module raised; the message has the author's file and line.
+        BadTarget: The module, file or attribute does not exist, or is not an XMCP or FastMCP server.
+        ImportFailed: Importing the module raised an exception; the message has the author's file and line.
     """
     place, attribute = _parts(target)
     module = _file(Path(place)) if _is_file(place) else _module(place)
@@ -54,7 +53,7 @@ def load_server(target: str) -> FastMCP[Any]:
 
 
 def directory_of(target: str) -> Path:
-    """Return the directory whose files make up what `target` names: the file's own, else the current one."""
+    """Return the directory of the files of `target`: that of the file, or for a module the current one."""
     place, _ = _parts(target)
     return Path(place).resolve().parent if _is_file(place) else Path.cwd()
 
@@ -76,7 +75,7 @@ def _module(name: str) -> ModuleType:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")) and not _frames(error):
-            hint = f"; there is a file {name}.py, is it in the way?" if Path(f"{name}.py").is_file() else ""
+            hint = f"; there is a file {name}.py, does it hide the package?" if Path(f"{name}.py").is_file() else ""
             raise BadTarget(
                 f"there is no module {error.name!r}, seen from {Path.cwd()}{hint}. For a file, write file.py:attribute"
             ) from None
@@ -90,11 +89,11 @@ def _file(path: Path) -> ModuleType:
         raise BadTarget(f"there is no file {str(path)!r}, seen from {Path.cwd()}")
     _importable(Path.cwd())
     _importable(path.resolve().parent)
-    # A file called like an imported module (json.py) must not take its place.
+    # A file with the name of an imported module (json.py) must not replace that module.
     name = path.stem if path.stem not in sys.modules else f"_served_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path.resolve())
     if spec is None or spec.loader is None:
-        raise BadTarget(f"{str(path)!r} is no Python file")
+        raise BadTarget(f"{str(path)!r} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
@@ -119,7 +118,7 @@ def _import_failed(name: str, error: BaseException) -> ImportFailed:
 
 
 def _place(error: BaseException) -> str | None:
-    """Return file and line where `error` came from: the last of the author's own, else the last of all."""
+    """Return file and line where `error` was raised: the last of the author's own frames, else the last of all."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{_short(error.filename)}, line {error.lineno}"
     frames = _frames(error)
@@ -128,7 +127,7 @@ def _place(error: BaseException) -> str | None:
 
 
 def _frames(error: BaseException) -> list[traceback.FrameSummary]:
-    """Return where the error passed through, without the import system and this file."""
+    """Return the frames of the error, without those of the import system and of this file."""
     own = {__file__, importlib.__file__}
     trace = traceback.extract_tb(error.__traceback__)
     return [frame for frame in trace if frame.filename not in own and not frame.filename.startswith("<")]

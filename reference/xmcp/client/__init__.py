@@ -10,7 +10,25 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from xmcp.chat.errors import CallFailed, CircuitOpenError, QuotaExceeded
-    from xmcp.chat.events import CallReport, ChatChunk, ChatResult
+    from xmcp.chat.events import (
+        CallReport,
+        ChatChunk,
+        ChatResult,
+        ChatWarning,
+        Done,
+        LLMDelta,
+        LLMRetry,
+        LLMUsage,
+        StopReason,
+        ToolDisplay,
+        ToolError,
+        ToolEvent,
+        ToolRequested,
+        ToolResult,
+        ToolRetry,
+        ToolStarted,
+        ToolWarning,
+    )
     from xmcp.chat.usage import ChatUsage, UsageRecord
     from xmcp.client.ai_client import AIClient
     from xmcp.client.calls.retry import RetryPolicy
@@ -19,7 +37,8 @@ if TYPE_CHECKING:
     from xmcp.client.hooks.middleware import ChatContext, LLMState, Middleware, ToolState
     from xmcp.client.hooks.quotas import Quota, TenantQuotas
     from xmcp.client.servers.interfaces import MCPClient, ResourceManager, ToolClient
-    from xmcp.client.servers.pool import ServerStatus, ServersUnavailable, ToolChanges
+    from xmcp.client.servers.pool import ServersUnavailable, ToolChanges
+    from xmcp.client.servers.pool_member import ServerStatus
     from xmcp.client.servers.targets import ServerTarget
     from xmcp.client.sync import SyncAIClient
 
@@ -27,7 +46,25 @@ _HOME: Final[dict[str, str]] = {
     name: module
     for module, names in {
         "xmcp.chat.errors": ("CallFailed", "CircuitOpenError", "QuotaExceeded"),
-        "xmcp.chat.events": ("CallReport", "ChatChunk", "ChatResult"),
+        "xmcp.chat.events": (
+            "CallReport",
+            "ChatChunk",
+            "ChatResult",
+            "ChatWarning",
+            "Done",
+            "LLMDelta",
+            "LLMRetry",
+            "LLMUsage",
+            "StopReason",
+            "ToolDisplay",
+            "ToolError",
+            "ToolEvent",
+            "ToolRequested",
+            "ToolResult",
+            "ToolRetry",
+            "ToolStarted",
+            "ToolWarning",
+        ),
         "xmcp.chat.usage": ("ChatUsage", "UsageRecord"),
         "xmcp.client.ai_client": ("AIClient",),
         "xmcp.client.calls.retry": ("RetryPolicy",),
@@ -36,7 +73,8 @@ _HOME: Final[dict[str, str]] = {
         "xmcp.client.hooks.middleware": ("ChatContext", "LLMState", "Middleware", "ToolState"),
         "xmcp.client.hooks.quotas": ("Quota", "TenantQuotas"),
         "xmcp.client.servers.interfaces": ("MCPClient", "ResourceManager", "ToolClient"),
-        "xmcp.client.servers.pool": ("ServerStatus", "ServersUnavailable", "ToolChanges"),
+        "xmcp.client.servers.pool": ("ServersUnavailable", "ToolChanges"),
+        "xmcp.client.servers.pool_member": ("ServerStatus",),
         "xmcp.client.servers.targets": ("ServerTarget",),
         "xmcp.client.sync": ("SyncAIClient",),
     }.items()
@@ -52,10 +90,15 @@ __all__ = [
     "ChatResult",
     "ChatStream",
     "ChatUsage",
+    "ChatWarning",
     "CircuitOpenError",
     "Conversation",
     "ConversationReply",
+    "Done",
+    "LLMDelta",
+    "LLMRetry",
     "LLMState",
+    "LLMUsage",
     "MCPClient",
     "Middleware",
     "Quota",
@@ -66,11 +109,20 @@ __all__ = [
     "ServerTarget",
     "ServersUnavailable",
     "SnapshotError",
+    "StopReason",
     "SyncAIClient",
     "TenantQuotas",
     "ToolChanges",
     "ToolClient",
+    "ToolDisplay",
+    "ToolError",
+    "ToolEvent",
+    "ToolRequested",
+    "ToolResult",
+    "ToolRetry",
+    "ToolStarted",
     "ToolState",
+    "ToolWarning",
     "UsageRecord",
 ]
 

@@ -11,31 +11,33 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Final, Self
 
-from xmcp.chat.events import ChatResult
+from xmcp.chat.events import ChatResult, Done
 from xmcp.chat.messages import Message
-from xmcp.client import options
 from xmcp.client.calls import cache as caching
+from xmcp.client.calls.active_call import ChatScope
 from xmcp.client.calls.app_parameters import hidden
-from xmcp.client.calls.approval import APPROVAL_SECONDS, Approve
+from xmcp.client.calls.approval import Approve
 from xmcp.client.calls.cache import ResponseCache
-from xmcp.client.calls.context_budget import DISPLAY_BUDGET, RESULT_BUDGET, Budgets
-from xmcp.client.calls.pipeline import ChatScope, Pipeline
+from xmcp.client.calls.context_budget import Budgets
+from xmcp.client.calls.pipeline import Pipeline
 from xmcp.client.calls.retry import RetryPolicy
 from xmcp.client.chat_stream import ChatStream
-from xmcp.client.hooks import spans
 from xmcp.client.hooks.callbacks import DisplayCallback, ErrorCallback, UsageSink
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import ChatContext, Stack, named
+from xmcp.client.hooks.telemetry import ChatTelemetry
 from xmcp.client.loop import fallback
-from xmcp.client.loop.chat import LLM_SECONDS, Chat, ChatSettings
+from xmcp.client.loop.chat import Chat, ChatSettings
 from xmcp.client.loop.fallback import Fallback
 from xmcp.client.loop.stop_reason import DisplayMode
 from xmcp.client.loop.turn import Hooks
 from xmcp.client.loop.usage import Price
-from xmcp.client.servers.pool import Servers, ServerStatus, ToolChanges
+from xmcp.client.options import ClientOptions
+from xmcp.client.servers.pool import Servers, ToolChanges
+from xmcp.client.servers.pool_member import ServerStatus
 from xmcp.client.servers.targets import Target
-from xmcp.client.tools import meta_tools as metatools
 from xmcp.client.tools.catalogue import Catalogue, Entry
+from xmcp.client.tools.meta_tools import openai_tools, selected
 from xmcp.client.tools.schemas import offered
 from xmcp.providers import LLMProvider, OpenAIProvider
 from xmcp.storage import BreakerStore, Cache, MemoryBreakers
@@ -114,96 +116,97 @@ class AIClient:
         llm_model: str | None = None,
         fallback_models: Sequence[Fallback] = (),
         openai_base_url: str | None = None,
-        max_turns: int = 10,
-        max_concurrency: int = 16,
-        tool_timeout: float | Mapping[str, float] = 60.0,
-        connect_timeout: float = 10.0,
-        llm_timeout: float = LLM_SECONDS,
+        max_turns: int = ClientOptions.max_turns,
+        max_concurrency: int = ClientOptions.max_concurrency,
+        tool_timeout: float | Mapping[str, float] = ClientOptions.tool_timeout,
+        connect_timeout: float = ClientOptions.connect_timeout,
+        llm_timeout: float = ClientOptions.llm_timeout,
         chat_timeout: float | None = None,
         retry_policy: RetryPolicy | Mapping[str, Any] | None = None,
-        breaker_threshold: int | None = 5,
-        breaker_reset_after: float = 30.0,
+        breaker_threshold: int | None = ClientOptions.breaker_threshold,
+        breaker_reset_after: float = ClientOptions.breaker_reset_after,
         breakers: BreakerStore | None = None,
         cache: Cache | None = None,
         cache_ttl: float | None = None,
         cache_read_only: bool = False,
-        display: DisplayMode = "exit",
-        display_budget: int = DISPLAY_BUDGET,
-        result_budget: int = RESULT_BUDGET,
+        display: DisplayMode = ClientOptions.display,
+        display_budget: int = ClientOptions.display_budget,
+        result_budget: int = ClientOptions.result_budget,
         meta_tools: bool | Collection[str] = False,
         params: Mapping[str, Any] | None = None,
         approve: Approve | None = None,
-        approval_timeout: float = APPROVAL_SECONDS,
+        approval_timeout: float = ClientOptions.approval_timeout,
         middleware: Sequence[Any] = (),
         on_display: DisplayCallback | None = None,
         on_error: ErrorCallback | None = None,
         usage_sink: UsageSink | None = None,
         price: Price | None = None,
-        refresh_interval: float = 0,
+        refresh_interval: float = ClientOptions.refresh_interval,
         require_servers: bool = False,
         logger: Any = None,
     ) -> None:
-        timeouts = dict(tool_timeout) if isinstance(tool_timeout, Mapping) else {"*": tool_timeout}
-        timeouts.setdefault("*", 60.0)
-        if None in timeouts.values():
-            raise TypeError("tool_timeout must be a number of seconds: a call without a limit could hang for ever.")
-        options.whole(max_turns=max_turns, max_concurrency=max_concurrency)
-        options.positive(
+        options = ClientOptions(
+            servers=servers,
+            openai_api_key=openai_api_key,
+            llm_provider=llm_provider,
+            llm_model=llm_model,
+            fallback_models=fallback_models,
+            openai_base_url=openai_base_url,
+            max_turns=max_turns,
+            max_concurrency=max_concurrency,
+            tool_timeout=tool_timeout,
             connect_timeout=connect_timeout,
             llm_timeout=llm_timeout,
             chat_timeout=chat_timeout,
-            approval_timeout=approval_timeout,
+            retry_policy=retry_policy,
+            breaker_threshold=breaker_threshold,
+            breaker_reset_after=breaker_reset_after,
+            breakers=breakers,
+            cache=cache,
+            cache_ttl=cache_ttl,
+            cache_read_only=cache_read_only,
+            display=display,
             display_budget=display_budget,
             result_budget=result_budget,
-            cache_ttl=cache_ttl,
-            **{f"tool_timeout[{name!r}]": seconds for name, seconds in timeouts.items()},
+            meta_tools=meta_tools,
+            params=params,
+            approve=approve,
+            approval_timeout=approval_timeout,
+            middleware=middleware,
+            on_display=on_display,
+            on_error=on_error,
+            usage_sink=usage_sink,
+            price=price,
+            refresh_interval=refresh_interval,
+            require_servers=require_servers,
+            logger=logger,
         )
-        if display not in ("exit", "continue"):
-            raise ValueError(f"display must be 'exit' or 'continue', not {display!r}.")
-        if isinstance(servers, str) or not isinstance(servers, Sequence | Mapping):
-            raise TypeError(f"servers must be a list, such as [{servers!r}], or a mapping from names to servers.")
-        if isinstance(middleware, str) or not isinstance(middleware, Sequence):
-            raise TypeError(f"middleware must be a list of objects, such as [{middleware!r}].")
-        if not refresh_interval >= 0:
-            raise ValueError(f"refresh_interval must be 0 or more seconds, not {refresh_interval!r}.")
-        options.functions(on_display=on_display, on_error=on_error, usage_sink=usage_sink, price=price, approve=approve)
-        options.store("cache", cache, Cache, "MemoryCache()")
-        options.store("breakers", breakers, BreakerStore, "RedisBreakers(url)")
-        options.logger(logger)
-        if llm_provider is not None and (openai_api_key is not None or openai_base_url is not None):
-            raise ValueError("Give either llm_provider, or openai_api_key and openai_base_url, not both.")
-        if llm_provider is not None:
-            options.provider(llm_provider)
-        # A provider of the caller's is the caller's to close.
-        own = OpenAIProvider(openai_api_key, openai_base_url) if llm_provider is None else None
-        models = fallback.chain(llm_provider or own, llm_model, fallback_models)  # type: ignore[arg-type]
+        self._log = EventLog(logger)
+        # A provider of the application's is the application's to close.
+        built_in = OpenAIProvider(openai_api_key, openai_base_url) if llm_provider is None else None
+        models = fallback.chain(llm_provider or built_in, llm_model, fallback_models)  # type: ignore[arg-type]
         made = [model.provider for model in models if model.made and hasattr(model.provider, "aclose")]
-        self._own_providers: list[Any] = [*([own] if own else []), *made]
-        chosen = metatools.chosen(meta_tools)
+        self._own_providers: list[Any] = [*([built_in] if built_in else []), *made]
+        own_tools = selected(meta_tools)
         self._settings = ChatSettings(
             models=models,
             max_turns=max_turns,
             display=display,
             llm_timeout=llm_timeout,
-            meta_tools=chosen,
+            meta_tools=own_tools,
             hooks=Hooks(on_display, on_error),
             usage_sink=usage_sink,
             price=price,
         )
-        self._log = EventLog(logger)
-        if breakers is None and breaker_threshold is not None:
-            # A probe is not to outlive its lease: it may take its whole time, and had to wait for a slot.
-            lease = 2 * max(timeouts.values())
-            breakers = MemoryBreakers(breaker_threshold, breaker_reset_after, probe_timeout=lease)
         self._cache = cache
-        self._params = options.mapping("params", params)
+        self._params = dict(params or {})
         self._max_concurrency = max_concurrency
         self._responses = None if cache is None else ResponseCache(cache, cache_ttl, self._log)
         self._pipeline = Pipeline(
             slots=asyncio.Semaphore(max_concurrency),
-            timeouts=timeouts,
+            timeouts=options.time_limits,
             retry=RetryPolicy.of(retry_policy),
-            breakers=breakers,
+            breakers=_breakers(options),
             cache=self._responses,
             cache_read_only=cache_read_only,
             middleware=Stack(middleware),
@@ -215,15 +218,14 @@ class AIClient:
         if price is None and any(getattr(member, "counts_spend", False) for member in middleware):
             self._log.warning("quota_without_price", message="A quota of spend_usd counts nothing without price=...")
         self._chat_timeout = chat_timeout
-        pairs = servers.items() if isinstance(servers, Mapping) else ((None, target) for target in servers)
         self._servers = Servers(
-            list(pairs),
+            options.targets,
             connect_timeout=connect_timeout,
             log=self._log,
             refresh_interval=refresh_interval,
             require=require_servers,
-            offer=self._offered,
-            extra=metatools.offered(chosen),
+            offer=self._openai_tool,
+            extra=openai_tools(own_tools),
         )
         self._entered = False
         self._running: dict[int, weakref.ref[ChatStream]] = {}
@@ -317,7 +319,7 @@ class AIClient:
         stream = self.stream_chat(user_query, history, tenant_id=tenant_id, session_id=session_id)
         async with aclosing(stream) as chunks:
             async for chunk in chunks:
-                if chunk.result is not None:
+                if isinstance(chunk, Done):
                     return chunk.result
         raise AssertionError("a chat ended without its last event")
 
@@ -354,13 +356,12 @@ class AIClient:
         other = self._running.get(id(history)) if isinstance(history, MutableSequence) else None
         if other is not None and other() is not None:
             raise RuntimeError("This history is in use by another running chat: give each conversation its own list.")
-        log = self._log.bind(tenant_id=context.tenant_id, session_id=context.session_id, chat_id=context.chat_id)
-        span = spans.chat_span(context.tenant_id, context.session_id)
+        telemetry = ChatTelemetry.begin(self._log, context)
         deadline = None
         if self._chat_timeout is not None:
             deadline = asyncio.get_running_loop().time() + self._chat_timeout
-        scope = ChatScope(context, log, deadline, span)
-        stop_reason, failed = None, "cancelled"
+        scope = ChatScope(context, telemetry, deadline)
+        failed = "cancelled"
         self._running[id(history)] = stream
         try:
             chat = Chat(self._settings, self._pipeline, self._catalogue, scope, history, query)
@@ -369,8 +370,6 @@ class AIClient:
                 del own
             async with aclosing(chat.run()) as chunks:
                 async for chunk in chunks:
-                    if chunk.result is not None:
-                        stop_reason = chunk.result["stop_reason"]
                     yield chunk
         except Exception as exc:
             failed = type(exc).__name__
@@ -378,8 +377,7 @@ class AIClient:
         finally:
             if self._running.get(id(history)) is stream:
                 del self._running[id(history)]
-            attributes = {"xmcp.stop_reason": stop_reason}
-            spans.finish(span, None if stop_reason else failed, **attributes)
+            telemetry.ended(failed)
 
     def _catalogue(self) -> Catalogue:
         if not self._entered:
@@ -390,5 +388,14 @@ class AIClient:
         if not self._entered:
             raise RuntimeError("The AIClient is not connected: use it inside `async with AIClient(...) as ai:`.")
 
-    def _offered(self, entry: Entry, siblings: Mapping[str, Entry]) -> Mapping[str, Any]:
+    def _openai_tool(self, entry: Entry, siblings: Mapping[str, Entry]) -> Mapping[str, Any]:
         return offered(entry, siblings, hidden(self._params, entry))
+
+
+def _breakers(options: ClientOptions) -> BreakerStore | None:
+    """Return where the state of the circuit breakers is kept; `None` if there are no breakers."""
+    if options.breakers is not None or options.breaker_threshold is None:
+        return options.breakers
+    # A probe must not outlive its lease: before its own time it may have waited as long for a slot.
+    lease = 2 * max(options.time_limits.values())
+    return MemoryBreakers(options.breaker_threshold, options.breaker_reset_after, probe_timeout=lease)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
 from xmcp.chat.events import ChatChunk
@@ -13,40 +13,40 @@ if TYPE_CHECKING:
 
 
 class ChatStream(AsyncGenerator[ChatChunk, None]):
-    """What `stream_chat()` returns: iterate over it, or leave it with `aclose()`."""
+    """What `stream_chat()` returns: iterate over it; `aclose()` ends the chat early."""
 
     def __init__(self, history: Sequence[Message], chat_id: str) -> None:
         self._given = history
         self.chat_id = chat_id
-        """The chat's own, as in the log."""
-        self._events: Any = None
+        """The id of the chat, as in the log."""
+        self._events: AsyncGenerator[ChatChunk, None]
         self.chat: Chat | None = None
-        """The running chat; of no use to an application."""
+        """The running chat; not for applications."""
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """The conversation so far, valid for every vendor at every moment: also after `aclose()` or a failure.
+        """The conversation so far, valid for every vendor at every moment, also after `aclose()` or a failure.
 
-        A turn whose calls were cut short is in it, each call without a result answered as cancelled.
+        It includes a turn whose calls were cut short: each call without a result is answered as cancelled.
         """
         return [dict(message) for message in self._given] if self.chat is None else self.chat.history
 
     def attach(self, events: AsyncGenerator[ChatChunk, None]) -> None:
-        """Give it the events it is to hand on."""
+        """Set the generator that the events come from."""
         self._events = events
 
-    # Not `async`: the generator's own awaitables are handed on, so that a piece of text costs no task step more.
-    def __anext__(self) -> Any:
+    # Not `async`: these return the awaitables of the generator itself, so that a piece of text costs no extra step.
+    def __anext__(self) -> Coroutine[Any, Any, ChatChunk]:
         return self._events.__anext__()
 
-    def asend(self, value: None) -> Any:
+    def asend(self, value: None) -> Coroutine[Any, Any, ChatChunk]:
         """As for any asynchronous generator."""
         return self._events.asend(value)
 
-    def athrow(self, *error: Any) -> Any:
+    def athrow(self, *error: Any) -> Coroutine[Any, Any, ChatChunk]:
         """As for any asynchronous generator."""
         return self._events.athrow(*error)
 
-    def aclose(self) -> Any:
+    def aclose(self) -> Coroutine[Any, Any, None]:
         """End the chat: running calls are cancelled at their servers, and nothing stays behind."""
         return self._events.aclose()

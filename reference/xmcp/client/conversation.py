@@ -15,9 +15,11 @@ from typing import IO, Any, Final, NoReturn, Self
 
 import jsonschema_rs
 
-from xmcp.chat import messages, records
-from xmcp.chat.events import ChatChunk, ChatResult, StopReason
-from xmcp.chat.messages import Message
+from xmcp.chat import messages
+from xmcp.chat.events import ChatChunk, ChatResult, Done, LLMUsage, StopReason
+from xmcp.chat.json_schemas import validator
+from xmcp.chat.json_values import MAX_DEPTH, MAX_INTEGER_BITS, Replacement, as_json
+from xmcp.chat.messages import Message, message_to_json
 from xmcp.chat.records import ToolCallRecord, Trace
 from xmcp.chat.usage import ChatUsage
 from xmcp.client.ai_client import AIClient
@@ -170,7 +172,8 @@ class Conversation:
         result: ChatResult | None = None
         async with aclosing(self._stream(query, trace)) as chunks:
             async for chunk in chunks:
-                result = chunk.result
+                if isinstance(chunk, Done):
+                    result = chunk.result
         if result is None:
             raise AssertionError("a chat ended without its last event")
         return ConversationReply(result, trace)
@@ -212,9 +215,9 @@ class Conversation:
             "created_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "session_id": self.session_id,
             "tenant_id": self.tenant_id,
-            "history": [records.message(one, _refuser(f"history/{place}")) for place, one in enumerate(self.history)],
+            "history": [message_to_json(one, _refuser(f"history/{place}")) for place, one in enumerate(self.history)],
             "usage": dict(self._usage),
-            "metadata": records.as_json(self.metadata, _refuser("metadata")),
+            "metadata": as_json(self.metadata, _refuser("metadata")),
         }
         _check(written)
         return written
@@ -281,7 +284,7 @@ class Conversation:
             async with aclosing(running.stream) as chunks:
                 async for chunk in chunks:
                     trace.take(chunk)
-                    if chunk.usage is not None:
+                    if isinstance(chunk, LLMUsage):
                         self._usage = accounting.add(self._usage, chunk.usage)
                     yield chunk
         except BaseException as exc:
@@ -337,7 +340,7 @@ def _read(snapshot: Mapping[str, Any] | str | bytes) -> dict[str, Any]:
             f"The snapshot is of version {version}, and this release knows version {VERSION} only: use a newer release."
         )
     try:
-        read: dict[str, Any] = records.as_json(dict(value), _refuser("the snapshot"))
+        read: dict[str, Any] = as_json(dict(value), _refuser("the snapshot"))
         _check(read)
     except (TypeError, ValueError) as exc:
         raise SnapshotError(f"The snapshot cannot be used: {exc}") from None
@@ -349,18 +352,18 @@ def _read(snapshot: Mapping[str, Any] | str | bytes) -> dict[str, Any]:
 def _check(snapshot: Mapping[str, Any]) -> None:
     """Raises ValueError for what `schemas/snapshot.schema.json` does not allow, with the first place."""
     try:
-        records.validator("snapshot").validate(snapshot)
+        validator("snapshot").validate(snapshot)
     except jsonschema_rs.ValidationError as fault:
         raise ValueError(f"at {_pointed(fault.instance_path)}: {fault.message}.") from None
 
 
-def _refuser(where: str) -> records.Odd:
+def _refuser(where: str) -> Replacement:
     def refuse(value: Any, path: tuple[str | int, ...]) -> NoReturn:
         place = _pointed([*filter(None, [where]), *path])
-        if isinstance(value, float) or (isinstance(value, int) and value.bit_length() >= records.MAX_BITS):
+        if isinstance(value, float) or (isinstance(value, int) and value.bit_length() >= MAX_INTEGER_BITS):
             raise TypeError(f"{place}: JSON has no number that is infinite, too large or none; use null or text.")
         if isinstance(value, dict | list | tuple):
-            raise TypeError(f"{place}: it is more than {records.MAX_DEPTH} levels deep.")
+            raise TypeError(f"{place}: it is more than {MAX_DEPTH} levels deep.")
         raise TypeError(
             f"{place}: a value or key of type {type(value).__name__} is not JSON; write it as text, numbers, lists and "
             "objects."

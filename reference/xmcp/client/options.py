@@ -1,113 +1,223 @@
-"""The options of a client, held against what they can be. Each fault is an exception that names the option."""
+"""The options of a client as one value: names, types, defaults and checks of the keywords that `AIClient` takes.
+
+`AIClient` documents what each option does. An option that cannot work raises an exception that names it.
+"""
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
 
+from xmcp.client.calls.approval import APPROVAL_SECONDS, Approve
+from xmcp.client.calls.context_budget import DISPLAY_BUDGET, RESULT_BUDGET
+from xmcp.client.calls.retry import RetryPolicy
+from xmcp.client.hooks.callbacks import DisplayCallback, ErrorCallback, UsageSink
+from xmcp.client.loop.chat import LLM_SECONDS
+from xmcp.client.loop.fallback import Fallback
+from xmcp.client.loop.stop_reason import DisplayMode
+from xmcp.client.loop.usage import Price
+from xmcp.client.servers.targets import Target
 from xmcp.providers import LLMProvider
+from xmcp.storage import BreakerStore, Cache
 
-_HOOKS: Final[dict[str, tuple[str, ...]]] = {
-    "on_display": ("envelope", "history"),
-    "on_error": ("error", "history"),
-    "usage_sink": ("record",),
-    "price": ("provider", "model", "usage"),
-    "approve": ("call",),
-}
-"""What each function of the application is given."""
+TOOL_SECONDS: Final = 60.0
+"""Time limit of a tool call for which `tool_timeout` has none."""
 
+ALL_OTHERS: Final = "*"
+"""The name under which `tool_timeout` has the limit for all tools that it does not name."""
 
-def whole(**options: int) -> None:
-    """Whole numbers above 0.
-
-    Raises:
-        TypeError, ValueError: one is none.
-    """
-    for option, value in options.items():
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise TypeError(f"{option} must be a whole number, not {value!r}.")
-        if not value > 0:
-            raise ValueError(f"{option} must be above 0, not {value!r}.")
+Check: TypeAlias = Callable[[str, Any], None]
+"""Raises a `TypeError` or `ValueError` that names the option if the value is not valid."""
 
 
-def positive(**options: float | None) -> None:
-    """Numbers above 0, or `None`.
-
-    Raises:
-        TypeError, ValueError: one is neither.
-    """
-    for option, value in options.items():
-        if value is not None and (not isinstance(value, int | float) or isinstance(value, bool)):
-            raise TypeError(f"{option} must be a number, not {value!r}.")
-        if value is not None and not 0 < value < math.inf:
-            raise ValueError(f"{option} must be above 0, not {value!r}.")
+# ---- the checks ----
 
 
-def functions(**options: Any) -> None:
-    """Functions, each with as many parameters as it will be given; or `None`.
-
-    Raises:
-        TypeError: one is no function, or cannot be called so.
-    """
-    for option, function in options.items():
-        if function is None:
-            continue
-        given = ", ".join(_HOOKS[option])
-        if not callable(function) or isinstance(function, type):
-            raise TypeError(f"{option} must be a function of ({given}), not {function!r}.")
-        try:
-            signature = inspect.signature(function)
-        except (TypeError, ValueError):
-            continue  # a function of C that does not say
-        try:
-            signature.bind(*_HOOKS[option])
-        except TypeError:
-            raise TypeError(f"{option} is called with ({given}), which {function!r} does not take.") from None
+def whole_number(option: str, value: Any) -> None:
+    """Require a whole number above 0."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{option} must be a whole number, not {value!r}.")
+    if not value > 0:
+        raise ValueError(f"{option} must be above 0, not {value!r}.")
 
 
-def mapping(option: str, value: Any) -> dict[str, Any]:
-    """A mapping from names, as a dict.
+def positive_number(option: str, value: Any) -> None:
+    """Require a finite number above 0."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise TypeError(f"{option} must be a number, not {value!r}.")
+    if not 0 < value < math.inf:
+        raise ValueError(f"{option} must be a finite number above 0, not {value!r}.")
 
-    Raises:
-        TypeError: it is none.
-    """
-    if value is not None and (not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value)):
+
+def interval(option: str, value: Any) -> None:
+    """Require a number of seconds, 0 or more."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise TypeError(f"{option} must be a number of seconds, not {value!r}.")
+    if not value >= 0:
+        raise ValueError(f"{option} must be 0 or more seconds, not {value!r}.")
+
+
+def time_limits(option: str, value: Any) -> None:
+    """Require a number of seconds above 0, or a mapping from names of tools to such numbers."""
+    limits = {f"{option}[{name!r}]": limit for name, limit in value.items()} if isinstance(value, Mapping) else None
+    for place, limit in ({option: value} if limits is None else limits).items():
+        if limit is None:
+            reason = "a call without a limit could hang for ever"
+            raise TypeError(f"{place} must be a number of seconds, not None: {reason}.")
+        positive_number(place, limit)
+
+
+def servers_or_mapping(option: str, value: Any) -> None:
+    """Require a list of targets, or a mapping from names to targets."""
+    if isinstance(value, str) or not isinstance(value, Sequence | Mapping):
+        raise TypeError(f"{option} must be a list, such as [{value!r}], or a mapping from names to servers.")
+
+
+def list_of_objects(option: str, value: Any) -> None:
+    """Require a list."""
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise TypeError(f"{option} must be a list of objects, such as [{value!r}].")
+
+
+def names_to_values(option: str, value: Any) -> None:
+    """Require a mapping with string keys."""
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
         raise TypeError(f"{option} must be a mapping from names, not {value!r}.")
-    return dict(value or {})
 
 
-def provider(value: Any) -> None:
-    """A source of completions.
+def one_of(*values: str) -> Check:
+    """Return a check that requires one of these values."""
 
-    Raises:
-        TypeError: it is none, with what it lacks.
-    """
+    def check(option: str, value: Any) -> None:
+        if value not in values:
+            raise ValueError(f"{option} must be {' or '.join(map(repr, values))}, not {value!r}.")
+
+    return check
+
+
+def function_of(*parameters: str) -> Check:
+    """Return a check that requires a function which can be called with these arguments."""
+
+    def check(option: str, value: Any) -> None:
+        given = ", ".join(parameters)
+        if not callable(value) or isinstance(value, type):
+            raise TypeError(f"{option} must be a function of ({given}), not {value!r}.")
+        try:
+            signature = inspect.signature(value)
+        except (TypeError, ValueError):
+            return  # a C function without a signature
+        try:
+            signature.bind(*parameters)
+        except TypeError:
+            raise TypeError(f"{option} is called with ({given}), which {value!r} does not accept.") from None
+
+    return check
+
+
+def store(protocol: type, example: str) -> Check:
+    """Return a check that requires an object with the methods of `protocol`."""
+
+    def check(option: str, value: Any) -> None:
+        if isinstance(value, type) or not isinstance(value, protocol):
+            raise TypeError(f"{option} must be a store such as {example} (xmcp.storage), not {value!r}.")
+
+    return check
+
+
+def provider(option: str, value: Any) -> None:
+    """Require an `LLMProvider`."""
     if isinstance(value, type):
-        raise TypeError(f"llm_provider must be an object, not the class {value.__name__}: give {value.__name__}(...).")
+        raise TypeError(f"{option} must be an object, not the class {value.__name__}: pass {value.__name__}(...).")
     if not isinstance(value, LLMProvider):
-        lacks = [
-            name for name in ("name", "supports_tools", "max_context_tokens", "stream") if not hasattr(value, name)
-        ]
-        raise TypeError(f"llm_provider must be a provider (xmcp.providers.LLMProvider); it lacks {', '.join(lacks)}.")
+        members = ("name", "supports_tools", "max_context_tokens", "stream")
+        missing = ", ".join(name for name in members if not hasattr(value, name))
+        raise TypeError(f"{option} must be a provider (xmcp.providers.LLMProvider), not {value!r}: it lacks {missing}.")
 
 
-def store(option: str, value: Any, protocol: type, example: str) -> None:
-    """A store of `xmcp.storage`, or one like it.
+def logger_like(option: str, value: Any) -> None:
+    """Require the methods of a logger."""
+    if not all(callable(getattr(value, level, None)) for level in ("debug", "info", "warning")):
+        raise TypeError(f"{option} must have the methods of a logger (debug, info, warning, exception), not {value!r}.")
+
+
+def checked(check: Check) -> Mapping[str, Check]:
+    """Return the metadata of a field whose value must pass `check`, except for `None` where that is the default."""
+    return MappingProxyType({"check": check})
+
+
+# ---- the options ----
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClientOptions:
+    """The options of an `AIClient`. Times are seconds, budgets are bytes.
+
+    An option without a check is checked by the class that it configures.
 
     Raises:
-        TypeError: it is none.
+        TypeError, ValueError: an option is not valid, or two exclude each other; the message names them.
     """
-    if value is not None and (isinstance(value, type) or not isinstance(value, protocol)):
-        raise TypeError(f"{option} must be a store such as {example} (xmcp.storage), not {value!r}.")
 
+    servers: Sequence[Target] | Mapping[str, Target] = field(metadata=checked(servers_or_mapping))
 
-def logger(value: Any) -> None:
-    """A standard logger, or one like structlog's.
+    openai_api_key: str | None = None
+    llm_provider: LLMProvider | None = field(default=None, metadata=checked(provider))
+    llm_model: str | None = None
+    fallback_models: Sequence[Fallback] = ()
+    openai_base_url: str | None = None
+    max_turns: int = field(default=10, metadata=checked(whole_number))
+    max_concurrency: int = field(default=16, metadata=checked(whole_number))
 
-    Raises:
-        TypeError: it is none.
-    """
-    if value is not None and not all(callable(getattr(value, level, None)) for level in ("debug", "info", "warning")):
-        raise TypeError(f"logger must have the methods of a logger (debug, info, warning, exception), not {value!r}.")
+    tool_timeout: float | Mapping[str, float] = field(default=TOOL_SECONDS, metadata=checked(time_limits))
+    connect_timeout: float = field(default=10.0, metadata=checked(positive_number))
+    llm_timeout: float = field(default=LLM_SECONDS, metadata=checked(positive_number))
+    chat_timeout: float | None = field(default=None, metadata=checked(positive_number))
+
+    retry_policy: RetryPolicy | Mapping[str, Any] | None = None
+    breaker_threshold: int | None = 5
+    breaker_reset_after: float = 30.0
+    breakers: BreakerStore | None = field(default=None, metadata=checked(store(BreakerStore, "RedisBreakers(url)")))
+    cache: Cache | None = field(default=None, metadata=checked(store(Cache, "MemoryCache()")))
+    cache_ttl: float | None = field(default=None, metadata=checked(positive_number))
+    cache_read_only: bool = False
+
+    display: DisplayMode = field(default="exit", metadata=checked(one_of("exit", "continue")))
+    display_budget: int = field(default=DISPLAY_BUDGET, metadata=checked(positive_number))
+    result_budget: int = field(default=RESULT_BUDGET, metadata=checked(positive_number))
+    meta_tools: bool | Collection[str] = False
+    params: Mapping[str, Any] | None = field(default=None, metadata=checked(names_to_values))
+
+    approve: Approve | None = field(default=None, metadata=checked(function_of("call")))
+    approval_timeout: float = field(default=APPROVAL_SECONDS, metadata=checked(positive_number))
+    middleware: Sequence[Any] = field(default=(), metadata=checked(list_of_objects))
+    on_display: DisplayCallback | None = field(default=None, metadata=checked(function_of("envelope", "history")))
+    on_error: ErrorCallback | None = field(default=None, metadata=checked(function_of("error", "history")))
+    usage_sink: UsageSink | None = field(default=None, metadata=checked(function_of("record")))
+    price: Price | None = field(default=None, metadata=checked(function_of("provider", "model", "usage")))
+
+    refresh_interval: float = field(default=0, metadata=checked(interval))
+    require_servers: bool = False
+    logger: Any = field(default=None, metadata=checked(logger_like))
+
+    def __post_init__(self) -> None:
+        for option in fields(self):
+            value = getattr(self, option.name)
+            if "check" in option.metadata and not (value is None and option.default is None):
+                option.metadata["check"](option.name, value)
+        if self.llm_provider is not None and (self.openai_api_key is not None or self.openai_base_url is not None):
+            raise ValueError("Pass either llm_provider, or openai_api_key and openai_base_url, not both.")
+
+    @property
+    def targets(self) -> list[tuple[str | None, Target]]:
+        """The application's name for each server, or `None`, and its target."""
+        return list(self.servers.items()) if isinstance(self.servers, Mapping) else [(None, t) for t in self.servers]
+
+    @property
+    def time_limits(self) -> dict[str, float]:
+        """The time limit by the tool's name for the model; `ALL_OTHERS` is always there."""
+        given = self.tool_timeout if isinstance(self.tool_timeout, Mapping) else {ALL_OTHERS: self.tool_timeout}
+        return {ALL_OTHERS: TOOL_SECONDS, **given}

@@ -23,7 +23,8 @@ from xmcp.chat.records import Trace
 from xmcp.chat.usage import ChatUsage
 from xmcp.client.ai_client import AIClient
 from xmcp.client.conversation import Conversation, ConversationReply
-from xmcp.client.servers.pool import ServerStatus, ToolChanges
+from xmcp.client.servers.pool import ToolChanges
+from xmcp.client.servers.pool_member import ServerStatus
 
 LEAVE_SECONDS: Final = 15.0
 """How long a chat that is left may take to let go."""

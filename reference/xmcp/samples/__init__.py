@@ -1,5 +1,4 @@
-"""Sample servers: small, believable, conforming. The demo, the docs and the conformance suite run them.
+"""Sample servers: small, realistic, conforming. The demo, the docs and the conformance suite run them.
 
-What may live here: servers anybody may start, with their data beside them. Nothing in the package depends on them
-but the command line.
+Only the command line depends on them.
 """

@@ -1,7 +1,6 @@
-"""The sales figures of a company that does not exist, and the sums over them.
+"""The sales figures of a fictitious company, and sums over them.
 
-What may live here: the data table and pure functions over it. Revenue is in thousands of euros (k€), January to
-June 2026.
+Revenue is in thousands of euros (k€), January to June 2026.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ COLOURS: dict[Product, tuple[str, tuple[int, int, int]]] = {
     "Beacon": ("orange", (255, 127, 14)),
     "Comet": ("green", (44, 160, 44)),
 }
-"""What each product is drawn in: the name of the colour, and its red, green and blue."""
+"""The colour of each product in charts: its name, and its red, green and blue."""
 
 
 def revenue(regions: Sequence[Region], products: Sequence[Product], months: Sequence[Month]) -> float:
@@ -56,6 +55,6 @@ def revenue(regions: Sequence[Region], products: Sequence[Product], months: Sequ
 
 
 def growth(region: Region, first: Month, last: Month) -> float:
-    """Return by how many percent the region's revenue in `last` is above that in `first`, to one decimal."""
+    """Return the change of the region's revenue from `first` to `last` in percent, to one decimal."""
     before, after = (revenue([region], PRODUCTS, [month]) for month in (first, last))
     return round((after / before - 1) * 100, 1)

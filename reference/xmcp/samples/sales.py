@@ -1,6 +1,6 @@
-"""The sample server `sales`: tools that together give occasion for every rule of the server chapters.
+"""The sample server `sales`: its tools together use every rule of the spec for servers.
 
-What may live here: tools. The figures are in figures.py. Run it with `xmcp serve xmcp.samples.sales:mcp`.
+The figures are in figures.py. Run it with `xmcp serve xmcp.samples.sales:mcp`.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def top_products(
 
 @mcp.tool(annotations=_READS)
 def revenue_growth(region: AnyRegion, first: Month = MONTHS[0], last: Month = MONTHS[-1]) -> float:
-    """Tell by how many percent a region's monthly revenue changed between two months of 2026."""
+    """Return the change of a region's monthly revenue between two months of 2026, in percent."""
     if last <= first:
         raise XMCPError(
             "INVALID_ARGUMENT",
@@ -281,13 +281,13 @@ def growing_products(
 def product_months(
     products: Annotated[list[Product], Field(min_length=1, max_length=len(PRODUCTS))],
 ) -> list[Point]:
-    """Tell the revenue of products month by month, over all regions."""
+    """Return the revenue of products month by month, over all regions."""
     return [Point(month=m, product=p, revenue=revenue(REGIONS, [p], [m])) for p in products for m in MONTHS]
 
 
 @mcp.display_tool(annotations=_READS, depends_on=["product_months"])
 def points_chart(points: Annotated[list[Point], Field(min_length=1, max_length=100)]) -> DisplayEnvelope:
-    """Chart the monthly revenue of products that another tool told."""
+    """Chart the monthly revenue of products that another tool returned."""
     values = [point.model_dump() for point in points]
     return DisplayEnvelope(
         type="chart",
@@ -308,19 +308,19 @@ def points_chart(points: Annotated[list[Point], Field(min_length=1, max_length=1
 
 @mcp.param_provider("manager")
 def manager(request: ParamRequest) -> str:
-    """Tell who calls: the verified client, or a demonstration where nobody logs in."""
+    """Return the id of the verified client, or `demo` if there is no login."""
     return request.client_id or "demo"
 
 
 @mcp.param_provider("warehouse_key")
 def warehouse_key() -> str:
-    """Tell the key to the warehouse, which nobody else learns."""
+    """Return the key to the warehouse, which must not be disclosed."""
     return "key-of-a-warehouse-that-does-not-exist"
 
 
 @mcp.tool(annotations=_READS, server_populated=["manager", "warehouse_key"], sensitive=["warehouse_key"])
 def my_region(manager: str, warehouse_key: str, product: Product | None = None) -> dict[str, Any]:
-    """Tell the revenue of the region that you look after, for one product or for all."""
+    """Return the revenue of the region that you manage, for one product or for all."""
     if not warehouse_key:
         raise XMCPError("FORBIDDEN", "The warehouse is closed.")
     region = REGIONS[sum(map(ord, manager)) % len(REGIONS)]
@@ -335,7 +335,7 @@ def check_warehouse() -> None:
 
 @mcp.tool(annotations=_READS)
 def refresh_warehouse() -> str:
-    """Read the figures anew from the data warehouse. The warehouse is often busy; then try later."""
+    """Read the figures again from the data warehouse. The warehouse is often busy; then try again later."""
     raise XMCPError(
         "DB_TIMEOUT",
         "The data warehouse did not answer within 5 s; the figures are still those of June 2026.",
@@ -347,7 +347,7 @@ def refresh_warehouse() -> str:
 
 @mcp.tool(annotations=_READS)
 def broken_report(quarter: Literal["Q1", "Q2"]) -> dict[str, float]:
-    """Write the quarterly report. It fails always, with an exception whose text must reach nobody but the log."""
+    """Write the quarterly report. It always fails, with an exception whose text must appear only in the log."""
     raise RuntimeError(f"cannot write {quarter}: login as reporting with password hunter2 refused by db.internal:5432")
 
 

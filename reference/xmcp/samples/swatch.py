@@ -1,7 +1,4 @@
-"""A picture in one colour, made of nothing but the standard library.
-
-What may live here: the PNG of a colour swatch, for the tool of the sample server that shows an image.
-"""
+"""The PNG of a colour swatch, with the standard library only, for the tool of the sample server that shows an image."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The server runtime: `XMCP`, the errors a tool answers with, what a provider of parameters is asked, and the error
-of a server that cannot start.
-"""
+"""The server: `XMCP`, the error a tool raises, the request to a parameter provider, and `ServeError`."""
 
 from xmcp.server.errors import ServeError, XMCPError
 from xmcp.server.parameters.server_parameters import ParamRequest

@@ -1,7 +1,7 @@
-"""What XMCP needs of FastMCP and the MCP SDK beyond their public interface.
+"""Everything that the server uses of FastMCP and the MCP SDK beyond their public interface.
 
-Every reliance on a private name or on an unwritten fact stands here, one function each, and
-`tests/server/test_fastmcp_hooks.py` has a test per function that fails when an upgrade changes it.
+One function for each private name or undocumented behaviour; for each, `tests/server/test_fastmcp_hooks.py` has a test
+that fails when an upgrade changes it.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ _TIMEOUT_CODE: Final = -32000
 
 
 def raised_by_fastmcp(error: BaseException, module: str = "fastmcp") -> bool:
-    """Say whether `error` was raised by FastMCP's own code, and not by a tool or a middleware.
+    """Tell whether `error` was raised by FastMCP's own code, and not by a tool or a middleware.
 
-    FastMCP wraps whatever a tool raises in a `ToolError` of the same class that authors raise
-    themselves; only the place where it was raised tells the two apart. An error without a
-    traceback counts as FastMCP's: then its text is not shown.
+    FastMCP wraps any exception of a tool in a `ToolError`, the class that authors raise themselves; only the place
+    where it was raised distinguishes the two. An error without a traceback counts as FastMCP's, so that its text is
+    not shown.
     """
     trace = error.__traceback__
     if trace is None:
@@ -55,7 +55,7 @@ def raised_by_fastmcp(error: BaseException, module: str = "fastmcp") -> bool:
 
 
 def is_tool_timeout(error: BaseException) -> bool:
-    """Say whether `error` is how FastMCP reports that a tool overran its `timeout=`."""
+    """Tell whether `error` is FastMCP's report that a tool exceeded its `timeout=`."""
     return (
         isinstance(error, MCPError)
         and error.error.code == _TIMEOUT_CODE
@@ -64,37 +64,37 @@ def is_tool_timeout(error: BaseException) -> bool:
 
 
 def local_tools(server: FastMCP[Any]) -> list[Tool]:
-    """Return the tools that were registered on this very server, every version, enabled or not."""
+    """Return the tools registered on this server itself, all versions, enabled or not."""
     return [part for part in server.local_provider._components.values() if isinstance(part, Tool)]
 
 
-class _SparingServer(LowLevelServer[Any]):
-    """FastMCP's low-level server, which says itself whether calls have to be held against the tools' schemas."""
+class _ServerWithoutListing(LowLevelServer[Any]):
+    """FastMCP's low-level server, with a decision of its own whether the SDK needs the tools' schemas for a call."""
 
     @property
     def get_tool_input_schema(self) -> Callable[[str], None] | None:
-        """A look-up that finds nothing to check; None has the SDK run tools/list and check what that returns."""
+        """A look-up that finds no schema, or None: then the SDK runs tools/list and checks against the result."""
         return None if may_mirror_into_headers(self.fastmcp) else _no_schema
 
     @get_tool_input_schema.setter
     def get_tool_input_schema(self, _: object) -> None:
-        """Forget what the SDK's constructor would store."""
+        """Ignore the look-up that the SDK's constructor sets."""
 
 
 def skip_listing_before_calls(server: FastMCP[Any]) -> None:
-    """Have the SDK list tools before a call only when some tool may mirror a parameter into an HTTP header.
+    """Make the SDK list tools before a call only if some tool may mirror a parameter into an HTTP header.
 
-    Else it runs the whole tools/list, middleware included, before every modern call over HTTP, only
-    to find that no tool does (toolchain.md 1.7).
+    Otherwise the SDK runs the whole tools/list, including middleware, before every call over HTTP of protocol version
+    2026-07-28, to find out that no tool does.
     """
-    server._mcp_server.__class__ = _SparingServer
+    server._mcp_server.__class__ = _ServerWithoutListing
 
 
 def may_mirror_into_headers(server: FastMCP[Any]) -> bool:
-    """Say whether a tool of `server`, or of one mounted in it, may declare `x-mcp-header`.
+    """Tell whether a tool of `server`, or of a server mounted in it, may declare `x-mcp-header`.
 
-    Read anew for each call, in time that grows with the number of mounts, not of tools. What cannot be looked
-    into (a proxy, a provider or a transform of other make) may.
+    Computed for each call, in time that grows with the number of mounts, not of tools. True for everything that cannot
+    be inspected: a proxy, and any other class of provider or transform.
     """
     return any(type(transform) not in _KEEP_SCHEMAS for transform in server.transforms) or any(
         map(_provider_may_mirror, server.providers)
@@ -107,7 +107,7 @@ _KEEP_SCHEMAS: Final = frozenset({Namespace, Visibility})
 def _provider_may_mirror(provider: Provider) -> bool:
     if any(type(transform) not in _KEEP_SCHEMAS for transform in provider.transforms):
         return True
-    # Only these very classes: one derived from them may list something else.
+    # Only these classes: a subclass may list other tools.
     if type(provider) is LocalProvider:
         return _watched(provider).mirrors
     if type(provider) is FastMCPProvider:
@@ -116,54 +116,54 @@ def _provider_may_mirror(provider: Provider) -> bool:
 
 
 def unwrapped(provider: Provider) -> Provider:
-    """Return what `provider` stands for, without namespaces and other wrappings: a mounted server is itself one."""
+    """Return `provider` without namespaces and other wrappers; for a mounted server, the server, itself a provider."""
     if isinstance(provider, _WrappedProvider):
         return unwrapped(provider._inner)
     return provider.server if isinstance(provider, FastMCPProvider) else provider
 
 
 class ComponentObserver(Protocol):
-    """Who wants to know of changes in a local provider."""
+    """Observer of changes in a local provider."""
 
     def component_changed(self, component: FastMCPComponent | None) -> None:
-        """Take note that `component`, or any if None, was added, removed, shown or hidden."""
+        """Called when `component`, or any component if None, was added, removed, shown or hidden."""
 
 
 def watch_components(provider: LocalProvider, observer: ComponentObserver) -> None:
-    """Tell `observer`, which is held weakly, of each change in `provider` from now on."""
+    """Call `observer`, which is held weakly, at each change in `provider` from now on."""
     _watched(provider).observers.add(observer)
 
 
-class _Watched:
-    """A local provider that says when it changes: FastMCP has no such signal."""
+class _WatchedProvider:
+    """The observers of one local provider; FastMCP has no notification of its own."""
 
     def __init__(self, provider: LocalProvider) -> None:
         self.observers: weakref.WeakSet[ComponentObserver] = weakref.WeakSet()
         self.mirrors = False
-        """Whether a tool in it mirrors, or once did, a parameter into a header."""
+        """Whether a tool in the provider mirrors a parameter into a header, or did so earlier."""
         add, remove, get = provider._add_component, provider._remove_component, provider._get_component
 
         def added(component: Any) -> Any:
             self._note_mirroring(component)
             result = add(component)
-            self._tell(component)
+            self._notify(component)
             return result
 
         def removed(key: str) -> None:
             component = get(key)
             remove(key)
-            self._tell(component)
+            self._notify(component)
 
-        def telling(change: Callable[..., Any]) -> Callable[..., Any]:
+        def notifying(change: Callable[..., Any]) -> Callable[..., Any]:
             def changed(*args: Any, **options: Any) -> Any:
                 result = change(*args, **options)
-                self._tell(None)
+                self._notify(None)
                 return result
 
             return changed
 
         replaced = {"_add_component": added, "_remove_component": removed}
-        replaced |= {name: telling(getattr(provider, name)) for name in ("enable", "disable", "add_transform")}
+        replaced |= {name: notifying(getattr(provider, name)) for name in ("enable", "disable", "add_transform")}
         vars(provider).update(replaced)
         for component in list(provider._components.values()):
             self._note_mirroring(component)
@@ -171,23 +171,23 @@ class _Watched:
     def _note_mirroring(self, component: object) -> None:
         self.mirrors = self.mirrors or (isinstance(component, Tool) and mirrors_into_header(component.parameters))
 
-    def _tell(self, component: FastMCPComponent | None) -> None:
+    def _notify(self, component: FastMCPComponent | None) -> None:
         for observer in list(self.observers):
             observer.component_changed(component)
 
 
-_WATCHED: Final[weakref.WeakKeyDictionary[LocalProvider, _Watched]] = weakref.WeakKeyDictionary()
+_WATCHED: Final[weakref.WeakKeyDictionary[LocalProvider, _WatchedProvider]] = weakref.WeakKeyDictionary()
 
 
-def _watched(provider: LocalProvider) -> _Watched:
+def _watched(provider: LocalProvider) -> _WatchedProvider:
     watched = _WATCHED.get(provider)
     if watched is None:
-        watched = _WATCHED[provider] = _Watched(provider)
+        watched = _WATCHED[provider] = _WatchedProvider(provider)
     return watched
 
 
 def connection_of(session: ServerSession) -> Connection:
-    """Return the connection that a request came on; a session object is made anew for each request."""
+    """Return the connection of a request; the SDK creates a new session object for each request."""
     return session._connection
 
 
@@ -196,18 +196,18 @@ def join_dispatch(
     middleware: ServerMiddleware[Any],
     listen: RequestHandler[Any, SubscriptionsListenRequestParams],
 ) -> None:
-    """Put `middleware` innermost around the handling of every message, and have `listen` serve subscriptions."""
+    """Add `middleware` as the innermost one of every message, and `listen` as the handler of subscriptions."""
     server._mcp_server.middleware.append(middleware)
     server._mcp_server.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, listen)
 
 
 def limit_request_bodies(app: StarletteWithLifespan, most: int) -> None:
-    """Have `app` take request bodies of up to `most` bytes, and refuse longer ones with a 413 that says so.
+    """Limit request bodies of `app` to `most` bytes; longer ones are refused with status 413.
 
-    The SDK's own limit is 4 MiB, and FastMCP does not pass one on.
+    The SDK's own limit is 4 MiB, and FastMCP has no option for it.
 
     Raises:
-        RuntimeError: `app` is not made as this FastMCP makes it.
+        RuntimeError: `app` is not built as by the FastMCP version that this code knows.
     """
     endpoints = [_unguarded(getattr(route, "endpoint", None) or getattr(route, "app", None)) for route in app.routes]
     for endpoint in endpoints:
@@ -222,7 +222,7 @@ def limit_request_bodies(app: StarletteWithLifespan, most: int) -> None:
 
 
 def _limit_when_it_starts(app: StarletteWithLifespan, endpoint: StreamableHTTPASGIApp, most: int) -> None:
-    inner = app.router.lifespan_context  # which makes a session manager each time it is entered
+    inner = app.router.lifespan_context  # which creates a session manager each time it is entered
 
     @asynccontextmanager
     async def lifespan(scope_app: Any) -> AsyncIterator[Any]:
@@ -241,18 +241,18 @@ def _unguarded(endpoint: Any) -> Any:
 
 
 class _BodyLimit(RequestBodyLimitMiddleware):
-    """The SDK's limit, with a refusal that its client shows as it is: a JSON-RPC error."""
+    """The SDK's limit, with a JSON-RPC error as its answer, which the SDK's client shows as it is."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request whose body is short enough."""
+        """Serve a request if its body is short enough."""
         refused = False
 
         async def answer(message: Message) -> None:
             nonlocal refused
             if message["type"] == "http.response.start" and message["status"] == 413:
                 refused = True
-                words = f"The request body is longer than the {self.max_body_size:,} bytes this server takes."
-                error = {"code": INVALID_REQUEST, "message": words}
+                text = f"The request body is longer than the {self.max_body_size:,} bytes this server accepts."
+                error = {"code": INVALID_REQUEST, "message": text}
                 await JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, 413)(scope, receive, send)
             elif not refused:
                 await send(message)
@@ -261,7 +261,7 @@ class _BodyLimit(RequestBodyLimitMiddleware):
 
 
 def mirrors_into_header(input_schema: Mapping[str, Any]) -> bool:
-    """Say whether the schema declares `x-mcp-header` anywhere."""
+    """Tell whether the schema declares `x-mcp-header` anywhere."""
     return f'"{X_MCP_HEADER_KEY}"' in json.dumps(input_schema, default=str)
 
 

@@ -1,7 +1,4 @@
-"""One call of a tool, as the server knows it while it runs.
-
-Only what has to be known in more than one place of the call lives here; nothing is decided.
-"""
+"""The call that the server is answering: the state that several modules need while it runs."""
 
 from __future__ import annotations
 
@@ -19,13 +16,13 @@ _BOOLEAN: Final = TypeAdapter(bool)
 
 
 @dataclass(slots=True, eq=False)
-class Call:
+class ServedCall:
     """A `tools/call` from its arrival to its answer.
 
-    `tool_name` and `arguments` are as the caller sent them. `request` is the MCP request it came with, `None`
-    for a call made in the process. A tool that fails after the server filled in parameters for it leaves in
-    `failed_with` its exception and what is told of them (spec section 2.7). `sensitive` has the values that are
-    not to be told.
+    `tool_name` and `arguments` are as the caller sent them. `request` is the MCP request, None for a call made
+    inside the process. `failed_with` is set by a tool that failed after the server filled in parameters: its
+    exception, and the `server_populated` object about those parameters (spec section 2.7). `sensitive` holds the
+    values that must not be disclosed.
     """
 
     tool_name: str
@@ -44,5 +41,5 @@ class Call:
             return False
 
 
-current_call: Final[ContextVar[Call | None]] = ContextVar("xmcp_current_call", default=None)
+current_call: Final[ContextVar[ServedCall | None]] = ContextVar("xmcp_current_call", default=None)
 """The call that the outermost XMCP server of this process answers."""

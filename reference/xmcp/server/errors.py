@@ -1,6 +1,6 @@
-"""What a tool raises to answer with an error of its own choosing, and what serving raises.
+"""The exceptions of the server: `XMCPError`, which a tool raises, and `ServeError`, of a server that cannot start.
 
-Only exception classes live here. Which failure becomes which error is decided in `failures`.
+Which failure becomes which error of a response is decided in `responses/failures.py`.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from xmcp.wire import ErrorInfo
 class XMCPError(ToolError):
     """Raise it in a tool to answer with a structured error (spec chapter 4).
 
-    `code` is a registered code (`RATE_LIMIT`, `DB_TIMEOUT`, …) or one of your own in the same
-    grammar, `[A-Z][A-Z0-9_]{0,62}`. `detail` is the message for the model: put nothing into it that
-    the model must not know. `retryable` and `category`, when not given, follow from the registry;
-    `retry_after_ms` is the shortest wait in milliseconds. `meta` is the JSON object of
-    `schemas/error_meta.schema.json`; keys of your own carry a prefix, `vendor/name`.
+    `code` is a registered code (`RATE_LIMIT`, `DB_TIMEOUT`, …) or one of your own in the same grammar,
+    `[A-Z][A-Z0-9_]{0,62}`. `detail` is the message for the model: do not put anything into it that the model must
+    not know. The defaults of `retryable` and `category` come from the registry; `retry_after_ms` is the shortest
+    wait in milliseconds. `meta` is the JSON object of `schemas/error_meta.schema.json`; keys of your own need a
+    prefix, `vendor/name`.
 
     It is a FastMCP `ToolError`, so that a plain FastMCP server shows `CODE: detail` as well.
 
     Raises:
-        ValueError, TypeError: `code`, `category`, `retry_after_ms` or `meta` is none the wire knows.
+        ValueError, TypeError: `code`, `category`, `retry_after_ms` or `meta` is not valid.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class XMCPError(ToolError):
         category: str | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> None:
-        # An answer the author chose is no malfunction, so FastMCP logs it as a warning.
+        # The author chose this answer, so it is not a malfunction: FastMCP shall log it as a warning.
         super().__init__(f"{code}: {detail}" if detail else code, log_level=logging.WARNING)
         self.info = ErrorInfo(
             code=code,
@@ -52,8 +52,8 @@ class XMCPError(ToolError):
 
 
 class ServeError(SystemExit):
-    """The server could not start; the text says why and what to do.
+    """The server could not start; the message says why and what to do.
 
-    A `SystemExit`, so that a script that calls `mcp.serve()` ends with that sentence on stderr and
-    status 1 instead of a traceback. A command line tool may catch it and choose its own status.
+    A `SystemExit`, so that a script that calls `mcp.serve()` ends with that message on stderr and status 1 instead
+    of a traceback. A command line tool may catch it and choose its own status.
     """

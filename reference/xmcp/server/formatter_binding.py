@@ -1,7 +1,7 @@
-"""Which formatter writes what a model reads of a tool's result (spec section 2.3).
+"""Which formatter writes the text that a model reads of a tool's result (spec section 2.3).
 
-Binding lives here: from what an author gave, a class, an object, a function or a name, to something that can be
-called; and what happens when it fails. What formatters write is theirs (`xmcp.xml_formatters`).
+From what an author gave (a class, an object, a function or a name) to something that can be called, and what happens
+when it fails. The formatters themselves are in `xmcp.xml_formatters`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ logger = logging.getLogger("xmcp.server")
 
 
 class NamedFormatter:
-    """A formatter that an author named, looked up when it is first needed: it can be registered after the tool."""
+    """A formatter given by name, looked up when it is first needed, because it may be registered after the tool."""
 
     def __init__(self, name: str, registered: Mapping[str, XMLFormatter]) -> None:
         self.name = name
@@ -26,7 +26,7 @@ class NamedFormatter:
         self._found: XMLFormatter | None = None
 
     def __call__(self, data: Any, indent_level: int, /) -> str:
-        """Return what the formatter of that name returns."""
+        """Call the formatter of that name."""
         return self.found()(data, indent_level)
 
     def __str__(self) -> str:
@@ -36,7 +36,7 @@ class NamedFormatter:
         """Return the formatter.
 
         Raises:
-            LookupError: there is none of that name, there are several, or it cannot be made.
+            LookupError: There is no formatter of that name, there are several, or it cannot be created.
         """
         if self._found is None:
             self._found = _named(self.name, self._registered)
@@ -44,31 +44,31 @@ class NamedFormatter:
 
 
 def bound(given: Any, registered: Mapping[str, XMLFormatter]) -> XMLFormatter:
-    """Return the formatter that an author means by `given`: a class, an object, a function or a name.
+    """Return the formatter for `given`: a class, an object, a function or a name.
 
-    `registered` has the formatters that were given a name on the server, which it may get later.
+    `registered` maps names to the formatters of the server; it may be filled later.
 
     Raises:
-        TypeError: it is none of these, a class that cannot be made without arguments, or it cannot be called with
-            the data and the indentation.
+        TypeError: `given` is none of these, a class that cannot be created without arguments, or cannot be called
+            with the data and the indentation.
     """
     if isinstance(given, str):
         return NamedFormatter(given, registered)
     formatter = _made(given) if isinstance(given, type) else given
     try:
         inspect.signature(formatter).bind({}, 0)
-    except ValueError:  # a function in C says nothing of its parameters
+    except ValueError:  # a function in C does not disclose its parameters
         pass
     except TypeError:
         raise TypeError(
-            f"xml_formatter is {given!r}; it takes a class or an object such as DeclarativeXMLFormatter, "
-            "a function (data, indent_level) -> str, or the name of one."
+            "xml_formatter must be a class or an object such as DeclarativeXMLFormatter, a function "
+            f"(data, indent_level) -> str, or the name of a formatter, not {given!r}."
         ) from None
     return formatter  # type: ignore[no-any-return]
 
 
 def name_of(given: Any) -> str:
-    """Return the name under which a formatter stands in the catalogue."""
+    """Return the name of a formatter in the tool's metadata."""
     if isinstance(given, str | NamedFormatter):
         return str(given)
     own = getattr(given, "__name__", None)
@@ -76,10 +76,10 @@ def name_of(given: Any) -> str:
 
 
 def formatted(formatter: XMLFormatter | None, data: Any) -> str:
-    """Return the text that a model reads of `data`. A formatter that fails loses nothing: the default one writes.
+    """Return the text that a model reads for `data`; if the formatter fails, the default formatter writes it.
 
     Raises:
-        ValueError: not even the default formatter can write the data.
+        ValueError: Even the default formatter cannot write the data.
     """
     if formatter is None:
         return default_formatter(data)
@@ -104,7 +104,7 @@ def _made(given: type) -> Any:
     try:
         return given()
     except TypeError as error:
-        raise TypeError(f"xml_formatter is the class {given.__name__}, which cannot be made: {error}") from None
+        raise TypeError(f"xml_formatter is the class {given.__name__}, which cannot be created: {error}") from None
 
 
 def _named(name: str, registered: Mapping[str, XMLFormatter]) -> XMLFormatter:
@@ -115,14 +115,14 @@ def _named(name: str, registered: Mapping[str, XMLFormatter]) -> XMLFormatter:
         try:
             return classes.pop()()
         except (TypeError, ValueError) as error:
-            raise LookupError(f"the formatter {name!r} cannot be made: {error}") from None
+            raise LookupError(f"the formatter {name!r} cannot be created: {error}") from None
     if classes:
         places = ", ".join(sorted(f"{kind.__module__}.{kind.__qualname__}" for kind in classes))
         raise LookupError(f"there are several formatters named {name!r}: {places}. Give the class itself.")
     known = sorted({*registered, *(kind.__name__ for kind in _subclasses(DeclarativeXMLFormatter))})
-    has = f"known are: {', '.join(known)}" if known else "none is known"
+    available = f"known formatters: {', '.join(known)}" if known else "no formatter is registered"
     raise LookupError(
-        f"there is no formatter named {name!r}; {has}. Subclass DeclarativeXMLFormatter, or register "
+        f"there is no formatter named {name!r}; {available}. Subclass DeclarativeXMLFormatter, or register "
         "a function with `mcp.add_xml_formatter(function)`."
     )
 

@@ -1,8 +1,8 @@
-"""Telling clients that a list has changed: tools, resources and prompts that come and go while a server runs.
+"""Notifications that a list has changed: tools, resources and prompts that come and go while a server runs.
 
-A change becomes an event on the server's subscription bus. Clients of 2026-07-28 hear the bus through a
-`subscriptions/listen` request; each session of the handshake eras subscribes to it when it is initialized.
-What changed is not said, only which list: a client that cares lists again.
+A change becomes an event on the server's subscription bus. Clients of protocol version 2026-07-28 get the events
+through a `subscriptions/listen` request; each session of an older version is subscribed when it is initialized. An
+event names the list, not the change: a client that needs to know lists again.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from mcp.shared.subscriptions import event_to_notification
 from xmcp.server._fastmcp_hooks import connection_of, join_dispatch, unwrapped, watch_components
 
 QUIET: Final = 0.05
-"""Seconds without a further change after which a change is announced: a burst is one announcement."""
+"""Seconds without a further change before a change is announced, so that a burst is one announcement."""
 LONGEST: Final = 1.0
-"""Seconds after which changes that do not stop are announced all the same."""
+"""Maximum seconds before a change is announced, even if changes do not stop."""
 
 EVERY_LIST: Final = (ToolsListChanged(), ResourcesListChanged(), PromptsListChanged())
 
@@ -51,7 +51,7 @@ logger = logging.getLogger("xmcp.server")
 
 
 class Announcements:
-    """What one server has to tell its clients about its lists. `changed` may be called from any thread."""
+    """The pending announcements of one server to its clients. `changed` may be called from any thread."""
 
     def __init__(self, bus: SubscriptionBus) -> None:
         self.bus = bus
@@ -65,22 +65,22 @@ class Announcements:
         self._task: asyncio.Task[None] | None = None
 
     def run_on(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Announce from now on; before this a change is told to nobody, for nobody is there."""
-        with self._lock:  # what an earlier loop was closed on top of was for clients that are gone
+        """Announce changes from now on; earlier changes are dropped, because no client was connected."""
+        with self._lock:  # what was pending on an earlier, closed loop was for clients that are gone
             self._loop = weakref.ref(loop)
             self._pending, self._scheduled = {}, False
 
     def relay_to(self, mounting: Announcements) -> None:
-        """Tell the clients of a server that mounts this one, too. It is held weakly."""
+        """Also announce to the clients of `mounting`, a server that mounts this one. It is held weakly."""
         self._above.add(mounting)
 
     def changed(self, *events: ServerEvent) -> None:
-        """Announce `events` soon, here and wherever this server is mounted."""
+        """Announce `events` soon, here and on every server that mounts this one."""
         for announcements in self._with_all_above():
             announcements._schedule(events)
 
     def component_changed(self, component: FastMCPComponent | None) -> None:
-        """Announce that a component was added or removed; None if it could be any."""
+        """Announce that `component` was added or removed; None stands for any component."""
         match component:
             case None:
                 self.changed(*EVERY_LIST)
@@ -108,7 +108,7 @@ class Announcements:
             self._changes += 1
             first, self._scheduled = not self._scheduled, True
         if first:
-            # In a context of its own: the change may have been made in the middle of somebody's request.
+            # In an empty context: the change may have been made inside a request.
             loop.call_soon_threadsafe(self._start, context=contextvars.Context())
 
     def _start(self) -> None:
@@ -124,7 +124,7 @@ class Announcements:
             try:
                 await self.bus.publish(event)
             except Exception:
-                logger.exception("The subscription bus did not take %s; its subscribers are not told.", event)
+                logger.exception("The subscription bus refused %s; its subscribers do not get it.", event)
 
     async def _until_quiet(self) -> None:
         give_up = asyncio.get_running_loop().time() + LONGEST
@@ -133,10 +133,10 @@ class Announcements:
             seen = self._changes
             await asyncio.sleep(QUIET)
 
-    # ---- sessions of the handshake eras ----
+    # ---- sessions of protocol versions before 2026-07-28 ----
 
     async def dispatch(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """Subscribe each session once it is initialized; to one that cannot be told, promise nothing."""
+        """Subscribe each session once it is initialized; announce no `listChanged` to one that cannot be notified."""
         result = await call_next(ctx)
         if ctx.method == "notifications/initialized":
             connection = connection_of(ctx.session)
@@ -160,7 +160,7 @@ _SUBSCRIBED: Final = "dev.xmcp/subscribed"
 
 
 class _Session:
-    """One session of a handshake era on the bus. A session that does not read has one message waiting, never more."""
+    """The subscription of one session. At most one message waits for a session that does not read."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = weakref.ref(connection)
@@ -168,7 +168,7 @@ class _Session:
         self._sending: asyncio.Task[None] | None = None
 
     def deliver(self, event: ServerEvent) -> None:
-        if isinstance(event, ResourceUpdated):  # in these eras for those only who asked by resources/subscribe
+        if isinstance(event, ResourceUpdated):  # these clients get it only after resources/subscribe
             return
         self._due[event] = None
         if self._sending is None:
@@ -186,16 +186,16 @@ class _Session:
                 del self._due[event]
                 await connection.notify(event_to_notification(event, {}).method, None)
         except Exception:
-            logger.debug("A session could not be told that a list has changed.", exc_info=True)
+            logger.debug("A session could not be notified that a list has changed.", exc_info=True)
         finally:
             self._sending = None
 
 
 class LiveLists(FastMCP[Any]):
-    """A FastMCP server that tells its clients, of every era, when its lists change.
+    """A FastMCP server that notifies its clients, of every protocol version, when its lists change.
 
-    `subscription_bus` carries the events; by default they stay in the process. With several workers, give each
-    the same bus over a broker (the SDK's `SubscriptionBus` protocol).
+    `subscription_bus` carries the events; by default within the process. With several workers, give each of them a
+    bus over the same broker (the SDK's `SubscriptionBus` protocol).
     """
 
     _announcements: Announcements | None = None
@@ -212,16 +212,16 @@ class LiveLists(FastMCP[Any]):
         self._announcements = announcements
         join_dispatch(self, announcements.dispatch, announcements.streams)
         for provider in self.providers:
-            self._hear(provider)
+            self._watch(provider)
 
     @property
     def subscription_bus(self) -> SubscriptionBus:
-        """The bus of this server; what is published on it reaches every client that asked for it."""
+        """The bus of this server; an event published on it reaches every client that subscribed."""
         assert self._announcements is not None  # noqa: S101 - since __init__
         return self._announcements.bus
 
     def end_subscriptions(self) -> None:
-        """End every open `subscriptions/listen` stream in good order, as a server does that stops."""
+        """End every open `subscriptions/listen` stream regularly, as a server does that stops."""
         if self._announcements is not None:
             self._announcements.streams.close()
 
@@ -229,14 +229,14 @@ class LiveLists(FastMCP[Any]):
         """Remove the tool `name`, in all its versions or in one. Tools of mounted servers are removed there.
 
         Raises:
-            KeyError: this server has no such tool.
+            KeyError: This server has no such tool.
         """
         self.local_provider.remove_tool(name, version)
 
     def add_provider(self, provider: Provider, *, namespace: str = "") -> None:
         """Add a source of tools (mounting does), as FastMCP does."""
         super().add_provider(provider, namespace=namespace)
-        self._hear(provider)
+        self._watch(provider)
         self._changed()
 
     def add_transform(self, transform: Transform) -> None:
@@ -257,11 +257,11 @@ class LiveLists(FastMCP[Any]):
         return self
 
     def _changed(self) -> None:
-        if self._announcements is not None:  # FastMCP's own __init__ comes here too
+        if self._announcements is not None:  # FastMCP's own __init__ calls this too
             self._announcements.changed(*EVERY_LIST)
 
-    def _hear(self, provider: Provider) -> None:
-        """Learn of what changes in `provider`; of a plain FastMCP server, in the lists of its own."""
+    def _watch(self, provider: Provider) -> None:
+        """Announce changes in `provider`; of a plain FastMCP server, those in its own providers."""
         if self._announcements is None:
             return
         match unwrapped(provider):
@@ -269,7 +269,7 @@ class LiveLists(FastMCP[Any]):
                 mounted.relay_to(self._announcements)
             case FastMCP(providers=providers):
                 for inner in providers:
-                    self._hear(inner)
+                    self._watch(inner)
             case LocalProvider() as local:
                 watch_components(local, self._announcements)
 
@@ -282,7 +282,7 @@ def _announcing(announcements: Announcements, lifespan: Lifespan | None) -> Life
             yield {}
             return
         async with lifespan(server) as state:
-            # Only now: what a lifespan registers was there when the first client came.
+            # Only now: what a lifespan registers is there before the first client connects.
             announcements.run_on(asyncio.get_running_loop())
             yield state
 

@@ -1,7 +1,7 @@
-"""The outermost middleware: no result and no failure of a tool leaves the server but as a response.
+"""The outermost middleware: every result and every failure of a tool leaves the server as a tool response.
 
-The effects live here: catching, logging, answering. Which failure is which error is decided in
-`failures`, who gets documents in `negotiation`, and what is sent in `outgoing`.
+It catches, logs and answers. The decisions are in `responses`: which failure is which error in `failures`, what the
+client reads in `capability`, what is sent in `delivery`.
 """
 
 from __future__ import annotations
@@ -20,22 +20,21 @@ from fastmcp.tools.base import InputRequiredToolResult, ToolResult
 from mcp_types import CallToolResult
 
 from xmcp.server import telemetry
-from xmcp.server.call import Call, current_call
+from xmcp.server.call import ServedCall, current_call
 from xmcp.server.parameters.sensitive import Secrets
-from xmcp.server.responses.capability import Reader, Wire, declared_by, reader_for
-from xmcp.server.responses.delivery import answer, answer_error
-from xmcp.server.responses.extension import announcement
+from xmcp.server.responses.capability import Reader, Wire, announcement, declared_by, reader_for
+from xmcp.server.responses.delivery import deliver, deliver_error
 from xmcp.server.responses.failures import cause_of, error_for, internal, must_propagate
 from xmcp.server.tool_ordering import as_listed
 from xmcp.wire import ErrorInfo
 from xmcp_models.registry import EXTENSION_ID
 
-_NOT_OURS: Final = (KeyboardInterrupt, GeneratorExit)
-"""What is not the failure of a call; all else, such as the `sys.exit()` of a library, must not end the server."""
+_NOT_CAUGHT: Final = (KeyboardInterrupt, GeneratorExit)
+"""Not failures of a call. Any other exception, even the `sys.exit()` of a library, must not end the server."""
 
 
 class ResponseMiddleware(Middleware):
-    """Makes every tools/call end in a response; must be the first middleware of its server."""
+    """Answers every `tools/call` with a response; must be the first middleware of its server."""
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
@@ -45,7 +44,7 @@ class ResponseMiddleware(Middleware):
         context: MiddlewareContext[mcp_types.InitializeRequest],
         call_next: CallNext[mcp_types.InitializeRequest, mcp_types.InitializeResult | None],
     ) -> mcp_types.InitializeResult | None:
-        """Announce the extension to clients of the handshake eras too."""
+        """Announce the extension also in the answer of an `initialize` handshake."""
         result = await call_next(context)
         if result is not None:
             announced = {EXTENSION_ID: announcement(self._wire)}
@@ -57,7 +56,7 @@ class ResponseMiddleware(Middleware):
         context: MiddlewareContext[mcp_types.ListToolsRequest],
         call_next: CallNext[mcp_types.ListToolsRequest, Sequence[Tool]],
     ) -> Sequence[Tool]:
-        """List the tools with metadata that is right in this very list (XMCP-TOL-010, XMCP-TOL-011)."""
+        """List the tools with dependencies that are valid in this list (XMCP-TOL-010, XMCP-TOL-011)."""
         return as_listed(await call_next(context))
 
     async def on_call_tool(
@@ -65,27 +64,27 @@ class ResponseMiddleware(Middleware):
         context: MiddlewareContext[mcp_types.CallToolRequestParams],
         call_next: CallNext[mcp_types.CallToolRequestParams, ToolResult],
     ) -> ToolResult:
-        """Answer the call with a response, whatever happens below.
+        """Answer the call with a response, whatever happens.
 
-        A call that another XMCP server of this process hands on, or that a tool makes while it answers the same
-        request, stays in the lanes and fails as in FastMCP: only what leaves the process is written.
+        A call from another XMCP server of this process, or from a tool that is answering the same request, stays a
+        plain MCP result and fails as in FastMCP: only what leaves the process becomes a document.
 
         Raises:
-            MCPError: the client lacks a capability the tool cannot do without (SEP-2575).
+            MCPError: The client lacks a capability that the tool needs (SEP-2575).
         """
         message = context.message
         request = context.fastmcp_context.request_context if context.fastmcp_context else None
         outer = current_call.get()
         if outer is not None and outer.request is request:
             return await call_next(context)
-        call = Call(message.name, message.arguments or {}, request)
+        call = ServedCall(message.name, message.arguments or {}, request)
         token = current_call.set(call)
         try:
             return await self._answered(context, call_next, call)
         finally:
             current_call.reset(token)
 
-    async def _answered(self, context: Any, call_next: Any, call: Call) -> ToolResult:
+    async def _answered(self, context: Any, call_next: Any, call: ServedCall) -> ToolResult:
         reader = reader_for(self._wire, declared_by(context.fastmcp_context))
         request_id = _request_id(context.fastmcp_context)
         begun = time.perf_counter()
@@ -94,13 +93,13 @@ class ResponseMiddleware(Middleware):
         try:
             try:
                 result = await call_next(context)
-                if isinstance(result, CallToolResult):  # of somebody's middleware
+                if isinstance(result, CallToolResult):  # from a middleware
                     result = ToolResult.from_mcp_result(result)
                 if _is_no_answer_yet(result):
                     outcome = telemetry.INPUT_REQUIRED
                     return result  # type: ignore[no-any-return]
-                result, error = answer(call, result, reader)
-            except _NOT_OURS:
+                result, error = deliver(call, result, reader)
+            except _NOT_CAUGHT:
                 raise
             except BaseException as failure:
                 if isinstance(failure, CancelledError) and _is_being_cancelled():
@@ -113,45 +112,48 @@ class ResponseMiddleware(Middleware):
                 outcome = telemetry.OK
             return result
         finally:
-            telemetry.tell(call, outcome, time.perf_counter() - begun, request_id, error)
+            telemetry.record_call(call, outcome, time.perf_counter() - begun, request_id, error)
 
 
 def _is_no_answer_yet(result: object) -> bool:
-    """Say whether it is a question to the client, or what an extension (tasks) answers instead of a result."""
+    """Tell whether it is a question to the client, or what an extension (tasks) returns instead of a result."""
     return isinstance(result, InputRequiredToolResult) or not isinstance(result, ToolResult)
 
 
 def _is_being_cancelled() -> bool:
-    """Say whether somebody cancels this call; else a tool let the cancellation of something else out."""
+    """Tell whether this call is being cancelled; if not, a tool raised the cancellation of something else."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
 
-def _failed(failure: BaseException, call: Call, reader: Reader) -> tuple[ToolResult, ErrorInfo | None]:
+def _failed(failure: BaseException, call: ServedCall, reader: Reader) -> tuple[ToolResult, ErrorInfo | None]:
     try:
         error = error_for(failure, call)
         if call.sensitive:
             error = Secrets(call.sensitive).out_of_error(error)
-        answered = answer_error(call, error, _told_of(failure, call), reader)
-    except Exception as unwritable:  # the author's `meta` is no JSON, or the exception cannot even say what it is
+        answered = deliver_error(call, error, _server_populated(failure, call), reader)
+    except Exception as unwritable:  # the author's `meta` is not JSON, or the exception's __str__ fails
         failure, error = unwritable, internal(call)
-        answered = answer_error(call, error, None, reader)
+        answered = deliver_error(call, error, None, reader)
     _logged(failure, call, error)
     return answered
 
 
-def _told_of(failure: BaseException, call: Call) -> Mapping[str, Any] | None:
-    """Return what was filled in for the tool whose failure it is; not for one that failed inside and was forgiven."""
+def _server_populated(failure: BaseException, call: ServedCall) -> Mapping[str, Any] | None:
+    """Return the parameters that were filled in for the tool that raised `failure`.
+
+    None for a tool called by another one that caught its failure.
+    """
     if call.failed_with is None:
         return None
-    raised, told = call.failed_with
-    return told if cause_of(raised) is cause_of(failure) else None
+    raised, server_populated = call.failed_with
+    return server_populated if cause_of(raised) is cause_of(failure) else None
 
 
-def _logged(failure: BaseException, call: Call, error: ErrorInfo) -> ErrorInfo:
-    """Write what the client is not told into the log, under the id that it is told."""
+def _logged(failure: BaseException, call: ServedCall, error: ErrorInfo) -> ErrorInfo:
+    """Log the failure if the error that the client gets refers to the log."""
     if (error.meta or {}).get("error_id") == call.error_id:
-        telemetry.tell_failure(call, cause_of(failure))
+        telemetry.record_failure(call, cause_of(failure))
     return error
 
 

@@ -1,7 +1,6 @@
-"""`XMCP`: the server class authors use.
+"""`XMCP`: the server class that authors use, with its decorators.
 
-Construction and registration live here. What results become is in `results` and `lanes`, what
-failures become in `failures`, how a server is run in `serving`.
+Results and failures become responses in `responses`; `transports` runs the server.
 """
 
 from __future__ import annotations
@@ -29,10 +28,9 @@ from xmcp.server._fastmcp_hooks import local_tools, skip_listing_before_calls
 from xmcp.server.formatter_binding import NamedFormatter, bound, name_of
 from xmcp.server.middleware import ResponseMiddleware
 from xmcp.server.parameters.server_parameters import REQUIRED, OnOverride, ParamProvider, ParamProviders
-from xmcp.server.responses.capability import Wire, checked_wire
-from xmcp.server.responses.extension import ToolResponseExtension
-from xmcp.server.tool import Sayings, XMCPTool
-from xmcp.server.tool_metadata import names, told
+from xmcp.server.responses.capability import ToolResponseExtension, Wire, checked_wire
+from xmcp.server.tool import XMCPTool, XMCPToolOptions
+from xmcp.server.tool_metadata import checked_names, take_metadata
 from xmcp.server.tool_ordering import check as check_dependencies
 from xmcp.server.transports.serving import Serving
 from xmcp.xml_formatters import XMLFormatter
@@ -44,18 +42,18 @@ P = TypeVar("P", bound=ParamProvider)
 
 
 class ToolOptions(TypedDict, total=False):
-    """What `tool` and `display_tool` take: FastMCP's, with FastMCP's meaning, and below them ours.
+    """The options of `tool` and `display_tool`: all of FastMCP's, and those of XMCP.
 
-    - `depends_on`: names of tools of this server whose results, when they are called in the same turn, come first.
+    - `depends_on`: names of tools of this server that run first if they are called in the same turn.
     - `provides`: the parameter name under which the whole result is offered to tools that depend on this one.
-    - `cacheable`: the same arguments can be answered from a cache; marks the tool read-only.
-    - `xml_formatter`: writes what the model reads: a class or an object such as `DeclarativeXMLFormatter`, a
+    - `cacheable`: a call with the same arguments can be answered from a cache; marks the tool read-only.
+    - `xml_formatter`: writes the text that the model reads: a class or an object such as `DeclarativeXMLFormatter`, a
       function `(data, indent_level) -> str`, or the name of one.
-    - `server_populated`: parameters that the server fills in (`param_provider`), besides those that are marked by
+    - `server_populated`: parameters that the server fills in (`param_provider`), besides those marked with
       `Field(json_schema_extra={"server_populated": True})`.
-    - `sensitive`: those of them whose values are told to nobody; or mark them with `"sensitive": True`.
+    - `sensitive`: those of them whose values are not disclosed; or mark them with `"sensitive": True`.
 
-    The first four can stand in `annotations`, too.
+    The first four can also be given in `annotations`.
     """
 
     name: str | None
@@ -83,19 +81,20 @@ class ToolOptions(TypedDict, total=False):
 class XMCP(Serving):
     """A FastMCP server whose every tool result is a tool response (spec chapters 1 to 4).
 
-    Takes what `FastMCP` takes. Results and failures of all its tools, those of mounted and proxied
-    servers included, leave as one response document; `@mcp.tool` and `@mcp.display_tool` register
-    functions, `mcp.serve()` runs it.
+    Accepts every option of `FastMCP`. The results and failures of all its tools, including those of mounted and
+    proxied servers, are sent as one response document each. `@mcp.tool` and `@mcp.display_tool` register functions,
+    `mcp.serve()` runs the server.
 
     Args:
-        wire: who gets documents (spec section 6.1). `always`: every client. `negotiated`: clients that declare
-            the extension; others get plain MCP, with the display and the error in `_meta`.
-        on_param_override: what becomes of a value that a caller sends for a parameter that the server fills in.
-            `override`: it is not used, and the answer says so. `reject`: `FORBIDDEN_PARAM_OVERRIDE`.
-        subscription_bus: carries the news that a list has changed; by default within this process (`LiveLists`).
+        wire: Which clients get documents (spec section 6.1). `always`: every client. `negotiated`: clients that
+            declare the extension; others get plain MCP, with the display and the error in `_meta`.
+        on_param_override: What happens to a value that a caller sends for a parameter that the server fills in.
+            `override`: it is replaced, and the answer says so. `reject`: `FORBIDDEN_PARAM_OVERRIDE`.
+        subscription_bus: Carries the notifications that a list has changed; by default within this process
+            (`LiveLists`).
 
     Raises:
-        ValueError: another `wire` or `on_param_override`.
+        ValueError: `wire` or `on_param_override` has another value.
     """
 
     def __init__(
@@ -132,16 +131,16 @@ class XMCP(Serving):
     @overload
     def tool(self, name_or_fn: str | None = None, **options: Unpack[ToolOptions]) -> Callable[[F], F]: ...
     def tool(self, name_or_fn: Any = None, **options: Unpack[ToolOptions]) -> Any:
-        """Register a function as a tool; the function itself comes back unchanged.
+        """Register a function as a tool; the function itself is returned unchanged.
 
-        As FastMCP's: `@mcp.tool`, `@mcp.tool()`, `@mcp.tool("name")`, `@mcp.tool(name="name")`,
+        As in FastMCP: `@mcp.tool`, `@mcp.tool()`, `@mcp.tool("name")`, `@mcp.tool(name="name")`,
         `mcp.tool(function, name="name")`.
 
         Raises:
-            TypeError: an unknown option, an option of the wrong type, a first argument that is neither function nor
-                name, a method that is not bound.
-            ValueError: a function that FastMCP cannot make a tool of, a name in `server_populated` or `sensitive`
-                that is no such parameter, a cacheable tool that is said to change something.
+            TypeError: An option is unknown or has the wrong type, the first argument is neither a function nor a
+                name, or a method is not bound.
+            ValueError: FastMCP cannot make a tool of the function, a name in `server_populated` or `sensitive` is not
+                such a parameter, or a cacheable tool has `readOnlyHint=False`.
         """
         return self._register(name_or_fn, options, display=False)
 
@@ -152,14 +151,14 @@ class XMCP(Serving):
     def display_tool(self, name_or_fn: Any = None, **options: Unpack[ToolOptions]) -> Any:
         """Register a tool that can show its result to the person (spec chapter 3).
 
-        Called with `show_user=true` it must return a `DisplayEnvelope` (or a mapping that is one);
-        otherwise whatever it returns is text for the model. A function that declares `show_user` is
-        given it; for one that does not, it is added to the input schema and taken out of the call.
-        There is no output schema: a result that is shown is no data.
+        Called with `show_user=true` it must return a `DisplayEnvelope` (or a mapping with the same members);
+        otherwise any result is text for the model. A function that declares `show_user` gets it; for one that does
+        not, it is added to the input schema and removed from the call. There is no output schema, because a result
+        that is shown is not data.
 
         Raises:
-            TypeError: as `tool`, and for a declared `show_user` that is no boolean.
-            ValueError: as `tool`, and for an `output_schema`.
+            TypeError: As `tool`, or a declared `show_user` is not a boolean.
+            ValueError: As `tool`, or there is an `output_schema`.
         """
         return self._register(name_or_fn, options, display=True)
 
@@ -176,16 +175,16 @@ class XMCP(Serving):
     @overload
     def param_provider(self, name_or_fn: str | None = None) -> Callable[[P], P]: ...
     def param_provider(self, name_or_fn: Any = None) -> Any:
-        """Register who gives the values of parameters that the server fills in (spec section 5.3).
+        """Register a function that returns the values of parameters that the server fills in (spec section 5.3).
 
-        `@mcp.param_provider("user_id")` is asked for that parameter of any tool of this server;
-        `@mcp.param_provider` for each that has no provider of its own. It is called with a `ParamRequest`, or
-        with nothing if it takes nothing, once for each call; sync ones run in a thread. It says that it has no
-        value by a `LookupError`, such as the `KeyError` of `request.headers["x-user"]`, or by `None`. An
-        `XMCPError` is the answer to the caller.
+        `@mcp.param_provider("user_id")` provides that parameter of any tool of this server; `@mcp.param_provider`
+        provides each parameter without a provider of its own. It is called once for each call of a tool, with a
+        `ParamRequest`, or without arguments if it has none; a sync function runs in a thread. If it has no value it
+        raises a `LookupError`, such as the `KeyError` of `request.headers["x-user"]`, or returns None. An `XMCPError`
+        is sent to the caller.
 
         Raises:
-            TypeError: a function that takes more than the request.
+            TypeError: The function needs more arguments than the request.
         """
 
         def register(fn: P, name: str | None = name_or_fn if isinstance(name_or_fn, str) else None) -> P:
@@ -195,21 +194,21 @@ class XMCP(Serving):
         return register if name_or_fn is None or isinstance(name_or_fn, str) else register(name_or_fn)
 
     def add_xml_formatter(self, formatter: XMLFormatter | type[XMLFormatter], name: str | None = None) -> None:
-        """Give a formatter a name (default: its own) by which tools of this server can be bound to it.
+        """Register a formatter under a name (default: its own), for `xml_formatter="name"` of this server's tools.
 
-        Subclasses of `DeclarativeXMLFormatter` are known by their name without this.
+        Subclasses of `DeclarativeXMLFormatter` need no registration.
 
         Raises:
-            TypeError: it is no formatter.
+            TypeError: `formatter` is not a formatter.
         """
         self._formatters[name or name_of(formatter)] = bound(formatter, {})
 
     def check_tools(self) -> None:
-        """Hold what was said of the tools of this server against each other; done whenever it starts.
+        """Check that the tools of this server do not contradict each other; done whenever it starts.
 
         Raises:
-            DependencyError: tools that depend on each other in a circle, or on a tool that is not there.
-            LookupError: a tool is bound to the name of a formatter that is not there.
+            DependencyError: Tools depend on each other in a circle, or a tool depends on an unknown one.
+            LookupError: A tool names an unknown formatter.
         """
         tools = local_tools(self)
         check_dependencies(tools, complete=len(self.providers) == 1)
@@ -221,46 +220,46 @@ class XMCP(Serving):
                     tool.formatter.found()
                 except LookupError as error:
                     raise LookupError(f"The tool {tool.name!r}: {error}") from None
-            for name, parameter in tool.populated.items():
-                if parameter.default is REQUIRED and not self.param_providers.knows(name):
-                    logger.warning("Nobody provides the parameter %r of the tool %r yet.", name, tool.name)
+            for name, parameter in tool.server_parameters.items():
+                if parameter.default is REQUIRED and not self.param_providers.provides(name):
+                    logger.warning("The parameter %r of the tool %r has no provider yet.", name, tool.name)
 
     def _register(self, name_or_fn: Any, options: ToolOptions, *, display: bool) -> Any:
         if options.get("task") is None:
             options["task"] = self._runs_tools_as_tasks
-        said = self._said(cast("dict[str, Any]", options), display=display)
+        xmcp_options = self._take_options(cast("dict[str, Any]", options), display=display)
         app = options.pop("app", None)
         if app:
             options["meta"] = _meta_with_app(options.get("meta"), app)
         named = name_or_fn is None or isinstance(name_or_fn, str)
         if not named and (isinstance(name_or_fn, classmethod) or not inspect.isroutine(name_or_fn)):
-            raise TypeError(_no_function(name_or_fn))
+            raise TypeError(_not_a_function(name_or_fn))
         describe = cast("Any", described)(name_or_fn if named else None, **options)
 
         def register(fn: F) -> F:
             _reject_unbound(fn)
             metadata = get_fastmcp_meta(describe(fn))
-            self.add_tool(XMCPTool.of(fn, cast("ToolMeta", metadata), said))
+            self.add_tool(XMCPTool.of(fn, cast("ToolMeta", metadata), xmcp_options))
             return fn
 
         return register if named else register(name_or_fn)
 
-    def _said(self, options: dict[str, Any], *, display: bool) -> Sayings:
-        """Take out of `options` what is ours."""
-        metadata = told(options)
+    def _take_options(self, options: dict[str, Any], *, display: bool) -> XMCPToolOptions:
+        """Remove the options of XMCP from `options` and return them."""
+        metadata = take_metadata(options)
         formatter = metadata.get("xml_formatter")
         if formatter is not None:
             metadata["xml_formatter"] = name_of(formatter)
             formatter = bound(formatter, self._formatters)
         populated, sensitive = (
-            names(key, () if (given := options.pop(key, None)) is None else given)
+            checked_names(key, () if (given := options.pop(key, None)) is None else given)
             for key in ("server_populated", "sensitive")
         )
-        return Sayings(display, metadata, formatter, populated, sensitive)
+        return XMCPToolOptions(display, metadata, formatter, populated, sensitive)
 
 
 def _checking(lifespan: Callable[..., Any] | None) -> Callable[..., Any]:
-    """Return a lifespan that begins with `check_tools`: a server whose tools contradict each other does not start."""
+    """Return a lifespan that begins with `check_tools`, so that a server whose tools contradict each other fails."""
 
     @asynccontextmanager
     async def checked(server: XMCP) -> AsyncIterator[Any]:
@@ -286,11 +285,11 @@ def _meta_with_app(meta: dict[str, Any] | None, app: AppConfig | dict[str, Any] 
     return {**(meta or {}), "ui": True if app is True else app_config_to_meta_dict(cast("AppConfig", app))}
 
 
-def _no_function(given: object) -> str:
+def _not_a_function(given: object) -> str:
     if isinstance(given, classmethod):
         return "Put @classmethod outermost, or register the method of the finished class: `mcp.tool(Class.method)`."
-    hint = " Give it to `mcp.add_tool(...)`, which takes anything that can be called." if callable(given) else ""
-    return f"The first argument is a {type(given).__name__}; it takes a function or a name.{hint}"
+    hint = " Use `mcp.add_tool(...)`, which takes any callable object." if callable(given) else ""
+    return f"The first argument must be a function or a name, not {type(given).__name__!r}.{hint}"
 
 
 def _reject_unbound(fn: Callable[..., Any]) -> None:
@@ -301,6 +300,6 @@ def _reject_unbound(fn: Callable[..., Any]) -> None:
     if first in ("self", "cls"):
         name = getattr(fn, "__name__", "the function")
         raise TypeError(
-            f"{name!r} has {first!r} as its first parameter: it is a method without its object. "
-            f"Make the object first and register its method: `mcp.tool(obj.{name})`."
+            f"{name!r} has {first!r} as its first parameter, so it is a method without an object. "
+            f"Create the object first and register its method: `mcp.tool(obj.{name})`."
         )

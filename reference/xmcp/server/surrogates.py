@@ -1,4 +1,4 @@
-"""Lone surrogates: no UTF-8 can carry them, and one kills a stdio session (toolchain.md 1.7)."""
+"""Lone surrogates: UTF-8 cannot carry them, and a single one would end a stdio session of the SDK."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def without_lone_surrogates(value: Any) -> Any:
 
 
 def sendable(value: Any) -> Any:
-    """Return `value` as something that can be sent; most often it is, and to find out is cheap."""
+    """Return `value`, without lone surrogates if there are any; the check is cheap and most values pass it."""
     try:
         to_json(value)
     except PydanticSerializationError:
@@ -33,7 +33,7 @@ def sendable(value: Any) -> Any:
 
 
 def sendable_block(block: ContentBlock) -> ContentBlock:
-    """Return `block` as something that can be sent."""
+    """Return `block`, without lone surrogates if there are any."""
     try:
         block.model_dump_json()
     except PydanticSerializationError:

@@ -1,6 +1,6 @@
-"""What is told of each call to the people who run the server: one line in the log, and the span that is open.
+"""The log record and the span attributes of each call, for the people who run the server.
 
-Arguments and results are never told: they are the caller's. Cheap where nobody listens.
+Arguments and results are never logged, because they belong to the caller. Cheap if nothing is logged or traced.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Final
 
 from opentelemetry import trace
 
-from xmcp.server.call import Call
+from xmcp.server.call import ServedCall
 from xmcp.server.responses.failures import safe_tool_name
 from xmcp.wire import ErrorInfo
 
@@ -22,16 +22,17 @@ OK: Final = "ok"
 ERROR: Final = "error"
 
 
-_PLUMBING: Final = ("fastmcp.", "anyio.", "pydantic.", "mcp.", "xmcp.server.")
+_LIBRARIES: Final = ("fastmcp.", "anyio.", "pydantic.", "mcp.", "xmcp.server.")
+"""Modules whose frames say nothing about the author's code."""
 
 
-def tell_failure(call: Call, failure: BaseException) -> None:
-    """Log what the client is not told of `failure`, under the id that it is told (XMCP-ERR-030).
+def record_failure(call: ServedCall, failure: BaseException) -> None:
+    """Log the details of `failure` under the error id that the client gets instead of them (XMCP-ERR-030).
 
-    The traceback begins where the author's code does; how the call came there is the same for every tool.
+    The traceback begins at the author's code; the frames above it are the same for every tool.
     """
     trace = failure.__traceback__
-    while trace is not None and str(trace.tb_frame.f_globals.get("__name__")).startswith(_PLUMBING):
+    while trace is not None and str(trace.tb_frame.f_globals.get("__name__")).startswith(_LIBRARIES):
         trace = trace.tb_next
     logger.error(
         "The tool %r failed. error_id=%s",
@@ -42,18 +43,19 @@ def tell_failure(call: Call, failure: BaseException) -> None:
     )
 
 
-def tell(call: Call, outcome: str, seconds: float, request_id: str | None, error: ErrorInfo | None = None) -> None:
-    """Log how `call` ended after `seconds`, and write it into the span that FastMCP opened for the request.
+def record_call(
+    call: ServedCall, outcome: str, seconds: float, request_id: str | None, error: ErrorInfo | None = None
+) -> None:
+    """Log how `call` ended after `seconds`, and add it to the span that FastMCP opened for the request.
 
-    The record of the log `xmcp.server` (level INFO) has as attributes `tool`, `outcome` (`ok`, `error`,
-    `cancelled` or `input_required`), `duration_ms` and, where there is one, `request_id`, `error_code` and
-    `error_id`.
+    The record goes to the logger `xmcp.server` at level INFO. Its attributes are `tool`, `outcome` (`ok`, `error`,
+    `cancelled` or `input_required`), `duration_ms` and, if known, `request_id`, `error_code` and `error_id`.
     """
     code = error.code if error is not None else None
     error_id = (error.meta or {}).get("error_id") if error is not None else None
     if logger.isEnabledFor(logging.INFO):
         tool = safe_tool_name(call.tool_name)
-        told = {
+        attributes = {
             "tool": tool,
             "outcome": outcome,
             "duration_ms": round(seconds * 1000, 3),
@@ -61,7 +63,7 @@ def tell(call: Call, outcome: str, seconds: float, request_id: str | None, error
             "error_code": code,
             "error_id": error_id,
         }
-        fields = {name: value for name, value in told.items() if value is not None}
+        fields = {name: value for name, value in attributes.items() if value is not None}
         logger.info("%s %s %.1f ms", tool, code or outcome, seconds * 1000, extra=fields)
     span = trace.get_current_span()
     if span.is_recording():

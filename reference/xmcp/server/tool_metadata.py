@@ -1,8 +1,7 @@
-"""What an author says of a tool beyond MCP, and how it stands in the tool's `_meta` (spec chapter 5).
+"""The XMCP metadata of a tool: from the decorator's options to the tool's `_meta` (spec chapter 5).
 
-Pure decisions live here: the decorator's options in, the metadata out. Everything a tool may say is one row of
-`_SAYINGS`. MCP's annotations do not carry it (unknown ones get lost on the way), so what authors put there all
-the same is moved.
+Pure functions; each member is one row of `_MEMBERS`. MCP's annotations cannot carry the metadata, because unknown
+annotations get lost on the way; members that an author wrote there are moved.
 """
 
 from __future__ import annotations
@@ -17,27 +16,27 @@ from xmcp_models.registry import TOOL_META_KEY
 MAX_NAME: Final = 128  # characters, as in schemas/tool_metadata.schema.json
 
 
-def told(options: dict[str, Any]) -> dict[str, Any]:
-    """Take what is said of the tool out of `options`, and out of `options["annotations"]`, and return it checked.
+def take_metadata(options: dict[str, Any]) -> dict[str, Any]:
+    """Remove the metadata from `options` and from `options["annotations"]`, and return it checked.
 
-    Keys: `depends_on` (a list of names), `provides` (a name), `cacheable` (a boolean), `xml_formatter` (whatever
-    was given). What is absent or `None` is left out. A cacheable tool is marked read-only in the annotations.
+    Keys: `depends_on` (a list of names), `provides` (a name), `cacheable` (a boolean), `xml_formatter` (as it was
+    given). Absent members and None are left out. A cacheable tool is marked read-only in the annotations.
 
     Raises:
-        TypeError: a value of the wrong type, or something that is said twice.
-        ValueError: an empty or too long name, or a cacheable tool that is not read-only.
+        TypeError: A value has the wrong type, or stands both in the annotations and beside them.
+        ValueError: A name is empty or too long, or a cacheable tool is not read-only.
     """
-    said = {key: options.pop(key) for key in _SAYINGS if options.get(key) is not None}
-    for key in _SAYINGS:
+    found = {key: options.pop(key) for key in _MEMBERS if options.get(key) is not None}
+    for key in _MEMBERS:
         options.pop(key, None)
     annotations = options.get("annotations")
     if isinstance(annotations, dict):
-        moved = {key: annotations[key] for key in _SAYINGS if annotations.get(key) is not None}
-        if twice := said.keys() & moved.keys():
-            raise TypeError(f"{', '.join(sorted(twice))} stands in the annotations and beside them; once is enough.")
-        said |= moved
-        options["annotations"] = {key: part for key, part in annotations.items() if key not in _SAYINGS}
-    checked = {key: _SAYINGS[key](key, value) for key, value in said.items()}
+        moved = {key: annotations[key] for key in _MEMBERS if annotations.get(key) is not None}
+        if twice := found.keys() & moved.keys():
+            raise TypeError(f"{', '.join(sorted(twice))} must not be given both in the annotations and beside them.")
+        found |= moved
+        options["annotations"] = {key: part for key, part in annotations.items() if key not in _MEMBERS}
+    checked = {key: _MEMBERS[key](key, value) for key, value in found.items()}
     if checked.get("cacheable"):
         options["annotations"] = _read_only(options.get("annotations"))
     return checked
@@ -51,36 +50,36 @@ def in_meta(meta: dict[str, Any] | None, metadata: dict[str, Any]) -> dict[str, 
     return {**(meta or {}), TOOL_META_KEY: {**(own if isinstance(own, dict) else {}), **metadata}}
 
 
-def of(meta: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the metadata in a tool's `_meta`; none where there is none."""
+def metadata_of(meta: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the metadata in a tool's `_meta`; empty if there is none."""
     own = (meta or {}).get(TOOL_META_KEY)
     return own if isinstance(own, dict) else {}
 
 
-def names(key: str, value: Any) -> list[str]:
-    """Return `value` as a list of different names.
+def checked_names(key: str, value: Any) -> list[str]:
+    """Return `value`, one name or several, as a list without duplicates.
 
     Raises:
-        TypeError: it is neither a name nor a list of names.
-        ValueError: a name is empty or too long.
+        TypeError: `value` is neither a name nor a list of names.
+        ValueError: A name is empty or too long.
     """
     given = [value] if isinstance(value, str) else value
     if not isinstance(given, Sequence | set | frozenset):
-        raise TypeError(f"{key} is {value!r}; it takes a list of names, such as [{'a_name'!r}].")
+        raise TypeError(f"{key} must be a list of names, such as ['a_name'], not {value!r}.")
     return list(dict.fromkeys(_name(key, entry) for entry in given))
 
 
 def _name(key: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{key} has {value!r}; it takes names, as strings.")
+        raise TypeError(f"{key} must hold names as strings, not {value!r}.")
     if not 0 < len(value) <= MAX_NAME:
-        raise ValueError(f"{key} has a name of {len(value)} characters; there can be 1 to {MAX_NAME}.")
+        raise ValueError(f"{key} has a name of {len(value)} characters; a name must have 1 to {MAX_NAME}.")
     return value
 
 
 def _flag(key: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise TypeError(f"{key} is {value!r}; it takes True or False.")
+        raise TypeError(f"{key} must be True or False, not {value!r}.")
     return value
 
 
@@ -93,8 +92,8 @@ def _read_only(annotations: ToolAnnotations | dict[str, Any] | None) -> ToolAnno
     return given.model_copy(update={"read_only_hint": True})
 
 
-_SAYINGS: Final[dict[str, Callable[[str, Any], Any]]] = {
-    "depends_on": names,
+_MEMBERS: Final[dict[str, Callable[[str, Any], Any]]] = {
+    "depends_on": checked_names,
     "provides": _name,
     "cacheable": _flag,
     "xml_formatter": lambda _, value: value,

@@ -1,7 +1,7 @@
-"""What a list of tools says about how they depend on each other, kept true in each list (spec section 5.2).
+"""`depends_on` in a list of tools: each name in it must be the name of a tool in the same list (spec section 5.2).
 
-Tools come and go, stand under another name where their server is mounted, and are hidden from some callers;
-a name in `depends_on` is the name of a tool in the same list, or it is not sent. Pure functions only.
+Tools come and go, have another name where their server is mounted, and are hidden from some callers, so the names are
+resolved anew for each list. Pure functions.
 """
 
 from __future__ import annotations
@@ -14,61 +14,64 @@ from typing import Any
 from fastmcp.tools import Tool
 
 from xmcp.dependencies import DependencyError, circle, unknown
-from xmcp.server import tool_metadata
 from xmcp.server.tool import XMCPTool
+from xmcp.server.tool_metadata import metadata_of
 from xmcp_models.registry import TOOL_META_KEY
 
 logger = logging.getLogger("xmcp.server")
 
 
 def as_listed(tools: Sequence[Tool]) -> Sequence[Tool]:
-    """Return `tools` with dependencies that are names in this list and end somewhere."""
-    said = {tool.name: before for tool in tools if (before := tool_metadata.of(tool.meta).get("depends_on"))}
-    if not said:
+    """Return `tools` with `depends_on` limited to names in this list, and without circles."""
+    declared = {tool.name: before for tool in tools if (before := metadata_of(tool.meta).get("depends_on"))}
+    if not declared:
         return tools
     names = frozenset(tool.name for tool in tools)
     local = frozenset(tool.name for tool in tools if isinstance(tool, XMCPTool))
     found = {
         tool: [there for name in before if (there := _resolved(name, tool, names, local)) and there != tool]
-        for tool, before in said.items()
+        for tool, before in declared.items()
         if isinstance(before, list)
     }
     while round_trip := circle(found):
-        logger.warning("These tools depend on each other in a circle: %s. They are listed without.", _path(round_trip))
+        logger.warning(
+            "Tools depend on each other in a circle: %s. They are listed without their dependencies.", _path(round_trip)
+        )
         found = {tool: [] if tool in round_trip else before for tool, before in found.items()}
     return [_with(tool, found[tool.name]) if tool.name in found else tool for tool in tools]
 
 
 def check(tools: Iterable[Tool], *, complete: bool) -> None:
-    """Hold the dependencies of a server's own tools against each other.
+    """Check the dependencies of a server's own tools.
 
-    `complete` says that there are no other tools, mounted or proxied ones; else a name that is not among `tools`
-    can still be there.
+    `complete` tells that the server has no other tools, mounted or proxied ones; otherwise an unknown name may be the
+    name of one of those.
 
     Raises:
-        DependencyError: a circle, or a tool that depends on itself or on one that is not there.
+        DependencyError: Tools depend on each other in a circle, or a tool depends on itself or on an unknown tool.
     """
-    depends_on = {tool.name: tool_metadata.of(tool.meta).get("depends_on", []) for tool in tools}
+    depends_on = {tool.name: metadata_of(tool.meta).get("depends_on", []) for tool in tools}
     if complete and (missing := unknown(depends_on)):
-        told = "; ".join(
-            f"{tool!r} depends on {', '.join(_named(name, list(depends_on)) for name in names)}"
+        unknown_names = "; ".join(
+            f"{tool!r} depends on {', '.join(_with_suggestion(name, list(depends_on)) for name in names)}"
             for tool, names in missing.items()
         )
-        raise DependencyError(f"There is no such tool: {told}. The tools are {', '.join(map(repr, depends_on))}.")
+        raise DependencyError(
+            f"There is no such tool: {unknown_names}. The tools are {', '.join(map(repr, depends_on))}."
+        )
     if round_trip := circle(depends_on):
         raise DependencyError(f"Tools depend on each other in a circle: {_path(round_trip)}.")
 
 
-def _named(name: str, known: Sequence[str]) -> str:
+def _with_suggestion(name: str, known: Sequence[str]) -> str:
     like = difflib.get_close_matches(name, known, n=1)
     return f"{name!r} (is it {like[0]!r}?)" if like else repr(name)
 
 
 def _resolved(name: str, tool: str, names: frozenset[str], local: frozenset[str]) -> str | None:
-    """Return under which of `names` the tool is listed that `tool` means by `name`.
+    """Return the name among `names` of the tool that `tool` refers to as `name`, None if it is not listed.
 
-    Where a server is mounted under a namespace, its tools have one prefix in common, and mean each other by
-    the names without it.
+    The tools of a server that is mounted under a namespace share a prefix, and refer to each other without it.
     """
     if tool in local:
         return name if name in names else None
@@ -77,10 +80,10 @@ def _resolved(name: str, tool: str, names: frozenset[str], local: frozenset[str]
 
 
 def _with(tool: Tool, before: list[str]) -> Tool:
-    said = tool_metadata.of(tool.meta)
-    if said.get("depends_on") == before:
+    metadata = metadata_of(tool.meta)
+    if metadata.get("depends_on") == before:
         return tool
-    own: dict[str, Any] = {key: part for key, part in said.items() if key != "depends_on"}
+    own: dict[str, Any] = {key: part for key, part in metadata.items() if key != "depends_on"}
     if before:
         own["depends_on"] = before
     return tool.model_copy(update={"meta": {**(tool.meta or {}), TOOL_META_KEY: own}})

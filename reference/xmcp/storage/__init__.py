@@ -1,7 +1,7 @@
-"""Where a client keeps what outlives a chat: cached results, and the state of circuit breakers.
+"""Storage beyond one chat: caches of tool results, and the state of circuit breakers.
 
-Each in the memory of one process, or in Redis for several (the extra `redis`). Redis is loaded when it is first used,
-not when this package is imported (PEP 562).
+Each either in the memory of one process, or in Redis for several processes (the extra `redis`). The Redis client is
+loaded when it is first used, not when this package is imported (PEP 562).
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 
     closed ── threshold failures in a row ──▶ open ── reset_after seconds, then the next call ──▶ half_open
        ▲                                       ▲                                                    │
-       └──────────────── the probe came through ──────── it failed, or was given back ──────────────┘
+       └──────────────── probe succeeded ──────────── probe failed, or was given back ──────────────┘
 
-Everything that decides a transition is here; `redis_breakers` says the same in Lua. Each change of state begins a new
-generation, and a call carries the generation that admitted it: what is heard of a call of an older one changes nothing.
-So a late answer closes no breaker that opened meanwhile, and only the newest probe decides.
+All transitions are decided here; `redis_breakers` has the same rules in Lua. Each change of state begins a new
+generation, and a call carries the generation that admitted it: the outcome of a call of an older generation is
+ignored. So a late answer cannot close a breaker that opened meanwhile, and only the newest probe decides.
 """
 
 from __future__ import annotations
@@ -20,51 +20,52 @@ from typing import Final, Literal, Protocol, TypeAlias, runtime_checkable
 BreakerState: TypeAlias = Literal["closed", "open", "half_open"]
 
 Outcome: TypeAlias = Literal["ok", "failed", "unknown"]
-"""What a call says of its server. `ok`: it was reached, also where the tool itself failed. `failed`: it was not, or
-not in time. `unknown`: nothing, since the call was cancelled."""
+"""The outcome of a call, for its server. `ok`: the server was reached, even if the tool failed. `failed`: it was not
+reached, or not in time. `unknown`: the call was cancelled."""
 
 MIN_RETRY_AFTER: Final = 0.001
-"""Seconds; the least that a refusal says, since errors count milliseconds."""
+"""Seconds; the minimum of `retry_after`, because errors count whole milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """The call may go; its outcome is to be recorded with this, whatever happens."""
+    """The call is allowed; its outcome must be recorded with this object, whatever happens."""
 
     probe: bool
-    """It is the one call that decides whether the breaker closes."""
+    """Whether this is the call that decides if the breaker closes."""
     token: str
-    """The generation that admitted it."""
+    """The generation that admitted the call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The call must not go."""
+    """The call is not allowed."""
 
     retry_after: float
-    """Seconds, above 0, until a call may be admitted; while a probe is under way, those that remain of its lease."""
+    """Seconds, above 0, until a call may be admitted; during a probe, the seconds that remain of its lease."""
 
 
 @runtime_checkable
 class BreakerStore(Protocol):
-    """The state of breakers, by server. Who cannot reach the store lets the call go, and records nothing.
+    """The state of breakers, by server. A client that cannot reach the store allows the call and records nothing.
 
-    `server` is any text that means the same server to all who share the store. It may show up in keys: no credentials.
+    `server` is any text that identifies the server for all users of the store. It may appear in keys, so it must not
+    contain credentials.
     """
 
     async def admit(self, server: str) -> Admitted | Refused:
-        """Whether a call may go to `server` now.
+        """Decide whether a call to `server` is allowed now.
 
         Raises:
-            StoreError: the store cannot be used.
+            StoreError: The store cannot be used.
         """
         ...
 
     async def record(self, server: str, admitted: Admitted, outcome: Outcome) -> BreakerState:
-        """Tell how an admitted call went; the state that follows.
+        """Record the outcome of an admitted call, and return the new state.
 
         Raises:
-            StoreError: the store cannot be used.
+            StoreError: The store cannot be used.
         """
         ...
 
@@ -74,13 +75,13 @@ class Rules:
     """When breakers open and close.
 
     Args:
-        threshold: Failures in a row that open a breaker.
-        reset_after: Seconds after which an open one lets a probe go.
-        probe_timeout: Seconds of a probe's lease. A probe that was not heard of by then, since its process died, is
-            given up for the next. It should be more than any call may take.
+        threshold: Number of consecutive failures that open a breaker.
+        reset_after: Seconds after which an open breaker admits a probe.
+        probe_timeout: Seconds of a probe's lease. If no outcome is recorded by then, because its process died, the
+            next call is the probe. It should be longer than any call may take.
 
     Raises:
-        ValueError: a number that is not above 0.
+        ValueError: A number is not above 0.
     """
 
     threshold: int
@@ -102,13 +103,13 @@ class Circuit:
     state: BreakerState = "closed"
     generation: int = 0
     failures: int = 0
-    """In a row, while closed."""
+    """Consecutive failures while closed."""
     until: float = 0.0
-    """While open and half open: the moment from which a call may probe."""
+    """While open or half open: the time from which a call is admitted as a probe."""
 
 
 def admit(circuit: Circuit, rules: Rules, now: float) -> tuple[Circuit, Admitted | Refused]:
-    """Whether a call may go at `now`, and the state that follows."""
+    """Return the new state, and whether a call is allowed at `now`."""
     if circuit.state == "closed":
         return circuit, Admitted(probe=False, token=str(circuit.generation))
     if now < circuit.until:
@@ -118,7 +119,7 @@ def admit(circuit: Circuit, rules: Rules, now: float) -> tuple[Circuit, Admitted
 
 
 def record(circuit: Circuit, rules: Rules, token: str, outcome: Outcome, now: float) -> Circuit:
-    """The state that follows the outcome of a call that was admitted with `token`."""
+    """Return the new state after the outcome of a call that was admitted with `token`."""
     if token != str(circuit.generation):
         return circuit
     probing, following = circuit.state == "half_open", circuit.generation + 1
@@ -132,9 +133,9 @@ def record(circuit: Circuit, rules: Rules, token: str, outcome: Outcome, now: fl
 
 
 class MemoryBreakers:
-    """Breakers in the memory of this process, for the tasks of one event loop. Arguments and errors as of `Rules`.
+    """Breakers in the memory of this process, for the tasks of one event loop. Arguments and errors as in `Rules`.
 
-    `clock` gives seconds that only grow; for tests.
+    `clock` returns seconds that never decrease; for tests.
     """
 
     def __init__(
@@ -147,6 +148,8 @@ class MemoryBreakers:
         self._rules = Rules(threshold, reset_after, probe_timeout)
         self._clock = clock
         self._circuits: dict[str, Circuit] = {}
+        self.never_waits = type(self) is MemoryBreakers
+        """Whether no call of this store awaits anything, so that callers need no time-out. A subclass may wait."""
 
     async def admit(self, server: str) -> Admitted | Refused:
         """See `BreakerStore`; never raises."""

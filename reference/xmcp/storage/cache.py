@@ -1,4 +1,4 @@
-"""Caches of tool results: the protocol, what every cache counts, and the one in the memory of this process."""
+"""Caches of tool results: the protocol, the statistics, and the cache in the memory of this process."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 @runtime_checkable
 class Cache(Protocol):
-    """What `AIClient(cache=...)` takes (requirement C15): any object with these two methods.
+    """The interface for `AIClient(cache=...)`: any object with these two methods.
 
-    A value is a text, an XML document or JSON, and comes back as it went in. The arguments are passed by position. An
-    exception of either method is a miss for the client, which logs one warning and goes on.
+    A value is a text, an XML document or JSON, and must be returned unchanged. The arguments are passed by position.
+    The client treats an exception of either method as a miss, logs one warning and continues.
     """
 
     async def get(self, key: str, /) -> str | None:
-        """The value under `key`; `None` where there is none, or it has expired."""
+        """Return the value of `key`; None if there is none or it has expired."""
         ...
 
-    # Whole seconds, since caches that hand the number on as it is (`EX` in Redis) take no others. `object`, since what
-    # a cache returns here is of no interest.
+    # Whole seconds, because caches that pass the number on (`EX` in Redis) accept no fractions. The result is ignored,
+    # so it may be any `object`.
     async def set(self, key: str, value: str, ttl: int, /) -> object:
-        """Keep `value` under `key` for `ttl` seconds, in the place of what was there."""
+        """Store `value` under `key` for `ttl` seconds, replacing an earlier value."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CacheStatistics:
-    """What one cache object has done since it was made: counts, of this process only."""
+    """The counts of one cache object since it was created, in this process only."""
 
     hits: int = 0
     misses: int = 0
-    """Gets that found nothing, an expired value included; a failed get is an error instead."""
+    """Calls of `get` without a value, or with an expired one; a failed call counts as an error instead."""
     writes: int = 0
     evictions: int = 0
-    """Values dropped, or not taken, for lack of room; what expired or was cleared does not count."""
+    """Values dropped or not stored because of the limits; expired or cleared values do not count."""
     errors: int = 0
     """Operations that failed."""
 
     @property
     def hit_rate(self) -> float:
-        """Hits among the gets that were answered, 0.0 to 1.0; 0.0 before the first."""
+        """The share of hits in hits and misses, 0.0 to 1.0; 0.0 before the first call."""
         return self.hits / (self.hits + self.misses) if self.hits else 0.0
 
 
@@ -56,19 +56,19 @@ class _Entry(NamedTuple):
 
 
 class MemoryCache:
-    """A cache in the memory of this process: what was not used for the longest time goes first.
+    """A cache in the memory of this process; the least recently used values are dropped first.
 
-    No method waits for anything, so that tasks of one event loop share it without a lock. It is not made for threads.
+    No method awaits anything, so the tasks of one event loop share it without a lock. It is not thread-safe.
 
     Args:
-        max_entries: Most values at once.
-        max_bytes: Most memory for keys and values together, in bytes as `sys.getsizeof` tells. A value that alone is
-            larger is not kept.
-        ttl: Seconds that a value lives where `set` is not told.
-        clock: Seconds that only grow; for tests.
+        max_entries: Maximum number of values.
+        max_bytes: Maximum memory for keys and values together, in bytes as counted by `sys.getsizeof`. A single value
+            that is larger is not stored.
+        ttl: Default time-to-live in seconds.
+        clock: Returns seconds that never decrease; for tests.
 
     Raises:
-        ValueError: a limit or a ttl that is not above 0.
+        ValueError: A limit or the ttl is not above 0.
     """
 
     def __init__(
@@ -91,16 +91,16 @@ class MemoryCache:
 
     @property
     def ttl(self) -> float:
-        """Seconds that a value lives where `set` is not told."""
+        """Default time-to-live in seconds."""
         return self._ttl
 
     @property
     def statistics(self) -> CacheStatistics:
-        """The counts until now."""
+        """The counts so far."""
         return CacheStatistics(**self._counts)
 
     async def get(self, key: str) -> str | None:
-        """The value under `key`, or `None`."""
+        """Return the value of `key`, or None."""
         entry = self._entries.get(key)
         if entry is not None and entry.expires <= self._clock():
             self._drop(key)
@@ -113,7 +113,7 @@ class MemoryCache:
         return entry.value
 
     async def set(self, key: str, value: str, ttl: float | None = None) -> None:
-        """Keep `value` under `key` for `ttl` seconds; for those of the constructor where it is `None`.
+        """Store `value` under `key` for `ttl` seconds; None is the default time-to-live.
 
         Raises:
             ValueError: `ttl` is not above 0.
@@ -133,7 +133,7 @@ class MemoryCache:
         self._counts["writes"] += 1
 
     async def clear(self, prefix: str = "") -> int:
-        """Drop every value whose key begins with `prefix`, by default all; how many there were."""
+        """Drop every value whose key begins with `prefix`, by default all, and return their number."""
         keys = [key for key in self._entries if key.startswith(prefix)]
         for key in keys:
             self._drop(key)
@@ -144,10 +144,10 @@ class MemoryCache:
 
 
 def checked_ttl(ttl: float) -> float:
-    """`ttl` itself.
+    """Return `ttl` itself.
 
     Raises:
-        ValueError: it is not a finite number above 0.
+        ValueError: `ttl` is not a finite number above 0.
     """
     if not 0 < ttl < math.inf:
         raise ValueError(f"ttl must be a number of seconds above 0, not {ttl!r}.")

@@ -1,11 +1,11 @@
-"""What a store raises when it cannot do its work. A client goes on without the store; the message says what failed."""
+"""The errors of a store that cannot be used. A client continues without the store."""
 
 from __future__ import annotations
 
 
 class StoreError(Exception):
-    """A store could not be used: out of reach, too slow, or refusing. No credential is in the message."""
+    """A store could not be used: unreachable, too slow, or refusing. The message contains no credentials."""
 
 
 class CacheError(StoreError):
-    """A cache could not be used. A client takes it for a miss and goes on."""
+    """A cache could not be used. A client treats it as a miss."""

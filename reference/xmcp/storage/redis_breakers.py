@@ -1,7 +1,7 @@
 """Circuit breakers in Redis, shared by all processes that use one prefix of one Redis.
 
-The rules are those of `breakers`, said in Lua: Redis runs a script as one step, so that of all processes exactly one
-gets the probe. The time is Redis' own, one for all.
+The rules of `breakers` in Lua: Redis runs a script atomically, so exactly one of all processes gets the probe. The
+time is that of Redis, the same for all processes.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
 
 _FORGOTTEN_AFTER: Final = 86_400
-"""Seconds that the state outlives what it may still decide; then Redis drops it, and the breaker is closed."""
+"""Seconds after which Redis drops a state that has no effect any more; the breaker is then closed."""
 
-# Redis writes the numbers it stores with 17 digits, which no double loses; in an answer it would cut the fraction off.
+# Redis stores numbers with 17 digits, which keeps a double exactly; in an answer it would drop the fraction.
 _BEGIN: Final = """
 local now, seed, keep_for = tonumber(ARGV[1]), ARGV[2], ARGV[3]
 if not now then
@@ -72,21 +72,21 @@ return keep(state, generation, failures + 1, until_)
 
 
 class RedisBreakers:
-    """Breakers in Redis 5 or newer; all who share one prefix should have the same numbers.
+    """Breakers in Redis 5 or newer; all processes that share a prefix should use the same numbers.
 
     Args:
-        url: See `RedisConnection`; the first use connects.
-        threshold: As of `breakers.Rules`, like the next two.
+        url: See `RedisConnection`; it connects at the first use.
+        threshold: As in `breakers.Rules`, like the next two.
         reset_after: Seconds.
         probe_timeout: Seconds.
-        prefix: All keys begin with it; the rest is the server.
-        client: Your own `redis.asyncio.Redis` instead of `url`. It is yours to close.
-        timeout: Seconds that an operation may take, connecting included.
-        clock: Seconds that only grow, in the place of Redis' time; for tests.
+        prefix: The start of all keys; the rest is the server.
+        client: Your own `redis.asyncio.Redis` instead of `url`. You have to close it.
+        timeout: Maximum seconds of an operation, connecting included.
+        clock: Returns seconds that never decrease, instead of the time of Redis; for tests.
 
     Raises:
         ModuleNotFoundError: redis-py is not installed: `pip install "xmcp[redis]"`.
-        TypeError, ValueError: an argument that cannot work.
+        TypeError, ValueError: An argument is not valid.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class RedisBreakers:
         """See `BreakerStore`.
 
         Raises:
-            StoreError: Redis failed or took too long. If it had given the probe away all the same, the lease ends it.
+            StoreError: Redis failed or took too long. If it had admitted a probe nevertheless, the lease ends it.
         """
         kind, value = await self._run(self._admit, server, self._rules.probe_timeout)
         if _text(kind) == "refused":
@@ -136,7 +136,7 @@ class RedisBreakers:
 
     async def _run(self, script: Any, server: str, *arguments: str | float) -> Any:
         now = "" if self._clock is None else repr(self._clock())
-        # Where Redis forgot the state, the generations begin anew at a place where no older call can be.
+        # If Redis has dropped the state, the generations start again at a random number, which no older call has.
         seed = str(secrets.randbits(48))
         async with self._redis.bounded():
             return await script(keys=[self._prefix + server], args=[now, seed, self._keep_for, *arguments])
@@ -146,5 +146,5 @@ _STATES: Final[dict[str, BreakerState]] = {"closed": "closed", "open": "open", "
 
 
 def _text(value: bytes | str) -> str:
-    # A client of the caller's may decode by itself.
+    # A client given by the caller may decode by itself.
     return value.decode() if isinstance(value, bytes) else value

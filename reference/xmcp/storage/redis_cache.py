@@ -1,4 +1,4 @@
-"""The cache in Redis, shared by all processes that use one prefix of one Redis."""
+"""The cache in Redis, shared by all processes that use the same prefix of the same Redis."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ _SPECIAL_IN_PATTERN: Final = re.compile(r"[\\*?\[\]]")
 
 
 class RedisCache:
-    """A cache in Redis 5 or newer. Values expire there; how much room they have is Redis' own setting (`maxmemory`).
+    """A cache in Redis 5 or newer. Values expire there; their memory is limited by Redis' own setting (`maxmemory`).
 
     ```python
     cache = RedisCache(url="redis://localhost:6379", ttl=300)
     ```
 
     Args:
-        url: See `RedisConnection`; the first use connects.
-        ttl: Seconds that a value lives where `set` is not told.
-        prefix: All keys begin with it; caches that must not see each other need different ones.
-        client: Your own `redis.asyncio.Redis` instead of `url`. It is yours to close.
-        timeout: Seconds that an operation may take, connecting included; `clear` may take them for each batch.
+        url: See `RedisConnection`; it connects at the first use.
+        ttl: Default time-to-live in seconds.
+        prefix: The start of all keys; caches that must not share values need different ones.
+        client: Your own `redis.asyncio.Redis` instead of `url`. You have to close it.
+        timeout: Maximum seconds of an operation, connecting included; of `clear`, for each batch.
 
     Raises:
         ModuleNotFoundError: redis-py is not installed: `pip install "xmcp[redis]"`.
-        TypeError, ValueError: an argument that cannot work.
+        TypeError, ValueError: An argument is not valid.
     """
 
     def __init__(
@@ -54,23 +54,23 @@ class RedisCache:
 
     @property
     def ttl(self) -> float:
-        """Seconds that a value lives where `set` is not told."""
+        """Default time-to-live in seconds."""
         return self._ttl
 
     @property
     def statistics(self) -> CacheStatistics:
-        """The counts of this object until now; what Redis evicts it does not tell."""
+        """The counts of this object so far; Redis does not report evictions."""
         return CacheStatistics(**self._counts)
 
     async def get(self, key: str) -> str | None:
-        """The value under `key`, or `None`.
+        """Return the value of `key`, or None.
 
         Raises:
             CacheError: Redis failed or took too long.
         """
         try:
             async with self._redis.bounded() as redis:
-                # A client of the caller's may decode by itself.
+                # A client given by the caller may decode by itself.
                 stored: bytes | str | None = await redis.get(self._prefix + key)
                 value = stored.decode() if isinstance(stored, bytes) else stored
         except CacheError:
@@ -80,7 +80,7 @@ class RedisCache:
         return value
 
     async def set(self, key: str, value: str, ttl: float | None = None) -> None:
-        """Keep `value` under `key` for `ttl` seconds, to the millisecond; for those of the constructor if `None`.
+        """Store `value` under `key` for `ttl` seconds, to the millisecond; None is the default time-to-live.
 
         Raises:
             ValueError: `ttl` is not above 0.
@@ -96,12 +96,12 @@ class RedisCache:
         self._counts["writes"] += 1
 
     async def clear(self, prefix: str = "") -> int:
-        """Drop every value whose key begins with `prefix` (after the cache's own); how many there were.
+        """Drop every value whose key begins with `prefix` (after the cache's own prefix), and return their number.
 
-        Only keys under the cache's own prefix are touched, in batches, so that Redis serves others in between.
+        Only keys under the cache's own prefix are dropped, in batches, so that Redis serves others in between.
 
         Raises:
-            CacheError: Redis failed or took too long; some values may be dropped already.
+            CacheError: Redis failed or took too long; some values may have been dropped.
         """
         pattern = _SPECIAL_IN_PATTERN.sub(r"\\\g<0>", self._prefix + prefix) + "*"
         cursor, dropped = 0, 0

@@ -1,4 +1,4 @@
-"""The way to one Redis: how a client is made, how long an operation may take, and how a failure is told."""
+"""The connection to one Redis: creating the client, limiting the time of operations, wording the errors."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
 
 MAX_CONNECTIONS: Final = 16
-"""Connections of one store at most; who finds none free waits, within the time of the operation."""
+"""Maximum number of connections of one store; an operation waits for a free one, within its timeout."""
 
 
 class RedisConnection:
-    """A client of Redis whose every use is bounded. For one event loop; connects when it is first used.
+    """A Redis client with a timeout for every operation. For one event loop; it connects at the first use.
 
     Args:
         url: `redis://[user:password@]host:port/db`, `rediss://` for TLS, or `unix://`; redis-py's options as a query.
-        client: A client of the caller's instead of `url`; it is the caller's to close.
-        timeout: Seconds that one operation may take, connecting and waiting for a free connection included.
-        error: The exception to raise.
+        client: A client of the caller instead of `url`; the caller has to close it.
+        timeout: Maximum seconds of one operation, connecting and waiting for a free connection included.
+        error: The exception class to raise.
 
     Raises:
         ModuleNotFoundError: redis-py is not installed.
-        ValueError: `url` cannot be read, or `timeout` is not above 0.
-        TypeError: `client` is not `redis.asyncio.Redis`.
+        ValueError: `url` cannot be parsed, or `timeout` is not above 0.
+        TypeError: `client` is not a `redis.asyncio.Redis`.
     """
 
     def __init__(self, url: str, client: Redis | None, timeout: float, error: type[StoreError]) -> None:
@@ -50,10 +50,10 @@ class RedisConnection:
 
     @asynccontextmanager
     async def bounded(self) -> AsyncIterator[Redis]:
-        """The client, for one operation.
+        """Provide the client for one operation.
 
         Raises:
-            StoreError: of the class given; the operation failed or took too long.
+            StoreError: The operation failed or took too long; the class is `error` of the constructor.
         """
         task = asyncio.current_task()
         assert task is not None  # noqa: S101
@@ -62,9 +62,9 @@ class RedisConnection:
             async with limit:
                 yield self.client
         except Exception as exc:
-            # redis-py lets through what it meets: its own errors, OSError, UnicodeError, RuntimeError of a closed loop.
+            # redis-py raises its own errors, OSError, UnicodeError, and RuntimeError of a closed loop.
             if task.cancelling() == cancelling:
-                problem = f"did not answer within {self._timeout:g} s" if limit.expired() else f"failed: {_told(exc)}"
+                problem = f"did not answer within {self._timeout:g} s" if limit.expired() else f"failed: {_detail(exc)}"
                 advice = "Check that it runs, and its URL, user and password."
                 raise self._error(f"{self._name} {problem}. {advice}") from exc
         # With a `socket_timeout` redis-py sends through `asyncio.wait_for`, which below Python 3.12 can swallow a
@@ -73,7 +73,7 @@ class RedisConnection:
             raise asyncio.CancelledError
 
     async def aclose(self) -> None:
-        """Close the connections, unless the client is the caller's. Never raises, never takes longer than `timeout`."""
+        """Close the connections, unless the caller gave the client. Never raises, never takes longer than `timeout`."""
         if self._own:
             with suppress(Exception):
                 async with asyncio.timeout(self._timeout):
@@ -89,34 +89,34 @@ def _client(url: str) -> Redis:
         pool = BlockingConnectionPool.from_url(
             url,
             max_connections=MAX_CONNECTIONS,
-            # `bounded` bounds them all; with bounds of its own redis-py can hold up a cancellation until they are over.
+            # `bounded` limits the time of all; a timeout of redis-py's own can delay a cancellation until it is over.
             timeout=None,
             socket_timeout=None,
             socket_connect_timeout=None,
-            # Nothing is sent twice: a failure would be counted twice.
+            # No retries: a failure would be counted twice.
             retry=Retry(NoBackoff(), 0),
-            # With protocol 3 the pool does not renew a connection that broke while idle, and a server too old for it
-            # repeats the password in its error.
+            # With protocol 3 the pool does not replace a connection that broke while idle, and a server that is too old
+            # for it repeats the password in its error.
             protocol=2,
         )
     except ValueError:
-        # Not `from`: the parser's words can hold a part of the password, where it has a slash in it.
+        # Not `from`: the parser's message can contain a part of the password, if there is a slash in it.
         raise ValueError(
-            "The Redis URL cannot be read: write redis://user:password@host:port/db, with %-escapes for the characters "
-            "/ ? # @ : in user and password."
+            "The Redis URL cannot be parsed: write redis://user:password@host:port/db, with %-escapes for the "
+            "characters / ? # @ : in user and password."
         ) from None
     return Redis.from_pool(pool)
 
 
 def _name(connection: Mapping[str, Any], own: bool) -> str:
-    # Never the whole URL: it holds the credentials. A client that asks Sentinel has no address of its own.
+    # Never the whole URL, which contains the credentials. A client that uses Sentinel has no address of its own.
     if not own and "host" not in connection and "path" not in connection:
         return "The Redis of the given client"
     address = f"{connection.get('host', 'localhost')}:{connection.get('port', 6379)}"
     return f"The Redis at {connection.get('path', address)}"
 
 
-def _told(exc: Exception) -> str:
-    # The error for an unknown command repeats its arguments: values, perhaps secrets.
+def _detail(exc: Exception) -> str:
+    # The error for an unknown command repeats its arguments: values, which may be secret.
     text = str(exc).partition(", with args")[0].partition("\n")[0][:160].rstrip(". ")
     return f"{type(exc).__name__}: {text}" if text else type(exc).__name__

@@ -1,20 +1,26 @@
 """The wire format of XMCP: a tool response as a document, and back (spec chapters 2 to 4).
 
-Pure functions and values. No I/O, no server, no client, no SDK: importing this loads neither fastmcp nor a
-model provider.
+Pure functions and values, without I/O. Importing this package loads neither a server, nor a client, nor an SDK. Code
+outside imports from here only; the modules inside are private.
 """
 
 from xmcp.wire.content import BadDisplay
-from xmcp.wire.decode import Decoder, decode
-from xmcp.wire.encode import encode
+from xmcp.wire.decoder import Decoder, decode
+from xmcp.wire.emission import REFERENCE_TYPE, check_error, check_server_populated, display_faults
+from xmcp.wire.encoder import encode
 from xmcp.wire.envelope import DisplayEnvelope
 from xmcp.wire.errors import DecodeError, DecodeErrorKind
+from xmcp.wire.jsontext import dump_json
+from xmcp.wire.jsonvalue import plain
 from xmcp.wire.limits import DEFAULT_LIMITS, Limits
-from xmcp.wire.response import ErrorInfo, ToolResponse
+from xmcp.wire.response import ErrorInfo, ToolResponse, bind_codec
 from xmcp.wire.xmltext import Illegal
+
+bind_codec(encode, decode)
 
 __all__ = [
     "DEFAULT_LIMITS",
+    "REFERENCE_TYPE",
     "BadDisplay",
     "DecodeError",
     "DecodeErrorKind",
@@ -24,6 +30,11 @@ __all__ = [
     "Illegal",
     "Limits",
     "ToolResponse",
+    "check_error",
+    "check_server_populated",
     "decode",
+    "display_faults",
+    "dump_json",
     "encode",
+    "plain",
 ]

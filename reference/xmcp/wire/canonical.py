@@ -1,10 +1,9 @@
-"""The form in which encode.py writes a success, read without walking it.
+"""The fast path of the decoder: a success in the form in which encoder.py writes it, read without an XML parser.
 
-Nearly every document that arrives was written by an encoder like ours: no CDATA, no comment, no prefix. Where
-its few tags stand can be found by searching bytes, and its JSON can go to the JSON reader as it is. Whatever is
-of another form or has any fault is None here and goes through content.py, which alone says what is wrong. So
-nothing is accepted in this file that would be refused or read differently there: the tests hold the two
-against each other.
+Nearly every document was written by an encoder like ours: no CDATA, no comment, no prefix. Its few tags can be found by
+searching bytes, and its JSON can be passed to the JSON reader as it is. For a document in any other form, or with any
+fault, the result is None, and content.py reads it and reports faults. So this file must not accept anything that
+content.py would refuse or read differently: the tests compare the two.
 """
 
 from __future__ import annotations
@@ -15,20 +14,20 @@ from xml.parsers import expat
 
 from xmcp.wire import lexical
 from xmcp.wire.envelope import read_envelope
-from xmcp.wire.jsontext import load
+from xmcp.wire.jsontext import load_json
 from xmcp.wire.limits import DEFAULT_LIMITS, Limits
 from xmcp.wire.response import ToolResponse
 
-# An attribute here is ASCII without quotes, markup and controls: it means what it spells.
+# An attribute value of ASCII without quotes, markup and control characters needs no unescaping.
 _SPELLED = rb"[^\x00-\x1f\x7f-\xff\"&<>]"
 _ROOT = re.compile(rb'<tool_response tool_name="(%b{1,128})"(?: call_id="(%b{1,256})")?>' % (_SPELLED, _SPELLED)).match
 _OUTPUT = re.compile(rb'<llm_output(?: format="(%b{1,127})")?( truncated="true")?>' % _SPELLED).match
-# What XML does not allow, and CR, which it changes.
+# Characters that XML does not allow, and CR, which a parser changes.
 _CONTROLS = bytes([*range(0x09), *range(0x0B, 0x20)])
 
 
 def read_canonical(data: bytes, limits: Limits) -> ToolResponse | None:
-    """The response of a whole document of that form, within the limits; None for any other document."""
+    """Return the response of a whole document in that form and within the limits, None for any other document."""
     root = _ROOT(data)
     if not root or (limits is not DEFAULT_LIMITS and not _has_room(limits)):
         return None
@@ -61,7 +60,7 @@ def read_canonical(data: bytes, limits: Limits) -> ToolResponse | None:
 
 
 def _has_room(limits: Limits) -> bool:
-    """Whether any document of the form keeps within the limits of its markup."""
+    """Tell whether every document in that form keeps the limits on markup."""
     return (
         limits.attribute_bytes >= 256
         and limits.tag_bytes >= 512
@@ -72,7 +71,7 @@ def _has_room(limits: Limits) -> bool:
 
 
 def _leaf(data: bytes, start: int, end_tag: bytes) -> tuple[bytes, int]:
-    """What stands from `start` to the next markup, which must be `end_tag`, and where that ends."""
+    """Return the bytes from `start` to the next markup, which must be `end_tag`, and the position after it."""
     end = data.find(b"<", start)
     if not data.startswith(end_tag, end):
         raise ValueError
@@ -82,7 +81,7 @@ def _leaf(data: bytes, start: int, end_tag: bytes) -> tuple[bytes, int]:
 def _text(raw: bytes) -> str:
     if b"&" not in raw and b"]]>" not in raw and len(raw.translate(None, _CONTROLS)) == len(raw):
         return _decoded(raw)
-    # With references expat is faster than passes of replacements, and knows all of them.
+    # expat knows all references, and is faster than several passes of replacement.
     pieces: list[str] = []
     parser = expat.ParserCreate("utf-8")
     parser.buffer_text = True
@@ -99,7 +98,7 @@ def _json(raw: bytes, depth: int) -> Any:
         raise ValueError
     if not raw.isascii():
         _decoded(raw)
-    return load(raw, depth)
+    return load_json(raw, depth)
 
 
 def _decoded(raw: bytes) -> str:

@@ -1,9 +1,8 @@
-"""What a document says: the content model of a tool response, walked while a parser reports its parts.
+"""The content of a document: the content model of a tool response, followed while the parser reports events.
 
-expat reports start tags, end tags and text; the handlers walk `_DOCUMENT`, which is the content model of
-schemas/tool_response.xsd, and keep what they meet. The consume profile (wire rule 8) is what they pass over:
-elements and attributes with a namespace, attributes that nobody knows. The first fault in document order is
-the one reported; JSON is judged where its element ends. Where the bytes come from is not known here.
+expat reports start tags, end tags and text; the handlers follow `_DOCUMENT`, the content model of
+schemas/tool_response.xsd, and keep the values. Elements and attributes with a namespace, and unknown attributes, are
+ignored (spec section 2.5). The first fault in document order is reported; JSON is checked where its element ends.
 """
 
 from __future__ import annotations
@@ -14,16 +13,15 @@ from xml.parsers import expat
 from xmcp.wire import lexical
 from xmcp.wire.envelope import DisplayEnvelope, read_envelope
 from xmcp.wire.errors import DecodeError, DecodeErrorKind
-from xmcp.wire.jsontext import JsonDepthError, load
+from xmcp.wire.jsontext import JsonDepthError, load_json
 from xmcp.wire.limits import Limits
 from xmcp.wire.namespaces import OUTERMOST, NamespaceError, Scope, declares_or_uses_prefixes, resolve
 from xmcp.wire.response import ErrorInfo, ToolResponse
 
 BadDisplay = Literal["raise", "drop"]
-"""What to do with a display that is no JSON or no envelope: raise, or deliver the rest with a warning."""
+"""What to do with a display that is not JSON or not an envelope: raise, or return the rest with a warning."""
 
-# A state of the content model is a table of the children that may come next, each with the state inside of it
-# and the state after it.
+# A state of the content model maps each element that may come next to the state inside it and the state after it.
 _State = dict[str, tuple["_State", "_State"]]
 _NOTHING: _State = {}
 _POPULATED: _State = {"server_populated": (_NOTHING, _NOTHING)}
@@ -39,7 +37,7 @@ _DROPPED: Final = object()
 
 
 class Content:
-    """Everything one document has said so far. Raises DecodeError from within the parser that it listens to."""
+    """The content of one document so far. Its handlers raise DecodeError inside the parser."""
 
     __slots__ = (
         "_attributes",
@@ -66,7 +64,7 @@ class Content:
         self._parser = parser
         self._limits = limits
         self._bad_display = bad_display
-        # Where we are: the state, the open elements with the state after each, how many foreign ones are open.
+        # The position: the state, the open elements with the state after each, the number of open foreign elements.
         self._state = _DOCUMENT
         self._open: list[tuple[str, _State]] = []
         self._foreign = 0
@@ -75,7 +73,7 @@ class Content:
         self._scope = OUTERMOST
         self._outer_scopes: list[tuple[int, Scope]] = []
         self._text: list[str] = []
-        # What was found, by element; only white space may stand directly in the root.
+        # The values, by element; only white space may stand directly in the root.
         self._attributes: dict[str, dict[str, Any]] = {}
         self._texts = {"tool_response": ""}
         self._display: DisplayEnvelope | None = None
@@ -92,13 +90,13 @@ class Content:
         parser.CharacterDataHandler = self._text.append
 
     def leave(self) -> None:
-        """Stop listening. Parser and content know each other: without this every document leaves a cycle behind."""
+        """Remove the handlers: parser and content refer to each other, which would leave a reference cycle."""
         parser = self._parser
         parser.XmlDeclHandler = parser.StartDoctypeDeclHandler = parser.CharacterDataHandler = None
         parser.StartElementHandler = parser.EndElementHandler = None
 
     def response(self) -> ToolResponse:
-        """What a document that was read to its end says."""
+        """Return the response of a document that was read to its end."""
         root = self._attributes["tool_response"]
         output = self._attributes.get("llm_output")
         error = self._attributes.get("error")
@@ -127,7 +125,7 @@ class Content:
         )
 
     def fault(self, kind: DecodeErrorKind, message: str) -> DecodeError:
-        """A fault at the place that is being read."""
+        """Return an exception for a fault at the current position of the parser."""
         parser = self._parser
         line, column = parser.CurrentLineNumber, parser.CurrentColumnNumber + 1
         return DecodeError(kind, message, line=line, column=column, offset=max(parser.CurrentByteIndex, 0))
@@ -139,12 +137,12 @@ class Content:
 
     def _on_declaration(self, version: str, encoding: str | None, _standalone: int) -> None:
         if version != "1.0":
-            self._fail(DecodeErrorKind.ENCODING, "the XML declaration must say version 1.0")
+            self._fail(DecodeErrorKind.ENCODING, "the XML declaration must have version 1.0")
         if encoding is not None and encoding.upper() != "UTF-8":
-            self._fail(DecodeErrorKind.ENCODING, "the XML declaration must say UTF-8 or no encoding")
+            self._fail(DecodeErrorKind.ENCODING, "the XML declaration must have the encoding UTF-8 or none")
 
     def _on_doctype(self, *_: object) -> None:
-        self._fail(DecodeErrorKind.DTD, "a tool response has no document type declaration")
+        self._fail(DecodeErrorKind.DTD, "a tool response must not have a document type declaration")
 
     def _on_start(self, name: str, attributes: dict[str, str]) -> None:
         limits = self._limits
@@ -184,7 +182,7 @@ class Content:
             self._read_display()
         elif name == "meta":
             self._meta = self._read_object(name)
-            self._texts.setdefault("error", "")  # what follows is no message, also where none came before
+            self._texts.setdefault("error", "")  # text after <meta> is not the message, even if there was none before
         elif name == "server_populated":
             self._populated = self._read_object(name)
         elif self._state is _CHANNELS:
@@ -197,7 +195,7 @@ class Content:
             self._fail(DecodeErrorKind.LIMIT, f"more than {self._limits.attributes} attributes")
         most = self._limits.attribute_bytes
         for value in attributes.values():
-            # A character has at most four bytes: most values need no second look.
+            # A character has at most four bytes, so most values need not be encoded.
             if len(value) * 4 > most and len(value.encode()) > most:
                 self._fail(DecodeErrorKind.LIMIT, f"an attribute is longer than {most} bytes")
 
@@ -216,9 +214,9 @@ class Content:
         readers = lexical.ATTRIBUTES[element]
         name = "version"
         try:
-            # First: a document of another major version is not to be judged by the rules of this one.
+            # First: the rules of this version do not apply to a document of another major version.
             if name in attributes and name in readers and not lexical.version(attributes[name]).startswith("1."):
-                self._fail(DecodeErrorKind.VERSION, f"this reader knows version 1, not {attributes[name]}")
+                self._fail(DecodeErrorKind.VERSION, f"this reader supports version 1, not {attributes[name]}")
             for name, value in attributes.items():
                 if name in readers:
                     values[name] = readers[name](value)
@@ -232,7 +230,7 @@ class Content:
         return values
 
     def _keep_text(self) -> None:
-        """Text ends here: it belongs to the innermost element, unless that is a foreign one."""
+        """Keep the text that ends here for the innermost element, unless that is a foreign one."""
         text = "".join(self._text)
         self._text.clear()
         if self._foreign:
@@ -242,14 +240,14 @@ class Content:
             self._texts[element] = text
         elif text.strip(lexical.XML_WHITE_SPACE):
             place = "directly in <tool_response>" if element == "tool_response" else f"after a child of <{element}>"
-            self._fail(DecodeErrorKind.SCHEMA, f"text {place}: only white space may stand there")
+            self._fail(DecodeErrorKind.SCHEMA, f"text {place}: only white space is allowed there")
 
     def _misplaced(self, name: str) -> str:
         shown = name if len(name) <= 40 else name[:40] + "…"
         if not self._open:
             return f"the root element must be <tool_response> in no namespace, not <{shown}>"
         allowed = " or ".join(f"<{child}>" for child in self._state) or "no more elements"
-        return f"<{shown}> may not stand here: <{self._open[-1][0]}> may have {allowed} at this point"
+        return f"<{shown}> is not allowed here: <{self._open[-1][0]}> may have {allowed} at this point"
 
     # --------------------------------------------------------------------------------------- the values
 
@@ -269,7 +267,7 @@ class Content:
 
     def _read_json(self, element: str) -> Any:
         try:
-            return load(self._texts.get(element, ""), self._limits.json_depth)
+            return load_json(self._texts.get(element, ""), self._limits.json_depth)
         except JsonDepthError as fault:
             self._fail(DecodeErrorKind.LIMIT, f"in <{element}>: {fault}")
         except ValueError as fault:

@@ -1,7 +1,7 @@
-"""What an emitter does not write although a reader takes it: the sentences of the spec that no schema states.
+"""The rules for emitters only: sentences of the spec that no schema states and that readers do not enforce.
 
-Pure checks, each with the id of its sentence. `encode` raises what they find; a server asks them earlier and
-decides what to answer instead.
+Pure checks, each with the id of its sentence. `encode` raises what they find; a server calls them earlier, to answer
+with an error instead.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
-from xmcp.wire.jsontext import dump
+from xmcp.wire.jsontext import dump_json
 from xmcp.wire.response import ErrorInfo
 from xmcp_models.error_meta import Cause, ErrorMeta, FieldError, HelpLink, Limit, LocalizedMessage
 from xmcp_models.registry import DISPLAY_TYPES, ENVELOPE_RULES, ERROR_CODES, VENDOR_KEY
@@ -21,7 +21,7 @@ from xmcp_models.registry import DISPLAY_TYPES, ENVELOPE_RULES, ERROR_CODES, VEN
 _vendor_key = re.compile(VENDOR_KEY).fullmatch
 _DISPLAY_META: Final = frozenset(ENVELOPE_RULES["meta"])
 REFERENCE_TYPE: Final = "x-xmcp-reference"
-"""What a client puts before a model in place of a display that is too large to repeat there."""
+"""The type of the display that a client puts before the model in place of one that is too large (XMCP-DSP-041)."""
 _RESERVED: Final = frozenset(name for name, row in DISPLAY_TYPES.items() if row["status"] == "reserved")
 _INERT: Final = {key: frozenset(names) for key, names in DISPLAY_TYPES["chart"]["inert"].items()}
 _CATEGORY_OF: Final = {
@@ -30,13 +30,13 @@ _CATEGORY_OF: Final = {
 
 
 def check_error(error: ErrorInfo) -> None:
-    """Raise ValueError, naming the sentence, for an error that chapter 4 does not let an emitter write."""
+    """Raise ValueError, with the id of the sentence, for an error that an emitter must not write (chapter 4)."""
     if error.retry_after_ms is not None and not error.retryable:
         raise ValueError(f"{error.code}: retry_after_ms needs retryable=True (XMCP-ERR-005)")
     if not error.message:
-        raise ValueError(f"{error.code}: the message is empty (XMCP-ERR-006)")
+        raise ValueError(f"{error.code}: the message must not be empty (XMCP-ERR-006)")
     if error.category != _CATEGORY_OF.get(error.code, error.category):
-        raise ValueError(f"{error.code}: its category is {_CATEGORY_OF[error.code]} (XMCP-ERR-010)")
+        raise ValueError(f"{error.code}: its category must be {_CATEGORY_OF[error.code]} (XMCP-ERR-010)")
     if not error.meta:
         return
     meta = _as_json(error.meta, "meta")
@@ -53,8 +53,8 @@ def check_error(error: ErrorInfo) -> None:
 
 
 def _as_json(value: Mapping[str, Any], where: str) -> Any:
-    """What is written of a value: the rules are about that, whatever Python types stood for it."""
-    return json.loads(dump(dict(value), where)[0])
+    """Return the JSON that is written for a value: the rules apply to it, not to the Python types."""
+    return json.loads(dump_json(dict(value), where)[0])
 
 
 _PARTS: Final[dict[str, type[BaseModel]]] = {
@@ -67,7 +67,7 @@ _PARTS: Final[dict[str, type[BaseModel]]] = {
 
 
 def _nulls(part: Any, model: type[BaseModel], where: str) -> Iterator[str]:
-    """Known members that are null: the schema has none, and the generated models do not see them."""
+    """Yield the known members that are null: the schema forbids them, but the generated models accept them."""
     if not isinstance(part, dict):
         return
     for name in part.keys() & model.model_fields.keys():
@@ -80,7 +80,7 @@ def _nulls(part: Any, model: type[BaseModel], where: str) -> Iterator[str]:
 
 
 def check_server_populated(populated: Mapping[str, Any]) -> None:
-    """Raise ValueError, naming the sentence, for what chapter 2 does not let stand in `server_populated`."""
+    """Raise ValueError, with the id of the sentence, for a `server_populated` that an emitter must not write."""
     populated = _as_json(populated, "server_populated")
     names: dict[str, set[str]] = {}
     values = populated.get("values", {})
@@ -98,9 +98,10 @@ def check_server_populated(populated: Mapping[str, Any]) -> None:
 
 
 def display_faults(envelope: Mapping[str, Any]) -> Iterator[str]:
-    """What chapter 3 does not let an emitter write, a sentence each; `envelope` is valid by the schema.
+    """Yield a sentence for each rule of chapter 3 for emitters that `envelope`, which is valid by the schema, breaks.
 
-    Raises TypeError or ValueError, as `jsontext.dump` does, for what has no JSON form.
+    Raises:
+        TypeError, ValueError: As `jsontext.dump_json`: a value has no JSON form.
     """
     if envelope["type"] in ("chart", "group") or envelope.get("fallback") is not None or envelope.get("meta"):
         envelope = _as_json(envelope, "display")
@@ -112,7 +113,7 @@ def _faults(envelope: Mapping[str, Any], groups: int, fallbacks: int) -> Iterato
     if kind in _RESERVED:
         yield f"the type {kind!r} is reserved (XMCP-DSP-010)"
     if kind == REFERENCE_TYPE:
-        yield f"the type {kind!r} is the client's (XMCP-DSP-043)"
+        yield f"only a client may use the type {kind!r} (XMCP-DSP-043)"
     for key in envelope.get("meta") or ():
         if key not in _DISPLAY_META and not _vendor_key(str(key)):
             yield f"meta.{key} needs a vendor prefix (XMCP-DSP-006)"

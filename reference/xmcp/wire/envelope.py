@@ -1,4 +1,4 @@
-"""The display envelope: the generated model, plus what a payload of its type looks like."""
+"""The display envelope: the generated model, with checks of the payload by its type."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from pydantic import SkipValidation, ValidationError, model_validator
 import xmcp_models.display_envelope as generated
 from xmcp.wire.payload import check_payload
 
-# Length in characters, least and most. Checked here rather than by pydantic, which refuses lone surrogates:
-# the encoder's job is to write U+FFFD for them and to say so.
+# Minimum and maximum length in characters. Not checked by pydantic, which refuses lone surrogates: the encoder replaces
+# them by U+FFFD and marks the response as lossy.
 _TEXTS = (("title", 0, 200), ("alt", 0, 4000), ("id", 1, 128))
 
 
 class DisplayEnvelope(generated.DisplayEnvelope):
-    """What a person is shown (spec chapter 3): a type, a payload of that type's shape, and words around it.
+    """A display for a person (spec chapter 3): a type, a payload in the shape of that type, and optional texts.
 
-    `payload` is an object, array or string (schemas/display_envelope.schema.json says which for each
-    type); it may hold any Python value that has a JSON form. Unknown keys are kept. Raises
-    `pydantic.ValidationError` (a ValueError) for anything that the schema refuses.
+    `payload` is an object, array or string (schemas/display_envelope.schema.json says which for each type); it may
+    hold any Python value that has a JSON form. Unknown keys are kept.
+
+    Raises:
+        pydantic.ValidationError: A member is not as the schema says (a ValueError).
     """
 
     payload: SkipValidation[dict[str, Any] | list[Any] | str]
@@ -56,7 +58,7 @@ class DisplayEnvelope(generated.DisplayEnvelope):
                     raise ValueError(f"payload/{index}: groups are nested too deep") from None
 
     def to_dict(self) -> dict[str, Any]:
-        """The envelope as the JSON object it is on the wire: what is None is left out, payload untouched."""
+        """Return the envelope as the JSON object of the wire: without members that are None, the payload unchanged."""
         members: dict[str, Any] = {name: value for name, value in self.__dict__.items() if value is not None}
         if self.fallback is not None:
             members["fallback"] = self.fallback.to_dict()
@@ -73,7 +75,11 @@ _validate = DisplayEnvelope.__pydantic_validator__.validate_python
 
 
 def read_envelope(value: Any) -> DisplayEnvelope:
-    """The envelope that a JSON value is. Raises ValueError with one sentence; a null member is not an absent one."""
+    """Return a JSON value as an envelope. A member that is null does not count as absent.
+
+    Raises:
+        ValueError: The value is not a valid envelope; the message is one sentence.
+    """
     _refuse_nulls(value)
     try:
         return _validate(value)  # type: ignore[no-any-return]
@@ -91,7 +97,7 @@ def _refuse_nulls(value: Any) -> None:
 
 
 def explain(fault: ValidationError) -> str:
-    """The first thing wrong with an envelope, without repeating its content."""
+    """Return the first fault of an envelope as a sentence, without repeating its content."""
     first = fault.errors(include_url=False, include_context=False, include_input=False)[0]
     message = first["msg"].removeprefix("Value error, ")
     place = "/".join(str(part) for part in first["loc"])

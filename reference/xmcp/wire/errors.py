@@ -1,6 +1,6 @@
-"""What can be wrong with a tool response that arrives: the closed set of faults and the one exception.
+"""The error of the decoder: the closed set of kinds of faults, and the exception.
 
-Nothing else may live here. Faults of the sender's own arguments are plain `ValueError` and `TypeError`.
+The encoder raises plain `ValueError` and `TypeError`.
 """
 
 from __future__ import annotations
@@ -9,23 +9,23 @@ from enum import StrEnum
 
 
 class DecodeErrorKind(StrEnum):
-    """Why a document is refused. The set is closed: programs may branch on it, messages are for people."""
+    """Why a document is refused. Programs may branch on this closed set; messages are for people."""
 
     NOT_WELL_FORMED = "NOT_WELL_FORMED"
     """It is not XML 1.0 with namespaces, or not UTF-8."""
     DTD = "DTD"
     """It has a document type declaration."""
     ENCODING = "ENCODING"
-    """It is, or says it is, XML 1.1 or in another encoding than UTF-8."""
+    """It is, or declares itself as, XML 1.1 or another encoding than UTF-8."""
     SCHEMA = "SCHEMA"
     """An element, attribute or text is missing, misplaced or malformed."""
     VERSION = "VERSION"
-    """It is of a major version that this package does not speak; nothing in it may be trusted."""
+    """It has a major version that this package does not support; nothing in it may be trusted."""
     BAD_JSON = "BAD_JSON"
-    """What `<display>`, `<meta>` or `<server_populated>` holds is not one JSON value with unique keys, or in the
-    last two no object."""
+    """The content of `<display>`, `<meta>` or `<server_populated>` is not one JSON value with unique keys, or, in the
+    last two, not an object."""
     BAD_ENVELOPE = "BAD_ENVELOPE"
-    """What `<display>` holds is JSON but no display envelope."""
+    """The content of `<display>` is JSON but not a display envelope."""
     LIMIT = "LIMIT"
     """It is larger, deeper or has more parts than the receiver allows."""
 
@@ -36,10 +36,10 @@ _LONGEST = 300
 class DecodeError(Exception):
     """A document that cannot be read as a tool response.
 
-    `message` is one line of at most 300 printable characters, whatever a stranger wrote into the document.
-    `line` and `column` count from 1, in characters; `offset` counts bytes of the UTF-8 form from 0. For
-    `BAD_JSON`, `BAD_ENVELOPE` and too deep JSON they point at the end tag of the element that holds the
-    JSON. A whole document above the size limit is refused unread: line 1, column 1, offset 0.
+    `message` is one line of at most 300 printable characters, whatever the document contains. `line` and `column`
+    count characters from 1; `offset` counts bytes of the UTF-8 form from 0. For `BAD_JSON`, `BAD_ENVELOPE` and JSON
+    that is nested too deep, they point at the end tag of the element with the JSON. A whole document above the size
+    limit is refused without reading it: line 1, column 1, offset 0.
     """
 
     def __init__(
@@ -63,5 +63,5 @@ class DecodeError(Exception):
         self.offset = offset
 
     def __str__(self) -> str:
-        """`KIND at line L, column C: message`."""
+        """Return `KIND at line L, column C: message`."""
         return f"{self.kind} at line {self.line}, column {self.column}: {self.message}"

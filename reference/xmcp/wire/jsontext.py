@@ -1,7 +1,6 @@
-"""JSON values as text that needs no XML escaping, and back: what `<display>` and `<meta>` hold (wire rule 4).
+"""JSON text without characters that XML must escape, and back: the content of `<display>`, `<meta>` and the like.
 
-How JSON text is written and read stands here; which JSON a Python value is, in jsonvalue.py; what the JSON
-means, in neither.
+Spec section 2.4. Which JSON a Python value becomes is decided in jsonvalue.py.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ class JsonDepthError(ValueError):
 
 
 def _deepest(accepts: Callable[[int], object]) -> int:
-    """How many arrays inside each other a library takes before it raises."""
+    """Return how many nested arrays a library accepts before it raises."""
 
     def refuses(levels: int) -> bool:
         try:
@@ -42,22 +41,22 @@ def _wrapped(value: Any, levels: int) -> Any:
     return value
 
 
-# Both libraries have a fixed limit above ours. Wrapping a value in as many arrays as theirs is higher makes
-# it ours: they count while they work anyway, and a walk of our own would cost a fifth of a big table.
+# Both libraries have a fixed limit of depth, which is higher than ours. A value wrapped in as many arrays as the
+# difference meets our limit instead: the libraries count anyway, and a walk of our own costs a fifth of a big table.
 _ORJSON_DEPTH = _deepest(lambda levels: orjson.dumps(_wrapped(0, levels)))
 _JITER_DEPTH = _deepest(lambda levels: jiter.from_json(b"[" * levels + b"]" * levels))
 
 
 def _brackets(raw: bytes) -> int:
-    """Not less than the levels of a JSON text: at most that many arrays and objects begin in it."""
+    """Return an upper bound of the levels of a JSON text: the number of opening brackets and braces."""
     return raw.count(b"[") + raw.count(b"{")
 
 
 _OPTIONS = orjson.OPT_STRICT_INTEGER | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
 _to_json = partial(orjson.dumps, default=plain, option=_OPTIONS)
-# In JSON text these stand inside strings only, so replacing them blindly is right.
+# In JSON text these characters appear only inside strings, so they can be replaced everywhere.
 _INERT = tuple((character.encode(), f"\\u{ord(character):04x}".encode()) for character in "&<>\x7f")
-# Those of several bytes by their first one, which is quickly seen not to be there.
+# Characters of several bytes by their first byte: most texts do not contain it, which is found quickly.
 _INERT_BY_FIRST = tuple(
     (inert[0][0][:1], inert)
     for inert in (
@@ -67,7 +66,7 @@ _INERT_BY_FIRST = tuple(
 )
 _MARGIN = _ORJSON_DEPTH - DEFAULT_LIMITS.json_depth
 _LONG = 32
-"""Members from which on a value is written inside of the arrays that count its depth, and not twice."""
+"""A value with a part of more members is written inside the wrapping arrays at once, not a second time."""
 
 
 def _is_long(value: Any) -> bool:
@@ -75,12 +74,16 @@ def _is_long(value: Any) -> bool:
     return any(isinstance(part, list | dict) and len(part) > _LONG for part in parts)
 
 
-def dump(value: Any, where: str, illegal: Illegal = "replace") -> tuple[str, bool]:
-    """One value as XML-inert JSON, and whether a lone surrogate in it became U+FFFD.
+def dump_json(value: Any, where: str, illegal: Illegal = "replace") -> tuple[str, bool]:
+    """Return one value as JSON that needs no XML escaping, and whether a lone surrogate in it became U+FFFD.
 
-    `where` names the value in errors. Raises TypeError, with the path to the culprit, for what has no JSON
-    form and for keys that are no strings or collide; ValueError for more than 64 levels (a value that
-    contains itself included) and, with `illegal="error"`, for a lone surrogate.
+    `where` names the value in error messages.
+
+    Raises:
+        TypeError: A value has no JSON form, a key is not a string, or two keys become the same; the message has the
+            path to it.
+        ValueError: There are more than 64 levels (also in a value that contains itself), or with `illegal="error"`
+            a lone surrogate.
     """
     lossy = False
     try:
@@ -91,8 +94,8 @@ def dump(value: Any, where: str, illegal: Illegal = "replace") -> tuple[str, boo
             if _brackets(raw) > DEFAULT_LIMITS.json_depth:
                 _to_json(_wrapped(value, _MARGIN))
     except TypeError:
-        # orjson's answer to big integers, keys that are no strings, lone surrogates and depth alike; it never
-        # says where.
+        # orjson raises this for big integers, keys that are not strings, lone surrogates and depth, and never says
+        # where.
         value, lossy = normalised(value, where, illegal)
         raw = orjson.dumps(value)
     for character, escaped in _INERT:
@@ -109,10 +112,10 @@ _unique_members = partial(jiter.from_json, allow_inf_nan=False, catch_duplicate_
 
 
 def _from_json(raw: bytes) -> Any:
-    """What `_unique_members` reads, without the third of its time that goes into the set it keeps of every name.
+    """Return the same as `_unique_members`, without the third of its time that it spends on a set of all names.
 
-    A member that stands twice is one in the value, so that writing the value takes fewer colons than there were:
-    one for each member, and those in strings, which are the same unless one is escaped.
+    A duplicate member appears once in the value, so the value written again has fewer colons than the text: one for
+    each member, and those in strings, whose number is the same unless one is escaped.
     """
     value = _any_members(raw)
     if b"\\" in raw and (b"\\u003a" in raw or b"\\u003A" in raw):
@@ -124,10 +127,12 @@ def _from_json(raw: bytes) -> Any:
     return value if written.count(b":") == raw.count(b":") else _unique_members(raw)
 
 
-def load(text: str | bytes, depth: int) -> Any:
-    """The one value of a JSON text (characters, or their UTF-8) of RFC 8259 with unique keys.
+def load_json(text: str | bytes, depth: int) -> Any:
+    """Return the value of a JSON text (characters, or their UTF-8) as in RFC 8259, with unique keys.
 
-    Raises JsonDepthError beyond `depth` levels and ValueError for anything else that is not that.
+    Raises:
+        JsonDepthError: There are more than `depth` levels.
+        ValueError: It is not such a text.
     """
     raw = text.encode() if isinstance(text, str) else text
     if _brackets(raw) <= depth:
@@ -136,9 +141,9 @@ def load(text: str | bytes, depth: int) -> Any:
         spare = _JITER_DEPTH - depth
         value = _from_json(b"[" * spare + raw + b"]" * spare)
         for _ in range(spare):
-            (value,) = value  # two members: the text closed a wrapper and opened another
+            (value,) = value  # raises ValueError for two members: the text closed a wrapper and opened another
     except ValueError as fault:
         if "recursion limit" in str(fault):
             raise JsonDepthError(f"JSON is nested deeper than {depth} levels") from None
-        return _from_json(raw)  # raises too, and counts columns without the wrappers
+        return _from_json(raw)  # raises as well, with the columns of the text itself
     return value

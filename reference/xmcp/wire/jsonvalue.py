@@ -1,8 +1,8 @@
-"""Which JSON a Python value is: the one mapping for `<display>` and `<meta>` (vectors 23 to 31).
+"""The mapping of Python values to JSON, for `<display>`, `<meta>` and the like (spec section 2.4).
 
-Beyond what JSON has itself: integers outside of +-(2^53-1) and decimals are strings, NaN and infinities null
-(those of decimals too), bytes Base64 (RFC 4648 section 4), points in time ISO 8601 with `Z` for UTC and no
-offset where they have none, integer keys decimal strings. Everything else has no JSON form: nothing is guessed.
+Besides the types of JSON itself: integers outside of +-(2^53-1) and decimals become strings, NaN and infinities null
+(also those of decimals), bytes Base64 (RFC 4648 section 4), points in time ISO 8601 with `Z` for UTC and without an
+offset if they have none, integer keys decimal strings. Everything else has no JSON form; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NATIVE_TYPES: dict[type, JsonType] = {
     tuple: "array",
     dict: "object",
 }
-"""Python types that JSON has, by what it calls them."""
+"""The Python types that JSON has, with the name of the JSON type."""
 _SUBCLASSED = (str, int, list, dict)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -48,9 +48,10 @@ def _base(value: Any) -> JsonType | None:
 
 
 def native(value: Any) -> Any:
-    """The value itself where JSON has its type (or a base of it), else what it is written as.
+    """Return the value itself if JSON has its type (or a base of it), else what is written for it.
 
-    Raises TypeError for a value that has no JSON form.
+    Raises:
+        TypeError: The value has no JSON form.
     """
     while not _base(value):
         value = plain(value)
@@ -58,9 +59,12 @@ def native(value: Any) -> Any:
 
 
 def json_type(value: Any) -> JsonType:
-    """The JSON type a value is written as. Raises TypeError for a value that has no JSON form.
+    """Return the JSON type in which a value is written.
 
-    An integer counts as a number whatever its size: as one that was read it is one.
+    An integer counts as a number whatever its size, because a decoded integer is a number.
+
+    Raises:
+        TypeError: The value has no JSON form.
     """
     found = _base(value)
     while not found:
@@ -78,7 +82,7 @@ def _instant(value: datetime.datetime | datetime.time) -> str:
 
 
 def _model(value: BaseModel) -> Any:
-    # A model that leaves out what is absent says so itself.
+    # A model with `to_dict` leaves out absent members itself.
     own = getattr(value, "to_dict", None)
     return own() if own else value.model_dump(by_alias=True)
 
@@ -98,7 +102,11 @@ _WRITERS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
 
 
 def plain(value: Any) -> Any:
-    """A value that JSON does not have, one step nearer to JSON. Raises TypeError where there is no such step."""
+    """Return a value of a type that JSON does not have, converted by one step toward JSON.
+
+    Raises:
+        TypeError: There is no such conversion.
+    """
     for kind, write in _WRITERS:
         if isinstance(value, kind):
             return write(value)
@@ -108,9 +116,10 @@ def plain(value: Any) -> Any:
 
 
 def normalised(value: Any, where: str, illegal: Illegal = "replace") -> tuple[Any, bool]:
-    """A copy in nothing but JSON's own types, and whether a lone surrogate in it became U+FFFD.
+    """Return a copy in the types of JSON only, and whether a lone surrogate in it became U+FFFD.
 
-    Raises as `jsontext.dump` does, naming `where` and the JSON Pointer to the culprit.
+    Raises:
+        TypeError, ValueError: As `jsontext.dump_json`, with `where` and the JSON Pointer to the value.
     """
     copier = _Copier(where, illegal)
     return copier.copy(value), copier.lossy
@@ -144,7 +153,7 @@ class _Copier:
 
     def container(self, value: dict[Any, Any] | list[Any] | tuple[Any, ...]) -> Any:
         if len(self.path) >= DEFAULT_LIMITS.json_depth:
-            raise ValueError(f"{self.place()}: JSON may have {DEFAULT_LIMITS.json_depth} levels, not more")
+            raise ValueError(f"{self.place()}: JSON must not have more than {DEFAULT_LIMITS.json_depth} levels")
         if not isinstance(value, dict):
             return [self.member(index, member) for index, member in enumerate(value)]
         copied: dict[str, Any] = {}
@@ -179,5 +188,5 @@ class _Copier:
         return _SURROGATE.sub("\ufffd", text)
 
     def place(self) -> str:
-        """`where` and a JSON Pointer (RFC 6901)."""
+        """Return `where` and a JSON Pointer (RFC 6901)."""
         return self.where + "".join("/" + str(key).replace("~", "~0").replace("/", "~1") for key in self.path)

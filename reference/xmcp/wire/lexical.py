@@ -1,7 +1,7 @@
-"""How the attributes of a tool response are written: one reader for each type of schemas/tool_response.xsd.
+"""The attribute values of a tool response: one reader for each type of schemas/tool_response.xsd.
 
-A reader takes the value as an XML parser reports it and returns what it means, or raises ValueError with a
-sentence that says what the value must be. The encoder asks the same readers about what it is to write.
+A reader takes the value as an XML parser reports it and returns its meaning, or raises ValueError with a sentence that
+says what the value must be. The encoder checks with the same readers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _pattern(expression: str, meaning: str) -> Callable[[str], str]:
 
 
 def boolean(value: str) -> bool:
-    """xs:boolean."""
+    """Read an xs:boolean."""
     try:
         return _BOOLEANS[value.strip(XML_WHITE_SPACE)]
     except KeyError:
@@ -49,9 +49,9 @@ _non_negative = re.compile(r"\+?[0-9]+|-0+").fullmatch
 
 
 def retry_after_ms(value: str) -> int:
-    """xs:nonNegativeInteger up to 2^53-1: milliseconds."""
+    """Read an xs:nonNegativeInteger up to 2^53-1: milliseconds."""
     written = value.strip(XML_WHITE_SPACE)
-    # Without its leading zeros: Python refuses to convert thousands of digits, whatever their value.
+    # Without leading zeros: Python refuses to convert thousands of digits, even if most are zeros.
     digits = written.lstrip("+-0") or "0"
     if not _non_negative(written) or len(digits) > 16 or int(digits) > MAX_SAFE_INTEGER:
         raise ValueError(f"must be a whole number from 0 to {MAX_SAFE_INTEGER}")
@@ -80,14 +80,14 @@ ATTRIBUTES: dict[str, dict[str, Callable[[str], Any]]] = {
     "meta": {"lossy": boolean},
     "server_populated": {"lossy": boolean},
 }
-"""Element to attribute to reader."""
+"""The reader of each attribute of each element."""
 
 REQUIRED = {"tool_response": "tool_name", "error": "code"}
-"""Element to the attribute it cannot be without."""
+"""The required attribute of each element that has one."""
 
 
 def check(element: str, attribute: str, value: object) -> None:
-    """Raise TypeError where a value is no string, ValueError where it cannot stand in that attribute."""
+    """Raise TypeError if a value is not a string, ValueError if the attribute does not allow it."""
     if not isinstance(value, str):
         raise TypeError(f"{attribute} must be a string, not {type(value).__qualname__}")
     try:

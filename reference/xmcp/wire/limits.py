@@ -1,4 +1,4 @@
-"""How much of a peer's document a receiver takes in. Numbers only; the decoder applies them."""
+"""The limits of a document that a receiver accepts. The decoder applies them."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Upper bounds of one document (spec section 2.6); beyond any of them it is refused as `LIMIT`."""
+    """Upper bounds of one document (spec section 2.6); a document beyond any of them is refused as `LIMIT`."""
 
     document_bytes: int = 8 * 1024 * 1024
     """Length of the whole document in UTF-8."""
     attribute_bytes: int = 4 * 1024
     """Length in UTF-8 of one attribute's value, namespace declarations included."""
     depth: int = 64
-    """Elements inside each other, the root counted as 1."""
+    """Nested elements; the root counts as 1."""
     elements: int = 256
-    """Elements in all."""
+    """Number of elements."""
     json_depth: int = 64
-    """Arrays and objects inside each other in one JSON value, the outermost counted as 1; at most 128."""
+    """Nested arrays and objects in one JSON value; the outermost counts as 1. At most 128."""
     attributes: int = 256
-    """Attributes of all elements together, namespace declarations included."""
+    """Number of attributes of all elements together, namespace declarations included."""
     tag_bytes: int = 64 * 1024
-    """Length of one tag."""
+    """Length of one tag in UTF-8."""
 
     def __post_init__(self) -> None:
         for name in self.__slots__:
@@ -33,4 +33,4 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
-"""The limits a receiver has when nobody says otherwise."""
+"""The default limits of a receiver."""

@@ -1,8 +1,8 @@
-"""Namespaces in XML 1.0: which names of a start tag have none, and which tags break the rules.
+"""Namespaces in XML 1.0: which names of a start tag have no namespace, and which tags break the rules.
 
-expat can do this itself, and must not for a stranger's document: it writes the whole namespace name in
-front of every attribute name, so that 450 kB of document take 4 GB of memory (libexpat 2.5) before the
-first handler can object. Here a namespace name is kept once.
+expat could do this, but not for an untrusted document: it writes the whole namespace name in front of every attribute
+name, so that a document of 450 kB takes 4 GB of memory (libexpat 2.5) before the first handler is called. Here each
+namespace name is kept once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 _XML = "http://www.w3.org/XML/1998/namespace"
 _XMLNS = "http://www.w3.org/2000/xmlns/"
-# NameChar that is no NameStartChar (XML 1.0, productions 4 and 4a): expat has checked the rest of the name.
+# A NameChar that is not a NameStartChar (XML 1.0, productions 4 and 4a): expat has checked the rest of the name.
 _NOT_A_START = re.compile("[-.0-9\u00b7\u0300-\u036f\u203f\u2040]")
 
 Scope = ChainMap[str, str]
@@ -27,15 +27,16 @@ class NamespaceError(ValueError):
 
 
 def declares_or_uses_prefixes(attributes: Mapping[str, str]) -> bool:
-    """Whether the attributes of a start tag need `resolve` at all; cheap, for nearly all do not."""
+    """Tell whether the attributes of a start tag need `resolve`; most do not, so this is a cheap check."""
     return bool(attributes) and ("xmlns" in attributes or ":" in "".join(attributes))
 
 
 def resolve(scope: Scope, name: str, attributes: Mapping[str, str]) -> tuple[Scope, bool, dict[str, str]]:
-    """The scope inside an element, whether the element has no namespace, and its attributes that have none.
+    """Return the scope inside an element, whether the element has no namespace, and its attributes without one.
 
-    Raises NamespaceError for a malformed or unbound prefix, a forbidden declaration, or two attributes that
-    are the same once their prefixes are resolved.
+    Raises:
+        NamespaceError: A prefix is malformed or unbound, a declaration is forbidden, or two attributes are the same
+            after their prefixes are resolved.
     """
     declared = _declarations(attributes)
     if declared:
@@ -51,7 +52,7 @@ def resolve(scope: Scope, name: str, attributes: Mapping[str, str]) -> tuple[Sco
             continue
         expanded = (_namespace(scope, prefix), local)
         if expanded in seen:
-            raise NamespaceError("two attributes of one element are the same: their prefixes mean one namespace")
+            raise NamespaceError("two attributes of one element are the same: their prefixes have the same namespace")
         seen.add(expanded)
     prefix, _ = _split(name)
     return scope, not _namespace(scope, prefix), plain
@@ -66,7 +67,7 @@ def _declarations(attributes: Mapping[str, str]) -> dict[str, str]:
         elif left != "xmlns":
             continue
         elif not uri:
-            raise NamespaceError("a prefix cannot be bound to no namespace")
+            raise NamespaceError("a prefix must not be bound to an empty namespace")
         if prefix == "xmlns" or uri == _XMLNS or (prefix == "xml") != (uri == _XML):
             raise NamespaceError("the prefixes xml and xmlns and their namespaces are reserved")
         declared[prefix] = uri
@@ -78,7 +79,7 @@ def _split(name: str) -> tuple[str, str]:
     if not colon:
         return "", name
     if not prefix or not local or ":" in local or _NOT_A_START.match(local):
-        raise NamespaceError("a name has one colon at most, with a name before and after it")
+        raise NamespaceError("a name must have at most one colon, with a name before and after it")
     return prefix, local
 
 

@@ -1,7 +1,6 @@
-"""Which payload each display type has: the if/then rules of schemas/display_envelope.schema.json, as a table.
+"""The shape of the payload of each display type: the if/then rules of schemas/display_envelope.schema.json as a table.
 
-Only shapes; what a renderer makes of them is not known here. Payloads may hold any Python value that has a
-JSON form: what counts is the JSON it becomes (jsonvalue.py).
+A payload may hold any Python value that has a JSON form: the rules apply to the JSON it becomes (jsonvalue.py).
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ Check = Callable[[Any], None]
 
 
 class ShapeError(ValueError):
-    """A payload that does not have the shape its type prescribes; says where and what it must be."""
+    """A payload does not have the shape of its type; the message says where, and what it must be."""
 
     def __init__(self, must: str, where: str = "") -> None:
         super().__init__(f"{where or 'it'} {must}")
@@ -48,14 +47,14 @@ def _names(types: tuple[str, ...]) -> str:
 
 
 class _Of:
-    """A value of one of these JSON types, which must pass its check where there is one."""
+    """Checks that a value has one of these JSON types, and passes the check of that type if there is one."""
 
     __slots__ = ("by_type", "free", "must")
 
     def __init__(self, **by_type: Check | None) -> None:
         self.by_type = by_type
         self.must = f"must be {_names(tuple(by_type))}"
-        # Python types of which every value is right: a hundred thousand rows need one look, at their types.
+        # Python types of which every value is valid: for a hundred thousand rows a look at their types is enough.
         self.free = {python for python, name in NATIVE_TYPES.items() if name in by_type and by_type[name] is None}
 
     def __call__(self, value: Any) -> None:
@@ -81,7 +80,7 @@ def _array(item: _Of, maximum: int | None = None) -> Check:
 
 
 def _object(required: str, **members: Check | None) -> Check:
-    """An object with at least the members named in `required`; those that have a check must pass it."""
+    """Return a check for an object with at least the `required` members; members with a check must pass it."""
     needed = required.split()
     checks = {name: check for name, check in members.items() if check}
 
@@ -124,7 +123,7 @@ def _matching(expression: str, must: str) -> Check:
 
 
 def _finite(value: Any) -> None:
-    # An integer always is, and may be too large for math.isfinite.
+    # An integer is always finite, and may be too large for math.isfinite.
     if isinstance(value, float) and not math.isfinite(value):
         raise ShapeError("must be a finite number")
 
@@ -150,7 +149,7 @@ _text = _Of(string=None)
 _scalar = _Of(string=None, number=None, boolean=None, null=None)
 _number_or_text = _Of(number=_finite, string=None)
 
-# White space as ECMA-262 has it, for that is what a JSON Schema's pattern means.
+# White space as in ECMA-262, which defines the patterns of JSON Schema.
 _SPACE = "\t-\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 _uri = _matching(
     rf"https://[^{_SPACE}\\]+|data:image/(?:png|jpeg|gif|webp|avif)[;,][^{_SPACE}]*",
@@ -199,10 +198,13 @@ _ANY = _Of(object=None, array=None, string=None)
 
 
 def check_payload(display_type: str, payload: Any) -> None:
-    """Raise ShapeError where the payload has not the shape of its display type.
+    """Check a payload against the shape of its display type.
 
-    A type that is not in the table may have any object, array or string. The members of a `group` are
-    checked to be objects only: envelope.py knows envelopes.
+    A type that is not in the table may have any object, array or string. Members of a `group` are only checked to be
+    objects; envelope.py checks that they are envelopes.
+
+    Raises:
+        ShapeError: The payload does not have that shape.
     """
     check = _SHAPES.get(display_type, _ANY)
     _inside("payload", payload, check)

@@ -1,8 +1,12 @@
-"""What one tool call answered, as Python values: the response and its error. How it is written is not known here."""
+"""The types of the wire: a tool response and its error, as Python values.
+
+How they are written and read is in encoder.py and decoder.py, which need these types; the package gives both
+functions to `bind_codec`, so that `to_xml` and `from_xml` import nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,11 +21,13 @@ _ALIASES: dict[str, str] = {alias: code for code, row in ERROR_CODES.items() for
 class ErrorInfo:
     """A failure (spec chapter 4).
 
-    `code` is upper case (`[A-Z][A-Z0-9_]{0,62}`), registered or not. `message` is for the model and for
-    developers; white space around it is dropped, as the wire does not carry it. `retry_after_ms` is in
-    milliseconds, 0 to 2^53-1. `meta` is a JSON object. Where `category` or `retryable` is None it becomes
-    what the registry says of the code, else of the category; an unknown code is `internal` and not
-    retryable. Raises ValueError or TypeError for a member that the wire does not know.
+    `code` is upper case (`[A-Z][A-Z0-9_]{0,62}`), registered or not. `message` is for the model and for developers;
+    white space around it is dropped, because the wire does not carry it. `retry_after_ms` is in milliseconds, 0 to
+    2^53-1. `meta` is a JSON object. The defaults of `category` and `retryable` come from the registry: those of the
+    code, otherwise those of the category; an unknown code is `internal` and not retryable.
+
+    Raises:
+        ValueError, TypeError: A member has a value that the wire does not allow.
     """
 
     code: str
@@ -49,7 +55,7 @@ class ErrorInfo:
             raise ValueError(f"retry_after_ms must be from 0 to {lexical.MAX_SAFE_INTEGER}")
         if self.meta is not None and not isinstance(self.meta, Mapping):
             raise TypeError("meta must be a mapping or None")
-        # A member of an enum is written as what it is, not as what it is called.
+        # The value of an enum member counts, not its name.
         object.__setattr__(self, "code", str.__str__(self.code))
         object.__setattr__(self, "category", str.__str__(category))
         object.__setattr__(self, "retryable", retryable)
@@ -59,13 +65,13 @@ class ErrorInfo:
 
 @dataclass(slots=True, init=False)
 class ToolResponse:
-    """What one tool call answered (spec chapter 2): text for the model, a display for the person, or an error.
+    """The result of one tool call (spec chapter 2): text for the model, a display for the person, or an error.
 
-    `llm_output` and `error` exclude each other; a display may go with either or stand alone. `format` is
-    the media type of `llm_output`, `truncated` whether it was cut. `server_populated` says which parameters the
-    server filled in (spec section 2.7): an object with `values`, `redacted`, `overridden`. A decoded response
-    also says whether it was `lossy` (somewhere a character was replaced because the wire cannot carry it) and
-    has `warnings`: what the reader passed over, one sentence each.
+    `llm_output` and `error` exclude each other; a display may be combined with either or be alone. `format` is the
+    media type of `llm_output`, `truncated` tells whether it was cut. `server_populated` tells which parameters the
+    server filled in (spec section 2.7): an object with `values`, `redacted`, `overridden`. In a decoded response
+    `lossy` tells whether a character was replaced because the wire cannot carry it, and `warnings` has one sentence
+    for each part that the reader ignored.
     """
 
     tool_name: str
@@ -95,10 +101,15 @@ class ToolResponse:
         lossy: bool = False,
         warnings: tuple[str, ...] = (),
     ) -> None:
-        """`display` is an envelope or a mapping that is one, else pydantic.ValidationError or TypeError."""
+        """Create a response; a `display` given as a mapping becomes a `DisplayEnvelope`.
+
+        Raises:
+            pydantic.ValidationError: `display` is a mapping, but not a valid envelope.
+            TypeError: A member has the wrong type.
+        """
         if display is not None and not isinstance(display, DisplayEnvelope):
             if not isinstance(display, Mapping):
-                raise TypeError("display must be a DisplayEnvelope, a mapping that is one, or None")
+                raise TypeError("display must be a DisplayEnvelope, a mapping with the same members, or None")
             display = DisplayEnvelope.model_validate(display)
         if error is not None and not isinstance(error, ErrorInfo):
             raise TypeError("error must be an ErrorInfo or None")
@@ -117,14 +128,24 @@ class ToolResponse:
         self.warnings = warnings
 
     def to_xml(self) -> str:
-        """The document; `xmcp.wire.encode` says what it raises and has options."""
-        from xmcp.wire.encode import encode
-
-        return encode(self)
+        """Return the document. `xmcp.wire.encode` has options and documents the exceptions."""
+        return _encode(self)
 
     @staticmethod
     def from_xml(data: str | bytes) -> ToolResponse:
-        """The response that a document is; raises DecodeError. `xmcp.wire.decode` has options."""
-        from xmcp.wire.decode import decode
+        """Return the response of a document. `xmcp.wire.decode` has options.
 
-        return decode(data)
+        Raises:
+            DecodeError: The document is not a valid tool response.
+        """
+        return _decode(data)
+
+
+_encode: Callable[[ToolResponse], str]
+_decode: Callable[[str | bytes], ToolResponse]
+
+
+def bind_codec(encode: Callable[[ToolResponse], str], decode: Callable[[str | bytes], ToolResponse]) -> None:
+    """Set the functions behind `to_xml` and `from_xml`; called once, by the package."""
+    global _encode, _decode
+    _encode, _decode = encode, decode

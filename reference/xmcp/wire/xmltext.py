@@ -1,7 +1,7 @@
-"""Strings as character data and attribute values of XML 1.0, so that every parser reads them back exactly.
+"""Strings as character data and attribute values of XML 1.0, so that every parser returns them exactly.
 
-Wire rule 2: what XML 1.0 cannot carry becomes U+FFFD and is reported; references for what a parser would
-change (CR in text, TAB and LF in attributes). No comments, no CDATA, no pretty-printing.
+A character that XML 1.0 cannot carry becomes U+FFFD, which is reported; characters that a parser would change are
+written as references (CR in text, TAB and LF in attributes). No comments, no CDATA, no pretty-printing.
 """
 
 from __future__ import annotations
@@ -10,16 +10,17 @@ import re
 from typing import Literal
 
 Illegal = Literal["replace", "error"]
-"""What to do with a character that the channel cannot carry: write U+FFFD instead, or raise ValueError."""
+"""What to do with a character that the wire cannot carry: write U+FFFD instead, or raise ValueError."""
 
 _CONTROLS = bytes([*range(0x09), 0x0B, 0x0C, *range(0x0E, 0x20)])
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def legal(text: str, where: str, illegal: Illegal) -> tuple[str, bool]:
-    """The text with U+FFFD for every character that XML 1.0 cannot carry, and whether there was one.
+    """Return the text with U+FFFD for every character that XML 1.0 cannot carry, and whether there was one.
 
-    Raises ValueError, naming `where` and the first such character, with `illegal="error"`.
+    Raises:
+        ValueError: There is one, and `illegal` is "error"; the message has `where` and the first such character.
     """
     if _is_legal(text):
         return text, False
@@ -29,7 +30,7 @@ def legal(text: str, where: str, illegal: Illegal) -> tuple[str, bool]:
 
 
 def _is_legal(text: str) -> bool:
-    # Passes in C take a seventh of the time of one search with _ILLEGAL.
+    # These passes in C take a seventh of the time of a search with _ILLEGAL.
     try:
         encoded = text.encode()
     except UnicodeEncodeError:
@@ -40,11 +41,11 @@ def _is_legal(text: str) -> bool:
 
 
 def escape(text: str) -> str:
-    """Legal text as character data."""
+    """Return legal text as character data."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return text.replace("\r", "&#13;") if "\r" in text else text
 
 
 def escape_attribute(text: str) -> str:
-    """Legal text as an attribute value between double quotes."""
+    """Return legal text as an attribute value for double quotes."""
     return escape(text).replace('"', "&quot;").replace("\t", "&#9;").replace("\n", "&#10;")

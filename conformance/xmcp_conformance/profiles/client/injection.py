@@ -1,4 +1,4 @@
-"""What depends on what in a turn, and which values are handed on (section 11.3). Recomputed from the text alone."""
+"""The dependencies between the calls of a turn, and the values that a client has to inject (section 11.3)."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ import jsonschema_rs
 from .messages import compact
 from .trace import Tool
 from .trace_index import TraceIndex
-from .trace_model import Call
+from .trace_model import ModelCall
 
-NEVER_HANDED_ON = ("show_user", "tag")
-"""The caller's switch, and what tells the calls of a trace apart."""
+NEVER_INJECTED = ("show_user", "tag")
+"""The caller's own switch, and the parameter that identifies the calls of a trace."""
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value for a parameter; the call, and its tool, whose result it is or is a member of."""
+    """A value for a parameter. It is the result of the call `source`, or a member of it where `member` is true."""
 
     value: Any
-    source: Call
+    source: ModelCall
     tool: Tool
     member: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
-    """What a parameter is due: any of `values`. The rest of what there was for it, for whoever says what went wrong."""
+class Expected:
+    """The values of which a parameter has to get one, and the values that lose against them, to explain a fault."""
 
     values: tuple[Value, ...]
     earlier_calls: tuple[Value, ...]
@@ -40,12 +40,12 @@ class Due:
 
     @property
     def by_member(self) -> bool:
-        """Whether it is a member of a structured result, rather than a whole one."""
+        """Whether the value is a member of a structured result, and not a whole result."""
         return self.values[0].member
 
 
-def needed(call: Call) -> list[Call]:
-    """The calls of the turn that a call directly depends on, in call order."""
+def dependencies_of(call: ModelCall) -> list[ModelCall]:
+    """Return the calls of the turn that a call directly depends on, in the order of the calls."""
     if call.tool is None:
         return []
     names = {name for name in call.tool.depends_on if name != call.tool.name}
@@ -56,78 +56,78 @@ def needed(call: Call) -> list[Call]:
     ]
 
 
-def ends(call: Call) -> bool:
-    """Whether no other call of the turn depends on this one."""
-    return not any(call in needed(other) for other in call.turn.calls if other is not call)
+def is_last(call: ModelCall) -> bool:
+    """Return whether no other call of the turn depends on this one."""
+    return not any(call in dependencies_of(other) for other in call.turn.calls if other is not call)
 
 
-def failed(call: Call) -> bool:
-    """Whether the model was told that a call failed."""
+def failed(call: ModelCall) -> bool:
+    """Return whether the model got an error as the result of a call."""
     return call.reply is not None and call.reply.error is not None
 
 
-def failed_tools(call: Call) -> list[str]:
-    """The tools that a call directly depends on, of which every call of the turn failed."""
-    calls = needed(call)
+def failed_dependencies(call: ModelCall) -> list[str]:
+    """Return the names of the tools that a call directly depends on and of which every call of the turn failed."""
+    calls = dependencies_of(call)
     names = {other.tool.name for other in calls if other.tool is not None}
     lost = {name for name in names if all(failed(c) for c in calls if c.tool is not None and c.tool.name == name)}
     return sorted(lost)
 
 
-def parameters(trace: TraceIndex, tool: Tool) -> list[str]:
-    """The parameters that a result can fill: the application's own values come first."""
+def fillable_parameters(trace: TraceIndex, tool: Tool) -> list[str]:
+    """Return the parameters that a result can fill; those that the application fills in are not among them."""
     properties = tool.input_schema.get("properties")
     names = properties if isinstance(properties, Mapping) else {}
-    return [name for name in names if name not in NEVER_HANDED_ON and name not in trace.setup.params]
+    return [name for name in names if name not in NEVER_INJECTED and name not in trace.setup.params]
 
 
-def due(trace: TraceIndex, call: Call) -> dict[str, Due] | None:
-    """What each parameter of a call is due from its predecessors; `None` where the results are not all known."""
+def expected_values(trace: TraceIndex, call: ModelCall) -> dict[str, Expected] | None:
+    """Return the values that each parameter has to get from dependencies; `None` where not all results are known."""
     if call.tool is None or call.turn.is_open:
         return None
     levels = _levels(call)
     if any(c.succeeded and c.answer is None and not c.meta for level in levels for c in level):
         return None
     found = {}
-    for name in parameters(trace, call.tool):
-        entry = _due(call.tool, name, levels, member=True) or _due(call.tool, name, levels, member=False)
+    for name in fillable_parameters(trace, call.tool):
+        entry = _expected(call.tool, name, levels, member=True) or _expected(call.tool, name, levels, member=False)
         if entry is not None:
             found[name] = entry
     return found
 
 
-def misfits(call: Call, values: Mapping[str, Due]) -> list[str]:
-    """The parameters whose value does not fit their schema, whichever of the values it is."""
+def without_fitting_value(call: ModelCall, values: Mapping[str, Expected]) -> list[str]:
+    """Return the parameters for which none of the expected values fits the schema."""
     tool = call.tool
     return [n for n, entry in values.items() if tool and not any(_fits(tool, n, v.value) for v in entry.values)]
 
 
-def expected_arguments(trace: TraceIndex, call: Call) -> dict[str, Any] | None:
-    """With what a call is made; `None` where that is open."""
-    values = due(trace, call)
+def expected_arguments(trace: TraceIndex, call: ModelCall) -> dict[str, Any] | None:
+    """Return the arguments that a call has to be made with; `None` where the specification leaves them open."""
+    values = expected_values(trace, call)
     if call.tool is None or call.arguments is None or values is None:
         return None
     if any(len(entry.values) > 1 for entry in values.values()):
         return None
     handed = {name: entry.values[0].value for name, entry in values.items()}
-    return {**call.arguments, **handed, **filled_in(trace, call.tool)}
+    return {**call.arguments, **handed, **application_values(trace, call.tool)}
 
 
-def filled_in(trace: TraceIndex, tool: Tool) -> dict[str, Any]:
-    """The parameters of a tool that the application fills in, with their values."""
+def application_values(trace: TraceIndex, tool: Tool) -> dict[str, Any]:
+    """Return the parameters of a tool that the application fills in, with their values."""
     properties = tool.input_schema.get("properties")
     return {n: v for n, v in trace.setup.params.items() if isinstance(properties, Mapping) and n in properties}
 
 
-def _levels(call: Call) -> list[list[Call]]:
-    """The predecessors by how near they are."""
-    levels: list[list[Call]] = []
+def _levels(call: ModelCall) -> list[list[ModelCall]]:
+    """Return the direct and indirect dependencies of a call by their distance, the nearest first."""
+    levels: list[list[ModelCall]] = []
     seen = {id(call)}
     current = [call]
     while current:
         following = []
         for one in current:
-            for other in needed(one):
+            for other in dependencies_of(one):
                 if id(other) not in seen:
                     seen.add(id(other))
                     following.append(other)
@@ -137,10 +137,10 @@ def _levels(call: Call) -> list[list[Call]]:
     return levels
 
 
-def _due(tool: Tool, name: str, levels: Sequence[Sequence[Call]], *, member: bool) -> Due | None:
-    """Of the nearest level that has a value: by tool the last success, and of several tools the one declared later.
+def _expected(tool: Tool, name: str, levels: Sequence[Sequence[ModelCall]], *, member: bool) -> Expected | None:
+    """Return the values at the nearest level that has any: the last success of each tool, and of tools the later one.
 
-    Which of two is declared later is plain where the tool itself names both in `depends_on`; elsewhere it is open.
+    Which of two tools is declared later is known where the tool names both in `depends_on`; elsewhere it is open.
     """
     by_level = [[value for call in level if (value := _value(call, name, member=member))] for level in levels]
     nearest = next((place for place, values in enumerate(by_level) if values), None)
@@ -154,10 +154,10 @@ def _due(tool: Tool, name: str, levels: Sequence[Sequence[Call]], *, member: boo
     earlier = tuple(value for one in chosen for value in by_tool[one][:-1])
     rest = [value for one, values in by_tool.items() if one not in chosen for value in values]
     rest += [value for values in by_level[nearest + 1 :] for value in values]
-    return Due(values, earlier, tuple(rest))
+    return Expected(values, earlier, tuple(rest))
 
 
-def _value(call: Call, name: str, *, member: bool) -> Value | None:
+def _value(call: ModelCall, name: str, *, member: bool) -> Value | None:
     answer = call.answer
     if not call.succeeded or answer is None or answer.outcome != "ok" or call.tool is None:
         return None
@@ -178,7 +178,7 @@ def _fits(tool: Tool, name: str, value: Any) -> bool:
 
 @lru_cache(256)
 def _validator(schema: str, name: str) -> jsonschema_rs.Draft202012Validator | None:
-    """What judges one parameter; `None` where its schema is none."""
+    """Return the validator of one parameter; `None` where its schema is not valid."""
     root = json.loads(schema)
     pointer = quote(name.replace("~", "~0").replace("/", "~1"), safe="")
     whole = {"$ref": f"json-schema:///input#/properties/{pointer}"}

@@ -8,9 +8,11 @@ be slower, may try less often, and may answer for any of several reasons that ap
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from xmcp_conformance.core import judge as core_judge
 from xmcp_conformance.core.checks import run_all
-from xmcp_conformance.core.events import Observed
+from xmcp_conformance.core.events import Emit, Event, Observed, RunEnded, RunStarted, SuiteStarted
 from xmcp_conformance.core.judge import Judgement
 from xmcp_conformance.core.observation import Observation
 from xmcp_conformance.core.requirements import registry
@@ -18,6 +20,8 @@ from xmcp_conformance.core.requirements import registry
 from . import checks  # noqa: F401 - the import registers them
 from .trace import Trace
 from .trace_index import TraceIndex
+
+PROFILE = "client"
 
 
 def observations(trace: Trace) -> list[Observation]:
@@ -48,6 +52,24 @@ def examined(trace: Trace) -> set[str]:
     return {observation.requirement for observation in observations(trace)}
 
 
+def check(traces: Mapping[str, Trace], emit: Emit) -> None:
+    """Judge a client by its traces.
+
+    Args:
+        traces: what the client did, by the name of the trace.
+        emit: gets each event.
+
+    Raises:
+        KeyError: a record names a chat, a request or a call that never began.
+    """
+    emit(SuiteStarted(PROFILE, registry().version))
+    for name, trace in traces.items():
+        emit(RunStarted(name))
+        for observation in observations(trace):
+            emit(Observed(observation, name))
+        emit(RunEnded(name))
+
+
 def judge(trace: Trace, *, strict: bool = False) -> list[Judgement]:
     """Return one judgement for each requirement that checks of clients verify.
 
@@ -58,5 +80,7 @@ def judge(trace: Trace, *, strict: bool = False) -> list[Judgement]:
     Raises:
         KeyError: a record names a chat, a request or a call that never began.
     """
-    observed = [Observed(observation) for observation in observations(trace)]
+    events: list[Event] = []
+    check({"": trace}, events.append)
+    observed = [event for event in events if isinstance(event, Observed)]
     return core_judge.judge(observed, registry().verified_by("client"), strict=strict)

@@ -1,4 +1,4 @@
-"""Messages in the format of OpenAI's chat completions, arguments and JSON values: what is read out of them. Pure."""
+"""Read messages in the format of OpenAI's chat completions, arguments of calls, and JSON values. Pure functions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TAG = re.compile(r'"tag"\s*:\s*"([^"\\]*)"')
 
 
 def text_of(message: Message) -> str:
-    """The text of a message, whether its content is a text or a list of parts."""
+    """Return the text of a message, whether its content is a text or a list of parts."""
     content = message.get("content")
     if isinstance(content, str):
         return content
@@ -25,13 +25,13 @@ def text_of(message: Message) -> str:
 
 
 def calls_of(message: Message) -> list[Mapping[str, Any]]:
-    """The calls of an assistant message; none of any other."""
+    """Return the calls of an assistant message; empty for any other message."""
     calls = message.get("tool_calls") if message.get("role") == "assistant" else None
     return list(calls) if isinstance(calls, Sequence) else []
 
 
 def answers_after(messages: Sequence[Message], place: int) -> list[Message]:
-    """The tool messages that follow the message at `place`, before any other kind."""
+    """Return the tool messages that directly follow the message at index `place`."""
     found = []
     for message in messages[place + 1 :]:
         if message.get("role") != "tool":
@@ -41,19 +41,19 @@ def answers_after(messages: Sequence[Message], place: int) -> list[Message]:
 
 
 def function_of(tool: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Name, description and parameters of an offered tool, whether or not they stand in a member `function`."""
+    """Return name, description and parameters of an offered tool, which may be wrapped in a member `function`."""
     inner = tool.get("function")
     return inner if isinstance(inner, Mapping) else tool
 
 
 def parameters_of(tool: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The schema that a model sees of an offered tool."""
+    """Return the input schema of an offered tool, as the model sees it."""
     schema = function_of(tool).get("parameters") or {}
     return schema if isinstance(schema, Mapping) else {}
 
 
 def arguments_of(written: str) -> dict[str, Any] | None:
-    """What a model wrote as arguments; `None` where it is not one JSON object. An empty text is an empty object."""
+    """Return the arguments that a model wrote; `None` where they are not one JSON object. Empty text means `{}`."""
     if not written.strip():
         return {}
     try:
@@ -64,7 +64,7 @@ def arguments_of(written: str) -> dict[str, Any] | None:
 
 
 def tag_of(written: str, arguments: Mapping[str, Any] | None) -> str | None:
-    """The tag of a call, also where the rest of its arguments is no JSON."""
+    """Return the tag of a call, also where its arguments are not JSON."""
     if arguments is not None:
         tag = arguments.get("tag")
         return tag if isinstance(tag, str) else None
@@ -74,12 +74,12 @@ def tag_of(written: str, arguments: Mapping[str, Any] | None) -> str | None:
 
 @lru_cache(1024)
 def document_of(content: str) -> Document | None:
-    """The document in the content of a tool message; `None` where it is none."""
+    """Return the document in the content of a tool message; `None` where the content is not a document."""
     return read(content).document
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two values are equal as JSON values: `true` is no number, and the order of members says nothing."""
+    """Return whether two values are equal as JSON: `true` is not a number, and the order of members does not matter."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, Mapping) and isinstance(other, Mapping):
@@ -90,12 +90,12 @@ def same(one: Any, other: Any) -> bool:
 
 
 def compact(value: Any) -> str:
-    """JSON without white space between its tokens and without escapes that it can do without."""
+    """Return JSON without white space between tokens and without unnecessary escapes."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def strings_of(messages: Sequence[Message]) -> Iterator[str]:
-    """Every text in messages that somebody wrote: contents, and arguments of calls."""
+    """Yield every text in the messages: the contents, and the arguments of calls."""
     for message in messages:
         yield text_of(message)
         for call in calls_of(message):

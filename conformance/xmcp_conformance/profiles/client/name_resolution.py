@@ -1,4 +1,4 @@
-"""Which tool an offered name means (section 11.9). A trace does not say it; the rules for names and the calls do."""
+"""Find which tool an offered name means (section 11.9), from the rules for names and from the calls of the trace."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from collections.abc import Iterable, Mapping, Sequence
 from .messages import function_of, parameters_of
 from .trace import Asked, Setup, Tool
 
-Place = tuple[int, str]
-"""A tool: the place of its server, and its name there."""
+ToolKey = tuple[int, str]
+"""The key of a tool: the index of its server, and its name on that server."""
 
 _LEGAL = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 _STEM = 20
-"""So many characters a name that stands for another shares with it, where the other has as many."""
+"""Number of leading characters that a replacement name shares with the name that it stands for."""
 
 
-def place_of(tool: Tool) -> Place:
-    """What tells a tool from all others."""
+def key_of(tool: Tool) -> ToolKey:
+    """Return the key that identifies a tool."""
     return tool.server, tool.name
 
 
 def full_name(setup: Setup, tool: Tool) -> str:
-    """The name that a tool has for the model where nothing is in the way."""
+    """Return the name that the model sees of a tool, unless that name is too long, illegal or taken."""
     given = setup.servers[tool.server].given_name
     return f"{given}__{tool.name}" if given else tool.name
 
 
 def is_legal(name: str) -> bool:
-    """Whether the formats of all models take the name."""
+    """Return whether the wire formats of all models allow the name."""
     return bool(_LEGAL.fullmatch(name))
 
 
-def could_mean(setup: Setup, name: str, tool: Tool) -> bool:
-    """Whether a client that keeps to the rules can have given the tool this name."""
+def may_name(setup: Setup, name: str, tool: Tool) -> bool:
+    """Return whether a conforming client can have offered the tool under this name."""
     full = full_name(setup, tool)
     if not is_legal(full):
         return resembles(name, full)
@@ -44,30 +44,30 @@ def could_mean(setup: Setup, name: str, tool: Tool) -> bool:
 
 
 def resembles(name: str, full: str) -> bool:
-    """Whether one name can stand for another: the beginning is the same, but for what models do not take."""
+    """Return whether one name can stand for another: it begins like it, with illegal characters replaced."""
     stem = _ILLEGAL.sub("_", full)[:_STEM].lower()
     return _ILLEGAL.sub("_", name).lower().startswith(stem)
 
 
-def meaning(setup: Setup, asked: Asked, name: str, tools: Sequence[Tool], called: Mapping[str, Place]) -> Tool | None:
-    """The tool that an offered name means among those there are; `None` where that is open.
+def resolve(setup: Setup, asked: Asked, name: str, tools: Sequence[Tool], called: Mapping[str, ToolKey]) -> Tool | None:
+    """Return the tool that an offered name means; `None` where that is open.
 
-    Where the rules leave several it is the one that was first called by the name, else one that no other name was
-    called for and that has the parameters which were offered.
+    Where the rules allow several tools, it is the one that was first called by the name; else the one that was called
+    by no other name and that has the parameters which were offered.
 
     Args:
-        setup: for the names of the servers, and parameters that nobody is offered.
+        setup: the names of the servers, and the parameters that are hidden from the model.
         asked: the request in which the name was offered.
         name: the name.
         tools: all tools at that time.
         called: the tools that were first called, by the names that were used.
     """
     exact = [tool for tool in tools if full_name(setup, tool) == name]
-    fits = exact if len(exact) == 1 else [tool for tool in tools if could_mean(setup, name, tool)]
+    fits = exact if len(exact) == 1 else [tool for tool in tools if may_name(setup, name, tool)]
     if name in called and len(fits) != 1:
-        fits = [tool for tool in fits or tools if place_of(tool) == called[name]]
+        fits = [tool for tool in fits or tools if key_of(tool) == called[name]]
     if len(fits) > 1:
-        fits = [tool for tool in fits if place_of(tool) not in called.values()]
+        fits = [tool for tool in fits if key_of(tool) not in called.values()]
     if len(fits) > 1:
         schema = next(parameters_of(tool) for tool in asked.tools if function_of(tool).get("name") == name)
         shown = {*(schema.get("properties") or {}), *setup.params, "tag"}
@@ -75,8 +75,8 @@ def meaning(setup: Setup, asked: Asked, name: str, tools: Sequence[Tool], called
     return fits[0] if len(fits) == 1 else None
 
 
-def unnamed(setup: Setup, names: Sequence[str], tools: Iterable[Tool]) -> list[Tool]:
-    """The tools for which no name is left, when each name stands for one tool that it resembles."""
+def without_name(setup: Setup, names: Sequence[str], tools: Iterable[Tool]) -> list[Tool]:
+    """Return the tools that are left without a name when each name stands for at most one tool that it resembles."""
     holders: dict[int, Tool] = {}
 
     def place(tool: Tool, tried: set[int]) -> bool:
@@ -93,6 +93,6 @@ def unnamed(setup: Setup, names: Sequence[str], tools: Iterable[Tool]) -> list[T
 
 
 def _might_be_offered_as(setup: Setup, name: str, tool: Tool) -> bool:
-    """Also under a name that breaks a rule, so that only that rule is broken."""
+    """Return whether a name is meant for a tool, also if the name breaks a rule, so that only that rule is reported."""
     own = _ILLEGAL.sub("_", tool.name)[:_STEM].lower()
-    return could_mean(setup, name, tool) or own in name.lower()
+    return may_name(setup, name, tool) or own in name.lower()

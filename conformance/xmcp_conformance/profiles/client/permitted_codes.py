@@ -1,18 +1,18 @@
-"""Why a client can answer a call itself, and with which code (chapter 11). Several grounds can meet in one call."""
+"""The error codes with which a client may answer a call itself (chapter 11). Several reasons can apply to one call."""
 
 from __future__ import annotations
 
 from . import injection
 from .trace_index import TraceIndex
-from .trace_model import INSTANT, Call
+from .trace_model import INSTANT, ModelCall
 
 CUT_SHORT = ("CANCELLED", "TIMEOUT")
 
 
-def grounds(trace: TraceIndex, call: Call) -> set[str]:
-    """The codes with which the specification lets a client answer a call without making it.
+def permitted_codes(trace: TraceIndex, call: ModelCall) -> set[str]:
+    """Return the codes with which the specification allows a client to answer a call without making it.
 
-    Only grounds that a trace shows are here. Whether a circuit breaker can be open is not looked into.
+    Only reasons that a trace shows count. Whether a circuit breaker can be open is not examined.
     """
     codes: set[str] = set()
     if call.arguments is None:
@@ -33,19 +33,19 @@ def grounds(trace: TraceIndex, call: Call) -> set[str]:
     return codes
 
 
-def depends_in_vain(trace: TraceIndex, call: Call) -> bool:
-    """Whether nothing that a call could be made with was handed on."""
-    return bool(injection.failed_tools(call)) or bool(misfits(trace, call))
+def depends_in_vain(trace: TraceIndex, call: ModelCall) -> bool:
+    """Return whether a dependency failed, or its value does not fit, so that the call cannot be made."""
+    return bool(injection.failed_dependencies(call)) or bool(unfit_parameters(trace, call))
 
 
-def misfits(trace: TraceIndex, call: Call) -> list[str]:
-    """The parameters for which a predecessor has a value that does not fit."""
-    values = injection.due(trace, call)
-    return injection.misfits(call, values) if values else []
+def unfit_parameters(trace: TraceIndex, call: ModelCall) -> list[str]:
+    """Return the parameters for which no value of a dependency fits the schema."""
+    values = injection.expected_values(trace, call)
+    return injection.without_fitting_value(call, values) if values else []
 
 
-def was_cut_short(call: Call) -> bool:
-    """Whether the chat ended before the client could make anything of what a server had answered last."""
+def was_cut_short(call: ModelCall) -> bool:
+    """Return whether the chat was cut off before the client could use the last answer of the server."""
     if not call.turn.cut or call.code not in CUT_SHORT:
         return False
     last = call.attempts[-1] if call.attempts else None

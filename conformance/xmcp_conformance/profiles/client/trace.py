@@ -1,12 +1,12 @@
-"""What was observed of a client: one list of records, in the order in which things happened. Data only.
+"""A trace: what was observed of a client, as records in the order in which things happened. Data only.
 
-A trace is taken at the three places where a client can be seen (spec chapter 11): at the model it asks, at the servers
-it calls, and at the application that uses it. The checks of `client_checks` judge a trace; who took it, and how the
-client was driven, is not known here. A trace is JSON: `Trace.to_json` and `Trace.of` are inverse.
+A trace is taken at the three places where a client can be seen (spec chapter 11): at the model that it
+asks, at the servers that it calls, and at the application that uses it. The checks judge a trace without knowing who
+recorded it or how the client was driven. A trace is JSON: `Trace.of` is the inverse of `Trace.to_json`.
 
-How a server's call is told apart: every tool of a driven client takes the argument `tag`, and whoever plays the model
-writes a new text into it for each call. A call that a server sees belongs to the call of the model with the same tag.
-Calls of the model that are to be equal, for a cache, have the same tag.
+A call that a server gets is matched to a call of the model by its tag: every tool of a driven client has the parameter
+`tag`, and the scripted model writes a new text into it for each call. Calls of the model that have to be equal, for a
+cache, have the same tag.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A tool as its server describes it. `server` is the place of the server in `Setup.servers`."""
+    """A tool as its server describes it. `server` is the index of the server in `Setup.servers`."""
 
     server: int
     name: str
@@ -30,12 +30,12 @@ class Tool:
     read_only: bool = False
     idempotent: bool = False
     unknown: Mapping[str, Any] = field(default_factory=dict)
-    """Members of its metadata that the specification does not know."""
+    """Members of its metadata that the specification does not define."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """A server. `given_name`: what the application calls it, if anything. `xmcp`: it announced the extension."""
+    """A server. `given_name` is the name that the application gave it, if any; `xmcp`: it announces the extension."""
 
     given_name: str | None = None
     xmcp: bool = True
@@ -44,7 +44,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What the application told the client, and what the servers have. Times are seconds."""
+    """The options that the application gave the client, and what the servers have. Times are in seconds."""
 
     servers: Sequence[Server]
     tools: Sequence[Tool]
@@ -54,7 +54,7 @@ class Setup:
     max_attempts: int = 3
     tool_timeout: float = 60.0
     chat_timeout: float | None = None
-    """What each chat has; `None`: nothing is known of a limit."""
+    """The time limit of each chat; `None` where none is known."""
     breaker_threshold: int | None = None
     breaker_reset_after: float = 30.0
     display_budget: int = 4096
@@ -62,16 +62,16 @@ class Setup:
     cache_read_only: bool = False
     meta_tools: Sequence[str] = ()
     params: Mapping[str, Any] = field(default_factory=dict)
-    """Parameters that the application fills in, with their values."""
+    """The parameters that the application fills in, with their values."""
     approval: bool = False
-    """Whether calls need an approval."""
+    """Whether a call needs the approval of the application."""
     quota_tokens: Mapping[str, int] = field(default_factory=dict)
-    """By tenant."""
+    """The quota of tokens of each tenant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """Something that happened. `time`: seconds of a clock that only grows."""
+    """Something that happened. `time` is in seconds of a monotonic clock."""
 
     kind: ClassVar[str]
     time: float = 0.0
@@ -79,7 +79,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatBegan(Record):
-    """The application asked something."""
+    """The application began a chat."""
 
     kind: ClassVar[str] = "chat_began"
     chat: str
@@ -90,7 +90,7 @@ class ChatBegan(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked(Record):
-    """The client asked the model. `ask` is new for each request."""
+    """The client sent a request to the model. `ask` is a new number for each request."""
 
     kind: ClassVar[str] = "asked"
     chat: str
@@ -101,8 +101,11 @@ class Asked(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said(Record):
-    """The model answered `ask`: text, and calls as {"id", "name", "arguments"} (a text). `failed`: it broke off, or
-    answered with an error, after `text`."""
+    """The model answered the request `ask`.
+
+    `calls` have the members `id`, `name` and `arguments` (JSON text). `failed`: after `text` the answer broke off, or
+    an error followed.
+    """
 
     kind: ClassVar[str] = "said"
     chat: str
@@ -111,14 +114,14 @@ class Said(Record):
     calls: Sequence[Mapping[str, str]] = ()
     failed: bool = False
     tokens: int | None = None
-    """Used by this answer, as the vendor counted them: input and output together."""
+    """The tokens used, input and output together, as the vendor counted them."""
     finish: Literal["length", "content_filter"] | None = None
-    """Why the vendor cut or withheld the answer, where it did."""
+    """Why the vendor cut or withheld the answer, if it did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approved(Record):
-    """The application was asked for an approval, and answered."""
+    """The client asked the application to approve a call, and got an answer."""
 
     kind: ClassVar[str] = "approved"
     chat: str
@@ -128,7 +131,7 @@ class Approved(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Called(Record):
-    """A server got a call. `call` is new for each. `tool`: the name in the request."""
+    """A server got a call. `call` is a new number for each; `tool` is the name in the request."""
 
     kind: ClassVar[str] = "called"
     call: int
@@ -141,8 +144,9 @@ class Called(Record):
 class Answered(Record):
     """A server's call ended.
 
-    `ok`, `error`: with a result; `lost`: the connection broke; `late`: it was never answered, and the client cancelled
-    it; `cancelled`: the client cancelled it before it was due. `error` is that of the document, or of a plain result.
+    The outcome is `ok` or `error` where the server answered; `lost` where the connection broke; `late` where there was
+    no answer within the time-out, and the client cancelled the call; `cancelled` where the client cancelled it earlier.
+    `error` is the error of the document, or of the plain result.
     """
 
     kind: ClassVar[str] = "answered"
@@ -152,29 +156,29 @@ class Answered(Record):
     structured: Any = None
     display: Mapping[str, Any] | None = None
     error: Mapping[str, Any] | None = None
-    """`code`, `message`, `retryable`, and where they are given `retry_after_ms`, `side_effects`."""
+    """`code`, `message` and `retryable`; `retry_after_ms` and `side_effects` where the server sent them."""
     readable: bool = True
-    """Whether a server that announced the extension sent a document that can be read. `text` is all of it if not."""
+    """False where a server that announces the extension sent an unreadable document; then `text` is all of it."""
     bad_display: bool = False
-    """The document's only faults are in `display`, which is not given here; the rest is, as if it had none."""
+    """True where the only faults of the document are in `display`, which is then not recorded here."""
     exception: str | None = None
-    """The text of the exception that the client's library raised for a call that was lost, where it is known."""
+    """The text of the exception that the client's MCP library raised for a lost call, where it is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unreachable(Record):
-    """The client tried to reach a server for a call and could not: the request never left."""
+    """The client could not reach a server to make a call: the request was not sent."""
 
     kind: ClassVar[str] = "unreachable"
     server: int
     tag: str | None = None
     exception: str | None = None
-    """The text of the exception that the client's library raised, where it is known."""
+    """The text of the exception that the client's MCP library raised, where it is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed(Record):
-    """A server told the client its tools, and they are not those of `Setup.tools` or of the list before."""
+    """A server sent the client a list of tools that differs from `Setup.tools`, or from its last list."""
 
     kind: ClassVar[str] = "listed"
     server: int
@@ -183,7 +187,7 @@ class Listed(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told(Record):
-    """The application got an event (spec section 10.2), as JSON."""
+    """The application got an event (section 10.2), as JSON."""
 
     kind: ClassVar[str] = "told"
     chat: str
@@ -192,7 +196,7 @@ class Told(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalledBack(Record):
-    """A callback of the application ran. `fails`: it raised."""
+    """A callback of the application ran. `fails`: it raised an exception."""
 
     kind: ClassVar[str] = "called_back"
     chat: str
@@ -211,9 +215,10 @@ class Cancelled(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatEnded(Record):
-    """A chat is over. `result`: as in the event `done`; `None` where it failed or was cancelled: `failure` says how.
+    """A chat ended. `result` is that of the event `done`; `None` where the chat failed: then `failure` says how.
 
-    `history`: what the application has to go on with; `given`: the list that it had given, as it is now.
+    `history` is the history that the application can continue with; `given` is the list that it had passed in, as it is
+    now.
     """
 
     kind: ClassVar[str] = "chat_ended"
@@ -225,18 +230,18 @@ class ChatEnded(Record):
 
 
 RECORDS: dict[str, type[Record]] = {record.kind: record for record in Record.__subclasses__()}
-"""Kind to its class."""
+"""The class of each kind of record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A setup and what happened."""
+    """A setup, and what happened."""
 
     setup: Setup
     records: Sequence[Record]
 
     def to_json(self) -> dict[str, Any]:
-        """The trace as JSON values."""
+        """Return the trace as JSON values."""
         return {
             "setup": asdict(self.setup),
             "records": [{"kind": record.kind, **asdict(record)} for record in self.records],
@@ -244,10 +249,10 @@ class Trace:
 
     @classmethod
     def of(cls, raw: Mapping[str, Any]) -> Trace:
-        """The trace in JSON values.
+        """Return the trace in JSON values.
 
         Raises:
-            KeyError, TypeError: they are none.
+            KeyError, TypeError: the values are not a trace.
         """
         setup = {**raw["setup"]}
         setup["servers"] = [Server(**server) for server in setup["servers"]]

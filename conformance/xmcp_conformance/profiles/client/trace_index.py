@@ -1,6 +1,6 @@
-"""A trace as the trace that it tells: chats, their turns, the calls in them, and what servers made of each. Facts only.
+"""An index of a trace: its chats, their turns, the calls in them, and the attempts at servers. Facts only.
 
-Nothing here says whether a client was right; that is for the checks. What cannot be made out is `None`.
+Nothing here judges the client; the checks do. What the trace does not show is `None`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from .messages import Message, answers_after, arguments_of, calls_of, function_of, tag_of, text_of
-from .name_resolution import Place, could_mean, is_legal, meaning, place_of
+from .name_resolution import ToolKey, is_legal, key_of, may_name, resolve
 from .trace import (
     Answered,
     Approved,
@@ -30,14 +30,14 @@ from .trace import (
     Trace,
     Unreachable,
 )
-from .trace_model import INSTANT, NEVER, Attempt, Call, Chat, Turn
+from .trace_model import INSTANT, NEVER, Attempt, Chat, ModelCall, Turn
 
 
 class TraceIndex:
-    """A trace, read.
+    """The chats, turns, calls and attempts of a trace.
 
     Raises:
-        KeyError: a record speaks of a chat, a request or a call that never began.
+        KeyError: a record names a chat, a request or a call that never began.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -46,42 +46,42 @@ class TraceIndex:
         self.chats: dict[str, Chat] = {}
         self.attempts: list[Attempt] = []
         self._asked: dict[int, tuple[int, Asked]] = {}
-        self._by_tag: dict[str | None, list[Call]] = defaultdict(list)
+        self._by_tag: dict[str | None, list[ModelCall]] = defaultdict(list)
         self._running: dict[int, Attempt] = {}
-        self.called_by: dict[str, Place] = {}
-        """By the name that the model wrote, the tool that was first called for it."""
+        self.called_by: dict[str, ToolKey] = {}
+        """The tool that was first called, by the name that the model wrote."""
         self._read_chats()
         self._read_attempts()
-        self._give_meanings()
+        self._resolve_names()
         self._find_sources()
 
     @cached_property
     def own_tools(self) -> set[str]:
-        """The names of the client's own tools, which the setup has with or without their underscores."""
+        """The names of the client's own tools; in the setup they may lack the underscores."""
         return {f"__{name.strip('_')}__" for name in self.setup.meta_tools}
 
     @cached_property
-    def calls(self) -> list[Call]:
-        """The calls of all models, in order, but for those whose attempts cannot be told from others'."""
+    def calls(self) -> list[ModelCall]:
+        """The calls of the model in order, without those whose attempts cannot be told from those of equal calls."""
         return [call for call in self.all_calls if not call.unclear]
 
     @cached_property
-    def all_calls(self) -> list[Call]:
-        """The calls of all models, in order."""
+    def all_calls(self) -> list[ModelCall]:
+        """The calls of the model in all chats, in order."""
         turns = sorted((turn for chat in self.chats.values() for turn in chat.turns), key=lambda turn: turn.said_at)
         return [call for turn in turns for call in turn.calls]
 
     @cached_property
     def turns(self) -> list[Turn]:
-        """The turns of all chats that have calls."""
+        """The turns with calls, of all chats."""
         return [turn for chat in self.chats.values() for turn in chat.turns if turn.calls]
 
     def time(self, at: int) -> float:
-        """The time of a record, in seconds."""
+        """Return the time of a record, in seconds."""
         return math.inf if at == NEVER else self.records[at].time
 
     def tools_at(self, at: int) -> list[Tool]:
-        """The tools of all servers, as the servers had last described them before a record."""
+        """Return the tools of all servers, as each server had last listed them before a record."""
         lists = {
             server: [t for t in self.setup.tools if t.server == server] for server in range(len(self.setup.servers))
         }
@@ -91,17 +91,17 @@ class TraceIndex:
         return [tool for tools in lists.values() for tool in tools]
 
     def lists_between(self, first: int, last: int) -> list[tuple[int, Listed]]:
-        """The lists that servers gave between two records."""
+        """Return the lists that servers sent between two records."""
         return [(at, r) for at, r in enumerate(self.records[first:last], first) if isinstance(r, Listed)]
 
     def attempts_at(self, server: int) -> list[Attempt]:
-        """What went to one server."""
+        """Return the attempts at one server."""
         return [attempt for attempt in self.attempts if attempt.server == server]
 
     def running(self, at: int) -> int:
-        """How many calls the servers were at work on before a record.
+        """Return how many calls were running on the servers before a record.
 
-        Those that end at its very time other than by an answer are not counted: a server can see that late.
+        Calls that end at the same time without an answer do not count: a server can learn of a cancellation late.
         """
         now = self.time(at)
         return sum(
@@ -110,17 +110,17 @@ class TraceIndex:
             if a.called is not None
         )
 
-    def may_share(self, call: Call) -> bool:
-        """Whether an equal call was under way whose answer a cache can have given to this one too."""
+    def may_share(self, call: ModelCall) -> bool:
+        """Return whether an equal call was running whose answer a cache can have given to this call too."""
         return self.setup.cache and any(
             a.call is not None and a.call is not call and a.call.tag == call.tag
             for a in self.attempts
             if a.at < call.turn.next_at and a.ended_at > call.turn.said_at
         )
 
-    def approval_of(self, call: Call) -> Approved | None:
-        """What the application said when it was asked for the approval of a call."""
-        # The model's own id counts only where the client's is not known: it may have given it to another call.
+    def approval_of(self, call: ModelCall) -> Approved | None:
+        """Return the application's answer to the request to approve a call; `None` where it was not asked."""
+        # The model's id counts only where the client's is not known: the client may use it for another call.
         id_ = call.id or call.raw_id
         for at, approved in call.turn.chat.approvals:
             if id_ and approved.call_id == id_ and call.turn.said_at < at < call.turn.next_at:
@@ -164,14 +164,14 @@ class TraceIndex:
             arguments = arguments_of(written)
             tag = tag_of(written, arguments)
             meta = name in self.own_tools and name in names
-            call = Call(turn, place, raw.get("id", ""), name, written, arguments, tag, name in names, meta)
+            call = ModelCall(turn, place, raw.get("id", ""), name, written, arguments, tag, name in names, meta)
             turn.calls.append(call)
             self._by_tag[tag].append(call)
         chat.turns.append(turn)
 
     @staticmethod
     def _follow(chat: Chat, at: int, record: Asked | ChatEnded, messages: Sequence[Message]) -> None:
-        """Take from the history after a turn which ids its calls have there, and what they answered."""
+        """Set the ids and results of a turn's calls, as the history after the turn has them."""
         if not chat.turns or chat.turns[-1].next is not None:
             return
         turn = chat.turns[-1]
@@ -183,7 +183,7 @@ class TraceIndex:
             return
         written = calls_of(messages[turn.at])
         names = [(entry.get("function") or {}).get("name") for entry in written]
-        # A name that no vendor takes can stand in the history as another.
+        # A name that no vendor accepts can be another one in the history.
         told = [name if is_legal(call.name) else call.name for name, call in zip(names, turn.calls, strict=False)]
         if len(names) != len(turn.calls) or told != [call.name for call in turn.calls]:
             turn.at = None
@@ -211,21 +211,23 @@ class TraceIndex:
                         record.outcome == "cancelled"
                         and record.time - attempt.begun >= self.setup.tool_timeout - INSTANT
                     ):
-                        attempt.answered = replace(record, outcome="late")  # whatever the server had still in mind
+                        attempt.answered = replace(
+                            record, outcome="late"
+                        )  # the time-out was over, even if the server was still working
 
     def _assign(self, attempt: Attempt, tag: Any, answer: Answered | None) -> None:
-        """Find whose call it is: of equal ones, the one that was told this answer, or that nobody has made yet."""
+        """Set the call of an attempt: of equal calls the one that got this answer, or that has no attempt yet."""
         self.attempts.append(attempt)
         known = [call for call in self._by_tag.get(tag, ()) if call.turn.said_at < attempt.at]
         waiting = [call for call in known if call.turn.next_at > attempt.at] or known
         if not waiting:
             return
         there = [t for t in self.tools_at(attempt.at) if t.server == attempt.server and attempt.tool in ("", t.name)]
-        fits = [c for c in waiting if c.offered and any(could_mean(self.setup, c.name, t) for t in there)] or waiting
+        fits = [c for c in waiting if c.offered and any(may_name(self.setup, c.name, t) for t in there)] or waiting
         fits = [c for c in fits if c.arguments is not None] or fits
         again = [c for c in fits if len(c.attempts) < self.setup.max_attempts and c.is_unfinished]
         new = [c for c in fits if not c.attempts]
-        # With a cache an equal call waits for this one's next attempt rather than make its own.
+        # With a cache, an equal call waits for the next attempt of this one and makes none itself.
         shared = self.setup.cache and any(t.cacheable or (t.read_only and self.setup.cache_read_only) for t in there)
         could = (again + new if shared else new + again) or fits
         told = [c for c in could if answer is not None and _says(c, answer)] or could
@@ -237,26 +239,26 @@ class TraceIndex:
         if attempt.called is not None:
             self.called_by.setdefault(attempt.call.name, (attempt.server, attempt.tool))
 
-    def _give_meanings(self) -> None:
+    def _resolve_names(self) -> None:
         for call in self.all_calls:
             if call.offered and not call.meta:
                 asked_at, asked = call.turn.asked_at, call.turn.asked
-                call.tool = meaning(self.setup, asked, call.name, self.tools_at(asked_at), self.called_by)
+                call.tool = resolve(self.setup, asked, call.name, self.tools_at(asked_at), self.called_by)
 
     def _find_sources(self) -> None:
-        """Whose answer a call was given that nobody made."""
+        """Set `source` of each call that was answered without an attempt: the answer that it was given."""
         for call in self.calls:
             if call.attempts or not call.succeeded or call.meta or call.reply is None:
                 continue
             before = [a for a in self.attempts if a.outcome == "ok" and a.ended_at < call.turn.next_at]
             alike = [a for a in before if a.answered is not None and a.answered.text == call.reply.llm_output]
-            own = [a for a in alike if call.tool and place_of(call.tool) == (a.server, a.tool)]
+            own = [a for a in alike if call.tool and key_of(call.tool) == (a.server, a.tool)]
             if own or alike:
                 call.source = (own or alike)[-1].answered
 
 
-def _says(call: Call, answer: Answered) -> bool:
-    """Whether the model was told of a call what a server answered."""
+def _says(call: ModelCall, answer: Answered) -> bool:
+    """Return whether the model got this answer of a server as the result of the call."""
     if call.reply is None:
         return False
     if call.reply.error is not None:

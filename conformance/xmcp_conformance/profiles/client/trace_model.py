@@ -1,4 +1,4 @@
-"""What a trace consists of: chats, their turns, the calls in them, and the attempts at servers. Facts only."""
+"""The parts of a trace: chats, their turns, the calls in them, and the attempts at servers. Facts only."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ from .trace import (
 )
 
 NEVER = sys.maxsize
-"""The index of a record that is not there; its time is infinite."""
+"""The index that stands for a record that does not exist; its time is infinite."""
 INSTANT = 0.001
-"""Seconds; what lies no further apart is taken to be at the same time."""
+"""Records that are no further apart than this, in seconds, count as simultaneous."""
 
 
 @dataclass(eq=False, slots=True)
 class Attempt:
-    """A call as it went to a server, or would have if the server could be reached: then `called` is `None`."""
+    """One attempt to make a call at a server. `called` is `None` where the server could not be reached."""
 
     at: int
     begun: float
     server: int
     called: Called | None
-    call: Call | None = None
+    call: ModelCall | None = None
     ended_at: int = NEVER
     ended: float = math.inf
     answered: Answered | None = None
 
     @property
     def tool(self) -> str:
-        """The name in the request; empty where there was none."""
+        """The name in the request; empty where no request was sent."""
         return self.called.tool if self.called else ""
 
     @property
@@ -56,30 +56,30 @@ class Attempt:
 
     @property
     def error(self) -> Mapping[str, Any]:
-        """The error that a server answered with; empty where it did not."""
+        """The error in the server's answer; empty where there is none."""
         return (self.answered.error if self.answered else None) or {}
 
     @property
     def outcome(self) -> str | None:
-        """As in `Answered`, or `unreachable`; `None` while it runs."""
+        """The outcome as in `Answered`, or `unreachable`; `None` where the attempt never ended."""
         if self.called is None:
             return "unreachable"
         return self.answered.outcome if self.answered else None
 
     @property
     def was_answered(self) -> bool:
-        """Whether the server answered, be it with an error."""
+        """Whether the server answered, with a result or an error."""
         return self.outcome in ("ok", "error")
 
     @property
-    def way_failed(self) -> bool:
-        """Whether it failed on the way to the server, or by its time."""
+    def transport_failed(self) -> bool:
+        """Whether the server was unreachable, the connection broke, or the time-out passed."""
         return self.outcome in ("unreachable", "lost", "late")
 
 
 @dataclass(eq=False, slots=True)
-class Call:
-    """A call that a model asked for. `tool`: what its name means; `reply`: what the model was told it answered."""
+class ModelCall:
+    """A call that the model asked for. `tool` is what its name means; `content` is the result that the model got."""
 
     turn: Turn
     place: int
@@ -95,39 +95,39 @@ class Call:
     content: str | None = None
     attempts: list[Attempt] = field(default_factory=list)
     source: Answered | None = None
-    """Where no attempt was made: whose answer it was given, as far as the text tells."""
+    """Where no attempt was made: the answer that it was given, as far as its text shows."""
     unclear: bool = False
     """Whether its attempts cannot be told from those of equal calls."""
 
     @property
     def reply(self) -> Document | None:
-        """The document that the model was given, where it is one."""
+        """The result that the model got, where it is a document."""
         return document_of(self.content) if self.content is not None else None
 
     @property
     def code(self) -> str | None:
-        """The code of the error that the model was given; `None` where that was none, or nothing."""
+        """The code of the error that the model got; `None` where it got a result, or nothing."""
         return self.reply.error.code if self.reply is not None and self.reply.error is not None else None
 
     @property
     def succeeded(self) -> bool:
-        """Whether the model was given a result."""
+        """Whether the model got a result without an error."""
         return self.reply is not None and self.reply.error is None
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether it was attempted in vain, and another attempt may help."""
+        """Whether the last attempt failed in a way for which another attempt may help."""
         last = self.attempts[-1] if self.attempts else None
-        return last is not None and (last.way_failed or last.error.get("retryable") is True)
+        return last is not None and (last.transport_failed or last.error.get("retryable") is True)
 
     @property
     def sent(self) -> list[Attempt]:
-        """The attempts that reached the server."""
+        """The attempts for which a request reached the server."""
         return [attempt for attempt in self.attempts if attempt.called is not None]
 
     @property
     def answer(self) -> Answered | None:
-        """The answer of the server that counts: to the last attempt, or to the call whose answer this one shares."""
+        """The server's answer to the last attempt, or to the call whose answer this one shares."""
         if self.unclear:
             return None
         if self.attempts:
@@ -141,7 +141,7 @@ class Call:
 
 @dataclass(eq=False, slots=True)
 class Turn:
-    """An answer of the model that came to its end. `next_at`: the request or the end of the chat that followed."""
+    """A complete answer of the model. `next` is the request or the end of the chat after it, `next_at` its index."""
 
     chat: Chat
     number: int
@@ -149,33 +149,33 @@ class Turn:
     asked: Asked
     said_at: int
     said: Said
-    calls: list[Call] = field(default_factory=list)
+    calls: list[ModelCall] = field(default_factory=list)
     next_at: int = NEVER
     next: Asked | ChatEnded | None = None
     messages: Sequence[Message] = ()
-    """Of what followed."""
+    """The messages of `next`."""
     at: int | None = None
-    """Where in `messages` the assistant message with the calls stands."""
+    """The index in `messages` of the assistant message with the calls."""
 
     @property
     def cut(self) -> bool:
-        """Whether the chat may have been cut off in it."""
+        """Whether the chat may have been cut off during this turn."""
         return self.chat.cut and not self.went_on
 
     @property
     def is_open(self) -> bool:
-        """Whether it is not known which tool one of its calls means: then nobody can say what depends on what."""
+        """Whether the tool of one of its calls is not known: then the dependencies are not known either."""
         return any(call.offered and not call.meta and call.tool is None for call in self.calls)
 
     @property
     def went_on(self) -> bool:
-        """Whether the model was asked again."""
+        """Whether another request to the model followed."""
         return isinstance(self.next, Asked)
 
 
 @dataclass(eq=False, slots=True)
 class Chat:
-    """One chat. `failed`: the model's answers that broke off."""
+    """One chat. `failed` has the answers of the model that broke off."""
 
     name: str
     began_at: int
@@ -193,29 +193,29 @@ class Chat:
 
     @property
     def stop_reason(self) -> str | None:
-        """Why it ended, as it says itself."""
+        """The stop reason in the result of the chat."""
         result = self.ended.result if self.ended else None
         return str(result.get("stop_reason")) if result else None
 
     @property
     def cut(self) -> bool:
-        """Whether something other than its calls and the model ended it: then calls can be without a result."""
+        """Whether a cancellation, a quota or the time limit ended it: then calls can lack a result."""
         stopped = self.ended is not None and self.ended.failure == "quota"
         return self.cancelled is not None or stopped or self.stop_reason == "timeout"
 
     @property
     def over(self) -> float:
-        """When it was cancelled, or else ended, in seconds."""
+        """The time at which it was cancelled or ended, whichever was first, in seconds."""
         marks = [mark.time for mark in (self.cancelled, self.ended) if mark is not None]
         return min(marks, default=math.inf)
 
-    def events(self, call: Call) -> list[tuple[int, Mapping[str, Any]]]:
-        """The events of one call."""
+    def events(self, call: ModelCall) -> list[tuple[int, Mapping[str, Any]]]:
+        """Return the events of one call, with the indexes of their records."""
         return [(at, told.event) for at, told in self.told if call.id and told.event.get("call_id") == call.id]
 
     @property
     def histories(self) -> Iterator[tuple[int, str, Sequence[Message]]]:
-        """Each history that the client gave away: the index of the record, to whom, and the messages."""
+        """Each history that the client handed out: the index of the record, the recipient, and the messages."""
         for at, asked in self.asks:
             yield at, "the model", asked.messages
         for at, back in self.callbacks:

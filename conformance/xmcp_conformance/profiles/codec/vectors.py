@@ -1,6 +1,6 @@
-"""The vectors as a file: loading it, its tagged values, the pieces of a stream, and the facts that are compared.
+"""Load the vectors, and interpret them: tagged values, the pieces of a stream, and the facts that are compared.
 
-`conformance/vectors/README.md` describes the file; `vector_judge.py` runs it against a codec.
+`conformance/vectors/README.md` describes the file; `vector_checks` runs the vectors against a codec.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SAFE = 2**53 - 1
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """One line of the file. `case` is the whole of it, with the members that its direction has."""
+    """One vector. `case` is the whole object in the file, with the members of its direction."""
 
     id: str
     row: int
@@ -31,24 +31,24 @@ class Vector:
 
     @property
     def expect(self) -> Mapping[str, Any]:
-        """What a right implementation does."""
+        """What a conforming implementation does."""
         expect: Mapping[str, Any] = self.case["expect"]
         return expect
 
     @property
     def expected_response(self) -> Any:
-        """The response that a reader gets, with its tagged values untagged."""
+        """The response that a reader returns, as values without tags."""
         return untagged(self.case["response"] if "same" in self.expect else self.expect["response"])
 
 
 def load(path: Path) -> list[Vector]:
-    """The vectors of a file.
+    """Return the vectors of a file.
 
     Args:
-        path: `wire.json`, or another file that is valid by `wire.schema.json`.
+        path: `wire.json`, or another file that is valid against `wire.schema.json`.
 
     Raises:
-        ValueError: the file is no JSON, or is of another format or version than this runner knows.
+        ValueError: the file is not JSON, or has another format or version than this runner knows.
     """
     content = json.loads(path.read_text(encoding="utf-8"))
     form = (content.get("format"), content.get("version")) if isinstance(content, dict) else None
@@ -88,7 +88,7 @@ _TAGS: dict[str, Callable[[Any], Any]] = {
 
 
 def untagged(value: Any) -> Any:
-    """The value that tagged JSON stands for."""
+    """Return the value that tagged JSON stands for."""
     if isinstance(value, dict):
         if len(value) == 1 and (tag := next(iter(value))) in _TAGS:
             return _TAGS[tag](value[tag])
@@ -97,7 +97,7 @@ def untagged(value: Any) -> Any:
 
 
 def pieces(document: str | bytes, chunks: Mapping[str, Any]) -> Iterator[str | bytes]:
-    """The pieces in which a document arrives.
+    """Yield the pieces in which a document arrives.
 
     Args:
         document: the whole of it; text is cut as UTF-8 unless `chunks` counts characters.
@@ -115,9 +115,9 @@ def pieces(document: str | bytes, chunks: Mapping[str, Any]) -> Iterator[str | b
 
 
 def facts(response: Mapping[str, Any]) -> str:
-    """What readers have to agree on, as one string: members that are absent or have their default are the same.
+    """Return what readers have to agree on, as one string; an absent member equals its default.
 
-    JSON tells `true` from `1` and `-0.0` from `0`, and `1.0` is `1`, as in every language with one kind of number.
+    `true` differs from `1`, and `-0.0` from `0`; `1.0` equals `1`, as in every language with one type of number.
 
     Raises:
         TypeError: a value has no JSON form.

@@ -1,9 +1,9 @@
-"""Arguments for a tool, from its input schema: valid ones to see how it answers, invalid ones to see how it refuses.
+"""Make arguments for a tool from its input schema: valid ones, and invalid ones that the tool has to refuse.
 
-The generator knows the part of JSON Schema that tools use; every draw is checked against the whole schema by a
-validator, and what does not fit is thrown away, so that a gap here makes fewer calls, never wrong ones.
+The generator knows the part of JSON Schema that tools use. A validator checks all arguments by the whole schema, and
+those that do not fit are dropped: a gap in the generator costs calls, but never makes a wrong one.
 
-`python -m xmcp_conformance.arguments` draws from one schema, as `valid` asks it to on standard input.
+Run as a program, this module draws from the one schema that `valid` sends it on standard input.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from hypothesis.errors import HypothesisException
 Schema = dict[str, Any]
 Arguments = dict[str, Any]
 
-# What breaks writers of XML: each is put into a string argument of its own call, between two marks.
+# Texts that faulty XML writers get wrong: each goes into a string argument of a call, between two marks.
 TRAPS = {
     "markup": "a & b < c > \"d\" 'e'",
     "cdata-end": "x ]]> y",
@@ -40,15 +40,15 @@ TRAPS = {
     "unicode": "é \U0001f600 \u202e \u2028 \ufeff",
 }
 _LONGEST = 40
-_DEEPEST = 4  # where optional parts end
+_DEEPEST = 4  # the depth below which optional members are left out
 _TOO_DEEP = 12
 PATIENCE = 10.0
-"""Seconds that drawing may take for a schema with a `pattern`."""
+"""The time, in seconds, that drawing may take for a schema with a `pattern`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Arguments that the schema does not allow: `pointers` name those that are at fault, `fault` says how."""
+    """Arguments that the schema does not allow. `pointers` name those at fault; `fault` says what is wrong."""
 
     arguments: Arguments
     pointers: tuple[str, ...]
@@ -56,9 +56,9 @@ class Refusal:
 
 
 def valid(schema: Schema, count: int, seed_: int) -> list[Arguments]:
-    """Up to `count` different arguments that fit the schema, the smallest first; the same for the same seed.
+    """Return up to `count` different arguments that fit the schema, the smallest first; the same for the same seed.
 
-    An empty list means that this generator could not build any.
+    The list is empty where the generator could not make any.
 
     Raises:
         TimeoutError: a regular expression in the schema keeps the generator busy for longer than `PATIENCE`.
@@ -72,9 +72,9 @@ def valid(schema: Schema, count: int, seed_: int) -> list[Arguments]:
 
 @cache
 def _drawn_apart(request: str) -> list[Arguments] | None:
-    """The same in a process that can be ended: nothing in this one stops a regular expression that backtracks.
+    """Draw in a process of its own, which can be killed: nothing else stops a regular expression that backtracks.
 
-    `None` when it had to be ended.
+    Returns `None` where the process had to be killed.
     """
     command = [sys.executable, "-P", "-m", __name__]
     try:
@@ -102,7 +102,7 @@ def _drawn(schema: Schema, count: int, seed_: int) -> list[Arguments]:
 
 
 def trapped(schema: Schema, base: Arguments) -> Iterator[tuple[str, Arguments]]:
-    """`base` with each trap in its first free string argument: (the marked text, arguments)."""
+    """Yield `base` with each trap in the first argument that takes any text, as pairs of marked text and arguments."""
     fits = _fits(schema)
     for name, subschema in schema.get("properties", {}).items():
         if "string" in _types(_resolve(subschema, schema)):
@@ -114,26 +114,26 @@ def trapped(schema: Schema, base: Arguments) -> Iterator[tuple[str, Arguments]]:
 
 
 def forged(schema: Schema, base: Arguments, names: list[str]) -> tuple[Arguments, tuple[str, ...]]:
-    """`base` with a marked text for each name, and the pointers of those that the schema by itself does not allow."""
+    """Return `base` with a marked text for each name, and the pointers of those that the schema does not allow."""
     fits, text = _fits(schema), _marked("forged")
     strays = tuple(_pointer(name) for name in names if not fits({**base, name: text}))
     return {**base, **dict.fromkeys(names, text)}, strays
 
 
 def _marked(text: str) -> str:
-    """A trap between two marks by which it is found again in an answer."""
+    """Return a trap between two marks, by which it is found again in an answer."""
     return f"xmcp[{text}]xmcp"
 
 
 def invalid(schema: Schema, base: Arguments) -> Iterator[Refusal]:
-    """`base` with one fault: an argument missing, of the wrong kind, one too many; last with all missing at once."""
+    """Yield `base` with one fault: an argument missing, of the wrong type, or unknown; at last with all missing."""
     fits = _fits(schema)
     properties: Schema = schema.get("properties", {})
     needed: list[str] = list(schema.get("required", ()))
     for name in needed:
         yield from _refused(fits, _without(base, [name]), [name], "missing")
     for name, subschema in properties.items():
-        # An object for a scalar and a text for the rest: what no lenient server converts without loss.
+        # An object for a scalar, a text for anything else: no lenient server can convert these without loss.
         kinds = _types(_resolve(subschema, schema))
         wrong: Any = "not-an-object" if kinds & {"object", "array"} else {"not": "a scalar"}
         yield from _refused(fits, {**base, name: wrong}, [name], "of the wrong type")
@@ -165,7 +165,7 @@ def _fits(schema: Schema) -> Callable[[Any], bool]:
 
 
 def _sendable(value: Any) -> bool:
-    """True when JSON carries it as it is: no unpaired surrogates."""
+    """Return whether JSON in UTF-8 can carry the value: it has no unpaired surrogate and no NaN."""
     try:
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")
     except ValueError:
@@ -190,7 +190,7 @@ def _draw(strategy: st.SearchStrategy[Any], collect: Callable[[Any], None], exam
 
 
 def _resolve(schema: Any, root: Schema) -> Schema:
-    """Follow local references; `true` is the schema that allows everything."""
+    """Follow local references; a schema `true` becomes the empty schema, which allows everything."""
     for _ in range(32):
         if not isinstance(schema, dict):
             return {}
@@ -205,7 +205,7 @@ def _resolve(schema: Any, root: Schema) -> Schema:
 
 
 def _types(schema: Schema) -> set[str]:
-    """The JSON types that a schema allows, as far as it says so."""
+    """Return the JSON types that a schema allows; empty where it does not say."""
     if isinstance(declared := schema.get("type"), str):
         return {declared}
     if isinstance(declared, list):
@@ -227,7 +227,7 @@ def _type_of(value: Any) -> str:
 
 
 def _strategy(schema: Any, root: Schema, depth: int) -> st.SearchStrategy[Any]:
-    """Values that fit a schema, mostly."""
+    """Return a strategy for values that fit a schema; a few values may not fit."""
     if schema is False:
         return st.nothing()
     if depth > _TOO_DEEP:

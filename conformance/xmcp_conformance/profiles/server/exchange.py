@@ -1,4 +1,4 @@
-"""What passed between the suite and a peer, as data: the catalogue it gave, each call with its answer."""
+"""What passes between the suite and a server, as data: what the server lists, each call, and how the call ended."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xmcp_models.registry import TOOL_META_KEY
 
 
 class Intent(StrEnum):
-    """Why a call was made."""
+    """Why a call is made."""
 
     VALID = "valid arguments"
     INVALID = "invalid arguments"
@@ -21,8 +21,8 @@ class Intent(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool as the peer lists it; the fields are MCP's, unparsed."""
+class ListedTool:
+    """A tool as the server lists it; the fields are MCP's, unparsed."""
 
     name: str
     input_schema: dict[str, Any]
@@ -41,30 +41,37 @@ class Tool:
 
     @property
     def takes_show_user(self) -> bool:
-        """True when a caller can give `show_user`."""
+        """True for a tool whose input schema has the parameter `show_user`."""
         properties = self.input_schema.get("properties")
         return isinstance(properties, dict) and "show_user" in properties
 
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """What a peer says of itself in one protocol era."""
+    """What a server announces and lists in one protocol era."""
 
     protocol_version: str
     extensions: dict[str, Any]
-    tools: tuple[Tool, ...]
+    tools: tuple[ListedTool, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """One `tools/call` that the suite makes.
+class ToolCall:
+    """A `tools/call` that the suite makes.
 
-    `refused` and `fault` belong to `Intent.INVALID`: the pointers of the arguments at fault, and how they are.
-    `trap` is the marked text that one of the arguments carries, if any. `forged` names the arguments that only the
-    server fills in; then `refused` has those of them that the input schema by itself does not allow.
+    Attributes:
+        tool: the tool as the server lists it; `None` for a tool that does not exist.
+        name: the name of the tool.
+        arguments: the arguments.
+        intent: why the call is made.
+        refused: for invalid arguments the JSON pointers of those at fault; for `forged` ones the pointers of those that
+            the input schema does not allow.
+        fault: for invalid arguments, what is wrong with them, in words.
+        trap: the marked text that one of the arguments carries, if any.
+        forged: the names of the arguments that only the server may fill in.
     """
 
-    tool: Tool | None
+    tool: ListedTool | None
     name: str
     arguments: dict[str, Any]
     intent: Intent = Intent.VALID
@@ -75,12 +82,12 @@ class Call:
 
     @property
     def key(self) -> str:
-        """The same for calls that ask the same."""
+        """A key that is equal for calls of the same tool with the same arguments."""
         return json.dumps([self.name, self.arguments], sort_keys=True)
 
     @property
     def shows(self) -> bool:
-        """True when the call asks for a display."""
+        """True for a call that asks for a display."""
         return self.arguments.get("show_user") is True
 
     def __str__(self) -> str:
@@ -89,33 +96,35 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Twin:
-    """What the document said that the same call got as a client that declared the extension: whether it has the text
-    of the trap, `server_populated`, an error."""
+class DocumentTwin:
+    """What the document said that the server sent for the same call to a client that declared the extension.
+
+    `echoes`: it had the text of the trap. `populates`: it had `server_populated`. `failed`: it had an error.
+    """
 
     echoes: bool
-    fills: bool
+    populates: bool
     failed: bool
 
 
 @dataclass(slots=True)
 class Exchange:
-    """A call and how it ended: with a result, with one that is not MCP's, with a JSON-RPC error, or with silence.
+    """A call and how it ended: with a result, an invalid result, a JSON-RPC error, or no answer at all.
 
-    `twin` is there for the calls of a plain client, where the other client got a document.
+    `twin` is set for a call of a plain client to which the server sent a document when the client had declared.
     """
 
-    call: Call
+    call: ToolCall
     result: dict[str, Any] | None = None
     malformed: str | None = None
     rpc_error: str | None = None
     lost: str | None = None
     reading: Reading = field(default_factory=Reading)
-    twin: Twin | None = None
+    twin: DocumentTwin | None = None
 
     @property
     def text(self) -> str | None:
-        """The text of the first content block, if it is one of text."""
+        """The text of the first content block, if that is a text block."""
         content = (self.result or {}).get("content")
         first = content[0] if isinstance(content, list) and content else None
         if isinstance(first, dict) and first.get("type") == "text" and isinstance(first.get("text"), str):
@@ -124,7 +133,7 @@ class Exchange:
 
     @property
     def first_block(self) -> str:
-        """The first content block, for a report."""
+        """The first content block, quoted for a report."""
         if self.text is not None:
             return f"the text `{quoted(self.text)}`"
         return f"content `{quoted(str((self.result or {}).get('content')))}`"

@@ -1,6 +1,6 @@
-"""A server under test: how to reach it, and one clear sentence when that does not work.
+"""Connect to a server under test, and say in one clear sentence why that failed.
 
-Everything here is bounded in time, and a process that was started is gone afterwards.
+Everything here is bounded in time, and a process that was started has ended afterwards.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from pydantic import RootModel, ValidationError
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models.registry import EXTENSION_ID, VERSION
 
-from .exchange import Call, Catalogue, Exchange, Tool
+from .exchange import Catalogue, Exchange, ListedTool, ToolCall
 
 _PAGES = 100
 _FITS_NOTHING: dict[str, Any] = {"not": {}}
-_MODES = {"newest": "auto", "handshake": "legacy"}  # the words of the SDK
+_MODES = {"newest": "auto", "handshake": "legacy"}  # the names that the SDK uses
 
 
 class _RawResult(RootModel[dict[str, Any]]):
-    """A result as the peer wrote it: it is judged here, not by the SDK's models."""
+    """A result as the peer wrote it: the suite judges it, and not the models of the SDK."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ Peer = StdioPeer | HttpPeer | InMemoryPeer
 
 
 class PeerUnavailable(Exception):
-    """The peer cannot be judged; the message is a whole sentence for the person who ran the suite."""
+    """The peer cannot be judged. The message is a sentence for the person who runs the suite."""
 
 
 class Session:
@@ -88,11 +88,11 @@ class Session:
         self._call_timeout = call_timeout
 
     async def catalogue(self) -> Catalogue:
-        """What the peer announces and lists.
+        """Return what the peer announces and lists.
 
         Raises:
-            PeerUnavailable: it lists no tools in a form that MCP allows, or a list without an end: the suite
-                judges all tools or none, for what it has not seen could break or keep a sentence.
+            PeerUnavailable: the list of tools is not valid MCP, or does not end. The suite judges all tools or none,
+                because a tool that it did not see could break a requirement.
         """
         tools: list[mcp_types.Tool] = []
         cursor: str | None = None
@@ -113,13 +113,13 @@ class Session:
         capabilities = self._client.server_capabilities
         return Catalogue(
             protocol_version=self._client.protocol_version,
-            # Section 1.3: the handshake era has no `extensions` of its own, there `experimental` counts too.
+            # The handshake era has no `extensions`: `experimental` takes their place (section 1.3).
             extensions={**(capabilities.experimental or {}), **(capabilities.extensions or {})},
             tools=tuple(_tool(tool) for tool in tools),
         )
 
-    async def call(self, call: Call) -> Exchange:
-        """Make one call; whatever the peer does, an exchange comes back."""
+    async def call(self, call: ToolCall) -> Exchange:
+        """Make one call, and return how it ended; nothing that the peer does raises an exception."""
         request = mcp_types.CallToolRequest(
             params=mcp_types.CallToolRequestParams(name=call.name, arguments=call.arguments)
         )
@@ -140,11 +140,11 @@ class Session:
         return Exchange(call, result=result.root)
 
 
-def _tool(tool: mcp_types.Tool) -> Tool:
-    # `null` for a keyword that takes an object or a list: the SDK lets it pass, and it says nothing.
+def _tool(tool: mcp_types.Tool) -> ListedTool:
+    # The SDK accepts `null` for a keyword that takes an object or a list; it counts as absent.
     schema = {word: value for word, value in tool.input_schema.items() if value is not None}
     usable = isinstance(schema.get("properties", {}), dict) and isinstance(schema.get("required", []), list)
-    return Tool(
+    return ListedTool(
         name=tool.name,
         input_schema=schema if usable else _FITS_NOTHING,
         meta=dict(tool.meta or {}),
@@ -161,12 +161,12 @@ async def connect(
     Args:
         peer: the server.
         era: `newest` for the newest that the peer speaks, `handshake` for MCP up to 2025-11-25.
-        connect_timeout: seconds until the peer has to have answered.
+        connect_timeout: seconds within which the peer has to answer.
         call_timeout: seconds for each call.
-        declares: whether as a client that declares the extension (section 6.1).
+        declares: whether the client declares the extension (section 6.1).
 
     Raises:
-        PeerUnavailable: with a sentence that says what to look at.
+        PeerUnavailable: the session cannot be opened; the message says what to look at.
     """
     garbage: list[str] = []
 
@@ -191,7 +191,7 @@ async def connect(
                     try:
                         yield Session(client, call_timeout)
                     except BaseException as error:
-                        fault = error  # the caller's own: it goes back as it came, whatever closing adds
+                        fault = error  # the caller's exception: it is raised again unchanged, whatever closing adds
                         raise
             if not connected:
                 raise TimeoutError
@@ -201,7 +201,7 @@ async def connect(
             if connected:
                 if not isinstance(error, Exception):
                     raise
-                # A peer that is gone already has nothing to add to the verdict.
+                # A fault while closing says nothing about the peer that was not judged before.
                 logging.getLogger(__name__).debug("closing: %s", error)
                 return
             sentence = _why(peer, error, garbage, _tail(stderr), connect_timeout)
@@ -220,25 +220,25 @@ def _transport(peer: Peer, stderr: TextIO) -> Any:
         raise PeerUnavailable(
             f"The command `{quoted(command)}` does not exist or cannot be run; check the spelling and PATH."
         )
-    # The person's own command: it gets the person's own environment.
+    # The command is the user's, and gets the user's environment.
     return stdio_client(StdioServerParameters(command=command, args=arguments, env=dict(os.environ)), errlog=stderr)
 
 
 def _first_input(error: Exception) -> str:
-    """The line that was no JSON-RPC, from pydantic's report of it."""
+    """Return the line that is not JSON-RPC, from the error that pydantic raised for it."""
     if isinstance(error, ValidationError):
         return str(error.errors(include_url=False)[0].get("input", ""))[:200]
     return str(error)[:200]
 
 
 def _first_fault(error: ValidationError) -> str:
-    """Where and how a message is not what MCP says, from pydantic's report of it."""
+    """Return where and how a message is not valid MCP, from the error that pydantic raised for it."""
     fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
     return quoted(f"`{'.'.join(map(str, fault['loc']))}`: {fault['msg']}")
 
 
 def _tail(stderr: TextIO) -> str:
-    """The last line that a process said on standard error."""
+    """Return the last line that a process wrote to standard error."""
     stderr.seek(0, os.SEEK_END)
     stderr.seek(max(0, stderr.tell() - 4096))
     lines = [line.strip() for line in stderr.read().splitlines() if line.strip()]
@@ -252,7 +252,7 @@ def _leaves(error: BaseException) -> list[BaseException]:
 
 
 def _why(peer: Peer, error: BaseException, garbage: list[str], last_words: str, timeout: float) -> str | None:
-    """One sentence for a connection that did not come about; `None` for what is not the peer's doing."""
+    """Return a sentence on why a connection failed; `None` where that is not the peer's fault."""
     said = f"; the last it said was: {quoted(last_words)}" if last_words else ""
     leaf = _leaves(error)[0]
     if not isinstance(leaf, Exception):
@@ -276,7 +276,7 @@ def _why(peer: Peer, error: BaseException, garbage: list[str], last_words: str, 
 
 
 def _first_line(error: Exception) -> str:
-    """What an error says, in a line; its type where it says nothing."""
+    """Return the first line of an error's message; its type where the message is empty."""
     if isinstance(error, ValidationError):
         return _first_fault(error)
     return quoted((str(error).strip().splitlines() or [type(error).__name__])[0])

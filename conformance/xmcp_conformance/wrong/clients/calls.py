@@ -1,7 +1,5 @@
 """Faults of the history, of arguments and of the calls of one turn (sections 5.2 and 11.1 to 11.3)."""
 
-# ruff: noqa: D103 - the name of a fault says what is wrong
-
 from __future__ import annotations
 
 from typing import Any
@@ -9,7 +7,7 @@ from typing import Any
 from xmcp_conformance.profiles.client.trace import Trace
 from xmcp_conformance.wrong.registry import breaks
 
-from .trace_builder import Scribe, call, error, result, tool
+from .trace_builder import TraceBuilder, call, error, result, tool
 
 SEARCH = tool("search")
 STOCK = tool("stock", "part")
@@ -18,18 +16,18 @@ THEN = tool("then", "part", depends_on=["first"])
 OLD: dict[str, Any] = {"role": "user", "content": "Hello."}
 
 
-def turn(*calls: dict[str, str], tools: Any = (SEARCH,), text: str = "", **setup: Any) -> Scribe:
+def turn(*calls: dict[str, str], tools: Any = (SEARCH,), text: str = "", **setup: Any) -> TraceBuilder:
     """A chat up to the model's first answer."""
-    scribe = Scribe(*tools, **setup)
-    scribe.begin()
-    scribe.ask()
-    scribe.say(text, *calls)
-    return scribe
+    builder = TraceBuilder(*tools, **setup)
+    builder.begin()
+    builder.ask()
+    builder.say(text, *calls)
+    return builder
 
 
 @breaks("XMCP-CLI-001", profile="client")
 def the_given_list_grows(wrong: bool) -> Trace:
-    s = Scribe()
+    s = TraceBuilder()
     s.begin("How many?", OLD)
     s.ask()
     s.say("Seven.")
@@ -246,7 +244,7 @@ def independent_calls_run_one_after_the_other(wrong: bool) -> Trace:
 
 @breaks("XMCP-CLI-021", profile="client")
 def two_chats_take_one_slot(wrong: bool) -> Trace:
-    s = Scribe(SEARCH, max_concurrency=1)
+    s = TraceBuilder(SEARCH, max_concurrency=1)
     for chat in ("a", "b"):
         s.begin(chat=chat)
         s.ask(chat)
@@ -289,7 +287,7 @@ def a_dependant_does_not_wait(wrong: bool) -> Trace:
     return s.trace
 
 
-def handed(tools: Any, *calls: dict[str, str]) -> Scribe:
+def handed(tools: Any, *calls: dict[str, str]) -> TraceBuilder:
     """A turn in which values are handed on: the calls before the last are made in their order."""
     return turn(*calls, tools=tools)
 
@@ -404,7 +402,7 @@ def a_value_that_does_not_fit_is_handed_on(wrong: bool) -> Trace:
 @breaks("XMCP-CLI-037", profile="client")
 def a_provided_parameter_is_required(wrong: bool) -> Trace:
     first = tool("first", provides="part")
-    s = Scribe(first, THEN)
+    s = TraceBuilder(first, THEN)
     s.begin()
     s.ask(tools=[s.offer(first), s.offer(THEN, required=["part"] if wrong else [])])
     s.say("Seven.")
@@ -414,7 +412,7 @@ def a_provided_parameter_is_required(wrong: bool) -> Trace:
 
 @breaks("XMCP-CLI-038", profile="client")
 def it_starts_with_a_circle(wrong: bool) -> Trace:
-    s = Scribe(tool("first", depends_on=["then"]), THEN)
+    s = TraceBuilder(tool("first", depends_on=["then"]), THEN)
     s.begin()
     if wrong:
         s.ask()

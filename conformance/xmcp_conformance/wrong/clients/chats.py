@@ -1,14 +1,12 @@
 """Faults of the end of chats, and of what stands between model and tool (sections 11.7 and 11.8)."""
 
-# ruff: noqa: D103 - the name of a fault says what is wrong
-
 from __future__ import annotations
 
 from xmcp_conformance.profiles.client.trace import Trace
 from xmcp_conformance.wrong.registry import breaks
 
 from .calls import OLD, STOCK, turn
-from .trace_builder import Scribe, call, error, result
+from .trace_builder import TraceBuilder, call, error, result
 
 SYSTEM = {"role": "system", "content": "Be brief."}
 CLARIFY, THINK, SUMMARIZE = "__clarify__", "__think__", "__summarize__"
@@ -40,7 +38,7 @@ def the_limit_of_turns_is_an_exception(wrong: bool) -> Trace:
 
 @breaks("XMCP-CLI-071", profile="client")
 def an_answer_that_the_vendor_cut_is_a_plain_stop(wrong: bool) -> Trace:
-    s = Scribe()
+    s = TraceBuilder()
     s.begin()
     s.ask()
     s.say("Sev", finish="length")
@@ -89,7 +87,7 @@ def a_failing_model_costs_the_last_turn(wrong: bool) -> Trace:
 
 @breaks("XMCP-CLI-074", profile="client")
 def a_quota_is_overdrawn(wrong: bool) -> Trace:
-    s = Scribe(quota_tokens={"x": 100})
+    s = TraceBuilder(quota_tokens={"x": 100})
     s.begin(tenant="x")
     s.ask()
     s.say("Seven.", tokens=100)
@@ -104,7 +102,7 @@ def a_quota_is_overdrawn(wrong: bool) -> Trace:
 
 @breaks("XMCP-CLI-076", profile="client")
 def one_tenant_reads_what_another_asked(wrong: bool) -> Trace:
-    s = Scribe()
+    s = TraceBuilder()
     s.begin("What does Smith earn?", tenant="x")
     s.begin("How many bolts?", tenant="y", chat="b")
     s.ask("b", messages=[{"role": "user", "content": "What does Smith earn?"}, *s.histories["b"]] if wrong else None)
@@ -118,7 +116,7 @@ def one_tenant_reads_what_another_asked(wrong: bool) -> Trace:
 
 @breaks("XMCP-CLI-076", profile="client")
 def one_tenant_pays_for_another(wrong: bool) -> Trace:
-    s = Scribe()
+    s = TraceBuilder()
     for chat, tenant in (("a", "x"), ("b", "y")):
         s.begin(f"A question of {tenant}", chat=chat, tenant=tenant)
         s.ask(chat)
@@ -162,7 +160,7 @@ def what_was_not_approved_is_a_cancelled_call(wrong: bool) -> Trace:
 
 @breaks("XMCP-CLI-082", profile="client")
 def the_model_sees_the_user_s_id(wrong: bool) -> Trace:
-    s = Scribe(STOCK, params={"part": "bolt"})
+    s = TraceBuilder(STOCK, params={"part": "bolt"})
     s.begin()
     s.ask(tools=[s.offer(STOCK, **({"properties": STOCK.input_schema["properties"]} if wrong else {}))])
     s.say("Seven.")
@@ -220,7 +218,7 @@ def a_question_is_not_the_answer(wrong: bool) -> Trace:
 
 @breaks("XMCP-CLI-086", profile="client")
 def a_summary_swallows_the_system_message(wrong: bool) -> Trace:
-    s = Scribe(meta_tools=[SUMMARIZE])
+    s = TraceBuilder(meta_tools=[SUMMARIZE])
     s.begin("How many?", SYSTEM, OLD)
     s.ask()
     s.say("", call(SUMMARIZE, summary="They said hello."))
@@ -233,7 +231,7 @@ def a_summary_swallows_the_system_message(wrong: bool) -> Trace:
 
 @breaks("XMCP-CLI-086", profile="client")
 def a_summary_swallows_the_question(wrong: bool) -> Trace:
-    s = Scribe(meta_tools=[SUMMARIZE])
+    s = TraceBuilder(meta_tools=[SUMMARIZE])
     s.begin("How many?", OLD)
     s.ask()
     s.say("", call(SUMMARIZE, summary="They ask how many."))

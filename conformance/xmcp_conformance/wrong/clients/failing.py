@@ -1,7 +1,5 @@
 """Faults with calls that fail, circuit breakers and caches (sections 4.2, 4.5, 8.6, 11.4 and 11.5)."""
 
-# ruff: noqa: D103 - the name of a fault says what is wrong
-
 from __future__ import annotations
 
 from typing import Any
@@ -10,7 +8,7 @@ from xmcp_conformance.profiles.client.trace import Server, Tool, Trace
 from xmcp_conformance.wrong.registry import breaks
 
 from .calls import turn
-from .trace_builder import TABLE, Scribe, call, error, failure, result, tool
+from .trace_builder import TABLE, TraceBuilder, call, error, failure, result, tool
 
 WRITES = tool("search")
 READS = tool("search", read_only=True)
@@ -170,7 +168,7 @@ def a_cancelled_chat_calls_on(wrong: bool) -> Trace:
     return s.trace
 
 
-def one_after_the_other(s: Scribe, *steps: Any) -> None:
+def one_after_the_other(s: TraceBuilder, *steps: Any) -> None:
     """A turn with one call for each step: what the server does, or the document that the client gives instead."""
     for step in steps:
         tag = f"s{len(s.records)}"
@@ -181,8 +179,8 @@ def one_after_the_other(s: Scribe, *steps: Any) -> None:
         s.reply(tag, None if callable(step) else step)
 
 
-def with_breaker(threshold: int = 2) -> Scribe:
-    s = Scribe(WRITES, breaker_threshold=threshold, breaker_reset_after=30.0)
+def with_breaker(threshold: int = 2) -> TraceBuilder:
+    s = TraceBuilder(WRITES, breaker_threshold=threshold, breaker_reset_after=30.0)
     s.begin()
     return s
 
@@ -275,9 +273,11 @@ def a_probe_that_arrives_closes_nothing(wrong: bool) -> Trace:
     return s.trace
 
 
-def asked_twice(one: Tool = CACHED, *, tenants: tuple[str, str] = ("x", "x"), more: Any = (), **setup: Any) -> Scribe:
+def asked_twice(
+    one: Tool = CACHED, *, tenants: tuple[str, str] = ("x", "x"), more: Any = (), **setup: Any
+) -> TraceBuilder:
     """Two chats with equal calls; the first has made its call, the second is about to."""
-    s = Scribe(one, *more, **{"cache": True, **setup})
+    s = TraceBuilder(one, *more, **{"cache": True, **setup})
     for chat, tenant in zip("ab", tenants, strict=True):
         s.begin(chat=chat, tenant=tenant)
         s.ask(chat)
@@ -285,7 +285,9 @@ def asked_twice(one: Tool = CACHED, *, tenants: tuple[str, str] = ("x", "x"), mo
     return s
 
 
-def second(s: Scribe, *, cached: bool, text: str | None = "found", name: str = "search", **arguments: Any) -> None:
+def second(
+    s: TraceBuilder, *, cached: bool, text: str | None = "found", name: str = "search", **arguments: Any
+) -> None:
     """The second chat gets its answer, from the cache or from the server, and both end."""
     s.say("", call(name, id_="b", **arguments), chat="b")
     if cached:
@@ -306,7 +308,7 @@ def what_is_not_cacheable_is_cached(wrong: bool) -> Trace:
 
 @breaks("XMCP-CLI-050", profile="client")
 def the_health_of_a_server_is_cached(wrong: bool) -> Trace:
-    s = Scribe(tool("health_check", read_only=True, cacheable=True), cache=True)
+    s = TraceBuilder(tool("health_check", read_only=True, cacheable=True), cache=True)
     s.begin()
     s.ask()
     s.say("", call("health_check", "t", id_="a"))
@@ -340,7 +342,7 @@ def the_answer_to_other_arguments_is_given(wrong: bool) -> Trace:
 @breaks("XMCP-CLI-051", profile="client")
 def another_server_s_answer_is_given(wrong: bool) -> Trace:
     servers = [Server(given_name="one"), Server(given_name="two")]
-    s = Scribe(CACHED, tool("search", server=1, read_only=True, cacheable=True), servers=servers, cache=True)
+    s = TraceBuilder(CACHED, tool("search", server=1, read_only=True, cacheable=True), servers=servers, cache=True)
     s.begin()
     s.ask()
     s.say("", call("one__search", id_="a"))
@@ -401,7 +403,7 @@ def an_error_is_cached(wrong: bool) -> Trace:
 
 @breaks("XMCP-CLI-053", profile="client")
 def a_display_that_goes_away_is_cached(wrong: bool) -> Trace:
-    s = Scribe(CACHED, cache=True, display="continue")
+    s = TraceBuilder(CACHED, cache=True, display="continue")
     s.begin()
     s.ask()
     s.say("", call(id_="a"))

@@ -1,20 +1,18 @@
 """Faults of which tools are offered, under which names, and where a name leads (sections 5.1 and 11.9)."""
 
-# ruff: noqa: D103 - the name of a fault says what is wrong
-
 from __future__ import annotations
 
 from xmcp_conformance.profiles.client.trace import Server, Trace
 from xmcp_conformance.wrong.registry import breaks
 
 from .calls import SEARCH, turn
-from .trace_builder import Scribe, call, error, failure, tool
+from .trace_builder import TraceBuilder, call, error, failure, tool
 
 
 @breaks("XMCP-TOL-003", profile="client")
 def unknown_metadata_cost_a_tool(wrong: bool) -> Trace:
     odd = tool("odd", unknown={"later": 1})
-    s = Scribe(SEARCH, odd)
+    s = TraceBuilder(SEARCH, odd)
     s.begin()
     s.ask(tools=[s.offer(SEARCH)] if wrong else None)
     s.say("Seven.")
@@ -24,7 +22,7 @@ def unknown_metadata_cost_a_tool(wrong: bool) -> Trace:
 
 @breaks("XMCP-CLI-090", profile="client")
 def a_clash_costs_a_tool(wrong: bool) -> Trace:
-    s = Scribe(SEARCH, tool("search", server=1), servers=[Server(), Server()])
+    s = TraceBuilder(SEARCH, tool("search", server=1), servers=[Server(), Server()])
     s.begin()
     s.ask(tools=[s.offer_as("search")] if wrong else [s.offer_as("search"), s.offer_as("shop__search")])
     s.say("Seven.")
@@ -34,7 +32,7 @@ def a_clash_costs_a_tool(wrong: bool) -> Trace:
 
 @breaks("XMCP-CLI-090", profile="client")
 def two_tools_have_one_name(wrong: bool) -> Trace:
-    s = Scribe(SEARCH, tool("search", server=1), servers=[Server(), Server()])
+    s = TraceBuilder(SEARCH, tool("search", server=1), servers=[Server(), Server()])
     s.begin()
     s.ask(tools=[s.offer_as("search"), s.offer_as("search" if wrong else "shop__search")])
     s.say("Seven.")
@@ -44,7 +42,7 @@ def two_tools_have_one_name(wrong: bool) -> Trace:
 
 @breaks("XMCP-CLI-090", profile="client")
 def a_name_that_models_do_not_take_costs_a_tool(wrong: bool) -> Trace:
-    s = Scribe(SEARCH, tool("stock.of parts"))
+    s = TraceBuilder(SEARCH, tool("stock.of parts"))
     s.begin()
     s.ask(tools=[s.offer(SEARCH)] if wrong else [s.offer(SEARCH), s.offer_as("stock_of_parts")])
     s.say("Seven.")
@@ -54,7 +52,7 @@ def a_name_that_models_do_not_take_costs_a_tool(wrong: bool) -> Trace:
 
 @breaks("XMCP-CLI-091", profile="client")
 def a_name_comes_to_mean_another_tool(wrong: bool) -> Trace:
-    s = Scribe(SEARCH, tool("search", server=1), servers=[Server(), Server()])
+    s = TraceBuilder(SEARCH, tool("search", server=1), servers=[Server(), Server()])
     s.begin()
     for tag, server in (("t1", 0), ("t2", 1 if wrong else 0)):
         s.ask(tools=[s.offer_as("search"), s.offer_as("shop__search")])
@@ -69,7 +67,7 @@ def a_name_comes_to_mean_another_tool(wrong: bool) -> Trace:
 
 @breaks("XMCP-CLI-092", profile="client")
 def a_named_server_s_tool_has_a_bare_name(wrong: bool) -> Trace:
-    s = Scribe(SEARCH, servers=[Server(given_name="shop")])
+    s = TraceBuilder(SEARCH, servers=[Server(given_name="shop")])
     s.begin()
     s.ask(tools=[s.offer_as("search" if wrong else "shop__search")])
     s.say("Seven.")
@@ -88,7 +86,7 @@ def the_server_gets_the_model_s_name(wrong: bool) -> Trace:
 
 @breaks("XMCP-CLI-094", profile="client")
 def a_server_that_is_away_takes_another_with_it(wrong: bool) -> Trace:
-    s = Scribe(SEARCH, tool("stock", server=1), servers=[Server(), Server(reachable=False)])
+    s = TraceBuilder(SEARCH, tool("stock", server=1), servers=[Server(), Server(reachable=False)])
     s.begin()
     s.ask(tools=[] if wrong else None)
     s.say("Seven.")
@@ -98,7 +96,7 @@ def a_server_that_is_away_takes_another_with_it(wrong: bool) -> Trace:
 
 @breaks("XMCP-CLI-094", profile="client")
 def a_server_that_is_away_keeps_it_from_starting(wrong: bool) -> Trace:
-    s = Scribe(SEARCH, tool("stock", server=1), servers=[Server(), Server(reachable=False)])
+    s = TraceBuilder(SEARCH, tool("stock", server=1), servers=[Server(), Server(reachable=False)])
     s.begin()
     if not wrong:
         s.ask()
@@ -109,7 +107,7 @@ def a_server_that_is_away_keeps_it_from_starting(wrong: bool) -> Trace:
 
 @breaks("XMCP-CLI-096", profile="client")
 def a_tool_that_went_is_unknown_at_once(wrong: bool) -> Trace:
-    s = Scribe(SEARCH)
+    s = TraceBuilder(SEARCH)
     s.begin()
     s.ask()
     s.say("", call())

@@ -1,7 +1,5 @@
 """Faults of what is read, shown and told (sections 2.5, 3.5, 6.4, 10.2 and 11.6)."""
 
-# ruff: noqa: D103 - the name of a fault says what is wrong
-
 from __future__ import annotations
 
 from typing import Any
@@ -10,7 +8,7 @@ from xmcp_conformance.profiles.client.trace import Server, Trace
 from xmcp_conformance.wrong.registry import breaks
 
 from .calls import FIRST, THEN, turn
-from .trace_builder import TABLE, Scribe, call, error, failure, result
+from .trace_builder import TABLE, TraceBuilder, call, error, failure, result
 
 INNER = result("inner")
 PLAIN = [Server(xmcp=False)]
@@ -280,7 +278,7 @@ def something_follows_the_end(wrong: bool) -> Trace:
 
 @breaks("XMCP-CLI-075", profile="client")
 def text_that_broke_off_stays(wrong: bool) -> Trace:
-    s = Scribe()
+    s = TraceBuilder()
     s.begin()
     s.ask()
     s.tell("llm_delta", text="Sev")

@@ -1,4 +1,4 @@
-"""Writes traces by hand: a client that does everything right, one step a method. A fault is a step that is bent."""
+"""Build traces by hand: each method is one step of a conforming client. A fault is a step with other arguments."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TABLE: Json = {"type": "table", "title": "Stock", "payload": [{"part": "bolt", "
 
 
 def tool(name: str = "search", *parameters: str, server: int = 0, **described: Any) -> Tool:
-    """A tool with the parameter `tag` and further ones, of any type."""
+    """Return a tool with the parameter `tag` and further parameters of any type."""
     properties = {"tag": {"type": "string"}, **{parameter: {} for parameter in parameters}}
     schema = {"type": "object", "properties": properties}
     return Tool(**{"server": server, "name": name, "input_schema": schema, **described})
@@ -42,13 +42,13 @@ def tool(name: str = "search", *parameters: str, server: int = 0, **described: A
 def call(
     name: str = "search", tag: str = "t1", *, id_: str | None = None, written: str | None = None, **arguments: Any
 ) -> dict[str, str]:
-    """A call as a model writes it; its id is the tag unless another is given."""
+    """Return a call as a model writes it; its id is the tag unless another is given."""
     text = json.dumps({"tag": tag, **arguments}) if written is None else written
     return {"id": tag if id_ is None else id_, "name": name, "arguments": text}
 
 
 def result(text: str | None = "found", display: Any = None, name: str = "search") -> str:
-    """A document with a result."""
+    """Return a document with a result."""
     body = "" if text is None else f"<llm_output>{escape(text)}</llm_output>"
     if display is not None:
         inert = json.dumps(display).replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
@@ -57,23 +57,23 @@ def result(text: str | None = "found", display: Any = None, name: str = "search"
 
 
 def error(code: str, message: str = "It failed.", retry_after_ms: int | None = None, name: str = "search") -> str:
-    """A document with an error."""
+    """Return a document with an error."""
     wait = "" if retry_after_ms is None else f' retryable="true" retry_after_ms="{retry_after_ms}"'
     inner = f'<error code="{code}"{wait}>{escape(message)}</error>'
     return f"<tool_response tool_name={quoteattr(name)}>{inner}</tool_response>"
 
 
 def failure(code: str = "CONFLICT", message: str = "It failed.", *, retryable: bool = False, **more: Any) -> Json:
-    """An error as `Answered` has it."""
+    """Return an error as `Answered` has it."""
     return {"code": code, "message": message, "retryable": retryable, **more}
 
 
-class Scribe:
-    """Writes down what happens, and keeps each chat's history as it has to be.
+class TraceBuilder:
+    """Appends a record for each step, and keeps the history of each chat up to date.
 
     Args:
         tools: what the servers have.
-        servers: the servers; one without a name where none are given.
+        servers: the servers; by default one without a name.
         setup: further members of `Setup`.
     """
 
@@ -90,22 +90,22 @@ class Scribe:
 
     @property
     def trace(self) -> Trace:
-        """What was written down so far."""
+        """The trace so far."""
         return Trace(self.setup, list(self.records))
 
     def wait(self, seconds: float) -> None:
-        """Time goes by."""
+        """Let time pass."""
         self.now += seconds
 
     def begin(self, query: str = "How many?", *history: Json, chat: str = "a", tenant: str | None = None) -> None:
-        """The application begins a chat, and the model is asked."""
+        """The application begins a chat."""
         self._given[chat] = [dict(message) for message in history]
         self.histories[chat] = [*self._given[chat], {"role": "user", "content": query}]
         self._displays[chat] = []
         self._note(ChatBegan(time=self.now, chat=chat, history=list(self._given[chat]), query=query, tenant=tenant))
 
     def ask(self, chat: str = "a", *, messages: Messages | None = None, tools: Sequence[Json] | None = None) -> None:
-        """The model is asked, with the history so far and every tool, unless told otherwise."""
+        """The client asks the model, by default with the history so far and every tool."""
         offered = [self.offer(one) for one in self.setup.tools if self.setup.servers[one.server].reachable]
         offered += [self.offer_as(name) for name in self.setup.meta_tools]
         self._note(
@@ -119,7 +119,7 @@ class Scribe:
         )
 
     def offer(self, one: Tool, **schema: Any) -> Json:
-        """A tool as a model sees it."""
+        """Return a tool as the model sees it."""
         given = self.setup.servers[one.server].given_name
         name = f"{given}__{one.name}" if given else one.name
         properties = {n: s for n, s in one.input_schema.get("properties", {}).items() if n not in self.setup.params}
@@ -127,7 +127,7 @@ class Scribe:
 
     @staticmethod
     def offer_as(name: str, **schema: Any) -> Json:
-        """A tool by a name of one's own."""
+        """Return a tool as the model sees it, under any name."""
         return {"type": "function", "function": {"name": name, "parameters": schema}}
 
     def say(self, text: str = "", *calls: Mapping[str, str], chat: str = "a", **said: Any) -> None:
@@ -153,7 +153,7 @@ class Scribe:
             self._written[one["id"]] = (chat, dict(one))
 
     def called(self, id_: str = "t1", *, server: int | None = None, name: str | None = None, **changed: Any) -> int:
-        """A server gets a call: with the model's arguments, but for those that are `changed`. Gives its number."""
+        """A server gets a call with the model's arguments, except those in `changed`. Return the number of the call."""
         written = self._written[id_][1]
         place, own = self._tool(written["name"])
         number = len(self.records)
@@ -183,7 +183,7 @@ class Scribe:
         self._answers[self._called[number]] = error("CONNECTION_FAILED")
 
     def late(self, number: int) -> None:
-        """Nobody answers, and the client cancels."""
+        """There is no answer within the time-out, and the client cancels the call."""
         self._note(Answered(time=self.now, call=number, outcome="late"))
         self._answers[self._called[number]] = error("TIMEOUT")
 
@@ -200,13 +200,13 @@ class Scribe:
         self._answers[id_] = error("CONNECTION_FAILED")
 
     def reply(self, id_: str = "t1", content: str | None = None, *, as_id: str | None = None) -> None:
-        """The model is told what a call answered: what the server did, unless told otherwise."""
+        """The model gets the result of a call, by default the server's answer."""
         chat = self._written[id_][0]
         text = self._answers[id_] if content is None else content
         self.histories[chat].append({"role": "tool", "tool_call_id": as_id or id_, "content": text})
 
     def make(self, id_: str = "t1", text: str | None = "found", **answer: Any) -> None:
-        """A call is made, answered and told."""
+        """A call is made and answered, and the model gets the answer."""
         self.answered(self.called(id_), text, **answer)
         self.reply(id_)
 
@@ -215,7 +215,7 @@ class Scribe:
         self._note(Told(time=self.now, chat=chat, event={"type": type_, "turn": 1, **event}))
 
     def approve(self, id_: str = "t1", answer: bool = True) -> None:
-        """The application is asked for an approval."""
+        """The client asks the application to approve a call."""
         chat = self._written[id_][0]
         self._note(Approved(time=self.now, chat=chat, call_id=id_, answer=answer))
 
@@ -225,7 +225,7 @@ class Scribe:
         self._note(CalledBack(time=self.now, chat=chat, name="on_display", history=messages, fails=fails))
 
     def list_tools(self, *tools: Tool, server: int = 0) -> None:
-        """A server says that it has other tools now."""
+        """A server lists other tools."""
         self._note(Listed(time=self.now, server=server, tools=list(tools)))
 
     def cancel(self, chat: str = "a") -> None:
@@ -235,7 +235,7 @@ class Scribe:
     def end(
         self, answer: str | None = None, stop: str = "stop", *, chat: str = "a", failure: Any = None, **ended: Any
     ) -> None:
-        """A chat is over."""
+        """A chat ends."""
         displays = ended.pop("displays", self._displays[chat])
         history = list(ended.pop("history", self.histories[chat]))
         done = {"answer": answer, "stop_reason": stop, "displays": list(displays), "history": history}
@@ -251,7 +251,7 @@ class Scribe:
         )
 
     def finish(self, text: str = "Seven.", *, chat: str = "a") -> None:
-        """The model is asked again, and answers."""
+        """The client asks the model again, the model answers, and the chat ends."""
         self.ask(chat)
         self.say(text, chat=chat)
         self.end(text, chat=chat)
@@ -268,7 +268,7 @@ class Scribe:
 
 
 def _object(written: str) -> str:
-    """The arguments as they stand in a history: an empty object where what was written is none."""
+    """Return the arguments as a history has them: an empty object where they are not one JSON object."""
     try:
         return written if isinstance(json.loads(written), dict) else "{}"
     except ValueError:

@@ -1,6 +1,6 @@
-"""A codec written from the specification and its schemas alone, on lxml: the evidence that they suffice.
+"""A codec written on lxml from the specification and its schemas alone, which shows that they suffice.
 
-It favours being read over being fast. It shares no code with the implementation that the suite judges, nor the parser.
+It is written to be read, not to be fast. It shares neither code nor parser with the implementation under test.
 The methods that begin with an underscore are what `wrong_codecs.py` gets wrong, one at a time.
 """
 
@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 from lxml import etree
 
-from xmcp_conformance.profiles.codec.vector_judge import BadDisplay, Illegal, Refused, Response
+from xmcp_conformance.profiles.codec.vector_checks import BadDisplay, Illegal, Refused, Response
 from xmcp_conformance.reader.schemas import validator
 from xmcp_models import DATA
 from xmcp_models.registry import ERROR_CODES
@@ -53,7 +53,7 @@ _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
 
 @dataclass(slots=True)
 class Part:
-    """An element before it is written. `content` is JSON that is already written as section 2.4 wants it."""
+    """An element before it is written. `content` is JSON text as section 2.4 requires it."""
 
     name: str
     attributes: dict[str, str] = field(default_factory=dict)
@@ -63,13 +63,13 @@ class Part:
 
 @dataclass(slots=True)
 class Channel:
-    """Text on its way into one element: replaces what it cannot carry, and knows whether it had to."""
+    """Replaces the characters that an element cannot carry, and remembers whether there were any."""
 
     illegal: Illegal
     lossy: bool = False
 
     def carry(self, text: str, cannot: re.Pattern[str]) -> str:
-        """The text with U+FFFD for each match of `cannot`."""
+        """Return the text with U+FFFD for each match of `cannot`."""
         legal = cannot.sub("\ufffd", text)
         if legal != text:
             if self.illegal == "error":
@@ -79,12 +79,12 @@ class Channel:
 
 
 class MiniatureCodec:
-    """A right codec. See `vector_judge.Codec` for what the public methods take and return."""
+    """A conforming codec. See `vector_checks.Codec` for the public methods."""
 
     # Writing
 
     def encode(self, response: Response, *, illegal: Illegal = "replace") -> str:
-        """The document of a response."""
+        """Return the document of a response."""
         root = self._root(response, illegal)
         _check(root)
         return self._write(root)
@@ -135,11 +135,11 @@ class MiniatureCodec:
         return Part(name, {"lossy": "true"} if channel.lossy else {}, text)
 
     def _legal(self, text: str, channel: Channel) -> str:
-        """Text that XML can carry."""
+        """Return text that XML can carry."""
         return channel.carry(text, NO_XML)
 
     def _json(self, value: Any, channel: Channel) -> str:
-        """JSON in ASCII, without a character that means something in XML."""
+        """Return JSON in ASCII, without the characters that are markup in XML."""
         text = json.dumps(_json_value(value, channel), separators=(",", ":"))
         return re.sub("[<>&]", lambda match: f"\\u{ord(match[0]):04x}", text)
 
@@ -149,23 +149,23 @@ class MiniatureCodec:
         return f"<{part.name}{attributes}>{content}</{part.name}>"
 
     def _text(self, text: str) -> str:
-        """Text as character data."""
+        """Return text as character data."""
         return _escaped(text)
 
     def _attribute(self, value: str) -> str:
-        """Text as the value of an attribute, between double quotes."""
+        """Return text as the value of an attribute, between double quotes."""
         return _escaped(value).replace('"', "&quot;").replace("\t", "&#9;").replace("\n", "&#10;")
 
     # Reading
 
     def decode(self, document: str | bytes, *, bad_display: BadDisplay = "raise") -> tuple[Response, int]:
-        """The response that a document is, and how many warnings there are."""
+        """Return the response in a document, and the number of warnings."""
         return self.decode_pieces([document], bad_display=bad_display)
 
     def decode_pieces(
         self, arriving: Iterable[str | bytes], *, bad_display: BadDisplay = "raise"
     ) -> tuple[Response, int]:
-        """The same of a document in pieces."""
+        """Return the same for a document in pieces."""
         root = self._tree(self._bytes(arriving))
         self._forget_the_unknown(root)
         self._check_version(root)
@@ -173,11 +173,11 @@ class MiniatureCodec:
         return self._response(root, bad_display)
 
     def _bytes(self, arriving: Iterable[str | bytes]) -> Iterator[bytes]:
-        """A document of XML 1.0 in UTF-8, whatever it came as, without a byte order mark."""
+        """Yield the document as XML 1.0 in UTF-8 without a byte order mark."""
         return _opened(_utf8(arriving))
 
     def _tree(self, chunks: Iterable[bytes]) -> etree._Element:
-        """The elements and texts of a document.
+        """Return the root element of a document.
 
         Two parsers read it: the first sees each part as it comes and stops at what is too large or forbidden, the
         second makes a tree of what is left, and is the one that knows namespaces.
@@ -202,7 +202,7 @@ class MiniatureCodec:
         return etree.XMLParser(encoding="utf-8", resolve_entities=False, no_network=True, **options)
 
     def _forget_the_unknown(self, root: etree._Element) -> None:
-        """Take away what a reader ignores."""
+        """Remove what a reader ignores."""
         for child in root.findall("{*}*"):
             if child.tag.startswith("{"):
                 # Text after it is text between children all the same; lxml keeps it with the element before.
@@ -251,7 +251,7 @@ class MiniatureCodec:
         return response, warnings
 
     def _text_of(self, element: etree._Element) -> str:
-        """The character data of an element before the first element in it."""
+        """Return the character data of an element before its first child."""
         return element.text or ""
 
     def _boolean(self, value: str | None) -> bool:
@@ -281,7 +281,7 @@ class MiniatureCodec:
         return value
 
     def _value_of(self, text: str) -> Any:
-        """The JSON value in `display`, `meta` or `server_populated`."""
+        """Return the JSON value in `display`, `meta` or `server_populated`."""
         depth = 0
         for match in _BRACKETS.finditer(text):
             depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(match[0], 0)
@@ -306,7 +306,7 @@ def _xsd() -> etree.XMLSchema:
 
 
 def _fault(root: etree._Element) -> str:
-    """The first thing that the XSD does not allow; empty where it allows everything."""
+    """Return the first fault by the XSD; empty where the document is valid."""
     try:
         _xsd().assertValid(root)
     except etree.DocumentInvalid as fault:
@@ -327,7 +327,7 @@ def _check(root: Part) -> None:
 
 
 def _json_value(value: Any, channel: Channel, depth: int = 1) -> Any:
-    """What JSON has for a value of this program; `depth` counts it as if it were an array."""
+    """Return the JSON form of a Python value; `depth` is the depth of the value, as if it were an array."""
     if isinstance(value, Mapping | list | tuple) and depth > _JSON_DEPTH:
         raise Refused(why=f"more than {_JSON_DEPTH} arrays and objects inside each other")
     match value:
@@ -364,7 +364,7 @@ def _member_name(key: Any, channel: Channel) -> str:
 
 
 def _utf8(arriving: Iterable[str | bytes]) -> Iterator[bytes]:
-    """The bytes of a document. Text gets a byte order mark: there is no doubt about its encoding."""
+    """Yield the bytes of a document. Text gets a byte order mark, because its encoding is known."""
     for number, piece in enumerate(arriving):
         if isinstance(piece, bytes):
             yield piece
@@ -377,7 +377,7 @@ def _utf8(arriving: Iterable[str | bytes]) -> Iterator[bytes]:
 
 
 def _opened(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The bytes after a byte order mark, once the beginning shows that they are XML 1.0 in UTF-8."""
+    """Yield the bytes after a byte order mark, once the beginning shows that they are XML 1.0 in UTF-8."""
     opening: bytes | None = b""
     for chunk in chunks:
         if opening is None:
@@ -405,7 +405,7 @@ def _of_right_encoding(opening: bytes) -> bytes:
 
 
 class Guard:
-    """Sees a document part by part and stops at the first that may not be there."""
+    """A parser target that stops at the first part of a document that is not allowed."""
 
     def __init__(self) -> None:
         self.depth = 0
@@ -413,16 +413,16 @@ class Guard:
         self.attributes = 0
 
     def doctype(self, *_: str | None) -> NoReturn:
-        """Called before anything that stands after the declaration."""
+        """Called at a document type declaration."""
         raise Refused("DTD")
 
     def start_ns(self, _prefix: str, uri: str) -> None:
-        """Called before the attributes of the element are put together."""
+        """Called for a namespace declaration, before the element."""
         self.attributes += 1
         self._bound(uri)
 
     def start(self, _tag: str, attributes: Mapping[str, str]) -> None:
-        """A start tag."""
+        """Called at a start tag."""
         self.depth += 1
         self.elements += 1
         self.attributes += len(attributes)
@@ -432,11 +432,11 @@ class Guard:
             self._bound(value)
 
     def end(self, _tag: str) -> None:
-        """An end tag."""
+        """Called at an end tag."""
         self.depth -= 1
 
     def close(self) -> None:
-        """The document is complete."""
+        """Called at the end of the document."""
 
     def _bound(self, value: str) -> None:
         if len(value.encode()) > _ATTRIBUTE_BYTES:

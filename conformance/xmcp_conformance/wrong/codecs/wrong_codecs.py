@@ -1,6 +1,7 @@
-"""Codecs with one mistake each, such as people make: the vectors have to find it, and nothing else.
+"""Codecs with one mistake each, as people make them: the vectors must find the mistake, and nothing else.
 
-A docstring is the mistake. `ALL_WRONG` has every class; the tests say which vectors each of them fails.
+The docstring of a class is the mistake. The tests list the vectors that each class fails; each of them is of one of the
+requirements that the class breaks.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from typing import Any
 
 from lxml import etree
 
-from xmcp_conformance.profiles.codec.vector_judge import BadDisplay, Illegal, Refused, Response
+from xmcp_conformance.profiles.codec.vector_checks import BadDisplay, Illegal, Refused, Response
+from xmcp_conformance.wrong.registry import breaks
 
 from .miniature_codec import NO_XML, Channel, Guard, MiniatureCodec, Part
 
 
+@breaks("XMCP-RSP-020", "XMCP-RSP-095", profile="codec")
 class NaiveCdataWriter(MiniatureCodec):
     """Writes text between `<![CDATA[` and `]]>` as it is."""
 
@@ -27,6 +30,7 @@ class NaiveCdataWriter(MiniatureCodec):
         return f"<![CDATA[{text}]]>" if text else ""
 
 
+@breaks("XMCP-RSP-024", "XMCP-RSP-026", profile="codec")
 class ElementTreeWriter(MiniatureCodec):
     """Leaves the writing to xml.etree, which neither checks characters nor keeps a carriage return."""
 
@@ -43,6 +47,7 @@ class ElementTreeWriter(MiniatureCodec):
         return ElementTree.tostring(element(part), encoding="unicode")
 
 
+@breaks("XMCP-RSP-024", "XMCP-RSP-028", profile="codec")
 class HtmlEscapeWriter(MiniatureCodec):
     """Escapes with html.escape, which knows neither carriage returns nor the white space of attributes."""
 
@@ -53,6 +58,7 @@ class HtmlEscapeWriter(MiniatureCodec):
         return html.escape(value)
 
 
+@breaks("XMCP-RSP-026", profile="codec")
 class DroppingWriter(MiniatureCodec):
     """Drops what XML cannot carry without a word."""
 
@@ -60,6 +66,7 @@ class DroppingWriter(MiniatureCodec):
         return NO_XML.sub("", text)
 
 
+@breaks("XMCP-RSP-020", profile="codec")
 class StrippingWriter(MiniatureCodec):
     """Strips the text that it writes."""
 
@@ -67,6 +74,7 @@ class StrippingWriter(MiniatureCodec):
         return super()._text(text.strip())
 
 
+@breaks("XMCP-RSP-020", profile="codec")
 class NormalisingWriter(MiniatureCodec):
     """Writes text in the normal form NFC."""
 
@@ -74,6 +82,16 @@ class NormalisingWriter(MiniatureCodec):
         return super()._legal(unicodedata.normalize("NFC", text), channel)
 
 
+@breaks(
+    "XMCP-RSP-042",
+    "XMCP-RSP-043",
+    "XMCP-RSP-044",
+    "XMCP-RSP-045",
+    "XMCP-RSP-047",
+    "XMCP-RSP-048",
+    "XMCP-RSP-049",
+    profile="codec",
+)
 class PlainJsonWriter(MiniatureCodec):
     """Writes JSON with json.dumps as it comes, and str() for what that refuses."""
 
@@ -84,6 +102,7 @@ class PlainJsonWriter(MiniatureCodec):
             raise Refused(why=str(fault)) from None
 
 
+@breaks("XMCP-RSP-029", "XMCP-RSP-082", profile="codec")
 class ForgetfulWriter(MiniatureCodec):
     """Forgets that the values it was given are lossy or cut."""
 
@@ -91,6 +110,16 @@ class ForgetfulWriter(MiniatureCodec):
         return super().encode(response | {"lossy": False, "truncated": False}, illegal=illegal)
 
 
+@breaks(
+    "XMCP-RSP-060",
+    "XMCP-RSP-061",
+    "XMCP-RSP-063",
+    "XMCP-RSP-066",
+    "XMCP-RSP-067",
+    "XMCP-RSP-068",
+    "XMCP-RSP-071",
+    profile="codec",
+)
 class RegularExpressionReader(MiniatureCodec):
     """Finds the parts of a document with regular expressions."""
 
@@ -118,6 +147,7 @@ class RegularExpressionReader(MiniatureCodec):
         return element
 
 
+@breaks("XMCP-RSP-067", "XMCP-RSP-071", profile="codec")
 class StrippingReader(MiniatureCodec):
     """Strips the text that it reads."""
 
@@ -125,6 +155,7 @@ class StrippingReader(MiniatureCodec):
         return super()._text_of(element).strip()
 
 
+@breaks("XMCP-RSP-067", profile="codec")
 class NormalisingReader(MiniatureCodec):
     """Reads text into the normal form NFC."""
 
@@ -132,6 +163,7 @@ class NormalisingReader(MiniatureCodec):
         return unicodedata.normalize("NFC", super()._text_of(element))
 
 
+@breaks("XMCP-RSP-067", profile="codec")
 class UnescapingReader(MiniatureCodec):
     """Calls html.unescape on text that the parser has decoded already."""
 
@@ -139,6 +171,7 @@ class UnescapingReader(MiniatureCodec):
         return html.unescape(super()._text_of(element))
 
 
+@breaks("XMCP-RSP-067", profile="codec")
 class FirstTextReader(MiniatureCodec):
     """Takes `.text` of an element for its text; a comment ends that."""
 
@@ -146,6 +179,7 @@ class FirstTextReader(MiniatureCodec):
         return super()._parser(**{name: value for name, value in options.items() if name == "target"})
 
 
+@breaks("XMCP-RSP-061", "XMCP-RSP-071", profile="codec")
 class RepairingReader(MiniatureCodec):
     """Lets the parser repair what is not well-formed."""
 
@@ -158,6 +192,7 @@ class _NoDoctypeGuard(Guard):
         pass
 
 
+@breaks("XMCP-RSP-060", "XMCP-RSP-071", profile="codec")
 class DoctypeReader(MiniatureCodec):
     """Reads with xml.etree, which takes document types and expands entities."""
 
@@ -180,6 +215,7 @@ def _of_lxml(element: ElementTree.Element) -> etree._Element:
     return made
 
 
+@breaks("XMCP-RSP-062", "XMCP-RSP-071", profile="codec")
 class AnyEncodingReader(MiniatureCodec):
     """Reads whatever encoding and version of XML its parser takes."""
 
@@ -194,6 +230,7 @@ class AnyEncodingReader(MiniatureCodec):
             yield etree.tostring(etree.fromstring(whole), encoding="unicode").encode()
 
 
+@breaks("XMCP-RSP-062", "XMCP-RSP-070", "XMCP-RSP-071", profile="codec")
 class NoDeclarationReader(MiniatureCodec):
     """Takes an XML declaration or a byte order mark in text for a fault."""
 
@@ -203,6 +240,7 @@ class NoDeclarationReader(MiniatureCodec):
         return super().decode(document, bad_display=bad_display)
 
 
+@breaks("XMCP-RSP-064", "XMCP-RSP-075", profile="codec")
 class AnyVersionReader(MiniatureCodec):
     """Reads a document of another major version as if it were its own."""
 
@@ -210,6 +248,7 @@ class AnyVersionReader(MiniatureCodec):
         pass
 
 
+@breaks("XMCP-RSP-065", "XMCP-RSP-066", "XMCP-RSP-068", "XMCP-RSP-071", profile="codec")
 class StrictReader(MiniatureCodec):
     """Refuses attributes and elements that it does not know instead of ignoring them."""
 
@@ -217,6 +256,7 @@ class StrictReader(MiniatureCodec):
         pass
 
 
+@breaks("XMCP-RSP-063", "XMCP-RSP-064", profile="codec")
 class FindingReader(MiniatureCodec):
     """Looks for the elements that it wants, and for nothing else."""
 
@@ -225,6 +265,7 @@ class FindingReader(MiniatureCodec):
             raise Refused("SCHEMA", "the root element is another")
 
 
+@breaks("XMCP-DSP-008", "XMCP-RSP-069", profile="codec")
 class TrustingReader(MiniatureCodec):
     """Takes whatever JSON is in `display`, `meta` and `server_populated`."""
 
@@ -234,6 +275,7 @@ class TrustingReader(MiniatureCodec):
     _object_of = _envelope_of
 
 
+@breaks("XMCP-RSP-068", "XMCP-RSP-069", profile="codec")
 class PlainJsonReader(MiniatureCodec):
     """Reads JSON with json.loads as it comes."""
 
@@ -244,6 +286,7 @@ class PlainJsonReader(MiniatureCodec):
             raise Refused("BAD_JSON", str(fault)) from None
 
 
+@breaks("XMCP-RSP-063", "XMCP-RSP-095", profile="codec")
 class LiteralBooleanReader(MiniatureCodec):
     """Takes only the word `true` for true."""
 
@@ -251,6 +294,7 @@ class LiteralBooleanReader(MiniatureCodec):
         return value == "true"
 
 
+@breaks("XMCP-DSP-008", "XMCP-RSP-069", profile="codec")
 class AllOrNothingReader(MiniatureCodec):
     """Refuses the whole document for a bad display, whatever it was told."""
 
@@ -260,6 +304,7 @@ class AllOrNothingReader(MiniatureCodec):
         return super().decode_pieces(arriving)
 
 
+@breaks("XMCP-RSP-071", profile="codec")
 class PieceByPieceReader(MiniatureCodec):
     """Decodes the bytes of each piece on their own."""
 
@@ -268,6 +313,3 @@ class PieceByPieceReader(MiniatureCodec):
         if len(given) > 1:
             given = [piece if isinstance(piece, str) else piece.decode("utf-8", "replace") for piece in given]
         return super()._bytes(given)
-
-
-ALL_WRONG: tuple[type[MiniatureCodec], ...] = tuple(MiniatureCodec.__subclasses__())

@@ -1,8 +1,8 @@
 """The smallest server that conforms, written from the specification alone.
 
 It shares no code with the reference implementation: that the suite passes both shows that the suite judges the
-specification and not one code base. Every step of an answer is a method, so that a mutant (`mutants/`) breaks
-one sentence by changing one method.
+specification and not one code base. Every step of an answer is a method, so that a mutant breaks one
+requirement by overriding one method.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ class Failure(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What came of a call, before it is written; `told` is what the server filled in."""
+class ToolOutcome:
+    """The outcome of a call, before it is written; `populated` is what the server filled in."""
 
     text: str = ""
     envelope: Any = None
-    told: Any = None
+    populated: Any = None
     failure: Failure | None = None
 
 
@@ -67,14 +67,14 @@ def _schema(needed: list[str] | None = None, **properties: Json) -> Json:
 
 
 class Miniature:
-    """A handful of tools that together meet every sentence a server with the wire `always` can be judged by."""
+    """A few tools that together give occasion for every requirement of a server with the wire `always`."""
 
     wire = "always"
 
     # -- the tools ---------------------------------------------------------------------------------------------
 
     def tools(self) -> dict[str, Json]:
-        """Name to input schema; every one of them reads only."""
+        """Return the input schemas by the names of the tools, all of which are read-only."""
         text, show = {"type": "string"}, {"type": "boolean", "default": False}
         return {
             "echo": _schema(["text"], text=text),
@@ -89,11 +89,11 @@ class Miniature:
         }
 
     def displays(self) -> set[str]:
-        """The display tools."""
+        """Return the names of the display tools."""
         return {"card", "picture"}
 
     def metadata(self, name: str) -> Any:
-        """The tool metadata, or `None`."""
+        """Return the tool metadata, or `None`."""
         said: dict[str, Json] = {
             "listing": {"cacheable": True, "provides": "rows"},
             "pair": {"depends_on": ["listing"]},
@@ -102,7 +102,11 @@ class Miniature:
         return {"display": True} if name in self.displays() else said.get(name)
 
     def run(self, name: str, arguments: Json) -> tuple[str, Any]:
-        """Text for the model, and the envelope if it was asked for. Raises Failure."""
+        """Return the text for the model, and the envelope if it was asked for.
+
+        Raises:
+            Failure: the tool fails.
+        """
         if name == "echo":
             return arguments["text"], None
         if name == "pair":
@@ -121,32 +125,32 @@ class Miniature:
         return f"Shown: {arguments.get('text', 'a picture')}", envelope if self.shows(arguments) else None
 
     def shows(self, arguments: Json) -> bool:
-        """Whether the caller asked for a display."""
+        """Return whether the caller asked for a display."""
         return arguments.get("show_user") is True
 
     def set_aside(self, name: str, arguments: Json) -> tuple[Json, Json]:
-        """What the caller gave that is his to give, and what is not."""
+        """Return the arguments that a caller may give, and those that only the server may fill in."""
         filled = (self.metadata(name) or {}).get("server_populated", ())
         forged = {key: value for key, value in arguments.items() if key in filled}
         return {key: value for key, value in arguments.items() if key not in forged}, forged
 
     def filled_in(self, name: str, forged: Json) -> Any:
-        """The parameters of a call that the caller did not give, or gave in vain; or `None`."""
+        """Return what the server filled in, as `server_populated` has it; `None` where that is nothing."""
         if name != "orders":
             return None
         told: Json = {"values": {"user_id": "u-17"}, "redacted": ["api_key"]}
         return {**told, "overridden": list(forged)} if forged else told
 
     def busy(self) -> dict[str, str]:
-        """Attributes of an error that can be retried."""
+        """Return the attributes of an error that can be retried."""
         return {"retryable": "true", "retry_after_ms": "250", "category": "rate_limited"}
 
     def vendor(self) -> dict[str, str]:
-        """Attributes of an error whose code is not registered."""
+        """Return the attributes of an error whose code is not registered."""
         return {"category": "unavailable"}
 
     def card(self, text: str) -> Any:
-        """An envelope of many parts."""
+        """Return an envelope with many parts."""
         return {
             "type": "group",
             "title": "A card",
@@ -159,7 +163,7 @@ class Miniature:
         }
 
     def picture(self) -> Any:
-        """A chart and an image."""
+        """Return a group of a chart and an image."""
         chart = {"mark": "bar", "data": {"values": [{"day": "Mon", "n": 3, "url": "only data"}]}, "encoding": {}}
         return {
             "type": "group",
@@ -172,69 +176,69 @@ class Miniature:
     # -- the document ------------------------------------------------------------------------------------------
 
     def document(self, name: str, body: str) -> str:
-        """The root element around the parts."""
+        """Return the root element around the parts."""
         attributes = {"tool_name": name, "version": "1.0", "call_id": "call\t1"}
         written = "".join(f" {key}={self.attribute(value)}" for key, value in attributes.items())
         return f"<tool_response{written}>{body}</tool_response>"
 
     def success(self, text: str, envelope: Any) -> str:
-        """The parts of a response that succeeded."""
+        """Return the parts of a response that succeeded."""
         return self.llm_output(text) + (self.display(envelope) if envelope is not None else "")
 
     def llm_output(self, text: str) -> str:
-        """Text for the model."""
+        """Return the element with the text for the model."""
         legal = self.legal(text)
         return f"<llm_output{self.lossy(text, legal)}>{self.character_data(legal)}</llm_output>"
 
     def legal(self, text: str) -> str:
-        """The text without what XML cannot carry."""
+        """Return the text with U+FFFD for what XML cannot carry."""
         return _ILLEGAL.sub("\ufffd", text)
 
     def lossy(self, text: str, legal: str) -> str:
-        """The mark of a text that lost something."""
+        """Return the attribute that marks a text that lost something."""
         return "" if text == legal else ' lossy="true"'
 
     def character_data(self, text: str) -> str:
-        """The text as CDATA where that reads better, else escaped."""
+        """Return the text as CDATA where that is easier to read, else escaped."""
         return self.cdata(text) if text.startswith("<table>") else self.escaped(text)
 
     def cdata(self, text: str) -> str:
-        """A CDATA section."""
+        """Return a CDATA section."""
         return f"<![CDATA[{text}]]>"
 
     def escaped(self, text: str) -> str:
-        """Character data with references."""
+        """Return character data with references."""
         return escape(text, {"\r": "&#13;"})
 
     def attribute(self, text: str) -> str:
-        """An attribute's value with its quotes."""
+        """Return the value of an attribute with its quotes."""
         return quoteattr(text)
 
     def display(self, envelope: Any) -> str:
-        """The display element."""
+        """Return the display element."""
         return f"<display>{self.json(envelope)}</display>"
 
     def server_populated(self, told: Any) -> str:
-        """The element that tells what the server filled in."""
+        """Return the element that names what the server filled in."""
         return "" if told is None else f"<server_populated>{self.json(told)}</server_populated>"
 
     def error(self, failure: Failure) -> str:
-        """The error element."""
+        """Return the error element."""
         attributes = {"code": failure.code, **failure.attributes}
         written = "".join(f" {name}={self.attribute(value)}" for name, value in attributes.items())
         meta = "" if failure.meta is None else f"<meta>{self.json(failure.meta)}</meta>"
         return f"<error{written}>{self.escaped(self.legal(failure.message))}{meta}</error>"
 
     def json(self, value: Any) -> str:
-        """JSON that needs no escaping."""
+        """Return JSON that needs no escaping."""
         return self.inert(json.dumps(self.safe(value), allow_nan=False))
 
     def inert(self, text: str) -> str:
-        """Without a character that XML could take for its own."""
+        """Return JSON without the characters that are markup in XML."""
         return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
     def safe(self, value: Any) -> Any:
-        """With integers that every reader of JSON can hold."""
+        """Return the value with integers that every reader of JSON can represent."""
         if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _SAFE:
             return str(value)
         if isinstance(value, dict):
@@ -255,55 +259,55 @@ class Miniature:
             raise Failure("VALIDATION_FAIL", "The arguments do not fit.", meta=self.refused(fields))
 
     def refused(self, fields: list[Json]) -> Any:
-        """The meta of such a failure."""
+        """Return the `meta` of such a failure."""
         return {"fields": fields, "side_effects": "none"}
 
     def unforeseen(self, error: Exception) -> Failure:
-        """What is said of a failure that nobody foresaw."""
+        """Return the failure for an unexpected exception."""
         return Failure("INTERNAL", f"The tool failed ({len(str(error))}).", meta={"error_id": "e-1"})
 
     def unknown(self, name: str) -> Failure:
-        """What is said of a tool that does not exist."""
+        """Return the failure for a tool that does not exist."""
         return Failure("UNKNOWN_TOOL", f"There is no tool {name}.")
 
     # -- MCP ---------------------------------------------------------------------------------------------------
 
     def extensions(self) -> dict[str, Any]:
-        """What is announced."""
+        """Return what is announced."""
         said = {"versions": ["1.0"]}
         return {EXTENSION_ID: said if self.wire == "always" else {**said, "wire": self.wire}}
 
-    def outcome(self, name: str, arguments: Json) -> Outcome:
-        """A call, made."""
+    def outcome(self, name: str, arguments: Json) -> ToolOutcome:
+        """Make a call, and return its outcome."""
         try:
             if name not in self.tools():
                 raise self.unknown(name)
             given, forged = self.set_aside(name, arguments)
             self.refuse(name, given)
             text, envelope = self.run(name, given)
-            return Outcome(text, envelope, self.filled_in(name, forged))
+            return ToolOutcome(text, envelope, self.filled_in(name, forged))
         except Failure as failure:
-            return Outcome(failure=failure)
+            return ToolOutcome(failure=failure)
         except ZeroDivisionError as error:
-            return Outcome(failure=self.unforeseen(error))
+            return ToolOutcome(failure=self.unforeseen(error))
 
     def answer(self, name: str, arguments: Json) -> mcp_types.CallToolResult:
-        """A call, answered with a document."""
+        """Answer a call with a document."""
         outcome = self.outcome(name, arguments)
         if outcome.failure is not None:
             return self.result(self.document(name, self.error(outcome.failure)), failed=True)
-        body = self.success(outcome.text, outcome.envelope) + self.server_populated(outcome.told)
+        body = self.success(outcome.text, outcome.envelope) + self.server_populated(outcome.populated)
         return self.result(self.document(name, body), failed=False)
 
     def reads_documents(self, capabilities: mcp_types.ClientCapabilities | None) -> bool:
-        """Whether a client with these capabilities gets documents."""
+        """Return whether a client with these capabilities gets documents."""
         if self.wire == "always":
             return True
         places = (capabilities.extensions, capabilities.experimental) if capabilities else ()
         return any("1.0" in (place or {}).get(EXTENSION_ID, {}).get("versions", ()) for place in places)
 
     def result(self, document: str, *, failed: bool) -> mcp_types.CallToolResult:
-        """The MCP result around a document."""
+        """Return the MCP result around a document."""
         return mcp_types.CallToolResult(
             content=[mcp_types.TextContent(type="text", text=document)],
             is_error=failed,
@@ -312,31 +316,31 @@ class Miniature:
 
     # -- MCP for clients that do not read documents ------------------------------------------------------------
 
-    def plain(self, outcome: Outcome) -> mcp_types.CallToolResult:
-        """A call, answered for a client that does not read documents."""
+    def plain(self, outcome: ToolOutcome) -> mcp_types.CallToolResult:
+        """Return the result for a client that does not read documents."""
         return mcp_types.CallToolResult(
             content=[mcp_types.TextContent(type="text", text=self.said(outcome))],
             is_error=outcome.failure is not None,
             _meta=self.members(outcome),
         )
 
-    def said(self, outcome: Outcome) -> str:
-        """The text for the model."""
+    def said(self, outcome: ToolOutcome) -> str:
+        """Return the text for the model."""
         return outcome.text if outcome.failure is None else f"{outcome.failure.code}: {outcome.failure.message}"
 
-    def members(self, outcome: Outcome) -> Json:
-        """The `_meta` of a plain result."""
+    def members(self, outcome: ToolOutcome) -> Json:
+        """Return the `_meta` of a plain result."""
         members: Json = {PLAIN_META_KEY: "1.0"}
         if outcome.failure is not None:
             members[ERROR_META_KEY] = self.error_value(outcome.failure)
         if outcome.envelope is not None:
             members[DISPLAY_META_KEY] = outcome.envelope
-        if outcome.told is not None:
-            members[POPULATED_META_KEY] = outcome.told
+        if outcome.populated is not None:
+            members[POPULATED_META_KEY] = outcome.populated
         return members
 
     def error_value(self, failure: Failure) -> Json:
-        """An error as values."""
+        """Return an error as JSON values."""
         said = failure.attributes
         category = said.get("category") or ERROR_CODES.get(failure.code, {}).get("category", "internal")
         value: Json = {
@@ -352,7 +356,7 @@ class Miniature:
     # -- the server --------------------------------------------------------------------------------------------
 
     def server(self) -> Server[Any]:
-        """The server object of the MCP SDK."""
+        """Return the server object of the MCP SDK."""
 
         async def list_tools(_context: Any, _params: Any) -> mcp_types.ListToolsResult:
             return mcp_types.ListToolsResult(tools=[self.listed(name) for name in self.tools()])
@@ -368,7 +372,7 @@ class Miniature:
         return server
 
     def listed(self, name: str) -> mcp_types.Tool:
-        """A tool as tools/list gives it."""
+        """Return a tool as `tools/list` has it."""
         metadata = self.metadata(name)
         return mcp_types.Tool(
             name=name,

@@ -9,7 +9,7 @@ import mcp_types
 from xmcp_conformance.wrong.registry import breaks
 from xmcp_models.registry import ERROR_META_KEY, EXTENSION_ID, PLAIN_META_KEY, POPULATED_META_KEY, VERSION_META_KEY
 
-from .miniature import Failure, Json, Negotiated, Outcome
+from .miniature import Failure, Json, Negotiated, ToolOutcome
 
 
 @breaks("XMCP-MCP-005", profile="server")
@@ -32,7 +32,7 @@ class OverlooksTheDeclaration(Negotiated):
 class KeepsTheCodeFromTheModel(Negotiated):
     """Tells the model what failed and not the code."""
 
-    def said(self, outcome: Outcome) -> str:
+    def said(self, outcome: ToolOutcome) -> str:
         return outcome.text if outcome.failure is None else outcome.failure.message
 
 
@@ -40,7 +40,7 @@ class KeepsTheCodeFromTheModel(Negotiated):
 class ShowsTheDisplayTwice(Negotiated):
     """Sends the display as `structuredContent` too."""
 
-    def plain(self, outcome: Outcome) -> mcp_types.CallToolResult:
+    def plain(self, outcome: ToolOutcome) -> mcp_types.CallToolResult:
         return super().plain(outcome).model_copy(update={"structured_content": outcome.envelope})
 
 
@@ -48,7 +48,7 @@ class ShowsTheDisplayTwice(Negotiated):
 class CallsAFailureASuccess(Negotiated):
     """Leaves `isError` false for an error."""
 
-    def plain(self, outcome: Outcome) -> mcp_types.CallToolResult:
+    def plain(self, outcome: ToolOutcome) -> mcp_types.CallToolResult:
         return super().plain(outcome).model_copy(update={"is_error": False})
 
 
@@ -56,7 +56,7 @@ class CallsAFailureASuccess(Negotiated):
 class TagsThePlainText(Negotiated):
     """Leaves the tags of a document around the text."""
 
-    def said(self, outcome: Outcome) -> str:
+    def said(self, outcome: ToolOutcome) -> str:
         said = super().said(outcome)
         return f"<llm_output>{self.escaped(said)}</llm_output>" if outcome.failure is None else said
 
@@ -74,7 +74,7 @@ class SaysYesInJson(Negotiated):
 class RenamesWhatItFilledIn(Negotiated):
     """Sends what it filled in under a name of its own."""
 
-    def members(self, outcome: Outcome) -> Json:
+    def members(self, outcome: ToolOutcome) -> Json:
         members = super().members(outcome)
         told = members.pop(POPULATED_META_KEY, None)
         return members if told is None else {**members, "acme/filled-in": told}
@@ -84,7 +84,7 @@ class RenamesWhatItFilledIn(Negotiated):
 class SaysNotThatItIsPlain(Negotiated):
     """Puts no version into the `_meta` of an error."""
 
-    def members(self, outcome: Outcome) -> Json:
+    def members(self, outcome: ToolOutcome) -> Json:
         members = super().members(outcome)
         return {name: members[name] for name in members if name != PLAIN_META_KEY or ERROR_META_KEY not in members}
 
@@ -93,5 +93,5 @@ class SaysNotThatItIsPlain(Negotiated):
 class PassesForADocument(Negotiated):
     """Marks a plain result as a document."""
 
-    def members(self, outcome: Outcome) -> Json:
+    def members(self, outcome: ToolOutcome) -> Json:
         return {**super().members(outcome), VERSION_META_KEY: "1.0"}

@@ -1,19 +1,44 @@
-"""Parameters that the application fills in (requirement C25): the model does not see them and cannot set them."""
+"""Parameters that the application fills in: the model neither sees them nor sets them (spec section 11.8)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from xmcp.client.hooks.callbacks import CALLBACK_SECONDS, call
+from xmcp.chat import failures
+from xmcp.client.calls import results
+from xmcp.client.calls.active_call import ActiveCall, Next, Stage, Warned
+from xmcp.client.calls.results import Reading
+from xmcp.client.hooks.callbacks import CALLBACK_SECONDS
+from xmcp.client.hooks.callbacks import call as call_hook
 from xmcp.client.hooks.middleware import ToolState
 from xmcp.client.tools.catalogue import Entry
 from xmcp.client.tools.input_schema import declared, needed
 from xmcp.wire import ErrorInfo
 
 
+def stage(params: Mapping[str, Any]) -> Stage | None:
+    """Return the stage that sets `ActiveCall.filled`, and warns where the model wrote such a parameter itself."""
+    if not params:
+        return None
+
+    async def fill_parameters(call: ActiveCall, proceed: Next) -> Reading:
+        for name in hidden(params, call.entry):
+            if name in call.state.arguments:
+                text = f"The model gave a value for {name!r}, which the application fills in; it was not used."
+                call.emit(Warned(call.request.call, text))
+        arguments = await filled(params, call.entry, call.state)
+        if isinstance(arguments, ErrorInfo):
+            call.log.warning("param_missing", tool_name=call.name, message=arguments.message)
+            return results.failed(call.name, arguments)
+        call.filled = arguments
+        return await proceed(call)
+
+    return fill_parameters
+
+
 def hidden(params: Mapping[str, Any], entry: Entry) -> list[str]:
-    """The parameters of a tool that the application fills in: those of its names that the schema knows anywhere."""
+    """Return which of the names in `params` the schema of a tool declares, at any depth."""
     if not params:
         return []
     known = declared(entry.input_schema)
@@ -21,25 +46,21 @@ def hidden(params: Mapping[str, Any], entry: Entry) -> list[str]:
 
 
 async def filled(params: Mapping[str, Any], entry: Entry, state: ToolState) -> dict[str, Any] | ErrorInfo:
-    """The arguments with the application's values in them, or `MISSING_SERVER_PARAM`.
+    """Return the arguments with the application's values in them, or a `MISSING_SERVER_PARAM` error.
 
-    A value can be a function of the call, sync or async. `None` and `LookupError` say that there is none: the
-    parameter is then absent, which is an error where the tool needs it.
+    A value can be a function of the call, sync or async. `None` and `LookupError` mean that there is no value: the
+    parameter is then left out, which is an error if the tool requires it.
     """
-    # Also where the schema does not know the name: what the application calls its own is never the model's to set.
+    # Names that the schema does not know are removed too: what the application fills in is never the model's to set.
     arguments = {name: value for name, value in state.arguments.items() if name not in params}
     for name in hidden(params, entry):
         value = params[name]
         try:
-            value = await call(value, state, seconds=CALLBACK_SECONDS) if callable(value) else value
+            value = await call_hook(value, state, seconds=CALLBACK_SECONDS) if callable(value) else value
         except LookupError:
             value = None
         if value is not None:
             arguments[name] = value
         elif name in needed(entry.input_schema):
-            return ErrorInfo(
-                "MISSING_SERVER_PARAM",
-                f"The application has no value for the parameter {name!r} of this tool.",
-                meta={"side_effects": "none"},
-            )
+            return failures.missing_app_parameter(name)
     return arguments

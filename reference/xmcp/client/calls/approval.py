@@ -1,34 +1,47 @@
-"""Asking a person before a tool is called (requirement C18). Whatever goes wrong with that, the answer is no."""
+"""Asking a person before a tool is called (spec section 11.8). A call without a clear yes is not made."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
 
-from xmcp.client.hooks.callbacks import call
+from xmcp.chat import failures
+from xmcp.client.calls import results
+from xmcp.client.calls.active_call import ActiveCall, Next, Stage
+from xmcp.client.calls.results import Reading
+from xmcp.client.hooks.callbacks import call as call_hook
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import ToolState
 from xmcp.wire import ErrorInfo
 
 Approve: TypeAlias = Callable[[ToolState], "Awaitable[bool | str] | bool | str"]
-"""Says of a call whether it can be made: `True`, `False`, or a refusal in words that the model will read."""
+"""Decides about a call: `True`, `False`, or a refusal in words that the model will read."""
 
 APPROVAL_SECONDS: Final = 300.0
-"""How long a person may take where the application says nothing else."""
+"""How long a person may take, by default."""
 
 
-async def refusal(approve: Approve | None, state: ToolState, timeout: float, log: EventLog) -> ErrorInfo | None:
-    """Why a call is not to be made; `None` if it was approved. Nobody answers within `timeout` seconds: it is not."""
+def stage(approve: Approve | None, timeout: float) -> Stage | None:
+    """Return the stage that asks for an approval; `timeout` in seconds."""
     if approve is None:
         return None
+
+    async def ask_approval(call: ActiveCall, proceed: Next) -> Reading:
+        error = await refusal(approve, call.state, timeout, call.log)
+        return await proceed(call) if error is None else results.failed(call.name, error)
+
+    return ask_approval
+
+
+async def refusal(approve: Approve, state: ToolState, timeout: float, log: EventLog) -> ErrorInfo | None:
+    """Return why a call must not be made; `None` if it was approved. No answer within `timeout` seconds is a no."""
     try:
-        said = await call(approve, state, seconds=timeout)
+        answer = await call_hook(approve, state, seconds=timeout)
     except TimeoutError:
-        said = "Nobody approved this call in time."
+        answer = "Nobody approved this call in time."
     except Exception:
         log.exception("callback_failed", callback="approve", tool_name=state.tool_name)
-        said = False
-    if said is True:
+        answer = False
+    if answer is True:
         return None
-    reason = said.strip() if isinstance(said, str) else ""
-    return ErrorInfo("FORBIDDEN", reason or "The person did not approve this call.", meta={"side_effects": "none"})
+    return failures.not_approved(answer.strip() if isinstance(answer, str) else "")

@@ -1,7 +1,7 @@
-"""Answers that are used again (semantics 14, spec section 11.5): which, under which key, and one flight for each key.
+"""Cached answers of tools (spec section 11.5): which calls, under which key, and one call for equal ones at a time.
 
-The store behind it is any object with `get` and `set` (`xmcp.storage`). A store that fails is a miss and a log line,
-never a failed call.
+The store is any object with `get` and `set` (`xmcp.storage`). A store that fails is a miss and a log line, never a
+failed call. A call that is under way and whose answer others may wait for is a flight.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 
 import orjson
 
+from xmcp.client.calls.active_call import ActiveCall, Next, Stage
 from xmcp.client.calls.results import Reading
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.tools.catalogue import Entry
@@ -22,31 +23,60 @@ from xmcp.storage import Cache, StoreError
 from xmcp.wire import DecodeError, decode, encode
 
 TTL: Final = 300
-"""Seconds that an answer is kept where neither the application nor the cache names a time."""
+"""Default time-to-live of an answer in seconds, where neither the application nor the cache has one."""
 
 STORE_SECONDS: Final = 2.0
 """How long a store may take to answer before it counts as failing."""
 
 _NEVER: Final = "health_check"
+"""The tool that is never cached."""
+
+Deadline: TypeAlias = Callable[[], "float | None"]
+"""Returns until when somebody waits for the answer, as of now; `None`: without a limit."""
+
+Make: TypeAlias = Callable[[Deadline], Awaitable[Reading]]
+"""Makes the call."""
+
+
+def stage(cache: ResponseCache | None, *, read_only_too: bool) -> Stage | None:
+    """Return the stage that answers from the cache. It sets `ActiveCall.deadline` and `ToolState.cached`."""
+    if cache is None:
+        return None
+
+    async def use_cache(call: ActiveCall, proceed: Next) -> Reading:
+        key_ = None
+        if can_be_cached(call.entry, read_only_too=read_only_too):
+            key_ = key(call.scope.context.tenant_id, call.entry, call.arguments)
+        if key_ is None:
+            return await proceed(call)
+
+        async def make(deadline: Deadline) -> Reading:
+            call.deadline = deadline
+            return await proceed(call)
+
+        reading, call.state.cached = await cache.answer(key_, make, call.scope.deadline)
+        return reading
+
+    return use_cache
 
 
 def can_be_cached(entry: Entry, *, read_only_too: bool) -> bool:
-    """Whether calls of a tool can be answered from a cache (XMCP-CLI-050)."""
+    """Return whether calls of a tool can be answered from a cache (XMCP-CLI-050)."""
     return entry.tool != _NEVER and (entry.cacheable or (read_only_too and entry.read_only))
 
 
 def can_be_kept(reading: Reading) -> bool:
-    """Whether a response can go into a cache (XMCP-CLI-052, 053)."""
+    """Return whether a response may go into a cache (XMCP-CLI-052, XMCP-CLI-053)."""
     response = reading.response
     meta = response.display.meta if response.display is not None else None
     return response.error is None and not (meta or {}).get("transient")
 
 
 def key(tenant_id: str | None, entry: Entry, arguments: dict[str, Any]) -> str | None:
-    """The key of a call (XMCP-CLI-051): hashed, so that no argument can be read from it.
+    """Return the key of a call (XMCP-CLI-051), hashed so that no argument can be read from it.
 
-    It begins with the tenant, so that a store can forget one tenant's answers. There is none for arguments that are
-    no JSON, as an application's own can be: nothing is known to be equal to them.
+    It begins with a hash of the tenant, so that a store can remove one tenant's answers. `None` for arguments that are
+    not JSON, as parameters of the application can be: whether two of them are equal is not known.
     """
     same = [entry.server.identity, entry.tool, entry.fingerprint, arguments]
     try:
@@ -58,38 +88,34 @@ def key(tenant_id: str | None, entry: Entry, arguments: dict[str, Any]) -> str |
 
 
 def tenant_prefix(tenant_id: str | None) -> str:
-    """What the keys of a tenant begin with. No tenant is not the tenant with an empty name."""
+    """Return what the keys of a tenant begin with. `None` is not the tenant with an empty name."""
     name = b"" if tenant_id is None else b"t" + tenant_id.encode("utf-8", "surrogatepass")
     return hashlib.sha256(name).hexdigest()[:24] + ":"
 
 
-Call: TypeAlias = Callable[[Callable[[], "float | None"]], Awaitable[Reading]]
-"""Makes the call, given what says until when somebody waits for it."""
-
-
 class ResponseCache:
-    """A store, and the calls under way whose answers others wait for."""
+    """A store, and the flights whose answers are waited for."""
 
     def __init__(self, store: Cache, ttl: float | None, log: EventLog) -> None:
-        """`ttl`: seconds, whole ones at least 1 (caches like Redis count no others); `None`: those of the store."""
+        """`ttl`: seconds, rounded to at least 1, since Redis counts whole seconds; `None`: as the store says."""
         own = getattr(store, "ttl", None)
         self._store = store
         self._ttl = max(1, round(ttl or (own if isinstance(own, int | float) else TTL)))
         self._log = log
         self._flights: dict[str, _Flight] = {}
 
-    async def answer(self, key: str, call: Call, deadline: float | None = None) -> tuple[Reading, bool]:
-        """The kept answer, or that of the equal call that is under way, or what `call` comes to; and whether it is
-        somebody else's.
+    async def answer(self, key: str, make: Make, deadline: float | None = None) -> tuple[Reading, bool]:
+        """Return the stored answer, or that of an equal call under way, or that of `make`; and whether it was not ours.
 
-        A flight belongs to nobody: who waits for it can be cancelled, and it goes on for the others, for as long as
-        the one who can wait longest. It ends when nobody waits any more. Each who waits gets a reading of its own.
+        A flight is not tied to the chat that began it: when one that waits is cancelled, it goes on for the others, for
+        as long as the most patient of them can wait. It is cancelled when nobody waits any more. Each that waits gets
+        a reading of its own.
         """
         flight = self._flights.get(key)
         others = flight is not None
         if flight is None:
             flight = self._flights[key] = _Flight()
-            flight.task = asyncio.create_task(self._fly(key, call, flight), name="xmcp cached call")
+            flight.task = asyncio.create_task(self._fly(key, make, flight), name="xmcp cached call")
             flight.task.add_done_callback(lambda _: self._landed(key, flight))
         task, place = flight.task, object()
         assert task is not None  # noqa: S101 - set above, before anybody else could run
@@ -101,13 +127,13 @@ class ResponseCache:
         finally:
             del flight.waiting[place]
             if not flight.waiting and not task.done():
-                # The next equal call begins anew: this one is on its way out.
+                # The next equal call begins a new flight: this one is being cancelled.
                 self._landed(key, flight)
                 task.cancel()
                 await asyncio.wait({task}, timeout=STORE_SECONDS)
 
     async def clear(self, prefix: str) -> None:
-        """Forget the answers whose keys begin so; those that are under way go to who waits for them, and are not kept.
+        """Remove the answers whose keys begin with `prefix`. Flights still answer those that wait, but are not stored.
 
         Raises what the store raises.
         """
@@ -119,13 +145,13 @@ class ResponseCache:
         if self._flights.get(key) is flight:
             del self._flights[key]
         if flight.task is not None and flight.task.done() and not flight.task.cancelled():
-            # Whoever waited was told; a failure that nobody waited for is not asyncio's to report.
+            # Mark the exception as seen: those that waited got it, and asyncio must not report it once more.
             flight.task.exception()
 
-    async def _fly(self, key: str, call: Call, flight: _Flight) -> tuple[Reading, bool]:
+    async def _fly(self, key: str, make: Make, flight: _Flight) -> tuple[Reading, bool]:
         if (kept := await self._get(key)) is not None:
             return kept, True
-        reading = await call(flight.latest)
+        reading = await make(flight.latest)
         if flight.keep and can_be_kept(reading):
             await self._set(key, reading)
         return reading, False
@@ -158,13 +184,13 @@ class _Flight:
         self.keep = True
 
     def latest(self) -> float | None:
-        """Until when somebody can wait; `None`: for ever."""
+        """Return until when the most patient of those that wait can wait; `None`: without a limit."""
         deadlines = list(self.waiting.values())
         return None if None in deadlines else max(filter(None, deadlines), default=None)
 
 
 def _reason(exc: Exception) -> str:
-    """Our own stores say what failed without a credential; of others only the kind is known to be safe."""
+    """Return the message of our own stores, which holds no credential; of any other exception only its type."""
     return str(exc) if isinstance(exc, StoreError) else type(exc).__name__
 
 

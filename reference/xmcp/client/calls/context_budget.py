@@ -1,4 +1,4 @@
-"""What the model sees of a response: the whole document, unless a part is above its budget (semantics 6). Pure."""
+"""What the model sees of a response: the whole document, unless a part is above its budget (spec section 3.5). Pure."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ DISPLAY_BUDGET: Final = 4096
 RESULT_BUDGET: Final = 512 * 1024
 
 _TAIL: Final = 5
-"""A cut text keeps a fifth of its budget for its end: that is where logs and programs say how it went."""
+"""A shortened text keeps a fifth of its budget for its end, where logs and programs report the outcome."""
 
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
-    """Most bytes that are put before the model: of a display's JSON, and of the text of one response, in UTF-8."""
+    """Maximum size that the model sees, in bytes of UTF-8: of a display's JSON, and of the text of one response."""
 
     display: int = DISPLAY_BUDGET
     result: int = RESULT_BUDGET
 
 
 def for_model(response: ToolResponse, document: str | None = None, budgets: Budgets = Budgets()) -> str:
-    """The tool message for a response: `document`, as the server wrote it, or the response written anew.
+    """Return the tool message for a response: `document`, as the server wrote it, or the response encoded anew.
 
-    A display above its budget is replaced by a reference with its type, title and size; the person sees the whole.
-    Of a text above its budget the beginning and the end are kept, with a note between them; the document then says
-    that it is `truncated`.
+    A display above its budget is replaced by a reference with its type, title and size; the person still sees all of
+    it. Of a text above its budget the beginning and the end are kept, with a note between them, and the document is
+    marked as `truncated`.
     """
     display, text = response.display, response.llm_output
     seen = response
@@ -45,13 +45,13 @@ def for_model(response: ToolResponse, document: str | None = None, budgets: Budg
     written = encode(seen, check=False)
     if not _above(written, most):
         return written
-    # What is left are data beside the text: parameters that the server filled in, and the details of an error.
+    # What is too large now is data beside the text: parameters that the server filled in, or the details of an error.
     error = seen.error and replace(seen.error, meta=None)
     return encode(replace(seen, error=error, server_populated=None, truncated=True), check=False)
 
 
 def cut(text: str, budget: int) -> str:
-    """The beginning and the end of `text`, in about `budget` bytes of UTF-8, with a note of what was left out."""
+    """Return the beginning and the end of `text`, in about `budget` bytes of UTF-8, with a note between them."""
     data = text.encode("utf-8", "replace")
     tail = budget // _TAIL
     head = budget - tail
@@ -62,7 +62,7 @@ def cut(text: str, budget: int) -> str:
 
 
 def reference(display: DisplayEnvelope) -> DisplayEnvelope:
-    """What stands before the model for a display that is too large to repeat there."""
+    """Return what the model sees instead of a display that is above its budget."""
     return DisplayEnvelope(
         type=REFERENCE_TYPE,
         title=display.title,
@@ -75,7 +75,7 @@ def reference(display: DisplayEnvelope) -> DisplayEnvelope:
 
 
 def size(display: DisplayEnvelope) -> int:
-    """Bytes of the display as compact JSON in UTF-8."""
+    """Return the size of the display as compact JSON, in bytes of UTF-8."""
     return len(json.dumps(display.to_dict(), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
 
 

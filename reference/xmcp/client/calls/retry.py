@@ -1,26 +1,31 @@
-"""Which failed calls are made again, and when (semantics 12, spec sections 4.5 and 11.4). The engine is tenacity's."""
+"""Which failed calls are made again, and when (spec sections 4.5 and 11.4): pure decisions, and the loop over them."""
 
 from __future__ import annotations
 
+import asyncio
 import random
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
+from xmcp.chat.errors import CallFailed
+from xmcp.client.calls import results
+from xmcp.client.calls.active_call import ActiveCall, Next, Retrying, Stage
+from xmcp.client.calls.results import Reading
 from xmcp.client.tools.catalogue import Entry
 from xmcp.wire import ErrorInfo
 
 LONGEST_WAIT: Final = 120.0
-"""Seconds (XMCP-CLI-040). A server that asks for more is not called again by the client; the model is told."""
+"""Seconds (XMCP-CLI-040). If a server asks for a longer wait, the model gets its error instead of another attempt."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often and how patiently. Times are seconds.
+    """How often a call is made again, and after what time. Times are seconds.
 
-    `max_attempts` counts the first one. The wait is drawn evenly from 0 to `backoff_base * 2 ** (failures - 1)`, which
-    grows to `backoff_max` at most; a longer `retry_after_ms` of the server counts instead. `max_elapsed` bounds a call
-    with all its attempts and waits: an attempt that could not begin within it is not made.
+    `max_attempts` includes the first one. The wait is drawn evenly from 0 to `backoff_base * 2 ** (failures - 1)`, at
+    most `backoff_max`; a longer `retry_after_ms` of the server takes its place. `max_elapsed` bounds a call with all
+    its attempts and waits: an attempt that could not begin within it is not made.
     """
 
     max_attempts: int = 3
@@ -37,10 +42,10 @@ class RetryPolicy:
 
     @classmethod
     def of(cls, given: RetryPolicy | Mapping[str, Any] | None) -> RetryPolicy:
-        """A policy as the application wrote it; `None` is the default one.
+        """Return the policy that the application gave; `None` means the default one.
 
         Raises:
-            TypeError, ValueError: a member that there is not, or a value that cannot work.
+            TypeError, ValueError: an unknown member, or a value that cannot work.
         """
         if given is None or isinstance(given, RetryPolicy):
             return given or cls()
@@ -50,24 +55,50 @@ class RetryPolicy:
         return cls(**given)
 
 
+def stage(policy: RetryPolicy, sleep: Callable[[float], Awaitable[object]] = asyncio.sleep) -> Stage:
+    """Return the stage that makes attempts until one has answered for good."""
+
+    async def retry(call: ActiveCall, proceed: Next) -> Reading:
+        now = asyncio.get_running_loop().time
+        begun, failures = now(), 0
+        while True:
+            try:
+                reading = await proceed(call)
+            except CallFailed as exc:
+                reading = results.failed(call.name, exc.error)
+            error = reading.response.error
+            if error is None or not allowed(error, call.entry):
+                return reading
+            failures += 1
+            pause, until = wait(policy, failures, error), call.deadline()
+            if ends(policy, failures, pause, now() - begun, None if until is None else until - now()):
+                return reading
+            call.log.warning("tool_retry", tool_name=call.name, attempt=failures, code=error.code)
+            call.emit(Retrying(call.request.call, failures, round(pause * 1000), error))
+            await sleep(pause)
+
+    return retry
+
+
 def allowed(error: ErrorInfo, entry: Entry) -> bool:
-    """Whether this error lets the client make the call again by itself (XMCP-ERR-040)."""
+    """Return whether this error lets the client make the call again by itself (XMCP-ERR-040)."""
     if not error.retryable or error.code == "CIRCUIT_OPEN":
-        # A call that the breaker holds back fails at once (semantics 13); waiting for the probe is no retry.
+        # A call that the breaker holds back fails at once: to wait for the probe would defeat the breaker.
         return False
     return entry.read_only or entry.idempotent or (error.meta or {}).get("side_effects") == "none"
 
 
 def wait(policy: RetryPolicy, failures: int, error: ErrorInfo, *, draw: Any = random.uniform) -> float:
-    """Seconds until the next attempt: full jitter, and never less than the server asks for (XMCP-ERR-041)."""
+    """Return the seconds until the next attempt: full jitter, never less than the server asks for (XMCP-ERR-041)."""
     ceiling = min(policy.backoff_base * 2 ** min(failures - 1, 30), policy.backoff_max)
     return float(max(draw(0.0, ceiling), (error.retry_after_ms or 0) / 1000))
 
 
 def ends(policy: RetryPolicy, failures: int, pause: float, elapsed: float, left: float | None) -> bool:
-    """Whether the attempt that just failed was the last one.
+    """Return whether the attempt that just failed was the last one.
 
-    `pause` is the wait for the next, `elapsed` what the call has taken, `left` what the chat has (`None`: no end).
+    `pause` is the wait before the next one, `elapsed` the time that the call has taken, `left` the time that the chat
+    has left (`None`: no limit).
     """
     return (
         failures >= policy.max_attempts

@@ -1,4 +1,4 @@
-"""Calling the application's hooks: sync or async, bounded, and never to the harm of the chat."""
+"""Calling the application's functions, sync or async, in bounded time."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ ErrorCallback: TypeAlias = Callable[[ErrorInfo, list[dict[str, Any]]], Awaitable
 UsageSink: TypeAlias = Callable[[UsageRecord], Awaitable[object] | object]
 
 CALLBACK_SECONDS: Final = 60.0
-"""How long a chat waits for an async hook that only looks on."""
+"""How long a chat waits for an async callback that only observes."""
 
 
 async def call(hook: Callable[..., Any], *args: Any, seconds: float, deadline: float | None = None) -> Any:
-    """What a hook returns, waited for if it is async, for so many seconds, and no longer than the chat has.
+    """Call a hook, await it if it is async, and return its result.
 
-    Raises what the hook raises. A cancellation that is not of this task is the hook's failure, `RuntimeError`.
+    It may take `seconds`, and not longer than until `deadline`, a time of the event loop's clock. What the hook raises
+    is raised. A `CancelledError` that does not come from a cancellation of this task becomes a `RuntimeError`.
 
     Raises:
-        TimeoutError: it did not end in time.
+        TimeoutError: the hook did not end in time.
     """
     task, until = asyncio.current_task(), asyncio.get_running_loop().time() + seconds
     cancelling = task.cancelling() if task else 0
@@ -44,7 +45,7 @@ async def call(hook: Callable[..., Any], *args: Any, seconds: float, deadline: f
 async def notify(
     name: str, hook: Callable[..., Any] | None, log: EventLog, *args: Any, deadline: float | None = None
 ) -> None:
-    """Call a hook that only looks on; what it raises is logged and changes nothing (XMCP-CLI-064)."""
+    """Call a hook that only observes; an exception is logged and changes nothing (XMCP-CLI-064)."""
     if hook is None:
         return
     try:

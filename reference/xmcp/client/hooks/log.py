@@ -1,4 +1,4 @@
-"""Log events with fields, to whatever logger the application has: the standard library's or one like structlog's."""
+"""Log events with fields, written to a logger of the standard library or one like structlog's."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ class EventLog:
         self._fields = dict(fields or {})
 
     def bind(self, **fields: Any) -> EventLog:
-        """The same logger with more fields; those that are `None` are left out."""
+        """Return the same log with more fields; those that are `None` are left out."""
         return EventLog(self._logger, {**self._fields, **{k: v for k, v in fields.items() if v is not None}})
 
     def debug(self, event: str, **fields: Any) -> None:
-        """Of interest while looking for a fault."""
+        """Log what is of interest only when looking for a fault."""
         self._write("debug", event, fields)
 
     def info(self, event: str, **fields: Any) -> None:
-        """The normal course of things."""
+        """Log the normal course of a chat."""
         self._write("info", event, fields)
 
     def warning(self, event: str, **fields: Any) -> None:
-        """Something did not work and the chat went on."""
+        """Log something that did not work, after which the chat goes on."""
         self._write("warning", event, fields)
 
     def exception(self, event: str, **fields: Any) -> None:
-        """A fault in somebody's code; the traceback of the exception being handled goes along."""
+        """Log a fault in code, with the traceback of the exception being handled."""
         self._write("exception", event, fields)
 
     def _write(self, level: str, event: str, fields: Mapping[str, Any]) -> None:
@@ -50,7 +50,7 @@ _LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "warning": loggi
 
 
 class _Line:
-    """An event as text, made when a handler writes it: not every handler does."""
+    """An event whose text is made only when a handler writes it."""
 
     __slots__ = ("_event", "_fields")
 

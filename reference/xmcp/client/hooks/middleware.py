@@ -1,7 +1,7 @@
-"""Hooks of the application around every model call and every tool call of a chat: what they see and how they run.
+"""Middleware: the application's hooks around every model call and every tool call of a chat.
 
-A middleware is an object with any of the four methods of `Middleware`, sync or async. On the way in they run in the
-order given, on the way out in reverse. What `before_*` let in, `after_*` always sees out, whatever happened between.
+A middleware is an object with any of the four methods of `Middleware`, sync or async. Before a call they run in the
+order given, after it in reverse. If the `before_*` of an object returned, its `after_*` runs, whatever happens.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 HOOK_SECONDS: Final = 900.0
-"""The most that a hook may take: one that waits for a rate limit, say, may well take long."""
+"""How long a hook may take. It is long because a hook may wait for a rate limit, for example."""
 
 
 def named(option: str, value: Any) -> str | None:
-    """A tenant or a session: a text, or what is known by its text, a UUID or a number.
+    """Return the id of a tenant or a session as a string; UUIDs and integers are accepted too.
 
     Raises:
-        TypeError: it is none of these.
+        TypeError: `value` is of another type.
     """
     if value is None or isinstance(value, str):
         return value
@@ -41,7 +41,7 @@ def named(option: str, value: Any) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class ChatContext:
-    """Whose chat it is. `chat_id` is new for every chat; `state` belongs to the middleware, one dict a chat."""
+    """Identifies a chat. `chat_id` is new for every chat; `state` is a dict of this chat for middleware to use."""
 
     chat_id: str
     tenant_id: str | None = None
@@ -60,9 +60,9 @@ class LLMState:
     messages: Sequence[Mapping[str, Any]]
     tools: ToolSchemas
     completion: Completion | None = None
-    """What the model said; `None` before the call, and where it failed or was cancelled."""
+    """What the model answered; `None` before the call, and if it failed or was cancelled."""
     usage: UsageRecord | None = None
-    """What the call used; `None` where `completion` is."""
+    """What the call used; `None` if `completion` is."""
     error: BaseException | None = None
     """Why there is no completion; a cancelled call has `asyncio.CancelledError` or `GeneratorExit`."""
 
@@ -89,11 +89,11 @@ class ToolState:
     server: str | None
     """The name of the server that will be asked."""
     arguments: dict[str, Any]
-    """As the model wrote them, with what predecessors handed on; parameters of the application are not in it yet."""
+    """As the model wrote them, with what predecessors handed on. Parameters of the application are added later."""
     read_only: bool = False
     """Whether the server says that the tool changes nothing (`readOnlyHint`)."""
     response: ToolResponse | None = None
-    """What the call answered; `None` before it, and where it was cancelled."""
+    """What the call answered; `None` before the call, and if it was cancelled."""
     error: BaseException | None = None
     """Why there is no response: the call was cancelled."""
     attempts: int = 0
@@ -113,34 +113,34 @@ class ToolState:
 
 
 class Middleware:
-    """Base class with hooks that do nothing; override what you need. Each may be a plain function or async."""
+    """Base class whose hooks do nothing: override those you need, each sync or async."""
 
     async def before_llm(self, state: LLMState) -> None:
-        """Before the model is asked. Raise to stop the chat: `QuotaExceeded`, or an exception of yours."""
+        """Run before the model is asked. Raise to stop the chat: `QuotaExceeded`, or an exception of yours."""
 
     async def after_llm(self, state: LLMState) -> None:
-        """After the model answered, failed or was cancelled."""
+        """Run after the model answered, failed or was cancelled."""
 
     async def before_tool(self, state: ToolState) -> ToolResponse | ErrorInfo | None:  # noqa: ARG002 - for others
-        """Before a tool is called. Return a response or an error to answer in the tool's place.
+        """Run before a tool is called. Return a response or an error to answer in the tool's place.
 
         `QuotaExceeded` stops the chat; any other exception fails this call (`INTERNAL`).
         """
         return None
 
     async def after_tool(self, state: ToolState) -> None:
-        """After the tool answered or was cancelled; errors are responses too."""
+        """Run after the tool answered or was cancelled; errors are responses too."""
 
 
 class Stack:
     """The middleware of a client, in order."""
 
     def __init__(self, middleware: Sequence[Any]) -> None:
-        """Raises TypeError for an object that has none of the four hooks."""
+        """Raises TypeError for an object without any of the four hooks, or with a hook of another name."""
         for one in middleware:
             if isinstance(one, type) or not any(callable(getattr(one, hook, None)) for hook in _HOOKS):
                 raise TypeError(f"middleware takes objects with a hook of {', '.join(_HOOKS)}, not {one!r}.")
-            # A hook with a slip in its name would never run, and nobody would notice.
+            # A hook whose name is misspelt would never run, and nobody would notice.
             unknown = [name for name in dir(one) if name.startswith(("before_", "after_")) and name not in _HOOKS]
             if unknown:
                 raise TypeError(f"middleware {one!r} has {', '.join(unknown)}; the hooks are {', '.join(_HOOKS)}.")
@@ -153,11 +153,11 @@ class Stack:
     async def around(
         self, kind: str, state: LLMState | ToolState, log: EventLog, deadline: float | None = None
     ) -> AsyncIterator[Any]:
-        """Run `before_{kind}` of all, yield what one of them answered in the call's place, then `after_{kind}`.
+        """Run `before_{kind}` of all, yield what one of them answered in the call's place, then run `after_{kind}`.
 
-        An exception of a `before` hook leaves at once, after the `after` hooks of those that had been passed; one of
-        an `after` hook is logged and changes nothing. No hook may take longer than `HOOK_SECONDS`, nor, on the way in,
-        than until `deadline`.
+        An exception of a `before` hook is raised after the `after` hooks of the objects before it have run. One of an
+        `after` hook is logged and changes nothing. No hook may take longer than `HOOK_SECONDS`, and no `before` hook
+        longer than until `deadline`.
         """
         passed: list[Any] = []
         answer: Any = None
@@ -176,7 +176,7 @@ class Stack:
             await self._out(passed, f"after_{kind}", state, log)
 
     async def _out(self, passed: list[Any], hook: str, state: LLMState | ToolState, log: EventLog) -> None:
-        """Call the hooks on the way out; one that is cancelled keeps none of the others from its turn."""
+        """Call the `after` hooks; all of them, also when one is cancelled."""
         while passed:
             member = passed.pop()
             try:

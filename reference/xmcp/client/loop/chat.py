@@ -1,6 +1,6 @@
-"""The loop: ask the model, run what it calls, ask again, until it has answered (spec chapter 11).
+"""The loop: ask the model, run the calls it asks for, ask again, until it has answered (spec chapter 11).
 
-There is one loop, `Chat.run`; everything else that chats consumes its events. All state of a chat lives in its `Chat`.
+There is one loop, `Chat.run`; everything else consumes its events. All state of a chat lives in its `Chat`.
 `Chat.messages` is a valid history at every moment: a turn's assistant message and its tool messages enter it together,
 however the turn ended.
 """
@@ -14,34 +14,34 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from xmcp.chat import messages
-from xmcp.chat.completions import Completion, unique_ids
+from xmcp.chat.completions import Completion, ToolCall, VendorState, unique_ids
 from xmcp.chat.errors import ProviderError
-from xmcp.chat.events import ChatChunk, ChatResult, ChunkType, StopReason
+from xmcp.chat.events import ChatChunk, ChatResult, ChatWarning, Done, LLMDelta, LLMRetry, LLMUsage, StopReason
 from xmcp.chat.messages import Message
 from xmcp.chat.tool_schemas import ToolSchemas
-from xmcp.chat.usage import UsageRecord
-from xmcp.client.calls.pipeline import ChatScope, Pipeline
-from xmcp.client.hooks import spans
+from xmcp.chat.vendor_state import for_vendor, with_vendor_state
+from xmcp.client.calls.active_call import ChatScope
+from xmcp.client.calls.pipeline import Pipeline
 from xmcp.client.hooks.callbacks import UsageSink, notify
 from xmcp.client.hooks.middleware import LLMState
 from xmcp.client.loop import fallback
 from xmcp.client.loop import usage as accounting
 from xmcp.client.loop.fallback import Model
 from xmcp.client.loop.stop_reason import DisplayMode, ending
-from xmcp.client.loop.turn import Hooks, Turn
+from xmcp.client.loop.turn import Hooks, ToolTurn
 from xmcp.client.loop.usage import Price
-from xmcp.client.tools import meta_tools as metatools
+from xmcp.client.tools import meta_tools
 from xmcp.client.tools.catalogue import Catalogue
 from xmcp.providers import ModelRequest
 from xmcp.wire import DisplayEnvelope
 
 LLM_SECONDS: Final = 300.0
-"""How long a model may be silent, before its answer or within it, where the application says nothing else."""
+"""Default for how long a model may be silent, before its answer or within it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatSettings:
-    """What a client gives to each of its chats. Times are seconds."""
+    """What all chats of a client have in common. Times are in seconds."""
 
     models: tuple[Model, ...]
     max_turns: int
@@ -54,11 +54,11 @@ class ChatSettings:
 
 
 class _TimeOver(Exception):
-    """The time of the chat is over."""
+    """The chat's deadline has passed."""
 
 
 class Chat:
-    """One running chat. `catalogue` gives the tools as they are now; each turn keeps those it was asked with.
+    """One running chat. `catalogue` returns the current tools; each turn keeps those that the model was offered.
 
     Raises:
         ValueError: the history cannot be continued.
@@ -82,7 +82,7 @@ class Chat:
         self._ids = messages.call_ids(self.messages)
         self._model = 0
         self._turn = 0
-        self._open_turn: Turn | None = None
+        self._open_turn: ToolTurn | None = None
         self._text: list[str] = []
         self._completion = Completion()
         self._displays: list[DisplayEnvelope] = []
@@ -90,15 +90,15 @@ class Chat:
         self._now = asyncio.get_running_loop().time
 
     async def run(self) -> AsyncGenerator[ChatChunk, None]:
-        """The events of the chat; the last one is `done`.
+        """Yield the events of the chat; the last one is `Done`.
 
         Raises:
             ProviderError: no model could be asked; its `history` and `usage` are set.
-            QuotaExceeded: a middleware stops the chat; likewise.
+            QuotaExceeded: a middleware stopped the chat; likewise.
         """
         try:
             for text in self._warnings(self._catalogue()):
-                yield self._chunk("warning", text=text)
+                yield ChatWarning(turn=0, text=text)
             while self._turn < self._settings.max_turns:
                 self._turn += 1
                 catalogue = self._catalogue()
@@ -113,8 +113,8 @@ class Chat:
                 if not calls:
                     stop_reason, warning = ending(self._completion)
                     if warning:
-                        yield self._chunk("warning", text=warning)
-                    yield self._answered(stop_reason, text)
+                        yield ChatWarning(turn=self._turn, text=warning)
+                    yield self._answered(stop_reason, text, self._completion.vendor_state)
                     return
                 self._ids.update(call.id for call in calls)
                 turn = self._open_turn = self._begin_turn(catalogue, text, calls)
@@ -124,7 +124,7 @@ class Chat:
                             yield event
                 finally:
                     self._take(turn)
-                if question := turn.said(metatools.CLARIFY):
+                if question := turn.said(meta_tools.CLARIFY):
                     yield self._done("clarify", question)
                     return
                 if turn.timed_out:
@@ -135,18 +135,18 @@ class Chat:
                     return
             yield self._done("max_turns", self._completion.text)
         except Exception as exc:
-            # XMCP-CLI-073, whoever raised it: an application's own middleware can stop a chat, too.
+            # XMCP-CLI-073, also for what an application's own middleware raises.
             with suppress(AttributeError):
                 exc.history, exc.usage = messages.copied(self.messages), self._usage  # type: ignore[attr-defined]
             raise
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """The messages as of now, those of a turn that is under way included."""
+        """The messages so far, with those of a turn that is under way."""
         return messages.copied([*self.messages, *(self._open_turn.messages if self._open_turn else ())])
 
-    def _begin_turn(self, catalogue: Catalogue, text: str, calls: Sequence[Any]) -> Turn:
-        return Turn(
+    def _begin_turn(self, catalogue: Catalogue, text: str, calls: Sequence[ToolCall]) -> ToolTurn:
+        return ToolTurn(
             self._turn,
             catalogue,
             text,
@@ -156,15 +156,16 @@ class Chat:
             hooks=self._settings.hooks,
             history=self.messages,
             meta_tools=self._settings.meta_tools,
+            vendor_state=self._completion.vendor_state,
         )
 
-    def _take(self, turn: Turn) -> None:
-        """A turn enters the history, however it ended; a summary takes the place of what is older."""
+    def _take(self, turn: ToolTurn) -> None:
+        """Add a turn to the history, however it ended; a summary by the model replaces the older messages."""
         self._open_turn = None
         self._displays += turn.displays
         new = turn.messages
-        if summary := turn.said(metatools.SUMMARIZE):
-            self.messages = metatools.summarized(self.messages, summary)
+        if summary := turn.said(meta_tools.SUMMARIZE):
+            self.messages = meta_tools.summarized(self.messages, summary)
         self.messages += new
 
     def _warnings(self, catalogue: Catalogue) -> Sequence[str]:
@@ -177,11 +178,11 @@ class Chat:
         return catalogue.warnings
 
     async def _ask(self, catalogue: Catalogue) -> AsyncGenerator[ChatChunk, None]:
-        """Ask the models in their order until one has answered: text as it comes, then what it used.
+        """Ask the models in their order until one has answered; yield its text as it comes, then what it used.
 
-        What it said is in `_completion` afterwards, its text so far in `_text` at any moment.
+        The answer is in `_completion` afterwards, its text so far in `_text` at any moment.
         """
-        failures, repeated, before = 0, False, list[str]()
+        failures, repeated, earlier = 0, False, list[str]()
         while True:
             self._text.clear()
             try:
@@ -191,23 +192,22 @@ class Chat:
                 return
             except ProviderError as exc:
                 failures += 1
-                told = {"provider": exc.provider, "model": exc.model, "status": exc.status, "message": exc.message}
-                self._log.warning("llm_failed", turn=self._turn, category=exc.category.value, **told)
+                self._scope.telemetry.model_failed(self._turn, exc)
                 more = self._model + 1 < len(self._settings.models)
                 step = fallback.next_step(exc, repeated=repeated, more=more)
                 if step == "raise":
-                    if before:
-                        exc.add_note(f"Before it failed: {' '.join(before)}")
+                    if earlier:
+                        exc.add_note(f"Before it failed: {' '.join(earlier)}")
                     hook, history = self._settings.hooks.on_error, messages.copied(self.messages)
                     await notify(
                         "on_error", hook, self._log, exc.to_error_info(), history, deadline=self._scope.deadline
                     )
                     raise
-                before.append(exc.message)
+                earlier.append(exc.message)
                 repeated = step == "repeat"
-                # The chat stays with the next model: who has just failed is likely to fail again.
+                # The rest of the chat stays with the next model: this one is likely to fail again.
                 self._model += step == "next"
-                yield self._chunk("retry", attempt=failures, wait_ms=0, error=exc.to_error_info())
+                yield LLMRetry(turn=self._turn, attempt=failures, wait_ms=0, error=exc.to_error_info())
 
     async def _attempt(self, model: Model, catalogue: Catalogue) -> AsyncGenerator[ChatChunk, None]:
         """Ask one model once."""
@@ -220,51 +220,42 @@ class Chat:
             messages=messages.copied(self.messages) if middleware else self.messages,
             tools=catalogue.schemas if provider.supports_tools else _NO_TOOLS,
         )
-        span = spans.llm_span(self._scope.span, provider.name, model.name, self._turn)
-        failed: str | None = "cancelled"
+        observed = self._scope.telemetry.model_call(state)
         try:
             async with middleware.around("llm", state, self._log, deadline) if middleware else nullcontext():
                 async with aclosing(self._pieces(model, state)) as pieces:
                     async for piece in pieces:
-                        yield self._chunk("llm_delta", text=piece)
+                        yield LLMDelta(turn=self._turn, text=piece)
                 state.completion = self._completion
                 usage = state.usage = accounting.record(
                     self._completion, provider.name, state.model, self._scope.context, self._settings.price, self._log
                 )
-                # Before the hooks on the way out: a call that ended is accounted for, whatever ends the chat now.
+                # Before the `after` hooks: a call that ended is accounted for, even if one of them ends the chat.
                 self._usage = accounting.add(self._usage, usage)
                 await notify("usage_sink", self._settings.usage_sink, self._log, usage, deadline=deadline)
-            failed = None
         except ProviderError as exc:
-            failed = exc.category.value
+            observed.failed(exc.category.value)
             raise
         except Exception as exc:
-            failed = "timeout" if isinstance(exc, _TimeOver) else type(exc).__name__
+            observed.failed("timeout" if isinstance(exc, _TimeOver) else type(exc).__name__)
             if isinstance(exc, TimeoutError) and deadline is not None and self._now() >= deadline:
                 raise _TimeOver from exc
             raise
-        finally:
-            used = self._completion.usage if failed is None else None
-            spans.finish(
-                span,
-                failed,
-                **{
-                    "gen_ai.usage.input_tokens": used and used.input_tokens,
-                    "gen_ai.usage.output_tokens": used and used.output_tokens,
-                },
-            )
-        self._log.info("llm_call", turn=self._turn, finish_reason=self._completion.finish_reason, **_counts(usage))
-        yield self._chunk("usage", usage=usage)
+        except BaseException:
+            observed.failed("cancelled")
+            raise
+        observed.answered(self._completion, usage)
+        yield LLMUsage(turn=self._turn, usage=usage)
 
     async def _pieces(self, model: Model, state: LLMState) -> AsyncGenerator[str, None]:
-        """The text of one answer in pieces, each waited for in bounded time; then `_completion` is set.
+        """Yield the text of one answer in pieces, waiting for each in bounded time; then set `_completion`.
 
         Raises:
             ProviderError: the model failed, or was silent for too long.
-            _TimeOver: the time of the chat is over.
+            _TimeOver: the chat's deadline has passed.
         """
         name, silence = model.provider.name, self._settings.llm_timeout
-        request = ModelRequest(tuple(state.messages), state.tools, state.model)
+        request = ModelRequest(tuple(for_vendor(state.messages, name)), state.tools, state.model)
         now, deadline = self._now, self._scope.deadline
         completion: Completion | None = None
         try:
@@ -294,12 +285,12 @@ class Chat:
             raise ProviderError(f"The provider {name!r} ended without a completion.", provider=name)
         self._completion = completion
 
-    def _answered(self, stop_reason: StopReason, text: str) -> ChatChunk:
+    def _answered(self, stop_reason: StopReason, text: str, vendor_state: VendorState | None = None) -> Done:
         if text:
-            self.messages.append(messages.assistant_message(text))
+            self.messages.append(with_vendor_state(messages.assistant_message(text), vendor_state))
         return self._done(stop_reason, text)
 
-    def _done(self, stop_reason: StopReason, answer: str = "") -> ChatChunk:
+    def _done(self, stop_reason: StopReason, answer: str = "") -> Done:
         result = ChatResult(
             answer=answer or None,
             display=self._displays[0] if self._displays else None,
@@ -308,18 +299,8 @@ class Chat:
             usage=self._usage,
             stop_reason=stop_reason,
         )
-        self._log.info("chat_done", turn=self._turn, stop_reason=stop_reason, displays=len(self._displays))
-        return self._chunk("done", result=result)
-
-    def _chunk(self, type_: ChunkType, **fields: Any) -> ChatChunk:
-        return ChatChunk(type=type_, turn=self._turn, **fields)
+        self._scope.telemetry.answered(self._turn, stop_reason, displays=len(self._displays))
+        return Done(turn=self._turn, result=result)
 
 
 _NO_TOOLS: Final = ToolSchemas()
-
-
-def _counts(usage: UsageRecord) -> dict[str, Any]:
-    return {name: value for name, value in usage.items() if name in _LOGGED}
-
-
-_LOGGED: Final = frozenset({"provider", "model", "input_tokens", "output_tokens", "cached_tokens"})

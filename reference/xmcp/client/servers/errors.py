@@ -1,7 +1,43 @@
-"""How a server fails before there is a call."""
+"""How a server fails before there is a result: the exception, its text for people, and which errors mean a loss."""
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING, Final
+
+from xmcp.client.servers.targets import without_secrets
+
+if TYPE_CHECKING:
+    from mcp import MCPError
+
+METHOD_NOT_FOUND: Final = -32601
+"""JSON-RPC's code for a method that the server does not have."""
+
+MAX_REASON: Final = 200
+"""Maximum number of characters in `describe`."""
+
+_LOST: Final = re.compile(
+    r"(?i)connection closed|sse stream ended without|session\b.*\b(?:not found|terminated|expired|unknown|invalid)"
+    r"|^sse stream failed|^failed to parse (?:json response|sse message)|^unexpected content type"
+    r"|^server returned an error response|^server answered a request with|^redirect to .* not followed"
+)
+"""Messages of protocol errors that mean: the connection is over, or what came over it was no answer. They are the
+SDK's, or those of a server that lost its session. The error code does not tell: FastMCP answers a time-out of a tool
+with the code for a closed connection."""
+
 
 class ConnectFailed(Exception):
-    """A server could not be reached; the message says why, for people, and holds no credential."""
+    """A server could not be reached. The message gives the reason for people and contains no credential."""
+
+
+def means_connection_lost(exc: MCPError) -> bool:
+    """Return whether a protocol error means that its connection cannot be used any longer."""
+    return _LOST.search(exc.message) is not None
+
+
+def describe(exc: BaseException) -> str:
+    """Return an exception as one line for people: its first line or its class, without credentials of URLs."""
+    while isinstance(exc, BaseExceptionGroup) and exc.exceptions:
+        exc = exc.exceptions[0]
+    text = str(exc).removeprefix("Client failed to connect: ").strip().splitlines()
+    return without_secrets(text[0] if text else type(exc).__name__)[:MAX_REASON]

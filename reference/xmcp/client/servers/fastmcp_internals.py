@@ -1,64 +1,112 @@
 """What the client needs of FastMCP and the MCP SDK beyond their public interface.
 
-Every reliance on a private name or on an unwritten fact stands here, one function each, and
-`tests/client/test_fastmcp_internals.py` has a test per function that fails when an upgrade changes it.
+Every reliance on a private name or on an undocumented fact is in this file, one function or class each, and
+`tests/client/test_fastmcp_internals.py` has a test for each that fails when an upgrade changes it.
 """
 
 from __future__ import annotations
 
-import copy
 import json
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from functools import wraps
-from types import FunctionType
 from typing import Any, Final
 
 import fastmcp
 import httpx2
+from anyio import BrokenResourceError, ClosedResourceError
+from fastmcp.client.dependencies import _get_forwardable_http_headers
 from fastmcp.client.transports import ClientTransport, StreamableHttpTransport
+from fastmcp.client.transports.base import TransportOptions
 from mcp.client import ClientExtension
 from mcp.client.session import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CONNECTION_CLOSED
 
-from xmcp.client.servers.targets import Hear
+from xmcp.client.servers.interfaces import NotificationHandler
 
 SSE_EVENT_BYTES: Final = 64 * 1024 * 1024
-"""Longest server-sent event that is read. The SDK's own limit is 1 MiB, and FastMCP does not pass one on."""
+"""Maximum size of a server-sent event. The SDK's default is 1 MiB, and FastMCP 4.1 has no option for it."""
 
 CONNECT_SECONDS: Final = 30.0
-"""For making a connection and for sending, as in the SDK. What is waited for an answer is the caller's to say."""
+"""Time limit for opening a connection and for sending, as in the SDK. The caller limits the wait for an answer."""
 
 NEVER_SENT: Final = "dev.xmcp/never_sent"
-"""In the data of a protocol error that `roomy` makes: the request cannot have reached the server."""
+"""Member of the data of a protocol error made here: True if the request cannot have reached the server."""
+
+_OPENING_METHODS: Final = ("initialize", "server/discover")
 
 
-def roomy(transport: ClientTransport) -> ClientTransport:
-    """Return a copy of a streamable HTTP transport that takes long events, and whose requests fail one by one.
+def resilient(transport: ClientTransport) -> ClientTransport:
+    """Return a `ResilientHttpTransport` with the settings of a streamable HTTP transport.
 
-    It has as many connections as it has calls, and waits for their answers as long as the caller does: by default
-    there are a hundred connections, and an answer or an idle listening stream that takes five minutes is cut. In the
-    SDK one POST that cannot be sent ends the session and with it every other request on it. Transports of other
-    classes, derived ones included, are returned as they are.
+    `transport` is not changed. Transports of other classes, derived classes included, are returned as they are.
     """
     if type(transport) is not StreamableHttpTransport:
         return transport
-    made = copy.copy(transport)
-    made.__class__ = _RoomyTransport
-    if made.httpx_client_factory is None:
-        made.httpx_client_factory = _client_factory(made.verify)
+    made = ResilientHttpTransport(transport.url, transport.headers)
+    made.auth = transport.auth
+    made.verify = transport.verify
+    made.httpx_client_factory = transport.httpx_client_factory or _http_client_factory(transport.verify)
     return made
 
 
-def _client_factory(verify: Any) -> Any:
+class ResilientHttpTransport(StreamableHttpTransport):
+    """Streamable HTTP with large events, independent requests and a quiet end. Differs from FastMCP's transport so:
+
+    - An event may have `SSE_EVENT_BYTES`.
+    - A request that cannot be sent fails alone. In the SDK it ends the session and all other requests on it.
+    - There are as many connections as calls, and no read time-out unless the client has one. By default there are
+      100 connections, and an answer or an idle listening stream that takes five minutes is cut off.
+    - An answer that arrives while the session closes is dropped. The SDK raises `BrokenResourceError` out of the
+      closing instead, which hides the exception because of which the application closes the client.
+    """
+
+    @asynccontextmanager
+    async def connect_session(
+        self, *, transport_options: TransportOptions | None = None, **session_kwargs: Any
+    ) -> AsyncIterator[ClientSession]:
+        """Open a session, as `StreamableHttpTransport.connect_session` does, with the differences named above."""
+        options = transport_options or TransportOptions()
+        http_client = self._open_http_client(options, session_kwargs.get("read_timeout_seconds"))
+        left = False
+        try:
+            async with (
+                http_client,
+                streamable_http_client(self.url, http_client=http_client, max_sse_event_size=SSE_EVENT_BYTES) as (
+                    read_stream,
+                    write_stream,
+                ),
+                options.session_class(read_stream, write_stream, **session_kwargs) as session,
+            ):
+                yield session
+                left = True
+        except* (BrokenResourceError, ClosedResourceError):
+            if not left:
+                raise
+
+    def _open_http_client(self, options: TransportOptions, read_timeout: float | None) -> httpx2.AsyncClient:
+        forwarded = _get_forwardable_http_headers() if options.forward_incoming_headers else {}
+        timeout = {} if read_timeout is None else {"timeout": httpx2.Timeout(CONNECT_SECONDS, read=read_timeout)}
+        make: Any = self.httpx_client_factory
+        client: httpx2.AsyncClient = make(
+            headers={**forwarded, **self.headers}, auth=self.auth, follow_redirects=True, **timeout
+        )
+        # What `get_session_id` returns is read from the responses.
+        self._session_id = None
+        client.event_hooks.setdefault("response", []).append(self._capture_session_id)
+        client.send = _failing_alone(client.send)  # type: ignore[method-assign]
+        return client
+
+
+def _http_client_factory(verify: Any) -> Any:
     def make(
         headers: dict[str, str] | None = None,
         timeout: httpx2.Timeout | None = None,
         auth: httpx2.Auth | None = None,
         **_: object,
     ) -> httpx2.AsyncClient:
-        # Redirects are the transport's: it follows them within the origin only.
+        # No `follow_redirects`: the SDK follows redirects itself, within the origin only.
         return httpx2.AsyncClient(
             headers=headers,
             auth=auth,
@@ -70,19 +118,16 @@ def _client_factory(verify: Any) -> Any:
     return make
 
 
-def _streams(url: str, *, http_client: httpx2.AsyncClient, **options: Any) -> AbstractAsyncContextManager[Any]:
-    vars(http_client)["send"] = _failing_alone(http_client.send)
-    return streamable_http_client(url, http_client=http_client, max_sse_event_size=SSE_EVENT_BYTES, **options)
+def _failing_alone(send: Callable[..., Awaitable[httpx2.Response]]) -> Any:
+    """Wrap `AsyncClient.send`: answer a POST that cannot be sent with a JSON-RPC error instead of an exception."""
 
-
-def _failing_alone(send: Callable[..., Awaitable[httpx2.Response]]) -> Callable[..., Awaitable[httpx2.Response]]:
     @wraps(send)
     async def sending(request: httpx2.Request, **options: Any) -> httpx2.Response:
         try:
             return await send(request, **options)
         except httpx2.TransportError as exc:
-            # What opens a connection fails as ever: the SDK would take an answer for a sign of an older era.
-            if request.method != "POST" or json.loads(request.content).get("method") in _OPENING:
+            # The requests that open a session raise: the SDK would take an answer for that of an older server.
+            if request.method != "POST" or json.loads(request.content).get("method") in _OPENING_METHODS:
                 raise
             never_sent = isinstance(exc, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
             message = f"Connection closed: {str(exc) or type(exc).__name__}"
@@ -92,45 +137,35 @@ def _failing_alone(send: Callable[..., Awaitable[httpx2.Response]]) -> Callable[
     return sending
 
 
-_OPENING: Final = ("initialize", "server/discover")
+def prepared(
+    client: fastmcp.Client[Any], on_notification: NotificationHandler, extensions: list[ClientExtension]
+) -> fastmcp.Client[Any]:
+    """Return a new client like an application's that also calls `on_notification` and advertises `extensions`.
 
-_plain: Any = StreamableHttpTransport.connect_session.__wrapped__  # type: ignore[attr-defined]
-_connect = FunctionType(_plain.__code__, {**_plain.__globals__, "streamable_http_client": _streams})
-_connect.__kwdefaults__ = _plain.__kwdefaults__
-
-
-class _RoomyTransport(StreamableHttpTransport):
-    """FastMCP's own `connect_session`, with another `streamable_http_client` where it looks that name up."""
-
-    connect_session = asynccontextmanager(_connect)
-
-
-def equipped(client: fastmcp.Client[Any], hear: Hear, extensions: list[ClientExtension]) -> fastmcp.Client[Any]:
-    """Return a fresh copy of an application's client that tells `hear` what it hears and advertises `extensions`.
-
-    What it heard itself it goes on hearing, and an extension that it advertises itself stays as it has it.
+    The application's own message handler is still called, after `on_notification`. An extension that the application
+    advertises itself keeps the application's settings.
     """
     made = client.new()
     own = list(made._extensions_arg or ())
     known = {extension.identifier for extension in own}
     made._extensions_arg = [*own, *(extension for extension in extensions if extension.identifier not in known)]
     made._session_kwargs.update(made._build_extension_kwargs())
-    before = made._session_kwargs.get("message_handler")
+    handler = made._session_kwargs.get("message_handler")
 
     async def both(message: Any) -> None:
-        await hear(message)
-        if before is not None:
-            await before(message)
+        await on_notification(message)
+        if handler is not None:
+            await handler(message)
 
     made._session_kwargs["message_handler"] = both
-    made.transport = roomy(made.transport)
+    made.transport = resilient(made.transport)
     return made
 
 
-def leave_results_unchecked(session: ClientSession) -> None:
-    """Have `session` hand on results that break the tool's output schema, without looking schemas up for the check."""
+def skip_result_validation(session: ClientSession) -> None:
+    """Have `session` return results that violate the tool's output schema, without fetching schemas for the check."""
 
     async def accept(_name: str, _result: Any) -> None:
-        """Stands in for the session's check of results."""
+        """Accept every result; replaces the session's own check."""
 
     vars(session)["validate_tool_result"] = accept

@@ -1,7 +1,7 @@
-"""All servers of one client: what is up, what they offer now, and what that came from (semantics 20 to 22).
+"""All servers of one client, and the catalogue of the tools that they offer now (spec/11-client.md, section 11.9).
 
-Each server has a task that looks after it: it tries one that is away again and again, and lists the tools of one that
-says they changed. The catalogue is an immutable snapshot; whoever took one keeps it, with the servers in it.
+Each server has a supervisor task: it reconnects a server that was lost, after growing delays, and lists the tools again
+when a server announces changes. The catalogue is an immutable snapshot: a chat that holds one can go on using it.
 """
 
 from __future__ import annotations
@@ -9,28 +9,27 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from xmcp.client.hooks.log import EventLog
-from xmcp.client.servers.connection import CLOSE_SECONDS, Server, Sleep, waits
-from xmcp.client.servers.errors import ConnectFailed
+from xmcp.client.servers.backoff import reconnect_delays
+from xmcp.client.servers.connection import Server
 from xmcp.client.servers.interfaces import ToolClient
+from xmcp.client.servers.link import CLOSE_SECONDS, Sleep
+from xmcp.client.servers.pool_member import PoolMember, ServerStatus
 from xmcp.client.servers.targets import ServerTarget, Target, check, source
-from xmcp.client.servers.tool_client_adapter import ObjectServer
-from xmcp.client.tools.catalogue import Catalogue, Offer, build, depends_on
-from xmcp.dependencies import DependencyError, circle, unknown
+from xmcp.client.servers.tool_client_adapter import ToolClientAdapter
+from xmcp.client.tools.catalogue import Catalogue, Offer, build
+from xmcp.dependencies import DependencyError
 
-if TYPE_CHECKING:
-    from mcp_types import Tool
-
-QUIET: Final = 0.1
-"""Seconds without a further word of changes after which a server is asked: a burst is one refresh."""
-LONGEST_BURST: Final = 10
-"""So many times `QUIET` after the first word a server is asked all the same."""
+QUIET_SECONDS: Final = 0.1
+"""Seconds without another announcement after which the tools are listed: a burst of announcements is one refresh."""
+MAX_QUIET_WAITS: Final = 10
+"""Maximum number of `QUIET_SECONDS` to wait after the first announcement."""
 
 
 class ServersUnavailable(ConnectionError):
-    """Servers that are required cannot be reached. `reasons`: each one's label and why; no credential is in it."""
+    """Required servers cannot be reached. `reasons` has the label and the reason of each, without credentials."""
 
     def __init__(self, reasons: Sequence[tuple[str, str]]) -> None:
         super().__init__("; ".join(f"the server {label} cannot be reached: {why}" for label, why in reasons))
@@ -39,17 +38,17 @@ class ServersUnavailable(ConnectionError):
 
 @dataclass(frozen=True, slots=True)
 class ToolChanges(Mapping[str, Any]):
-    """What became of the tools, by the names that the model sees; a mapping of the same, too."""
+    """The difference between two catalogues, by the names that the model sees; also a mapping of its fields."""
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     total: int = 0
-    """How many there are now."""
+    """Number of tools now."""
 
     @classmethod
     def between(cls, old: Catalogue, new: Catalogue) -> ToolChanges:
-        """What changed from one catalogue to the other."""
+        """Return what changed from `old` to `new`."""
         return cls(
             tuple(name for name in new.entries if name not in old.entries),
             tuple(name for name in old.entries if name not in new.entries),
@@ -69,36 +68,22 @@ class ToolChanges(Mapping[str, Any]):
         return len(fields(self))
 
 
-@dataclass(frozen=True, slots=True)
-class ServerStatus:
-    """How a server is now."""
-
-    label: str
-    """The given name and where it is; no credential is in it."""
-    name: str
-    """As in the names of its tools and in messages to the model."""
-    connected: bool
-    xmcp: bool
-    """Whether its text is read as documents."""
-    tools: int
-    error: str | None
-    """Why its tools are missing or may be old; `None` when all is well."""
-
-
 class Servers:
     """The servers of one client.
 
     Args:
-        targets: Name of the application's or `None`, and the target of each.
-        connect_timeout: Seconds for connecting to a server, and for asking it for its tools again.
-        refresh_interval: Every so many seconds all servers are asked again; 0: only when they say so.
+        targets: For each server the application's name for it, or `None`, and the target.
+        connect_timeout: Seconds for connecting to a server, and for listing its tools again.
+        log: Of the client.
+        refresh_interval: Seconds between refreshes of all servers; 0: only when a server announces changes.
         require: Whether `open` raises when a server cannot be reached.
-        offer, extra: As `catalogue.build` takes them.
-        on_change: Told of each new version of the catalogue after the first; must not block.
-        sleep: Waits; for tests.
+        offer: As for `catalogue.build`.
+        extra: As for `catalogue.build`.
+        on_change: Called with each change of the catalogue after `open`; must not block.
+        sleep: Replaces `asyncio.sleep` in tests.
 
     Raises:
-        TypeError, ValueError: a target that can be none.
+        TypeError, ValueError: a target is not valid.
     """
 
     def __init__(
@@ -123,58 +108,59 @@ class Servers:
         self._on_change = on_change
         self._sleep = sleep
         self._makers = [self._maker(name, target) for name, target in targets]
-        self._members: list[_Member] = []
+        self._members: list[PoolMember] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._open = False
         self._catalogue = Catalogue()
 
     @property
     def catalogue(self) -> Catalogue:
-        """The tools as they are known now. A new object whenever they change; what has not changed is shared."""
+        """The tools now. A new object whenever they change; parts that have not changed are shared."""
         return self._catalogue
 
     async def open(self) -> None:
-        """Connect to all servers at once, and look after them from then on. Takes `connect_timeout` and a little.
+        """Connect to all servers at once and supervise them from then on. Takes little more than `connect_timeout`.
 
-        A server that cannot be reached is left out, with a warning in the catalogue, until it can.
+        A server that cannot be reached is left out, with a warning in the catalogue, until it can be reached.
 
         Raises:
             DependencyError: tools of a server depend on each other in a circle.
-            ServersUnavailable: one cannot be reached and `require` is set.
+            ServersUnavailable: `require` is set and a server cannot be reached.
+            RuntimeError: the servers are open already.
         """
         if self._members:
             raise RuntimeError("These servers are open already.")
         self._members = [make() for make in self._makers]
         try:
-            await asyncio.gather(*(member.ask() for member in self._members))
+            await asyncio.gather(*(member.refresh() for member in self._members))
             self._check()
         except BaseException:
             await self.close()
             raise
         self._publish()
         self._open = True
-        self._tasks = [self._task(self._keep(member), member.server.label) for member in self._members]
+        self._tasks = [self._task(self._supervise(member), member.server.label) for member in self._members]
         if self._refresh_interval > 0:
             self._tasks.append(self._task(self._refresh_regularly(), "all"))
 
     async def refresh(self) -> ToolChanges:
-        """Ask every server again at once, those that are away too; within `connect_timeout` each.
+        """List the tools of all servers again at once, lost ones included, within `connect_timeout` each.
 
-        One that does not answer keeps the tools it had, with a warning in the catalogue. Calls are not touched.
+        A server that does not answer keeps the tools it had, with a warning in the catalogue. Calls go on undisturbed.
         """
         before = self._catalogue
-        await asyncio.gather(*(member.ask() for member in self._members))
+        await asyncio.gather(*(member.refresh() for member in self._members))
         self._publish()
         for member in self._members:
-            member.stir()
+            member.wake()
         return ToolChanges.between(before, self._catalogue)
 
     def status(self) -> list[ServerStatus]:
-        """How each server is, in the order given."""
+        """Return the state of each server, in the order given."""
         return [member.status() for member in self._members]
 
     async def close(self) -> None:
-        """Leave every server, and end all that looks after them. Never raises; bounded as `Server.close` is."""
+        """End the supervisors and close every server. Never raises; takes as long as `Server.close` at most."""
         tasks, self._tasks, self._open = self._tasks, [], False
         members, self._members = self._members, []
         for task in tasks:
@@ -183,28 +169,28 @@ class Servers:
             await asyncio.wait(tasks, timeout=CLOSE_SECONDS)
         await asyncio.gather(*(member.server.close() for member in members))
 
-    def _maker(self, name: str | None, target: Target) -> Callable[[], _Member]:
-        timeout, log, sleep = self._connect_timeout, self._log, self._sleep
+    def _maker(self, name: str | None, target: Target) -> Callable[[], PoolMember]:
+        timeout, log, sleep, publish = self._connect_timeout, self._log, self._sleep, self._publish_reconnected
         given = target if isinstance(target, ServerTarget) else ServerTarget(target=target)
         tools = given.target
         if isinstance(tools, ToolClient):
             check(given)
-            ObjectServer(tools, name, timeout, log, given.xmcp)  # raises now what is wrong with it
-            return lambda: _Member(lambda _: ObjectServer(tools, name, timeout, log, given.xmcp), self._news)
+            ToolClientAdapter(tools, name, timeout, log, given.xmcp)  # raises now if it is not valid
+            return lambda: PoolMember(lambda _: ToolClientAdapter(tools, name, timeout, log, given.xmcp), publish)
         place = source(given, timeout)
-        return lambda: _Member(lambda member: Server(place, name, timeout, log, member, sleep), self._news)
+        return lambda: PoolMember(lambda member: Server(place, name, timeout, log, member, sleep), publish)
 
     def _check(self) -> None:
         for member in self._members:
             if member.circle:
-                told = f"Tools of the server {member.server.label} depend on each other in a circle: {member.circle}."
-                raise DependencyError(told)
+                text = f"Tools of the server {member.server.label} depend on each other in a circle: {member.circle}."
+                raise DependencyError(text)
         faults = [(member.server.label, member.fault) for member in self._members if member.fault is not None]
         if self._require and faults:
             raise ServersUnavailable(faults)
 
     def _publish(self) -> None:
-        """Make what the servers offer now the catalogue, and tell what changed."""
+        """Build the catalogue of what the servers offer now, and report what changed."""
         old = self._catalogue
         new = self._catalogue = build(
             [(member.server, member.tools) for member in self._members],
@@ -220,13 +206,13 @@ class Servers:
         if not self._open or new.version == old.version:
             return
         changes = ToolChanges.between(old, new)
-        told = {part: list(changes[part]) for part in ("added", "removed", "changed")}
-        self._log.info("tools_changed", version=new.version, **told)
+        changed = {part: list(changes[part]) for part in ("added", "removed", "changed")}
+        self._log.info("tools_changed", version=new.version, **changed)
         if self._on_change is not None:
             self._on_change(changes)
 
-    def _news(self) -> None:
-        """A server has made a connection by itself, and with it listed its tools."""
+    def _publish_reconnected(self) -> None:
+        """Publish the tools of a server that reconnected by itself."""
         if not self._open:
             return
         try:
@@ -234,34 +220,34 @@ class Servers:
         except Exception:
             self._log.exception("refresh_failed")
 
-    def _task(self, looking_after: Coroutine[Any, Any, None], what: str) -> asyncio.Task[None]:
-        return asyncio.create_task(looking_after, name=f"xmcp look after {what}")
+    def _task(self, supervising: Coroutine[Any, Any, None], what: str) -> asyncio.Task[None]:
+        return asyncio.create_task(supervising, name=f"xmcp supervise {what}")
 
-    async def _keep(self, member: _Member) -> None:
-        """Have a server's tools up to date for as long as the client is open."""
-        delays = waits()
+    async def _supervise(self, member: PoolMember) -> None:
+        """Keep a server's tools up to date as long as the client is open."""
+        delays = reconnect_delays()
         while True:
             try:
                 if member.settled:
-                    delays = waits()
-                    await member.stirred()
-                    if member.settled and member.says_changed:
+                    delays = reconnect_delays()
+                    await member.woken()
+                    if member.settled and member.tools_may_have_changed:
                         await self._until_quiet(member)
-                        await member.ask()
+                        await member.refresh()
                 else:
                     await self._sleep(next(delays))
                     if not member.settled:
-                        await member.ask()
+                        await member.refresh()
                 self._publish()
             except Exception:
                 self._log.exception("refresh_failed", server=member.server.label)
                 await self._sleep(next(delays))
 
-    async def _until_quiet(self, member: _Member) -> None:
-        for _ in range(LONGEST_BURST):
-            member.says_changed = False
-            await self._sleep(QUIET)
-            if not member.says_changed:
+    async def _until_quiet(self, member: PoolMember) -> None:
+        for _ in range(MAX_QUIET_WAITS):
+            member.tools_may_have_changed = False
+            await self._sleep(QUIET_SECONDS)
+            if not member.tools_may_have_changed:
                 return
 
     async def _refresh_regularly(self) -> None:
@@ -271,94 +257,3 @@ class Servers:
                 await self.refresh()
             except Exception:
                 self._log.exception("refresh_failed")
-
-
-class _Member:
-    """A server and what it offered last; it is told by the server what becomes of it (`connection.Watcher`).
-
-    `news` is called when the server has made a connection and listed its tools without being asked for that here.
-    """
-
-    def __init__(self, make: Callable[[_Member], Server | ObjectServer], news: Callable[[], None]) -> None:
-        self._news = news
-        self.tools: list[Tool] = []
-        self.fault: str | None = None
-        """Why it does not answer."""
-        self.circle = ""
-        """Tools that depend on each other, in a list that was refused for it."""
-        self.says_changed = False
-        self._unknown: dict[str, list[str]] = {}
-        self._answered = False
-        self._asked = self._taken = 0
-        self._stirred = asyncio.Event()
-        self.server = make(self)
-
-    @property
-    def settled(self) -> bool:
-        """Whether it is there, and its tools are what it said last."""
-        return self.server.connected and self.fault is None
-
-    async def ask(self) -> None:
-        """Ask for its tools, in bounded time; what goes wrong is in `fault`."""
-        self._asked = number = self._asked + 1
-        try:
-            self._take(await self.server.discover_tools(), number)
-        except ConnectFailed as exc:
-            if number > self._taken:
-                self.fault = str(exc)
-
-    def _take(self, tools: list[Tool], number: int) -> None:
-        if number < self._taken:
-            return  # answers overtook each other
-        self._taken, self._answered, self.fault = number, True, None
-        graph = {tool.name: depends_on(tool) for tool in tools}
-        self.circle = " -> ".join(circle(graph))
-        if not self.circle:
-            self.tools, self._unknown = tools, unknown(graph)
-
-    def warnings(self) -> Iterator[str]:
-        """What people should know of it."""
-        label = self.server.label
-        if self.fault is not None and self._answered:
-            yield f"The server {label} does not answer, its tools are those it had before: {self.fault}."
-        elif self.fault is not None:
-            yield f"The server {label} cannot be reached, its tools are missing: {self.fault}."
-        if self.circle:
-            yield f"Tools of the server {label} depend on each other in a circle, {self.circle}: its list is refused."
-        for tool, names in self._unknown.items():
-            listed = ", ".join(map(repr, names))
-            yield f"The tool {tool!r} of the server {label} depends on {listed}, which that server does not have."
-
-    def status(self) -> ServerStatus:
-        """How it is now."""
-        server, error = self.server, self.fault
-        if error is None and self.circle:
-            error = f"its tools depend on each other in a circle: {self.circle}"
-        return ServerStatus(server.label, server.name, server.connected, server.speaks_xmcp, len(self.tools), error)
-
-    def stir(self) -> None:
-        """Have whoever looks after it look at it."""
-        self._stirred.set()
-
-    async def stirred(self) -> None:
-        """Wait until something has happened to it."""
-        await self._stirred.wait()
-        self._stirred.clear()
-
-    # ---- what the server tells ----
-
-    def connected(self, tools: list[Tool]) -> None:
-        """Take the tools that were listed with a new connection."""
-        self._asked += 1
-        self._take(tools, self._asked)
-        self._news()
-
-    def lost(self, reason: str) -> None:
-        """Have it tried again."""
-        self.fault = reason
-        self.stir()
-
-    def tools_changed(self) -> None:
-        """Have it asked."""
-        self.says_changed = True
-        self.stir()

@@ -1,7 +1,7 @@
 """Drawing primitives of charts: lines of exact width, the colours of series, a grid of dots.
 
-Nothing here knows about data. The colours are those of the terminal's theme; a chart never says anything by colour
-alone.
+Nothing here knows about data. The colours are those of the terminal's theme; colour is never the only sign of
+anything in a chart.
 """
 
 from __future__ import annotations

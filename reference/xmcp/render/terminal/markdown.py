@@ -1,6 +1,6 @@
 """Markdown drawn by rich: the target of every link is written out, and a picture becomes its words.
 
-Parsing and the judgement of addresses are in `view/markdown.py`.
+Parsing and the check of addresses are in `view/markdown.py`.
 """
 
 from __future__ import annotations

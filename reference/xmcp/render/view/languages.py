@@ -1,7 +1,7 @@
 """The languages whose source text is coloured.
 
-The list is short on purpose: a name from a stranger must not choose among some hundred lexers, of which some take very
-long for text that was made to slow them down.
+The list is short on purpose: an untrusted name must not choose among some hundred lexers, some of which take very long
+for text that is made to slow them down.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Markdown from strangers, parsed: CommonMark with GFM tables, raw HTML off, every address judged.
+"""Untrusted Markdown, parsed: CommonMark with GFM tables, raw HTML off, every address checked.
 
 The tokens are those of markdown-it. What a renderer may follow or load stands in `href` and `src`: an `http`, `https`
 or `mailto` link, else the empty string. The address as the author wrote it is `written_target` of the token.
@@ -18,7 +18,7 @@ from xmcp.render.view.untrusted import link
 DEEPEST: Final = 20
 """Levels of nesting below which the parser drops words."""
 _PARSER: Final = MarkdownIt("commonmark", {"html": False, "maxNesting": DEEPEST}).enable(["table", "strikethrough"])
-# Every address becomes a token, so that `_judge` can say that it is not shown.
+# Every address becomes a token, because `_check_addresses` replaces the unsafe ones.
 _PARSER.validateLink = lambda url: True  # type: ignore[method-assign]  # noqa: ARG005
 _ADDRESSES: Final = {"link_open": "href", "image": "src"}
 _WRITTEN: Final = "xmcp_written_target"
@@ -27,7 +27,7 @@ _WRITTEN: Final = "xmcp_written_target"
 def parse(source: str) -> list[Token]:
     """Return the tokens of `source`, with safe addresses and only known languages of code."""
     tokens = _PARSER.parse(source)
-    _judge(tokens)
+    _check_addresses(tokens)
     return tokens
 
 
@@ -36,10 +36,10 @@ def written_target(token: Token) -> str:
     return str(token.meta[_WRITTEN])
 
 
-def _judge(tokens: Iterable[Token]) -> None:
+def _check_addresses(tokens: Iterable[Token]) -> None:
     for token in tokens:
         if token.type == "inline":
-            _judge(token.children or [])
+            _check_addresses(token.children or [])
         elif token.type == "fence":
             token.info = language_of(token.info.partition(" ")[0]) or "text"
         elif attribute := _ADDRESSES.get(token.type):

@@ -52,7 +52,7 @@ class _Channel:
     from_zero: bool
 
     def sorted(self, values: Iterable[Any]) -> list[Any]:
-        """Return the distinct values in the order of Vega-Lite: ascending unless `sort` says otherwise."""
+        """Return the distinct values in the order of Vega-Lite: ascending by default, or as in `sort`."""
         distinct = list(dict.fromkeys(values))
         if self.sort is None:
             return distinct

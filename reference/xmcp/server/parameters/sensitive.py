@@ -1,7 +1,8 @@
-"""Values that are not to be told (XMCP-TOL-022): taken out of whatever a tool answers.
+"""Values that must not be disclosed (XMCP-TOL-022), removed from everything a tool answers.
 
-Pure functions only. What is sensitive, the author says (`populated`). A tool's result is cleaned before anything is
-written of it, so that no formatter escapes or cuts a value beyond recognition; its failures on the way out.
+Pure functions. The author declares which parameters are sensitive (`server_parameters`). A tool's result is cleaned
+before a formatter writes it, because a formatter could escape or cut a value so that it is not found; errors are
+cleaned before they are sent.
 """
 
 from __future__ import annotations
@@ -24,22 +25,22 @@ from xmcp_models.registry import PREFIX
 
 REDACTED: Final = "[redacted]"
 SHORTEST: Final = 4
-"""Characters of a value that is looked for; a shorter one stands in answers by chance."""
+"""Minimum number of characters of a value that is searched for; a shorter one appears in answers by chance."""
 
 
 class Secrets:
-    """The sensitive values of a call, and how to take them out. Of a list or an object each member is one."""
+    """The sensitive values of a call, and how to remove them. Each member of a list or an object counts as a value."""
 
     def __init__(self, values: Iterable[Any]) -> None:
         texts = {form for value in values for leaf in _leaves(value) for form in _forms(leaf)}
-        # The longest first: a secret that holds another one goes as a whole.
+        # The longest first: a secret that contains another one is removed as a whole.
         self._texts = sorted((text for text in texts if len(text) >= SHORTEST), key=len, reverse=True)
 
     def __bool__(self) -> bool:
         return bool(self._texts)
 
     def out_of(self, value: Any) -> Any:
-        """Return JSON `value` with `REDACTED` in the place of each secret, alone or inside of a text."""
+        """Return JSON `value` with each secret, alone or inside a text, replaced by `REDACTED`."""
         match value:
             case str():
                 return self.out_of_text(value)
@@ -55,13 +56,13 @@ class Secrets:
                 return value
 
     def out_of_text(self, text: str) -> str:
-        """Return `text` with `REDACTED` in the place of each secret."""
+        """Return `text` with each secret replaced by `REDACTED`."""
         for secret in self._texts:
             text = text.replace(secret, REDACTED)
         return text
 
     def out_of_error(self, error: ErrorInfo) -> ErrorInfo:
-        """Return `error` without the secrets; a code that holds one is no code to be told."""
+        """Return `error` without the secrets; a code that contains one becomes `TOOL_ERROR`."""
         code = error.code if self.out_of_text(error.code) == error.code else "TOOL_ERROR"
         category = error.category if code == error.code else None
         return replace(
@@ -72,16 +73,16 @@ class Secrets:
         """Return `display` without the secrets.
 
         Raises:
-            ValueError: what is left is no envelope any more.
+            ValueError: What is left is not a valid envelope.
         """
         members = display.to_dict()
         return DisplayEnvelope.model_validate({**self.out_of(members), "type": members["type"]})
 
     def out_of_response(self, response: ToolResponse) -> ToolResponse:
-        """Return a response that an author built without the secrets.
+        """Return a response, which an author built, without the secrets.
 
         Raises:
-            ValueError: as `out_of_display`.
+            ValueError: As `out_of_display`.
         """
         return replace(
             response,
@@ -91,11 +92,11 @@ class Secrets:
         )
 
     def out_of_result(self, result: ToolResult) -> ToolResult:
-        """Return a result of MCP's own without the secrets: in its texts, its data and its `_meta`."""
+        """Return an MCP result without the secrets in its texts, its data and its `_meta`."""
         cleaned = result.model_copy()
         cleaned.content = [self._block(block) for block in result.content]
         cleaned.structured_content = self.out_of(result.structured_content)
-        if result.meta is not None:  # the names of our own members say what stands there
+        if result.meta is not None:  # the names of our own members are fixed
             cleaned.meta = {
                 name if name.startswith(PREFIX) else self.out_of_text(name): self.out_of(part)
                 for name, part in result.meta.items()
@@ -106,13 +107,13 @@ class Secrets:
         cleaned: dict[Any, Any] = {}
         for key, part in value.items():
             name = self.out_of_text(key) if isinstance(key, str) else key
-            while name in cleaned:  # two that are secret keep a place each
+            while name in cleaned:  # two secret names must not become one
                 name += "'"
             cleaned[name] = self.out_of(part)
         return cleaned
 
     def _block(self, block: ContentBlock) -> ContentBlock:
-        """Return a block with its words cleaned; its type, its media type and its binary data are no words."""
+        """Return a block with its texts cleaned; type, media type and binary data are kept."""
         if isinstance(block, TextContent):
             return block.model_copy(update={"text": self.out_of_text(block.text)})
         if isinstance(block, EmbeddedResource):
@@ -121,8 +122,8 @@ class Secrets:
             if isinstance(inner, TextResourceContents):
                 changes["text"] = self.out_of_text(inner.text)
             return block.model_copy(update={"resource": inner.model_copy(update=changes)})
-        words = {name: self.out_of(getattr(block, name, None)) for name in ("name", "title", "description")}
-        changes = {name: value for name, value in words.items() if value is not None}
+        texts = {name: self.out_of(getattr(block, name, None)) for name in ("name", "title", "description")}
+        changes = {name: value for name, value in texts.items() if value is not None}
         if (uri := getattr(block, "uri", None)) is not None:
             changes["uri"] = self._uri(uri)
         return block.model_copy(update=changes)
@@ -132,7 +133,7 @@ class Secrets:
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """The values inside of a value, whatever hides or leaves them out when it is written."""
+    """Yield the values inside a value, also those that are hidden or left out when it is written."""
     match value:
         case SecretStr() | SecretBytes():
             yield from _leaves(value.get_secret_value())
@@ -163,7 +164,7 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 
 def _forms(leaf: Any) -> set[str]:
-    """How a value can stand in a text."""
+    """Return the forms in which a value can appear in a text."""
     if isinstance(leaf, int | float):
         return {str(leaf), *([str(int(leaf))] if leaf == leaf // 1 else [])}
     text = str(leaf)

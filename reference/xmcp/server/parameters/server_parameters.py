@@ -1,7 +1,7 @@
 """Parameters that the server fills in (spec sections 2.7 and 5.3).
 
-Which parameters of a function they are, whom the server asks for their values, and what becomes of a value that
-the caller sent. The caller never sees such a parameter: it is not in the tool's input schema.
+Which parameters of a function these are, which providers give their values, and what happens to a value that the caller
+sent. The caller never sees such a parameter, because it is not in the tool's input schema.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ OnOverride = Literal["override", "reject"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParamRequest:
-    """What a provider knows of the call that needs a value.
+    """The call for which a provider is asked for a value.
 
-    `name` is the parameter's; `tool_name` the tool's, on the server whose tool it is. `arguments` are the
-    caller's, without the parameters that the server fills in. `headers` are those of the HTTP request, names in
-    lower case; none over stdio and in memory. `access_token` is the verified token, with `client_id`, `scopes` and
-    `claims`; `None` where the server has no `auth`. `context` is FastMCP's.
+    `name` is the name of the parameter, `tool_name` that of the tool on the server it belongs to. `arguments` are the
+    caller's, without the parameters that the server fills in. `headers` are those of the HTTP request, with names in
+    lower case; empty over stdio and in memory. `access_token` is the verified token, with `client_id`, `scopes` and
+    `claims`; None if the server has no `auth`. `context` is FastMCP's.
     """
 
     name: str
@@ -50,7 +50,7 @@ class ParamRequest:
 
     @property
     def client_id(self) -> str | None:
-        """The verified client's id, or `None`. What a client says of itself in `_meta` is not asked."""
+        """The id of the verified client, or None. What a client claims in `_meta` is ignored."""
         return self.access_token.client_id if self.access_token is not None else None
 
 
@@ -58,50 +58,50 @@ ParamProvider = Callable[[ParamRequest], Any | Awaitable[Any]] | Callable[[], An
 
 
 class ParamProviders:
-    """Whom a server asks for the values: the provider of that very parameter, or if it has none those of any."""
+    """The providers of a server: the one of a parameter, or the general ones for a parameter without its own."""
 
     def __init__(self, on_override: str) -> None:
         if on_override not in get_args(OnOverride):
-            raise ValueError(f"on_param_override is {on_override!r}; there are 'override' and 'reject'.")
+            raise ValueError(f"on_param_override must be 'override' or 'reject', not {on_override!r}.")
         self.rejects = on_override == "reject"
         self._named: dict[str, _Provider] = {}
         self._general: list[_Provider] = []
 
     def add(self, provider: ParamProvider, name: str | None) -> None:
-        """Ask `provider` for the parameter `name`, or for any that has no provider of its own.
+        """Add the provider of the parameter `name`, or with None a general one.
 
         Raises:
-            TypeError: it cannot be called with one argument or none.
+            TypeError: `provider` cannot be called with one argument or none.
         """
-        made = _Provider(provider)
+        added = _Provider(provider)
         if name is None:
-            self._general.append(made)
+            self._general.append(added)
         else:
-            self._named[name] = made
+            self._named[name] = added
 
-    def knows(self, name: str) -> bool:
-        """Say whether anybody is asked for the parameter."""
-        return bool(self._asked_for(name))
+    def provides(self, name: str) -> bool:
+        """Tell whether there is a provider for the parameter."""
+        return bool(self._providers_of(name))
 
-    def _asked_for(self, name: str) -> Sequence[_Provider]:
+    def _providers_of(self, name: str) -> Sequence[_Provider]:
         return [self._named[name]] if name in self._named else self._general
 
-    async def value(self, request: ParamRequest, *, none_is_one: bool) -> Any:
-        """Return the value for the parameter; `None` only where the parameter takes it.
+    async def value(self, request: ParamRequest, *, accepts_none: bool) -> Any:
+        """Return the value for the parameter; None only if the parameter accepts it.
 
         Raises:
-            LookupError: nobody has one; the message says who was asked.
-            Exception: whatever a provider raises that is no `LookupError`.
+            LookupError: No provider has a value; the message says which ones were asked.
+            Exception: Any other exception of a provider.
         """
         answers = []
-        for provider in self._asked_for(request.name):
+        for provider in self._providers_of(request.name):
             try:
                 value = await provider(request)
-            except LookupError as none:
-                answers.append(f"{provider!r} raised {type(none).__name__}")
-                logger.debug("The provider %r has no value for %r: %r", provider, request.name, none)
+            except LookupError as missing:
+                answers.append(f"{provider!r} raised {type(missing).__name__}")
+                logger.debug("The provider %r has no value for %r: %r", provider, request.name, missing)
             else:
-                if value is not None or none_is_one:
+                if value is not None or accepts_none:
                     return value
                 answers.append(f"{provider!r} returned None")
         raise LookupError("; ".join(answers) or "there is no provider for it")
@@ -112,11 +112,11 @@ class _Provider:
         try:
             parameters = inspect.signature(fn).parameters.values()
         except (TypeError, ValueError):
-            raise TypeError(f"{fn!r} is no function that can provide a value.") from None
+            raise TypeError(f"{fn!r} is not a function that can provide a value.") from None
         needed = [p for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         if len(needed) > 1 or any(p.kind is p.KEYWORD_ONLY for p in needed):
-            raise TypeError(f"{fn!r} has to take one argument, the ParamRequest, or none.")
+            raise TypeError(f"{fn!r} must take one argument, the ParamRequest, or none.")
         self._fn = fn
         self._takes_request = bool(needed or positional)
         self._is_async = inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(type(fn).__call__)
@@ -131,7 +131,7 @@ class _Provider:
     def _in_thread(self, given: tuple[Any, ...]) -> Any:
         try:
             return self._fn(*given)
-        except StopIteration as error:  # no future can carry it
+        except StopIteration as error:  # a future cannot carry it
             raise RuntimeError("the provider raised StopIteration") from error
 
     def __repr__(self) -> str:
@@ -141,29 +141,29 @@ class _Provider:
 # ---- at registration ----
 
 
-class Parameter(NamedTuple):
-    """A parameter that the server fills in: what its type and its author say of it."""
+class ServerParameter(NamedTuple):
+    """A parameter that the server fills in. The values of a `sensitive` one must not be disclosed."""
 
     sensitive: bool
-    takes_none: bool
+    accepts_none: bool
     default: Any
 
 
 REQUIRED: Final = inspect.Parameter.empty
-"""The default of a parameter that has none."""
+"""The default of a parameter without a default."""
 
 
-def marked(
+def server_parameters_of(
     fn: Callable[..., Any], parameters: Mapping[str, Any], named: Iterable[str], sensitive: Iterable[str]
-) -> dict[str, Parameter]:
+) -> dict[str, ServerParameter]:
     """Return the parameters of `fn` that the server fills in.
 
-    They are those that the input schema `parameters` marks with `"server_populated": true` and those in `named`;
-    sensitive are those that it marks with `"sensitive": true` and those in `sensitive`.
+    These are the ones in `named`, and those that the input schema `parameters` marks with `"server_populated": true`.
+    Sensitive are the ones in `sensitive`, and those that the schema marks with `"sensitive": true`.
 
     Raises:
-        ValueError: a name that is no parameter, a sensitive one that the server does not fill in, or a mark
-            inside of a parameter, where it would hide nothing.
+        ValueError: A name is not a parameter, a sensitive parameter is not filled in by the server, or a mark stands
+            inside a parameter, where it would hide nothing.
     """
     tool_name = getattr(fn, "__name__", type(fn).__name__)
     properties: Mapping[str, Any] = parameters.get("properties", {})
@@ -171,16 +171,16 @@ def marked(
     secret = {*sensitive, *(name for name in filled if properties.get(name, {}).get(SENSITIVE_MARK) is True)}
     for what, names, known in (("server_populated", filled, properties), ("sensitive", secret, filled)):
         if odd := [name for name in names if name not in known]:
-            among = "is no parameter" if known is properties else "is not among those that the server fills in"
-            raise ValueError(f"{what} of the tool {tool_name!r} names {odd[0]!r}, which {among}.")
+            reason = "is not a parameter" if known is properties else "is not filled in by the server"
+            raise ValueError(f"{what} of the tool {tool_name!r} names {odd[0]!r}, which {reason}.")
     inner = [*(_inside(schema) for schema in properties.values()), *parameters.get("$defs", {}).values()]
     if any(_mentions_mark(schema) for schema in inner):
         raise ValueError(
-            f"The tool {tool_name!r} marks a field inside of a parameter as server_populated, where the caller would "
-            "see it. Mark a parameter of the function itself, and build the object in the function."
+            f"The tool {tool_name!r} marks a field inside a parameter as server_populated, but the caller would see "
+            "it there. Mark a parameter of the function itself, and build the object in the function."
         )
     return {
-        name: Parameter(name in secret, _takes_none(properties[name]), _default(fn, name, parameters))
+        name: ServerParameter(name in secret, _accepts_none(properties[name]), _default(fn, name, parameters))
         for name in filled
     }
 
@@ -194,14 +194,14 @@ def _default(fn: Callable[..., Any], name: str, parameters: Mapping[str, Any]) -
     return parameters["properties"][name].get("default") if default is REQUIRED else default
 
 
-def _takes_none(schema: Mapping[str, Any]) -> bool:
-    if schema.get("type") == "null" or any(map(_takes_none, schema.get("anyOf", []))):
+def _accepts_none(schema: Mapping[str, Any]) -> bool:
+    if schema.get("type") == "null" or any(map(_accepts_none, schema.get("anyOf", []))):
         return True
     return not schema.keys() & {"type", "anyOf", "oneOf", "allOf", "$ref", "enum", "const"}
 
 
-def hidden(parameters: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """Return the input schema `parameters` without the properties `names`, and without definitions only they use."""
+def without_properties(parameters: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return the input schema without the properties `names` and without the definitions that only they use."""
     gone = set(names)
     kept = dict(parameters)
     kept["properties"] = {name: part for name, part in parameters.get("properties", {}).items() if name not in gone}
@@ -248,30 +248,30 @@ def _used(schema: Any, definitions: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
-    """The arguments to call a tool with, and what is told of them (spec section 2.7)."""
+class FilledArguments:
+    """The arguments to call a tool with, and the `server_populated` object about them (spec section 2.7)."""
 
     arguments: dict[str, Any]
-    told: dict[str, Any]
+    server_populated: dict[str, Any]
 
 
 async def fill(
     tool_name: str,
     arguments: Mapping[str, Any],
-    wanted: Mapping[str, Parameter],
+    wanted: Mapping[str, ServerParameter],
     providers: ParamProviders,
     context: Context | None,
     sensitive: list[Any],
-) -> Filled:
+) -> FilledArguments:
     """Return the arguments with a value for each of the parameters `wanted`.
 
-    What the caller sent for one is set aside. Where nobody has a value the function's own default counts. Values
-    that are not to be told are added to `sensitive` as soon as they are known.
+    A value that the caller sent for one is replaced. If no provider has a value, the function's default is used.
+    Values of sensitive parameters are added to `sensitive` as soon as they are known.
 
     Raises:
-        XMCPError: `FORBIDDEN_PARAM_OVERRIDE`, where the server rejects what the caller sent;
-            `MISSING_SERVER_PARAM`, where nobody has a value.
-        Exception: whatever a provider raises.
+        XMCPError: `FORBIDDEN_PARAM_OVERRIDE`: the caller sent a value and the server rejects that.
+            `MISSING_SERVER_PARAM`: no provider has a value, and there is no default.
+        Exception: Any exception of a provider that is not a `LookupError`.
     """
     sent = [name for name in wanted if name in arguments]
     if sent and providers.rejects:
@@ -284,20 +284,28 @@ async def fill(
             name=name, tool_name=tool_name, arguments=own, headers=headers, access_token=token, context=context
         )
         try:
-            values[name] = await providers.value(request, none_is_one=parameter.takes_none)
-        except LookupError as none:
+            values[name] = await providers.value(request, accepts_none=parameter.accepts_none)
+        except LookupError as missing:
             if parameter.default is REQUIRED:
                 extra = {"tool": tool_name}
-                logger.warning("The tool %r has no value for its parameter %r: %s.", tool_name, name, none, extra=extra)
+                logger.warning(
+                    "The tool %r has no value for its parameter %r: %s.", tool_name, name, missing, extra=extra
+                )
                 raise _missing(name) from None
             values[name] = parameter.default
         if parameter.sensitive:
             sensitive.append(values[name])
-    # A value that may be told can have one in it that may not: a URL with its key.
+    # A value that may be disclosed can contain one that must not be: a URL with a key.
     secrets = Secrets(sensitive)
-    told = {name: secrets.out_of(_as_json(value)) for name, value in values.items() if not wanted[name].sensitive}
-    parts = {"values": told, "redacted": [name for name in wanted if name not in told], "overridden": sent}
-    return Filled(arguments={**own, **values}, told={key: part for key, part in parts.items() if part})
+    values_shown = {
+        name: secrets.out_of(_as_json(value)) for name, value in values.items() if not wanted[name].sensitive
+    }
+    parts = {
+        "values": values_shown,
+        "redacted": [name for name in wanted if name not in values_shown],
+        "overridden": sent,
+    }
+    return FilledArguments({**own, **values}, server_populated={key: part for key, part in parts.items() if part})
 
 
 def _as_json(value: Any) -> Any:
@@ -305,11 +313,11 @@ def _as_json(value: Any) -> Any:
 
 
 def _forbidden(names: Sequence[str]) -> XMCPError:
-    told = ", ".join(map(repr, names))
+    listed = ", ".join(map(repr, names))
     reason = {"reason": "forbidden", "message": "The server fills this parameter in"}
     return XMCPError(
         "FORBIDDEN_PARAM_OVERRIDE",
-        f"The server fills in {told}. Call the tool again without it.",
+        f"The server fills in {listed}. Call the tool again without it.",
         meta={"fields": [{"pointer": f"/{name}", **reason} for name in names], "side_effects": "none"},
     )
 

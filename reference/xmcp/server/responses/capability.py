@@ -1,6 +1,7 @@
-"""Who gets documents (spec section 6.1): the server's wire, and what the client declared.
+"""The XMCP capability: what a server announces, what a client declares, and the form of results (section 6.1).
 
-Pure decisions live here: what a client declared in, what it is sent out.
+FastMCP sends the announcement on connections of 2026-07-28; the middleware adds it to the answer of the older
+`initialize` handshake, from which the SDK strips extensions.
 """
 
 from __future__ import annotations
@@ -9,49 +10,72 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from fastmcp.server.context import Context
+from fastmcp.server.extensions import ServerExtension
 
 from xmcp.wire import DEFAULT_LIMITS
 from xmcp_models.registry import EXTENSION_ID, VERSION
 
 Wire = Literal["always", "negotiated"]
-_OURS: Final = VERSION.split(".")[0]
+_MAJOR_VERSION: Final = VERSION.split(".")[0]
 
 
 class Reader(NamedTuple):
-    """What the client at the other end takes: documents or plain MCP, and at most how many bytes of a document."""
+    """What the client reads: documents or plain MCP, and the maximum number of bytes of a document."""
 
     documents: bool
     max_bytes: int = DEFAULT_LIMITS.document_bytes
 
 
 def checked_wire(wire: str) -> Wire:
-    """Return `wire` if there is one of that name.
+    """Return `wire` if it is one of the two values.
 
     Raises:
-        ValueError: there is none.
+        ValueError: It is neither.
     """
     for known in get_args(Wire):
         if wire == known:
             return wire  # type: ignore[return-value]
-    raise ValueError(f"wire is {wire!r}; there are {' and '.join(map(repr, get_args(Wire)))}.")
+    raise ValueError(f"wire must be {' or '.join(map(repr, get_args(Wire)))}, not {wire!r}.")
+
+
+def announcement(wire: Wire) -> dict[str, Any]:
+    """Return what a server announces: the versions of the format it writes, and its wire (spec sections 1.3, 6.1)."""
+    return {"versions": [VERSION], **({} if wire == "always" else {"wire": wire})}
+
+
+class ToolResponseExtension(ServerExtension):
+    """Announces `capabilities.extensions[EXTENSION_ID]`.
+
+    A server that mounts this one decides for itself whether to announce: only it knows whether all its results are
+    tool responses.
+    """
+
+    identifier = EXTENSION_ID
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+
+    def settings(self) -> dict[str, Any]:
+        """Return what is announced."""
+        return announcement(self._wire)
 
 
 def reader_for(wire: Wire, declared: Mapping[str, Any] | None) -> Reader:
-    """Return what a client that declared this about the extension (`None`: nothing) is sent by a server with `wire`."""
+    """Return what is sent to a client that declared `declared` about the extension; None if it declared nothing."""
     if declared is None:
         return Reader(documents=wire == "always")
     most = declared.get("maxBytes")
     limited = isinstance(most, int) and not isinstance(most, bool) and 0 < most < DEFAULT_LIMITS.document_bytes
     return Reader(
-        documents=wire == "always" or _reads_ours(declared.get("versions")),
+        documents=wire == "always" or _reads_our_version(declared.get("versions")),
         max_bytes=most if limited and isinstance(most, int) else DEFAULT_LIMITS.document_bytes,
     )
 
 
 def declared_by(context: Context | None) -> Mapping[str, Any] | None:
-    """Return what the client of this request declared about the extension, or `None`.
+    """Return what the client of this request declared about the extension, or None.
 
-    A server that keeps no session between requests does not know what a client of the handshake era declared.
+    A server that keeps no session between requests does not know what a client declared in an `initialize` handshake.
     """
     request = context.request_context if context is not None else None
     capabilities = request.session.client_capabilities if request is not None else None
@@ -64,5 +88,5 @@ def declared_by(context: Context | None) -> Mapping[str, Any] | None:
     return None
 
 
-def _reads_ours(versions: object) -> bool:
-    return isinstance(versions, list) and any(str(version).split(".")[0] == _OURS for version in versions)
+def _reads_our_version(versions: object) -> bool:
+    return isinstance(versions, list) and any(str(version).split(".")[0] == _MAJOR_VERSION for version in versions)

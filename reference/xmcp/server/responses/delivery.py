@@ -1,6 +1,6 @@
-"""What a client is sent for a response: a document (spec section 6.2) or plain MCP (section 6.3).
+"""What the client is sent for a response: a document (spec section 6.2) or plain MCP (section 6.3).
 
-Pure functions only. Which of the two a client reads is decided in `negotiation`.
+Pure functions. Which of the two a client reads is decided in `capability`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Final
 from fastmcp.tools.base import ToolResult
 from mcp_types import AudioContent, ContentBlock, EmbeddedResource, ImageContent
 
-from xmcp.server.call import Call
+from xmcp.server.call import ServedCall
 from xmcp.server.errors import XMCPError
 from xmcp.server.responses.capability import Reader
 from xmcp.server.responses.failures import safe_tool_name
@@ -23,14 +23,20 @@ from xmcp.server.responses.mcp_results import (
     is_document,
     other_blocks,
     others_meta,
-    response_in,
+    response_from,
     result_of,
     text_block,
 )
 from xmcp.server.surrogates import sendable, sendable_block, without_lone_surrogates
-from xmcp.wire import ErrorInfo, ToolResponse, encode
-from xmcp.wire.emission import check_error, check_server_populated, display_faults
-from xmcp.wire.jsontext import dump
+from xmcp.wire import (
+    ErrorInfo,
+    ToolResponse,
+    check_error,
+    check_server_populated,
+    display_faults,
+    dump_json,
+    encode,
+)
 from xmcp_models.registry import (
     DISPLAY_META_KEY,
     ERROR_META_KEY,
@@ -40,57 +46,56 @@ from xmcp_models.registry import (
     VERSION_META_KEY,
 )
 
-MAX_MESSAGE: Final = 2000  # characters of an error's message (wire rule 7)
+MAX_MESSAGE: Final = 2000  # characters of an error's message
 
 
-def answer(call: Call, result: ToolResult, reader: Reader) -> tuple[ToolResult, ErrorInfo | None]:
-    """Return what the client is sent for `result`, which a tool or anybody's middleware made, and its error.
+def deliver(call: ServedCall, result: ToolResult, reader: Reader) -> tuple[ToolResult, ErrorInfo | None]:
+    """Return what the client is sent for `result`, made by a tool or by any middleware, and the error in it.
 
-    A document of a proxied XMCP server goes to a client that reads documents as it is, or written anew if
-    the tool has another name here.
+    The document of a proxied XMCP server is passed on as it is to a client that reads documents; if the tool has
+    another name here, it is written anew.
 
     Raises:
-        XMCPError: `INVALID_XML`, when a result says that it is a document and is none; `RESULT_TOO_LARGE`,
-            when the client need not take the document (XMCP-RSP-081, XMCP-MCP-014).
-        ValueError: an error, a display or the like that the author built and the spec does not let a server
-            send (`emission`).
+        XMCPError: `INVALID_XML`: the result claims to be a document, and cannot be decoded. `RESULT_TOO_LARGE`: the
+            document is larger than the client accepts (XMCP-RSP-081, XMCP-MCP-014).
+        ValueError: The author built an error, a display or the like that a server must not send.
     """
     tool_name = safe_tool_name(call.tool_name)
-    response = response_in(tool_name, result)
+    response = response_from(tool_name, result)
     if is_document(result):
         if response.tool_name == tool_name and reader.documents:
             return _with_document(document_in(result), response, result, reader)
         response = replace(response, tool_name=tool_name)
     else:
-        response = _unasked_dropped(response, call)
+        response = _without_unrequested_display(response, call)
     if not reader.documents:
         return _plain(response, result), response.error
     if not is_document(result):
         response = _with_note(response, other_blocks(result))
-    # What another server wrote is not ours to judge.
+    # A document of another server is not checked against the rules for emitters.
     return _with_document(encode(response, check=not is_document(result)), response, result, reader)
 
 
-def answer_error(
-    call: Call, error: ErrorInfo, filled: Mapping[str, Any] | None, reader: Reader
+def deliver_error(
+    call: ServedCall, error: ErrorInfo, server_populated: Mapping[str, Any] | None, reader: Reader
 ) -> tuple[ToolResult, ErrorInfo | None]:
     """Return what the client is sent for a call that failed with `error`, and that error as it is sent.
 
-    `filled` says which parameters the server had filled in for it.
+    `server_populated` is the object about the parameters that the server had filled in.
 
     Raises:
-        ValueError, TypeError: as `answer`.
+        ValueError, TypeError: As `deliver`.
     """
-    response = ToolResponse(safe_tool_name(call.tool_name), error=_cut(error), server_populated=filled)
+    response = ToolResponse(safe_tool_name(call.tool_name), error=_cut(error), server_populated=server_populated)
     native = ToolResult(content=[])
     if not reader.documents:
         return _plain(response, native), response.error
-    # However little a client takes, it learns that the call failed.
+    # Whatever its maximum size, the client must learn that the call failed.
     return _with_document(encode(response), response, native, Reader(documents=True))
 
 
-def _unasked_dropped(response: ToolResponse, call: Call) -> ToolResponse:
-    """Return `response` without a display that the caller did not ask for (XMCP-DSP-021), whoever put it there."""
+def _without_unrequested_display(response: ToolResponse, call: ServedCall) -> ToolResponse:
+    """Return `response` without a display that the caller did not ask for (XMCP-DSP-021), wherever it comes from."""
     if response.error is not None:
         response = replace(response, error=_cut(response.error))
     if response.display is None or call.wants_display:
@@ -103,7 +108,7 @@ def _is_empty(response: ToolResponse) -> bool:
 
 
 def _with_note(response: ToolResponse, blocks: Sequence[ContentBlock]) -> ToolResponse:
-    """Return `response` with a sentence that tells the model what follows the text."""
+    """Return `response` with a sentence for the model that says which content follows the text."""
     counted = Counter(map(_kind, blocks))
     if not counted or response.error is not None:
         return response
@@ -131,7 +136,7 @@ def _with_document(
     document: str, response: ToolResponse, native: ToolResult, reader: Reader
 ) -> tuple[ToolResult, ErrorInfo | None]:
     most = reader.max_bytes
-    if len(document) * 4 > most and (size := len(document.encode())) > most:  # a character has four bytes at most
+    if len(document) * 4 > most and (size := len(document.encode())) > most:  # a character has at most four bytes
         message = f"The result has {size:,} bytes as a document; {most:,} can be sent. Ask for less of it at once."
         raise XMCPError("RESULT_TOO_LARGE", message, meta={"params": {"bytes": size, "limit": most}})
     content = [text_block(document), *map(sendable_block, other_blocks(native))]
@@ -139,41 +144,41 @@ def _with_document(
 
 
 def _plain(response: ToolResponse, native: ToolResult) -> ToolResult:
-    """Return plain MCP with what it has no place for in `_meta`."""
-    error, display, filled = response.error, response.display, response.server_populated
+    """Return plain MCP, with error, display and server-filled parameters in `_meta`."""
+    error, display, server_populated = response.error, response.display, response.server_populated
     meta: dict[str, Any] = {PLAIN_META_KEY: VERSION}
     if error is not None:
         check_error(error)
-        told = {name: value for name, value in asdict(error).items() if value is not None}
-        meta[ERROR_META_KEY] = _json(told, "error")
+        members = {name: value for name, value in asdict(error).items() if value is not None}
+        meta[ERROR_META_KEY] = _json(members, "error")
     if display is not None:
         envelope = display.to_dict()
         if fault := next(display_faults(envelope), None):
             raise ValueError(f"display: {fault}")
         meta[DISPLAY_META_KEY] = _json(envelope, "display")
-    if filled is not None:
-        check_server_populated(filled)
-        meta[POPULATED_META_KEY] = _json(dict(filled), "server_populated")
+    if server_populated is not None:
+        check_server_populated(server_populated)
+        meta[POPULATED_META_KEY] = _json(dict(server_populated), "server_populated")
     if error is not None:
-        content: list[ContentBlock] = [text_block(without_lone_surrogates(_told(error)))]
+        content: list[ContentBlock] = [text_block(without_lone_surrogates(_error_text(error)))]
     elif is_document(native):
         content = [text_block(response.llm_output or ""), *map(sendable_block, other_blocks(native))]
     else:
-        content = [*map(sendable_block, native.content)]  # the lanes are plain MCP, in the author's order
+        content = [*map(sendable_block, native.content)]  # already plain MCP, in the author's order
     return _result(content, response, native, meta)
 
 
-def _told(error: ErrorInfo) -> str:
-    """Return an error as a model reads it where there is no element for it."""
-    again = "" if error.retry_after_ms is None else f", after {error.retry_after_ms / 1000:g} s"
+def _error_text(error: ErrorInfo) -> str:
+    """Return an error as text for a model, for clients that read no documents."""
+    after = "" if error.retry_after_ms is None else f", after {error.retry_after_ms / 1000:g} s"
     error_id = (error.meta or {}).get("error_id")
-    found_by = f" (error id {error_id})" if error_id is not None else ""
-    return f"{error.code}{f' (retryable{again})' if error.retryable else ''}: {error.message}{found_by}"
+    reference = f" (error id {error_id})" if error_id is not None else ""
+    return f"{error.code}{f' (retryable{after})' if error.retryable else ''}: {error.message}{reference}"
 
 
 def _json(value: dict[str, Any], where: str) -> Any:
     """Return `value` in the types that JSON has, as the document would carry it (spec section 2.4)."""
-    return json.loads(dump(value, where)[0])
+    return json.loads(dump_json(value, where)[0])
 
 
 def _result(

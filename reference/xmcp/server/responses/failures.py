@@ -1,7 +1,7 @@
-"""Which failure of a call becomes which error of the response (spec chapter 4).
+"""Which exception of a call becomes which error of the response: one table (spec chapter 4).
 
-Pure decisions live here: an exception in, an `ErrorInfo` out, one table. Catching, logging and
-answering are the middleware's. Nothing of an unexpected exception ever enters an `ErrorInfo`.
+Pure decisions, from an exception to an `ErrorInfo`; the middleware catches, logs and answers. Nothing of an unexpected
+exception ever enters an `ErrorInfo`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pydantic import ValidationError as PydanticValidationError
 from pydantic_core import ErrorDetails
 
 from xmcp.server._fastmcp_hooks import is_tool_timeout, raised_by_fastmcp
-from xmcp.server.call import Call
+from xmcp.server.call import ServedCall
 from xmcp.server.errors import XMCPError
 from xmcp.wire import ErrorInfo
 
@@ -30,15 +30,15 @@ MAX_TOOL_NAME: Final = 128  # characters, as in the XSD
 
 
 def must_propagate(failure: BaseException) -> bool:
-    """Say whether `failure` is about the connection and belongs on the wire as a JSON-RPC error (SEP-2575)."""
+    """Tell whether `failure` is about the connection and must be sent as a JSON-RPC error (SEP-2575)."""
     return isinstance(failure, MCPError) and failure.error.code == MISSING_REQUIRED_CLIENT_CAPABILITY
 
 
-def error_for(failure: BaseException, call: Call) -> ErrorInfo:
-    """Return the error a caller is told about `failure`; for anything not foreseen that is `INTERNAL`."""
+def error_for(failure: BaseException, call: ServedCall) -> ErrorInfo:
+    """Return the error of the response for `failure`; `INTERNAL` for an unexpected exception."""
     if _is_translated(failure):
         failure = failure.__cause__ or failure
-    if isinstance(failure, NotFoundError | DisabledError):  # raised inside a tool, it would be wrapped
+    if isinstance(failure, NotFoundError | DisabledError):  # not from inside a tool: there FastMCP wraps it
         return _unknown_tool(call)
     cause = cause_of(failure)
     for applies, error in _TABLE:
@@ -47,8 +47,8 @@ def error_for(failure: BaseException, call: Call) -> ErrorInfo:
     return internal(call)
 
 
-def internal(call: Call) -> ErrorInfo:
-    """Return the error that says nothing but where in the server's log the rest is."""
+def internal(call: ServedCall) -> ErrorInfo:
+    """Return the error that discloses nothing but the id under which the server's log has the details."""
     return ErrorInfo(
         code="INTERNAL",
         message="The tool failed unexpectedly. The server's log has the details under the error id.",
@@ -57,15 +57,15 @@ def internal(call: Call) -> ErrorInfo:
 
 
 def safe_tool_name(name: str) -> str:
-    """Return `name`, which came from the caller, as a response can carry it: printable, 1 to 128 characters."""
+    """Return the caller's `name` of a tool in the form a response can carry: printable, 1 to 128 characters."""
     return "".join(c if c.isprintable() else "\ufffd" for c in name[:MAX_TOOL_NAME]) or "?"
 
 
 def field_errors(error: PydanticValidationError, arguments: Mapping[str, Any]) -> list[dict[str, str]]:
     """Return one `{pointer, reason, message}` for each refused argument, at most `MAX_FIELDS`.
 
-    Values that were sent are not repeated; names are. A message of a validator the author wrote is
-    the author's own text.
+    The names of arguments are repeated, their values are not. The message of an author's own validator is passed on
+    as it is.
     """
     details = error.errors(include_url=False, include_input=False, include_context=False)[:MAX_FIELDS]
     return [
@@ -81,43 +81,43 @@ def field_errors(error: PydanticValidationError, arguments: Mapping[str, Any]) -
 # ---- the table ----
 
 
-def _as_given(failure: BaseException, _call: Call) -> ErrorInfo:
+def _xmcp_error(failure: BaseException, _call: ServedCall) -> ErrorInfo:
     assert isinstance(failure, XMCPError)  # noqa: S101 - the table says so
     return failure.info
 
 
-def _refused_arguments(failure: BaseException, call: Call) -> ErrorInfo:
+def _refused_arguments(failure: BaseException, call: ServedCall) -> ErrorInfo:
     cause = failure.__cause__
     assert isinstance(cause, PydanticValidationError)  # noqa: S101 - the table says so
     fields = field_errors(cause, call.arguments)
-    told = "; ".join(f"{field['pointer'] or 'arguments'}: {field['message']}" for field in fields)
+    text = "; ".join(f"{field['pointer'] or 'arguments'}: {field['message']}" for field in fields)
     more = cause.error_count() - len(fields)
     return ErrorInfo(
         code="VALIDATION_FAIL",
-        message=f"The arguments do not fit the tool's input schema. {told}" + (f"; and {more} more" if more else ""),
+        message=f"The arguments do not fit the tool's input schema. {text}" + (f"; and {more} more" if more else ""),
         meta={"fields": fields, "side_effects": "none"},
     )
 
 
-def _refused_names(failure: BaseException, _call: Call) -> ErrorInfo:
-    """FastMCP's transformed tools check names by themselves, and say the wrong ones after a colon."""
+def _refused_names(failure: BaseException, _call: ServedCall) -> ErrorInfo:
+    """Return the error of a transformed tool of FastMCP, which lists the wrong names after a colon."""
     reason = "missing" if str(failure).startswith("Missing") else "unexpected"
     words = {"missing": "Field required", "unexpected": "Unexpected argument"}[reason]
     names = str(failure).partition(": ")[2].split(", ")[:MAX_FIELDS]
     fields = [{"pointer": f"/{_escaped(name)}"[:MAX_POINTER], "reason": reason, "message": words} for name in names]
-    told = "; ".join(f"{field['pointer']}: {words}" for field in fields)
+    text = "; ".join(f"{field['pointer']}: {words}" for field in fields)
     return ErrorInfo(
         code="VALIDATION_FAIL",
-        message=f"The arguments do not fit the tool's input schema. {told}",
+        message=f"The arguments do not fit the tool's input schema. {text}",
         meta={"fields": fields, "side_effects": "none"},
     )
 
 
-def _unusable_argument(failure: BaseException, _call: Call) -> ErrorInfo:
+def _unusable_argument(failure: BaseException, _call: ServedCall) -> ErrorInfo:
     return ErrorInfo(code="INVALID_ARGUMENT", message=str(failure).strip() or "The tool cannot use these arguments.")
 
 
-def _unknown_tool(call: Call) -> ErrorInfo:
+def _unknown_tool(call: ServedCall) -> ErrorInfo:
     name = safe_tool_name(call.tool_name)
     return ErrorInfo(
         code="UNKNOWN_TOOL",
@@ -126,14 +126,14 @@ def _unknown_tool(call: Call) -> ErrorInfo:
     )
 
 
-def _timed_out(failure: BaseException, _call: Call) -> ErrorInfo:
-    told = "The tool took longer than it was allowed to."
+def _timed_out(failure: BaseException, _call: ServedCall) -> ErrorInfo:
+    text = "The tool took longer than it was allowed to."
     if isinstance(failure, MCPError):  # FastMCP's own sentence: the tool's name and its limit
-        told = f"{failure.error.message}."
-    return ErrorInfo(code="TIMEOUT", message=told, meta={"side_effects": "unknown"})
+        text = f"{failure.error.message}."
+    return ErrorInfo(code="TIMEOUT", message=text, meta={"side_effects": "unknown"})
 
 
-def _refused_upstream(_failure: BaseException, _call: Call) -> ErrorInfo:
+def _upstream_rate_limit(_failure: BaseException, _call: ServedCall) -> ErrorInfo:
     return ErrorInfo(
         code="RATE_LIMIT",
         message="A service behind the tool refuses for now: too many requests.",
@@ -141,16 +141,16 @@ def _refused_upstream(_failure: BaseException, _call: Call) -> ErrorInfo:
     )
 
 
-def _rate_limited(_failure: BaseException, _call: Call) -> ErrorInfo:
+def _rate_limited(_failure: BaseException, _call: ServedCall) -> ErrorInfo:
     return ErrorInfo(code="RATE_LIMIT", message="Too many calls; wait and repeat.", meta={"side_effects": "none"})
 
 
-def _forbidden(_failure: BaseException, _call: Call) -> ErrorInfo:
-    # FastMCP says the same of unknown and of forbidden tools there, so that neither can be told apart.
+def _forbidden(_failure: BaseException, _call: ServedCall) -> ErrorInfo:
+    # FastMCP answers the same for unknown and for forbidden tools here, so that a caller cannot tell them apart.
     return ErrorInfo(code="FORBIDDEN", message="The caller may not use this tool.", meta={"side_effects": "none"})
 
 
-def _no_way_back(_failure: BaseException, _call: Call) -> ErrorInfo:
+def _no_back_channel(_failure: BaseException, _call: ServedCall) -> ErrorInfo:
     return ErrorInfo(
         code="NOT_IMPLEMENTED",
         message="The tool has to ask the client something, and this connection carries no questions of a server.",
@@ -158,13 +158,13 @@ def _no_way_back(_failure: BaseException, _call: Call) -> ErrorInfo:
     )
 
 
-def _cancelled(_failure: BaseException, _call: Call) -> ErrorInfo:
+def _cancelled(_failure: BaseException, _call: ServedCall) -> ErrorInfo:
     return ErrorInfo(
         code="CANCELLED", message="Something that the tool waited for was cancelled.", meta={"side_effects": "unknown"}
     )
 
 
-def _authors_words(failure: BaseException, _call: Call) -> ErrorInfo:
+def _tool_error(failure: BaseException, _call: ServedCall) -> ErrorInfo:
     return ErrorInfo(
         code="TOOL_ERROR", message=str(failure).strip() or "The tool reports a failure without saying more."
     )
@@ -175,12 +175,12 @@ def _is_masked(failure: BaseException) -> bool:
 
 
 def _is_translated(failure: BaseException) -> bool:
-    """Say whether it is what FastMCP's `ErrorHandlingMiddleware` makes of a failure."""
+    """Tell whether FastMCP's `ErrorHandlingMiddleware` made `failure` of another exception."""
     return isinstance(failure, MCPError) and raised_by_fastmcp(failure, "fastmcp.server.middleware.error_handling")
 
 
 def cause_of(failure: BaseException) -> BaseException:
-    """Return what the tool raised, where FastMCP put a `ToolError` around it, or a task group a group of one."""
+    """Return the exception the tool raised, without FastMCP's `ToolError` or a task group's group around it."""
     while True:
         if (_is_masked(failure) or _is_translated(failure)) and failure.__cause__ is not None:
             failure = failure.__cause__
@@ -194,8 +194,8 @@ def _is(*types: type[BaseException]) -> Callable[[BaseException], bool]:
     return lambda failure: isinstance(failure, types)
 
 
-_TABLE: Final[tuple[tuple[Callable[[BaseException], bool], Callable[[BaseException, Call], ErrorInfo]], ...]] = (
-    (_is(XMCPError), _as_given),
+_TABLE: Final[tuple[tuple[Callable[[BaseException], bool], Callable[[BaseException, ServedCall], ErrorInfo]], ...]] = (
+    (_is(XMCPError), _xmcp_error),
     (
         lambda f: isinstance(f, ValidationError) and isinstance(f.__cause__, PydanticValidationError),
         _refused_arguments,
@@ -205,12 +205,12 @@ _TABLE: Final[tuple[tuple[Callable[[BaseException], bool], Callable[[BaseExcepti
     (_is(RateLimitError), _rate_limited),
     (_is(AuthorizationError), _forbidden),
     (_is(CancelledError), _cancelled),
-    (_is(NoBackChannelError), _no_way_back),
+    (_is(NoBackChannelError), _no_back_channel),
     (lambda f: is_tool_timeout(f) or is_timeout_error(f) or isinstance(f, TimeoutError), _timed_out),
-    (lambda f: get_http_status_code(f) == 429, _refused_upstream),
-    (_is(ToolError), _authors_words),
+    (lambda f: get_http_status_code(f) == 429, _upstream_rate_limit),
+    (_is(ToolError), _tool_error),
 )
-"""First match wins. `ToolError` stands last: `XMCPError` is one."""
+"""The first match counts. `ToolError` is last, because `XMCPError` is a subclass of it."""
 
 
 # ---- refused arguments ----
@@ -228,24 +228,24 @@ _REASONS: Final[dict[str, str]] = {
     ),
     **dict.fromkeys(["string_type", "list_type", "dict_type", "model_type", "dataclass_type"], "wrong_type"),
 }
-"""pydantic's error types that have a plainer word; every other type is its own reason."""
+"""Plainer words for some of pydantic's error types; any other type is the reason as it is."""
 
-_OWN_WORDS: Final[dict[str, str]] = {
+_OWN_MESSAGES: Final[dict[str, str]] = {
     "union_tag_invalid": "Input does not match any of the expected variants",
 }
-"""For the pydantic messages that repeat what was sent."""
+"""Replace the messages of pydantic that repeat what was sent."""
 
 
 def _explanation(detail: ErrorDetails) -> str:
-    words = _OWN_WORDS.get(detail["type"], detail["msg"])
+    words = _OWN_MESSAGES.get(detail["type"], detail["msg"])
     return words.removeprefix("Value error, ").removeprefix("Assertion failed, ")
 
 
 def _pointer(detail: ErrorDetails, arguments: Mapping[str, Any]) -> str:
-    """Return the JSON Pointer (RFC 6901) of an error, leaving out the steps that are pydantic's own.
+    """Return the JSON Pointer (RFC 6901) of an error, without the steps that pydantic adds.
 
-    pydantic names union members and validators in its locations; only what can be walked in the
-    arguments, and the name of what is missing there, belongs to the caller's document.
+    pydantic also names union members and validators in its locations. Only steps that exist in the arguments, and the
+    name of a missing member, belong to the caller's document.
     """
     here: Any = arguments
     path = ""

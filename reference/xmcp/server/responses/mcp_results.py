@@ -1,9 +1,8 @@
-"""A response in the lanes of MCP's tools/call result (wire.md 7.5).
+"""A tool response as a plain MCP result, and back.
 
-Inside the server, below the outermost middleware, a result stands in the lanes any MCP client knows:
-the model's text is the text content, display and error are in `_meta`. So the middleware of others
-(caching, limiting, redacting) works on plain text and loses nothing. On the way out `outgoing` turns
-those lanes into what the client is sent. Pure functions only; no decision about failures.
+Inside the server, below the outermost middleware, a response is a result that every MCP client understands: the model's
+text is the text content; display, error and attributes are in `_meta`. So other people's middleware (caching, limiting,
+redacting) works on plain text and loses nothing. `delivery` turns such a result into what the client is sent.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ _OWN_KEYS: Final = frozenset(
 _ATTRIBUTES: Final = ("format", "truncated", "lossy", "call_id")
 
 
-def in_lanes(response: ToolResponse, native: ToolResult) -> ToolResult:
+def to_mcp_result(response: ToolResponse, native: ToolResult) -> ToolResult:
     """Return `response` as an MCP result, with the other content blocks, data and `_meta` of `native`."""
     error = response.error
     text = response.llm_output if error is None else f"{error.code}: {error.message}"
-    lanes = {
+    members = {
         DISPLAY_META_KEY: response.display and response.display.to_dict(),
         ERROR_META_KEY: error and asdict(error),
         POPULATED_META_KEY: response.server_populated,
@@ -47,7 +46,7 @@ def in_lanes(response: ToolResponse, native: ToolResult) -> ToolResult:
     return result_of(
         [*([] if text is None else [text_block(text)]), *other_blocks(native)],
         native.structured_content if error is None else None,
-        {**others_meta(native), **{key: lane for key, lane in lanes.items() if lane}} or None,
+        {**others_meta(native), **{key: member for key, member in members.items() if member}} or None,
         is_error=error is not None,
     )
 
@@ -55,14 +54,14 @@ def in_lanes(response: ToolResponse, native: ToolResult) -> ToolResult:
 def result_of(
     content: list[ContentBlock], structured: dict[str, Any] | None, meta: dict[str, Any] | None, *, is_error: bool
 ) -> ToolResult:
-    """Return a result of what FastMCP has converted already; its constructor would walk all the data again."""
+    """Return a result of converted data; FastMCP's constructor would walk all of it again."""
     result = ToolResult(content=content, meta=meta, is_error=is_error)
     result.structured_content = structured
     return result
 
 
 def is_document(result: ToolResult) -> bool:
-    """Say whether the text of `result` is a document. Only `_meta` says so, whatever a text looks like."""
+    """Tell whether the text of `result` is a document: `_meta` says so, not the text."""
     return VERSION_META_KEY in (result.meta or {})
 
 
@@ -72,21 +71,21 @@ def document_in(result: ToolResult) -> str:
     return first.text if isinstance(first, TextContent) else ""
 
 
-def response_in(tool_name: str, result: ToolResult) -> ToolResponse:
-    """Return the response that `result` stands for: the document it carries, else what is in its lanes.
+def response_from(tool_name: str, result: ToolResult) -> ToolResponse:
+    """Return the response in `result`, which is a document or a plain MCP result.
 
     Raises:
-        XMCPError: `INVALID_XML`, when a result says that it is a document and is none.
+        XMCPError: `INVALID_XML`: the result claims to be a document, and cannot be decoded.
     """
     if not is_document(result):
-        return _from_lanes(tool_name, result)
+        return _from_plain(tool_name, result)
     try:
         return decode(document_in(result))
     except DecodeError as fault:
         raise XMCPError("INVALID_XML", f"The server behind this tool sent no valid response ({fault.kind}).") from fault
 
 
-def _from_lanes(tool_name: str, result: ToolResult) -> ToolResponse:
+def _from_plain(tool_name: str, result: ToolResult) -> ToolResponse:
     meta = result.meta or {}
     texts = [block.text for block in result.content if isinstance(block, TextContent)]
     filled, attributes = meta.get(POPULATED_META_KEY), meta.get(ATTRIBUTES_KEY)
@@ -97,37 +96,37 @@ def _from_lanes(tool_name: str, result: ToolResult) -> ToolResponse:
         **{name: attributes[name] for name in _ATTRIBUTES if isinstance(attributes, Mapping) and name in attributes},
     )
     if result.is_error:
-        said = "\n".join(texts).strip() or "The tool reports a failure without saying more."
-        return replace(response, error=_error(meta.get(ERROR_META_KEY)) or ErrorInfo("TOOL_ERROR", said))
+        text = "\n".join(texts).strip() or "The tool reports a failure without saying more."
+        return replace(response, error=_error(meta.get(ERROR_META_KEY)) or ErrorInfo("TOOL_ERROR", text))
     if response.display is not None and not texts:
         return response
     return replace(response, llm_output="\n".join(texts))
 
 
-# Whoever stands between a tool and the client can write into the lanes: what is none of ours is not read.
+# Any middleware can write into `_meta`: what is not valid there is ignored.
 
 
-def _display(lane: object) -> DisplayEnvelope | None:
+def _display(member: object) -> DisplayEnvelope | None:
     try:
-        return DisplayEnvelope.model_validate(lane) if isinstance(lane, Mapping) else None
+        return DisplayEnvelope.model_validate(member) if isinstance(member, Mapping) else None
     except ValidationError:
         return None
 
 
-def _error(lane: object) -> ErrorInfo | None:
+def _error(member: object) -> ErrorInfo | None:
     try:
-        return ErrorInfo(**lane) if isinstance(lane, Mapping) else None
+        return ErrorInfo(**member) if isinstance(member, Mapping) else None
     except (TypeError, ValueError):
         return None
 
 
 def others_meta(result: ToolResult) -> dict[str, Any]:
-    """Return the `_meta` of `result` that is not about the response."""
+    """Return the members of `_meta` of `result` that do not belong to the response."""
     return {key: part for key, part in (result.meta or {}).items() if key not in _OWN_KEYS}
 
 
 def other_blocks(result: ToolResult) -> list[ContentBlock]:
-    """Return the content of `result` that is no text."""
+    """Return the content blocks of `result` that are not text."""
     return [block for block in result.content if not isinstance(block, TextContent)]
 
 

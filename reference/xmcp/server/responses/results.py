@@ -1,7 +1,6 @@
-"""What a tool returned becomes a response (spec chapters 2 and 3; semantics.md 1 to 3).
+"""From the value that a tool returned and the caller's `show_user` to a `ToolResponse` (spec chapters 2 and 3).
 
-Pure decisions live here: a value and the caller's switch in, a `ToolResponse` out. Running the tool,
-MCP's content blocks and the wire are none of this file's business.
+Pure decisions. Content blocks of MCP are handled in `mcp_results`, documents in `delivery`.
 """
 
 from __future__ import annotations
@@ -16,13 +15,12 @@ from pydantic_core import to_jsonable_python
 
 from xmcp.server.formatter_binding import formatted
 from xmcp.server.responses.failures import field_errors
-from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
-from xmcp.wire.emission import display_faults
+from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse, display_faults
 from xmcp.xml_formatters import XMLFormatter
 from xmcp_models.display_envelope import DisplayEnvelope as EnvelopeModel
 
-SUMMARY_BUDGET: Final = 2048  # bytes of a display that the model sees when the envelope has no `alt`
-DATA_URI_SHOWN: Final = 64  # characters of a data URI that a model needs to know what it is
+SUMMARY_BUDGET: Final = 2048  # bytes of a display's payload that the model sees if the envelope has no `alt`
+DATA_URI_SHOWN: Final = 64  # characters of a data URI that a model sees: enough to know its media type
 XML: Final = "application/xml"
 
 
@@ -35,16 +33,15 @@ def response_to(
     show_user: bool,
     formatter: XMLFormatter | None = None,
 ) -> ToolResponse:
-    """Return the response for `value`, what the tool returned.
+    """Return the response for `value`, which the tool returned.
 
-    `data` is `value` as JSON, the way it stands in structuredContent; `formatter` writes it, or the payload of an
-    envelope, for the model. A display appears only when a
-    display tool was called with `show_user`; then it must be there, else the response is the error
-    `INVALID_PAYLOAD`. A tool that returns a `ToolResponse` has the last word, within that rule.
+    `data` is `value` as JSON, as in structuredContent; `formatter` writes it, or the payload of an envelope, for the
+    model. There is a display only if a display tool was called with `show_user`; then there must be one, otherwise
+    the response is the error `INVALID_PAYLOAD`. A `ToolResponse` of the tool is kept, except for that rule.
     """
     if isinstance(value, ToolResponse):
         value = replace(value, tool_name=tool_name)
-        return under_the_switch(value, show_user=show_user)  # of a plain tool it is never set
+        return apply_show_user(value, show_user=show_user)  # never set for a plain tool
     if not display_tool:
         return _for_the_model(tool_name, value, data, formatter)
     envelope = envelope_of(value)
@@ -53,17 +50,17 @@ def response_to(
         if formatter is not None:
             payload = to_jsonable_python(envelope.payload, fallback=str)
             return replace(shown, llm_output=formatted(formatter, payload), format=XML)
-        return _with_summary(shown) if show_user else _told(tool_name, envelope)
+        return _with_summary(shown) if show_user else _as_text(tool_name, envelope)
     if show_user:
         return ToolResponse(tool_name, error=_no_envelope(envelope))
     return _for_the_model(tool_name, value, data, formatter)
 
 
 def envelope_of(value: Any) -> DisplayEnvelope | list[dict[str, str]]:
-    """Return the envelope that `value` is, or why it is none: `{pointer, reason, message}` for each fault."""
+    """Return `value` as an envelope, or what is wrong with it: `{pointer, reason, message}` for each fault."""
     if isinstance(value, DisplayEnvelope):
-        value = value.to_dict()  # to be held against the rules again: its members can be assigned to
-    elif isinstance(value, EnvelopeModel):  # the generated model knows no rules for payloads
+        value = value.to_dict()  # to be checked again: its members can be assigned to
+    elif isinstance(value, EnvelopeModel):  # the generated model does not check payloads
         value = value.model_dump(exclude_none=True)
     if not isinstance(value, Mapping):
         return [{"pointer": "", "reason": "wrong_type", "message": "it is not an object with `type` and `payload`"}]
@@ -72,14 +69,14 @@ def envelope_of(value: Any) -> DisplayEnvelope | list[dict[str, str]]:
     except PydanticValidationError as error:
         return field_errors(error, value)
     try:
-        told = list(display_faults(envelope.to_dict()))
+        faults = list(display_faults(envelope.to_dict()))
     except (TypeError, ValueError) as fault:
-        told = [str(fault)]
-    return [{"pointer": "", "reason": "not_allowed", "message": sentence} for sentence in told] or envelope
+        faults = [str(fault)]
+    return [{"pointer": "", "reason": "not_allowed", "message": sentence} for sentence in faults] or envelope
 
 
 def model_text(data: Any, formatter: XMLFormatter | None = None) -> tuple[str, str | None]:
-    """Return the text a model reads for JSON `data`, and its media type where it is not plain text."""
+    """Return the text a model reads for JSON `data`, and its media type; None for plain text."""
     if formatter is not None:
         return formatted(formatter, data), XML
     match data:
@@ -94,13 +91,13 @@ def model_text(data: Any, formatter: XMLFormatter | None = None) -> tuple[str, s
 
 
 def _for_the_model(tool_name: str, value: Any, data: Any, formatter: XMLFormatter | None) -> ToolResponse:
-    # An envelope has many optional members; only those that were set are worth reading.
+    # An envelope has many optional members; the model gets only those that were set.
     text, media_type = model_text(value.to_dict() if isinstance(value, DisplayEnvelope) else data, formatter)
     return ToolResponse(tool_name, llm_output=text, format=media_type)
 
 
-def under_the_switch(response: ToolResponse, *, show_user: bool) -> ToolResponse:
-    """Apply the caller's `show_user` to a response the author built."""
+def apply_show_user(response: ToolResponse, *, show_user: bool) -> ToolResponse:
+    """Apply the caller's `show_user` to a response that the author built."""
     shown = response.display
     if show_user:
         if response.error is not None:
@@ -113,44 +110,44 @@ def under_the_switch(response: ToolResponse, *, show_user: bool) -> ToolResponse
         return response
     if response.error is not None or response.llm_output is not None:
         return replace(response, display=None)
-    return _told(response.tool_name, shown)
+    return _as_text(response.tool_name, shown)
 
 
 def _no_envelope(faults: list[dict[str, str]]) -> ErrorInfo:
-    told = "; ".join(f"{fault['pointer']}: {fault['message']}".removeprefix(": ") for fault in faults)
+    listed = "; ".join(f"{fault['pointer']}: {fault['message']}".removeprefix(": ") for fault in faults)
     return ErrorInfo(
         code="INVALID_PAYLOAD",
         message="A display was asked for and the tool returned no valid display envelope"
-        + (f" ({told})." if told else ".")
+        + (f" ({listed})." if listed else ".")
         + " Call it with show_user=false to get its result as text.",
         meta={"params": {"envelope": faults}, "side_effects": "unknown"},
     )
 
 
-# ---- what the model is told of an envelope ----
+# ---- the text for the model of an envelope ----
 
 
 def _with_summary(response: ToolResponse) -> ToolResponse:
-    """Return `response` with what lets the model talk about its display: `alt`, else title and the gist."""
+    """Return `response` with a text about its display for the model: `alt`, else title and the start of the payload."""
     envelope = response.display
-    assert envelope is not None  # noqa: S101 - asked for only where there is one
+    assert envelope is not None  # noqa: S101 - callers check that there is one
     if envelope.alt is not None:
         return replace(response, llm_output=envelope.alt)
     payload = _without_blobs(envelope.payload)
     text = payload if isinstance(payload, str) else _compact(payload)
-    gist = _cut(text, SUMMARY_BUDGET)
+    start = _cut(text, SUMMARY_BUDGET)
     heading = envelope.title or f"Shown to the user ({envelope.type}):"
-    return replace(response, llm_output=f"{heading}\n{gist}", truncated=gist != text)
+    return replace(response, llm_output=f"{heading}\n{start}", truncated=start != text)
 
 
-def _told(tool_name: str, envelope: DisplayEnvelope) -> ToolResponse:
-    """Return the response for an envelope nobody asked to see: the model gets its data instead."""
+def _as_text(tool_name: str, envelope: DisplayEnvelope) -> ToolResponse:
+    """Return the response for an envelope that was not asked for: the model gets its data as text."""
     payload = _without_blobs(envelope.payload)
     if isinstance(payload, str):
         body = envelope.alt if envelope.alt is not None and payload != envelope.payload else payload
         return ToolResponse(tool_name, llm_output="\n".join(filter(None, [envelope.title, body])))
-    told = {"title": envelope.title, "alt": envelope.alt, "payload": payload}
-    text = formatted(None, {key: part for key, part in told.items() if part is not None})
+    members = {"title": envelope.title, "alt": envelope.alt, "payload": payload}
+    text = formatted(None, {key: part for key, part in members.items() if part is not None})
     return ToolResponse(tool_name, llm_output=text, format=XML)
 
 
@@ -161,7 +158,7 @@ def _compact(payload: Any) -> str:
 
 
 def _without_blobs(value: Any) -> Any:
-    """Return `value` with long data URIs cut: megabytes of base64 tell a model nothing."""
+    """Return `value` with long data URIs cut, because base64 is of no use to a model."""
     match value:
         case str() if value.startswith("data:") and len(value) > DATA_URI_SHOWN:
             return f"{value[:DATA_URI_SHOWN]}… ({len(value)} characters)"

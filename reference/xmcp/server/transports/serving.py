@@ -1,44 +1,39 @@
-"""How a server is run: the transports with safe defaults, and `serve()`.
-
-Sockets, signals and the one line on stderr live here; what keeps a server from starting is said before there are any.
-Nothing about results.
-"""
+"""How a server is run: `Serving`, the base class with `serve()`, and the checks before it starts."""
 
 from __future__ import annotations
 
-import errno
-import logging
-import os
 import socket
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import partial
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
-import fastmcp
-import uvicorn
 from fastmcp import FastMCP
 from fastmcp.server.http import HostOriginProtection, StarletteWithLifespan
 from mcp.server.streamable_http import EventStore
 from starlette.middleware import Middleware as ASGIMiddleware
 
-from xmcp.server._fastmcp_hooks import limit_request_bodies
 from xmcp.server.errors import ServeError
 from xmcp.server.list_changes import LiveLists
-from xmcp.server.transports.stdio import interruptible_stdin
-
-HTTPTransport = Literal["http", "streamable-http", "sse"]
-
-MAX_BODY_BYTES: Final = 16 * 1024 * 1024
-"""Bytes of a request's body that are taken unless `max_body_bytes` says otherwise."""
+from xmcp.server.transports.http import (
+    MAX_BODY_BYTES,
+    HTTPTransport,
+    ReadyServer,
+    host_protection,
+    http_app,
+    is_stateless,
+    listen,
+    run,
+    served_on,
+    uvicorn_settings,
+)
+from xmcp.server.transports.stdio import serve_stdio
 
 
 class Serving(LiveLists):
-    """FastMCP's transports, with the defaults a server on a network needs.
+    """FastMCP's transports, with the defaults that a server on a network needs.
 
-    Host and Origin headers are checked (`host_origin_protection="auto"`) and HTTP is stateless,
-    which is what several workers behind one address need (toolchain.md 1.7). Both can be set.
+    Host and Origin headers are checked (`host_origin_protection="auto"`), and HTTP is stateless, because several
+    workers behind one address share no sessions. Both can be changed.
     """
 
     def serve(
@@ -48,16 +43,15 @@ class Serving(LiveLists):
         port: int = 3333,
         **options: Any,
     ) -> None:
-        """Run until interrupted: over HTTP on `host` and `port`, or over stdio, where those mean nothing.
+        """Run until interrupted: over HTTP on `host` and `port`, or over stdio, which ignores both.
 
-        `options` are those of `http_app` and `uvicorn_config`, a mapping of uvicorn's own; for stdio
-        those of `run_stdio_async`. Prints one line with the URL to stderr once it accepts connections
-        (port 0 takes a free port); stdout is left alone. Ctrl-C ends it quietly.
+        `options` are those of `http_app`, and `uvicorn_config`, a mapping of uvicorn's settings; for stdio those
+        of `run_stdio_async`. Prints one line with the URL to stderr once it accepts connections (port 0 takes a
+        free port); nothing is written to stdout. Ctrl-C ends it without a traceback.
 
         Raises:
-            ServeError: its tools contradict each other, the address cannot be listened on, or the server's
-                lifespan failed.
-            TypeError: an unknown option.
+            ServeError: `check_tools` failed, the address cannot be listened on, or the server's lifespan failed.
+            TypeError: An option is unknown.
         """
         refuse_contradictions(self)
         if transport == "stdio":
@@ -71,7 +65,7 @@ class Serving(LiveLists):
             run(ReadyServer(uvicorn_settings(app, uvicorn_config), ready), listener, self.name)
 
     def check_tools(self) -> None:
-        """Hold what is said of the tools against each other; there is nothing to be held here."""
+        """Check that the tools do not contradict each other. Nothing to check here; `XMCP` overrides this."""
 
     def http_app(
         self,
@@ -140,163 +134,22 @@ class Serving(LiveLists):
             uvicorn_config=uvicorn_config,
             middleware=middleware,
             json_response=json_response,
-            stateless_http=_stateless(stateless if stateless_http is None else stateless_http, transport),
-            host_origin_protection=_protection(host_origin_protection),
+            stateless_http=is_stateless(stateless if stateless_http is None else stateless_http, transport),
+            host_origin_protection=host_protection(host_origin_protection),
             allowed_hosts=allowed_hosts,
             allowed_origins=allowed_origins,
             sockets=sockets,
         )
 
 
-def http_app(
-    server: FastMCP[Any],
-    *,
-    transport: HTTPTransport = "http",
-    stateless_http: bool | None = None,
-    event_store: EventStore | None = None,
-    host_origin_protection: HostOriginProtection | None = None,
-    max_body_bytes: int = MAX_BODY_BYTES,
-    **options: Any,
-) -> StarletteWithLifespan:
-    """Return the ASGI application of any FastMCP server with the defaults of `Serving`."""
-    if max_body_bytes <= 0:
-        raise ValueError(f"max_body_bytes is a positive number of bytes, not {max_body_bytes}")
-    app = FastMCP.http_app(
-        server,
-        transport=transport,
-        stateless_http=_stateless(stateless_http, transport, event_store),
-        event_store=event_store,
-        host_origin_protection=_protection(host_origin_protection),
-        **options,
-    )
-    limit_request_bodies(app, max_body_bytes)
-    return app
-
-
 def refuse_contradictions(server: FastMCP[Any]) -> None:
-    """Say in a sentence what keeps a server from starting, before anything starts.
+    """Check the tools of a server before it starts.
 
     Raises:
-        ServeError: its `check_tools` failed.
+        ServeError: `check_tools` failed; the message says why in one sentence.
     """
     if isinstance(server, Serving):
         try:
             server.check_tools()
         except (ValueError, LookupError) as error:
             raise ServeError(f"{server.name} cannot start. {error}") from None
-
-
-def serve_stdio(server: FastMCP[Any], **options: Any) -> None:
-    """Run any FastMCP server over stdio until its client hangs up or Ctrl-C."""
-    with suppress(KeyboardInterrupt), interruptible_stdin():
-        server.run("stdio", show_banner=False, **{"log_level": "WARNING", **options})
-
-
-def _stateless(asked: bool | None, transport: HTTPTransport, event_store: object = None) -> bool:
-    """Say whether HTTP keeps no sessions; SSE needs them, and so does the replay from an event store."""
-    return asked if asked is not None else transport != "sse" and event_store is None
-
-
-def _protection(asked: HostOriginProtection | None) -> HostOriginProtection:
-    """Return how Host and Origin are checked; FastMCP's setting may make it stricter, not switch it off."""
-    return asked if asked is not None else fastmcp.settings.http_host_origin_protection or "auto"
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """Return a socket bound to the address, so that a port in use is known before anything starts."""
-    if not 0 <= port <= 65535:  # the resolver would take it modulo 65536
-        raise ServeError(f"Cannot listen on {host}:{port}: a port is from 0 to 65535.")
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        # With the protocol named: asyncio sends at once only on sockets that say they are TCP (40 ms a request).
-        listener = socket.socket(family, kind, protocol)
-    except OSError as error:
-        raise ServeError(f"Cannot listen on {host}:{port}: {error}.") from None
-    try:
-        if os.name == "posix":  # elsewhere the option would let two servers share the port
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-    except OSError as error:
-        listener.close()
-        raise ServeError(_refusal(host, port, error)) from None
-    return listener
-
-
-def _refusal(host: str, port: int, error: OSError) -> str:
-    if error.errno == errno.EADDRINUSE:
-        return f"Port {port} on {host} is in use. Stop the program that uses it, or choose another port."
-    if error.errno == errno.EACCES:
-        return f"Port {port} on {host} is not allowed for this user. Choose a port above 1023."
-    return f"Cannot listen on {host}:{port}: {error}."
-
-
-def served_on(name: str, host: str, listener: socket.socket, path: str) -> str:
-    """Return the line that says where the server called `name` is to be found."""
-    authority = f"[{host}]" if ":" in host else host
-    return f"{name} is served on http://{authority}:{listener.getsockname()[1]}{path}"
-
-
-def uvicorn_settings(app: Any, settings: Mapping[str, Any]) -> uvicorn.Config:
-    """Return uvicorn's configuration for `app`, an ASGI application or (`factory=True`) what makes one."""
-    # No websockets in MCP; and an open event stream must not hold up Ctrl-C for longer than this.
-    defaults = {"lifespan": "on", "ws": "none", "log_level": "warning", "timeout_graceful_shutdown": 2}
-    return uvicorn.Config(app, **{**defaults, **settings})
-
-
-def run(server: uvicorn.Server, listener: socket.socket, name: str) -> None:
-    """Run `server` until interrupted.
-
-    Raises:
-        ServeError: it could not start.
-    """
-    try:
-        server.run(sockets=[listener])
-    except KeyboardInterrupt:
-        return
-    except SystemExit:  # uvicorn's way to say that the application did not start
-        raise ServeError(f"{name} could not start: its lifespan failed. The log above says why.") from None
-
-
-class ReadyServer(uvicorn.Server):
-    """A uvicorn server that says when it accepts connections, and leaves those who listen in good order."""
-
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._ready = ready
-
-    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
-        """Serve until interrupted; what is said then of streams that were open is not worth a word."""
-        log = logging.getLogger("uvicorn.error")
-        log.addFilter(self._is_news)
-        try:
-            await super().serve(sockets)
-        finally:
-            log.removeFilter(self._is_news)
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then say so."""
-        await super().startup(sockets)
-        if self.started:
-            self._ready()
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop. Open `subscriptions/listen` streams are ended first: they would be waited for, and then cut off."""
-        app = self.config.loaded_app
-        while not isinstance(app, StarletteWithLifespan):
-            app = app.app  # what uvicorn put around it
-        if isinstance(app.state.fastmcp_server, LiveLists):
-            app.state.fastmcp_server.end_subscriptions()
-        await super().shutdown(sockets)
-
-    def _is_news(self, record: logging.LogRecord) -> bool:
-        said = f"{record.getMessage()} {record.exc_info[1] if record.exc_info else ''}"
-        return not (self.should_exit and any(words in said for words in _OF_OPEN_STREAMS))
-
-
-_OF_OPEN_STREAMS: Final = (
-    "ASGI callable returned without completing response",
-    "Expected ASGI message 'http.response.body', but got 'http.response.start'",  # how FastMCP ends an SSE stream
-    "timeout graceful shutdown exceeded",
-)

@@ -1,8 +1,8 @@
-"""Standard input that Ctrl-C can end.
+"""MCP over stdio, with a standard input that Ctrl-C can end.
 
-The SDK reads stdin in a thread, and a thread that waits for a terminal keeps the process alive: Ctrl-C
-on a stdio server does nothing until somebody presses return. So a pipe stands in for stdin, and the
-signal ends the pipe: to the server that is its client hanging up, and it ends in good order.
+The SDK reads stdin in a thread, and a thread that waits for a terminal keeps the process alive: Ctrl-C on a stdio
+server would do nothing until somebody presses return. So a pipe replaces stdin, and Ctrl-C closes the pipe. To the
+server this looks as if its client hung up, and it ends normally.
 """
 
 from __future__ import annotations
@@ -13,18 +13,26 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Final
+from typing import Any, Final
+
+from fastmcp import FastMCP
 
 STDIN: Final = 0
-CHUNK: Final = 64 * 1024  # bytes; what a pipe holds
+CHUNK: Final = 64 * 1024  # bytes; the capacity of a pipe
+
+
+def serve_stdio(server: FastMCP[Any], **options: Any) -> None:
+    """Run any FastMCP server over stdio until its client hangs up or Ctrl-C is pressed."""
+    with suppress(KeyboardInterrupt), interruptible_stdin():
+        server.run("stdio", show_banner=False, **{"log_level": "WARNING", **options})
 
 
 @contextmanager
 def interruptible_stdin() -> Iterator[None]:
-    """For the duration, read file descriptor 0 through a pipe that the first Ctrl-C closes.
+    """Read file descriptor 0 through a pipe that the first Ctrl-C closes, for the duration of the context.
 
-    A second Ctrl-C interrupts as usual. Without a stdin of its own (an embedding program, a test), or
-    outside the main thread, where no signal arrives, nothing is changed.
+    A second Ctrl-C interrupts as usual. Nothing is changed if the process has no stdin of its own (an embedding
+    program, a test), or outside the main thread, where no signal arrives.
     """
     if not _owns_stdin() or threading.current_thread() is not threading.main_thread():
         yield
@@ -33,7 +41,7 @@ def interruptible_stdin() -> Iterator[None]:
     reader, writer = os.pipe()
     os.dup2(reader, STDIN)
     os.close(reader)
-    # A daemon: it waits for the terminal for ever, and must not be waited for.
+    # A daemon: it may wait for the terminal for ever, so the end of the process must not wait for it.
     threading.Thread(target=_pump, args=(source, writer), name="xmcp stdin", daemon=True).start()
 
     def hang_up(*_: object) -> None:
@@ -64,11 +72,11 @@ def _pump(source: int, writer: int) -> None:
 
 
 def _hang_up(writer: int) -> None:
-    """End the pipe by putting the null device in its place.
+    """End the pipe by replacing it with the null device.
 
-    Closing the descriptor would let another file get its number while the pump still writes to it.
+    If the descriptor were closed, another file could get its number while the pump still writes to it.
     """
     with suppress(OSError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, writer)
-        os.close(nowhere)
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, writer)
+        os.close(null)

@@ -1,4 +1,4 @@
-"""The checks of a client, one subject a module. To import this package registers them all."""
+"""The checks of a client, one subject a module. Importing this package registers all of them."""
 
 from __future__ import annotations
 

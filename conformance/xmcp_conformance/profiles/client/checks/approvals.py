@@ -1,4 +1,4 @@
-"""Section 11.8: approvals, parameters of the application, and the client's own tools but for the question."""
+"""Checks of section 11.8: approvals, parameters that the application fills in, thoughts and summaries."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import either
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.messages import Message, compact, function_of, parameters_of, same, text_of
-from xmcp_conformance.profiles.client.permitted_codes import grounds
+from xmcp_conformance.profiles.client.permitted_codes import permitted_codes
 from xmcp_conformance.profiles.client.trace import ChatEnded
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import Chat
@@ -16,11 +16,11 @@ from xmcp_conformance.profiles.client.trace_model import Chat
 from .stop_reasons import SUMMARIZE, THINK, said_to
 
 _SHORTEST = 4
-"""Characters; a shorter thought stands in other texts by chance."""
+"""Number of characters below which a thought can occur in another text by chance."""
 
 
 @check("XMCP-CLI-080", "XMCP-CLI-081", profile="client")
-def _calls_are_approved(trace: TraceIndex) -> Observations:
+def _approval_before_call(trace: TraceIndex) -> Observations:
     if not trace.setup.approval:
         return
     for call in trace.calls:
@@ -36,11 +36,13 @@ def _calls_are_approved(trace: TraceIndex) -> Observations:
                 )
         if denied and call.content is not None and not call.sent:
             seen = f"{call}, which was not approved, is answered by {call.code or 'a result'}"
-            yield either("XMCP-CLI-081", call.code in grounds(trace, call), seen, "FORBIDDEN", where=call.turn.next_at)
+            yield either(
+                "XMCP-CLI-081", call.code in permitted_codes(trace, call), seen, "FORBIDDEN", where=call.turn.next_at
+            )
 
 
 @check("XMCP-CLI-082", profile="client")
-def _parameters_of_the_application_are_unseen(trace: TraceIndex) -> Observations:
+def _application_parameters_hidden(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         for at, asked in chat.asks:
             for tool in asked.tools if trace.setup.params else ():
@@ -53,7 +55,7 @@ def _parameters_of_the_application_are_unseen(trace: TraceIndex) -> Observations
 
 
 @check("XMCP-CLI-084", profile="client")
-def _thoughts_are_unseen(trace: TraceIndex) -> Observations:
+def _thoughts_hidden(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         for turn in chat.turns:
             for thought in said_to(turn, THINK, "thought"):
@@ -81,7 +83,7 @@ def _shown_in(chat: Chat, thought: str) -> str | None:
 
 
 @check("XMCP-CLI-086", profile="client")
-def _a_summary_keeps_both_ends(trace: TraceIndex) -> Observations:
+def _summary_keeps_system_and_newest(trace: TraceIndex) -> Observations:
     for turn in trace.turns:
         if not said_to(turn, SUMMARIZE, "summary") or turn.next is None:
             continue
@@ -105,14 +107,14 @@ def _begins_with(messages: Sequence[Message], head: Sequence[Message]) -> bool:
 
 
 def _holds_in_order(messages: Sequence[Message], tail: Sequence[Message]) -> bool:
-    """Whether the messages stand somewhere, one after the other."""
+    """Return whether `tail` occurs in the messages as one sequence."""
     return not tail or any(
         all(map(_alike, messages[start : start + len(tail)], tail)) for start in range(len(messages) - len(tail) + 1)
     )
 
 
 def _alike(one: Message, other: Message) -> bool:
-    """The same message; of answers of tools the id decides, for a display can stand before the model in short."""
+    """Return whether two messages are the same; for tool messages by id, because their displays can be shortened."""
     if one.get("role") != other.get("role"):
         return False
     if one.get("role") == "tool":

@@ -1,8 +1,8 @@
-"""Section 11.4: the circuit breaker of each server, as the attempts at it show it.
+"""Checks of the circuit breaker of each server (section 11.4), as the attempts show its state.
 
-How many failures open it, and which of them count, the text leaves to the client: it is taken to be open for certain
-when as many calls in a row as the threshold says failed on the way, and closed for certain while there were fewer
-failures than that since it was last closed. In between nothing is judged.
+The specification does not say exactly which failures count. So the breaker is taken to be open when as many calls in a
+row as the threshold failed in transport, and to be closed while there were fewer such failures since it last closed. In
+between nothing is judged.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from enum import Enum, auto
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import Observation, broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
-from xmcp_conformance.profiles.client.permitted_codes import grounds
+from xmcp_conformance.profiles.client.permitted_codes import permitted_codes
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import INSTANT, NEVER, Attempt, Call
+from xmcp_conformance.profiles.client.trace_model import INSTANT, NEVER, Attempt, ModelCall
 
 _COUNTS, _HOLDS, _PROBES, _DECIDES = "XMCP-CLI-042", "XMCP-CLI-043", "XMCP-CLI-044", "XMCP-CLI-045"
 
@@ -29,7 +29,7 @@ class _Phase(Enum):
 
 @dataclass(slots=True)
 class _Moment:
-    """From the record at `at` on."""
+    """The state of the breaker from the record at index `at` on."""
 
     at: int
     phase: _Phase
@@ -47,9 +47,9 @@ class _Breaker:
     reset_after: float
     phase: _Phase = _Phase.CLOSED
     failures: int = 0
-    """Since it was last closed, whoever counts them."""
+    """The number of transport failures since it was last closed."""
     row: set[int] = field(default_factory=set)
-    """The calls that failed one after the other."""
+    """The calls that failed in a row."""
     answered_errors: int = 0
     since: float = 0.0
     until: float = 0.0
@@ -65,7 +65,7 @@ class _Breaker:
     findings: list[Observation] = field(default_factory=list)
 
     def note(self, at: int) -> None:
-        """Keep how it is from this record on."""
+        """Record the present state, which holds from this record on."""
         self.moments.append(
             _Moment(
                 at, self.phase, self.failures, self.probed, self.since, self.until, self.until_at_most, self.reopened
@@ -73,7 +73,7 @@ class _Breaker:
         )
 
     def begins(self, attempt: Attempt) -> None:
-        """A call goes out."""
+        """Take the beginning of an attempt into account."""
         seen = f"`{attempt.tool or 'a tool'}` was called"
         if self.phase is _Phase.CLOSED and self.answered_errors >= self.threshold > self.failures:
             self.findings.append(obeyed(_COUNTS, where=attempt.at))
@@ -98,15 +98,15 @@ class _Breaker:
         self.note(attempt.at)
 
     def _is_known_to(self, attempt: Attempt) -> bool:
-        """Whether a client knew of the failure when it made a call: servers can see both at the same time."""
+        """Return whether the client knew of the failure when it made the attempt; the two can be simultaneous."""
         turns = [one.turn for one in (attempt.call, self.opened_by.call if self.opened_by else None) if one]
         told = len(turns) == 2 and turns[0].chat is turns[1].chat and turns[0].number > turns[1].number
         return told or attempt.begun > self.since + INSTANT
 
     def ends(self, attempt: Attempt, at: int, now: float) -> None:
-        """A call has ended."""
+        """Take the end of an attempt into account."""
         self.now = now
-        if attempt.way_failed:
+        if attempt.transport_failed:
             self._failed(attempt, now)
         elif attempt.was_answered:
             self._answered(attempt)
@@ -117,7 +117,7 @@ class _Breaker:
     def _failed(self, attempt: Attempt, now: float) -> None:
         if self.phase is _Phase.PROBED:
             if attempt is self.probe and attempt.outcome == "late":
-                self._doubt()  # whether it reached the server is a matter of words
+                self._doubt()  # a time-out may or may not count as a failure to reach the server
             elif attempt is self.probe:
                 self._open(attempt, now, again=True)
             return
@@ -139,7 +139,7 @@ class _Breaker:
         elif self.phase is _Phase.OPEN:
             self._doubt()
         elif self.phase is _Phase.UNSURE and attempt.begun > self.doubted:
-            # A call that was let through since, and answered; what was under way before says nothing.
+            # A call that was let through since then was answered; one that was running before shows nothing.
             self.phase = _Phase.CLOSED
 
     def _open(self, attempt: Attempt, now: float, *, again: bool) -> None:
@@ -150,7 +150,7 @@ class _Breaker:
         self.phase, self.doubted = _Phase.UNSURE, self.now
 
     def during(self, first: int, last: int) -> list[_Moment]:
-        """How it was between two records."""
+        """Return the states between two records."""
         before = [moment for moment in self.moments if moment.at <= first]
         return before[-1:] + [moment for moment in self.moments if first < moment.at < last]
 
@@ -172,7 +172,7 @@ def _breaker(trace: TraceIndex, server: int) -> _Breaker | None:
 
 
 @check(_COUNTS, _HOLDS, _PROBES, _DECIDES, profile="client")
-def _of_breakers(trace: TraceIndex) -> Observations:
+def _breaker_states(trace: TraceIndex) -> Observations:
     for server in range(len(trace.setup.servers)):
         if (breaker := _breaker(trace, server)) is None:
             return
@@ -182,22 +182,22 @@ def _of_breakers(trace: TraceIndex) -> Observations:
                 yield from _of_answer(trace, breaker, call)
 
 
-def _of_answer(trace: TraceIndex, breaker: _Breaker, call: Call) -> Observations:
-    """What the model was told of a call, against how the breaker was from the model's answer to the next request."""
+def _of_answer(trace: TraceIndex, breaker: _Breaker, call: ModelCall) -> Observations:
+    """Judge the result of a call by the states of the breaker between the model's answer and the next request."""
     turn = call.turn
     moments = breaker.during(turn.said_at, turn.next_at)
     phases = {moment.phase for moment in moments}
     if call.code == "CIRCUIT_OPEN" and not call.attempts:
-        yield from _of_held_back(trace, breaker, call, moments)
+        yield from _held_back_call(trace, breaker, call, moments)
     elif call.sent and phases <= {_Phase.CLOSED, _Phase.PROBED} and moments[0].probed:
         yield obeyed(_DECIDES, where=turn.next_at)
-    elif not call.attempts and not trace.setup.cache and _surely_open(trace, call, moments):
-        ok = call.code in grounds(trace, call) - {"CIRCUIT_OPEN"}
+    elif not call.attempts and not trace.setup.cache and _certainly_open(trace, call, moments):
+        ok = call.code in permitted_codes(trace, call) - {"CIRCUIT_OPEN"}
         seen = f"{call} is answered by {call.code or 'a result'} while the breaker is open"
         yield either(_HOLDS, ok, seen, "CIRCUIT_OPEN", where=turn.next_at)
 
 
-def _of_held_back(trace: TraceIndex, breaker: _Breaker, call: Call, moments: list[_Moment]) -> Observations:
+def _held_back_call(trace: TraceIndex, breaker: _Breaker, call: ModelCall, moments: list[_Moment]) -> Observations:
     turn, reply, phases = call.turn, call.reply, {moment.phase for moment in moments}
     told = reply.error.retry_after_ms if reply is not None and reply.error is not None else None
     seen = f"CIRCUIT_OPEN for {call} without `retry_after_ms`: `{quoted(call.content or '')}`"
@@ -215,14 +215,14 @@ def _of_held_back(trace: TraceIndex, breaker: _Breaker, call: Call, moments: lis
         yield either(blamed, failures >= breaker.threshold, seen, f"{breaker.threshold} of them", where=turn.next_at)
 
 
-def _surely_open(trace: TraceIndex, call: Call, moments: list[_Moment]) -> bool:
-    """Whether the breaker was open from the model's answer until it was known what the call is answered."""
+def _certainly_open(trace: TraceIndex, call: ModelCall, moments: list[_Moment]) -> bool:
+    """Return whether the breaker was open all the time from the model's answer until the call was answered."""
     said, first = trace.time(call.turn.said_at), moments[0]
     open_ = {moment.phase for moment in moments} == {_Phase.OPEN}
-    return open_ and said > first.since - INSTANT and _decided(trace, call) < first.until - INSTANT
+    return open_ and said > first.since - INSTANT and _answered_at(trace, call) < first.until - INSTANT
 
 
-def _decided(trace: TraceIndex, call: Call) -> float:
-    """When it was known what a call is answered; the next request where nothing says it more exactly."""
+def _answered_at(trace: TraceIndex, call: ModelCall) -> float:
+    """Return the time at which a call was answered; that of the next request where no event shows it."""
     ends = [at for at, event in call.turn.chat.events(call) if event.get("type") in ("tool_error", "tool_result")]
     return trace.time(ends[0] if ends else call.turn.next_at)

@@ -1,4 +1,4 @@
-"""Sections 5.1, 5.2 and 11.3 without the values: the order of the calls of a turn, and what one failure does."""
+"""Checks of the order of the calls of a turn and of the effect of a failure (sections 5.2 and 11.3)."""
 
 from __future__ import annotations
 
@@ -10,39 +10,41 @@ from xmcp_conformance.core.observation import broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client import injection
 from xmcp_conformance.profiles.client.messages import function_of, parameters_of
-from xmcp_conformance.profiles.client.name_resolution import Place, could_mean
-from xmcp_conformance.profiles.client.permitted_codes import grounds, misfits
+from xmcp_conformance.profiles.client.name_resolution import ToolKey, may_name
+from xmcp_conformance.profiles.client.permitted_codes import permitted_codes, unfit_parameters
 from xmcp_conformance.profiles.client.trace import Asked, Called, Tool
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import INSTANT, Attempt, Call
+from xmcp_conformance.profiles.client.trace_model import INSTANT, Attempt, ModelCall
 
 
 @check("XMCP-TOL-012", profile="client")
 def _dependencies_end_first(trace: TraceIndex) -> Observations:
     for call in trace.calls:
         for attempt in call.sent:
-            for other in injection.needed(call):
+            for other in injection.dependencies_of(call):
                 if other.sent:
                     late = any(a.at > attempt.at or a.ended_at > attempt.at for a in other.sent)
                     seen = f"{call} began before {other} had ended"
                     yield either("XMCP-TOL-012", not late, seen, "dependencies first", where=attempt.at)
 
 
-def in_order(call: Call, attempt: Attempt) -> bool:
-    """Whether what a call depends on had ended when it went out; else nobody knows what was handed on."""
-    return all(a.ended_at < attempt.at for other in injection.needed(call) for a in other.sent)
+def in_order(call: ModelCall, attempt: Attempt) -> bool:
+    """Return whether all dependencies had ended when an attempt began; else the injected values are not known."""
+    return all(a.ended_at < attempt.at for other in injection.dependencies_of(call) for a in other.sent)
 
 
 @check("XMCP-CLI-020", profile="client")
-def _independent_calls_run_at_the_same_time(trace: TraceIndex) -> Observations:
-    """Where there was a free slot all the time, and nothing else to wait for."""
+def _independent_calls_concurrent(trace: TraceIndex) -> Observations:
+    """Judge calls that had a free slot all the time, and nothing else to wait for."""
     if trace.setup.approval or trace.setup.cache or trace.setup.breaker_threshold is not None:
         return
     for turn in trace.turns:
-        free = [call for call in turn.calls if call.sent and call.tool is not None and not injection.needed(call)]
+        free = [
+            call for call in turn.calls if call.sent and call.tool is not None and not injection.dependencies_of(call)
+        ]
         for call in free[1:]:
             first = call.sent[0]
-            # What was answered at once cannot be overlapped.
+            # No other call can overlap one that was answered immediately.
             earlier = [o for o in free if o.sent[0].at < first.at and o.sent[0].ended - o.sent[0].begun > INSTANT]
             for other in earlier[:1]:
                 waited = other.sent[0].ended_at < first.at and _slot_free(trace, other.sent[0], first)
@@ -56,7 +58,7 @@ def _slot_free(trace: TraceIndex, first: Attempt, then: Attempt) -> bool:
 
 
 @check("XMCP-CLI-021", profile="client")
-def _no_more_at_the_same_time(trace: TraceIndex) -> Observations:
+def _concurrency_limit(trace: TraceIndex) -> Observations:
     limit = trace.setup.max_concurrency
     for attempt in trace.attempts:
         if attempt.called is not None:
@@ -67,46 +69,48 @@ def _no_more_at_the_same_time(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-CLI-022", profile="client")
-def _a_failure_keeps_back_its_dependants_only(trace: TraceIndex) -> Observations:
+def _failure_affects_dependants_only(trace: TraceIndex) -> Observations:
     for turn in trace.turns:
         for call in turn.calls:
             others = [other for other in turn.calls if other is not call and injection.failed(other)]
             if not others or call.tool is None or call.meta or call.content is None:
                 continue
-            if not call.attempts and (call.succeeded or trace.may_share(call) or call.code in grounds(trace, call)):
+            if not call.attempts and (
+                call.succeeded or trace.may_share(call) or call.code in permitted_codes(trace, call)
+            ):
                 continue
             seen = f"{call}, which does not depend on {others[0]}, was not made: {call.code}"
             yield either("XMCP-CLI-022", bool(call.attempts), seen, "a call of its server", where=turn.next_at)
 
 
 @check("XMCP-CLI-035", profile="client")
-def _what_depends_on_failures_fails(trace: TraceIndex) -> Observations:
+def _dependant_of_failure_fails(trace: TraceIndex) -> Observations:
     for call in trace.calls:
-        if lost := injection.failed_tools(call):
+        if lost := injection.failed_dependencies(call):
             why = f"which depends on `{quoted(', '.join(lost))}`, of which each call failed"
             yield from _dependency_failed(trace, call, "XMCP-CLI-035", why)
 
 
 @check("XMCP-CLI-036", profile="client")
-def _what_does_not_fit_is_not_handed_on(trace: TraceIndex) -> Observations:
+def _unfit_value_not_injected(trace: TraceIndex) -> Observations:
     for call in trace.calls:
-        if not injection.failed_tools(call) and (names := misfits(trace, call)):
+        if not injection.failed_dependencies(call) and (names := unfit_parameters(trace, call)):
             why = f"for which the value of `{quoted(', '.join(names))}` does not fit"
             yield from _dependency_failed(trace, call, "XMCP-CLI-036", why)
 
 
-def _dependency_failed(trace: TraceIndex, call: Call, id_: str, why: str) -> Observations:
+def _dependency_failed(trace: TraceIndex, call: ModelCall, id_: str, why: str) -> Observations:
     if call.sent:
         yield broken(
             id_, f"a server was called for {call}, {why}", "DEPENDENCY_FAILED, and no call", where=call.sent[0].at
         )
     elif call.content is not None:
         seen = f"{call}, {why}, is answered by {call.code or 'a result'}"
-        yield either(id_, call.code in grounds(trace, call), seen, "DEPENDENCY_FAILED", where=call.turn.next_at)
+        yield either(id_, call.code in permitted_codes(trace, call), seen, "DEPENDENCY_FAILED", where=call.turn.next_at)
 
 
 @check("XMCP-CLI-037", profile="client")
-def _what_is_provided_is_not_required(trace: TraceIndex) -> Observations:
+def _provided_parameter_not_required(trace: TraceIndex) -> Observations:
     for at, tool, schema in _offered(trace):
         provided = _provided(trace, tool, at)
         required = schema.get("required") or ()
@@ -118,22 +122,22 @@ def _what_is_provided_is_not_required(trace: TraceIndex) -> Observations:
 
 
 def _provided(trace: TraceIndex, tool: Tool, at: int) -> list[str]:
-    """By `provides`, and by what an output schema promises."""
+    """Return the parameters that dependencies provide, by `provides` and by the required members of output schemas."""
     names: list[str] = []
     for other in trace.tools_at(at):
         if other.server == tool.server and other.name in tool.depends_on and other.name != tool.name:
             schema = other.output_schema or {}
             names += [other.provides] if other.provides else []
             names += [n for n in schema.get("required") or () if n in (schema.get("properties") or {})]
-    return [name for name in dict.fromkeys(names) if name not in injection.NEVER_HANDED_ON]
+    return [name for name in dict.fromkeys(names) if name not in injection.NEVER_INJECTED]
 
 
 def _offered(trace: TraceIndex) -> Iterator[tuple[int, Tool, Mapping[str, Any]]]:
-    """Each tool of a server as it was offered, with the schema that the model saw."""
+    """Yield each tool of a server that was offered, with the schema that the model saw."""
     for at, asked in _asks(trace):
         for offered in asked.tools:
             name = str(function_of(offered).get("name"))
-            meant = [tool for tool in trace.tools_at(at) if could_mean(trace.setup, name, tool)]
+            meant = [tool for tool in trace.tools_at(at) if may_name(trace.setup, name, tool)]
             if len(meant) == 1:
                 yield at, meant[0], parameters_of(offered)
 
@@ -144,7 +148,7 @@ def _asks(trace: TraceIndex) -> Iterator[tuple[int, Asked]]:
 
 
 @check("XMCP-CLI-038", profile="client")
-def _no_start_with_a_circle(trace: TraceIndex) -> Observations:
+def _no_start_with_circle(trace: TraceIndex) -> Observations:
     tools = [tool for tool in trace.setup.tools if trace.setup.servers[tool.server].reachable]
     circle = _circle(tools)
     if not circle:
@@ -158,11 +162,11 @@ def _no_start_with_a_circle(trace: TraceIndex) -> Observations:
 
 
 def _circle(tools: list[Tool]) -> list[str]:
-    """The tools that are among their own dependencies."""
+    """Return the tools that depend on themselves, directly or not."""
     before = {(t.server, t.name): {(t.server, n) for n in t.depends_on if n != t.name} for t in tools}
     found = []
     for start in before:
-        reached: set[Place] = set()
+        reached: set[ToolKey] = set()
         queue = [start]
         for place in queue:
             new = before.get(place, set()) - reached

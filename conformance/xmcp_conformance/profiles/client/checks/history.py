@@ -1,4 +1,4 @@
-"""Section 11.1: the history, as it goes to the model and to the application."""
+"""Checks of the history that a client gives to the model and to the application (section 11.1)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from xmcp_conformance.profiles.client.messages import (
     same,
     text_of,
 )
-from xmcp_conformance.profiles.client.permitted_codes import CUT_SHORT, grounds, was_cut_short
+from xmcp_conformance.profiles.client.permitted_codes import CUT_SHORT, permitted_codes, was_cut_short
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import Call
+from xmcp_conformance.profiles.client.trace_model import ModelCall
 from xmcp_conformance.reader import Document
 
 
 @check("XMCP-CLI-001", profile="client")
-def _the_given_list_is_as_it_was(trace: TraceIndex) -> Observations:
+def _given_history_unchanged(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         if chat.ended is not None:
             before, after = chat.began.history, chat.ended.given
@@ -34,7 +34,7 @@ def _the_given_list_is_as_it_was(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-CLI-002", profile="client")
-def _each_call_has_its_answer(trace: TraceIndex) -> Observations:
+def _one_tool_message_per_call(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         for at, to, messages in chat.histories:
             if any(calls_of(m) or m.get("role") == "tool" for m in messages):
@@ -45,8 +45,8 @@ def _each_call_has_its_answer(trace: TraceIndex) -> Observations:
 
 
 def _fault_of(messages: Sequence[Message]) -> str | None:
-    """The first thing in a history that a vendor would refuse."""
-    due = 0  # tool messages from here on that an assistant message stands for
+    """Return the first fault in a history for which a vendor would refuse it, in words; `None` where there is none."""
+    due = 0  # messages up to this index are the answers to an assistant message
     for place, message in enumerate(messages):
         if message.get("role") == "tool":
             if due == 0:
@@ -65,7 +65,7 @@ def _fault_of(messages: Sequence[Message]) -> str | None:
 
 @check("XMCP-CLI-007", profile="client")
 def _arguments_are_an_object(trace: TraceIndex) -> Observations:
-    """In what the client wrote; what the application gave it is not its own."""
+    """Judge the messages that the client wrote; those that the application passed in are not its own."""
     for chat in trace.chats.values():
         for at, to, messages in chat.histories:
             own = [message for message in messages if message not in chat.began.history]
@@ -76,7 +76,7 @@ def _arguments_are_an_object(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-CLI-003", profile="client")
-def _a_tool_message_says_what_was_answered(trace: TraceIndex) -> Observations:
+def _tool_message_has_the_answer(trace: TraceIndex) -> Observations:
     for call in trace.calls:
         if call.content is None:
             continue
@@ -84,19 +84,19 @@ def _a_tool_message_says_what_was_answered(trace: TraceIndex) -> Observations:
             seen = f"{call} is answered by `{quoted(call.content)}`, which is no document"
             yield either("XMCP-CLI-003", False, seen, "a document (chapter 2)", where=call.turn.next_at)
             continue
-        fault = _other_than_answered(trace, call, call.reply)
+        fault = _difference_from_answer(trace, call, call.reply)
         if fault is not None:
             seen, expected = fault
             yield either("XMCP-CLI-003", seen == "", f"{call} is answered by {seen}", expected, where=call.turn.next_at)
 
 
-def _other_than_answered(trace: TraceIndex, call: Call, reply: Document) -> tuple[str, str] | None:
-    """How the document differs from the server's answer, and what that was; `None` where other sentences judge."""
+def _difference_from_answer(trace: TraceIndex, call: ModelCall, reply: Document) -> tuple[str, str] | None:
+    """Return how the document differs from the server's answer, and that answer; `None` where other checks judge it."""
     answer = call.answer
     if answer is None or not call.attempts or not trace.setup.servers[call.attempts[-1].server].xmcp:
         return None
-    if call.code in grounds(trace, call):
-        return None  # it was not to be made, and that is what the model is told
+    if call.code in permitted_codes(trace, call):
+        return None  # the call must not be made, and the model got just that as its result
     if not answer.readable or answer.bad_display or any(back.fails for _, back in call.turn.chat.callbacks):
         return None
     if answer.outcome == "ok":
@@ -116,7 +116,7 @@ def _other_than_answered(trace: TraceIndex, call: Call, reply: Document) -> tupl
 
 
 @check("XMCP-CLI-004", profile="client")
-def _what_was_cut_short_says_so(trace: TraceIndex) -> Observations:
+def _cut_short_call_is_marked(trace: TraceIndex) -> Observations:
     for call in trace.calls:
         if call.content is None or call.reply is None or call.meta:
             continue
@@ -124,14 +124,14 @@ def _what_was_cut_short_says_so(trace: TraceIndex) -> Observations:
         ended_by_client = last is not None and last.outcome == "cancelled"
         codes = {*CUT_SHORT}
         if last is None and call.turn.cut and not call.succeeded:
-            ended_by_client, codes = True, codes | grounds(trace, call)
+            ended_by_client, codes = True, codes | permitted_codes(trace, call)
         if ended_by_client:
             seen = f"{call}, which was ended before there was a result, is answered by {call.code or 'a result'}"
             yield either("XMCP-CLI-004", call.code in codes, seen, "CANCELLED or TIMEOUT", where=call.turn.next_at)
 
 
 @check("XMCP-CLI-005", profile="client")
-def _each_call_has_an_id_of_its_own(trace: TraceIndex) -> Observations:
+def _unique_call_ids(trace: TraceIndex) -> Observations:
     for turn in trace.turns:
         if turn.at is None:
             continue
@@ -149,7 +149,7 @@ def _each_call_has_an_id_of_its_own(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-CLI-006", profile="client")
-def _text_beside_calls_stays(trace: TraceIndex) -> Observations:
+def _text_beside_calls_kept(trace: TraceIndex) -> Observations:
     for turn in trace.turns:
         if turn.said.text.strip() and turn.at is not None:
             kept = text_of(turn.messages[turn.at])

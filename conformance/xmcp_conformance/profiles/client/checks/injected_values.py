@@ -1,4 +1,4 @@
-"""Section 11.3: the values that are handed on, and those that the application gives (section 11.8)."""
+"""Checks of the values that a client injects: from dependencies (section 11.3) and from the application (11.8)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client import injection
-from xmcp_conformance.profiles.client.injection import Due, Value
+from xmcp_conformance.profiles.client.injection import Expected, Value
 from xmcp_conformance.profiles.client.messages import compact, same
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import Call
+from xmcp_conformance.profiles.client.trace_model import ModelCall
 
 from .dependencies import in_order
 
@@ -22,19 +22,19 @@ _MISSING = object()
 
 
 @check(_MEMBER, _WHOLE, _NEAREST, _REPLACES, _LAST, profile="client")
-def _each_parameter_gets_what_it_is_due(trace: TraceIndex) -> Observations:
+def _injected_values(trace: TraceIndex) -> Observations:
     for call in trace.calls:
-        values = injection.due(trace, call)
+        values = injection.expected_values(trace, call)
         for attempt in call.sent:
-            if values is None or not in_order(call, attempt) or injection.failed_tools(call):
+            if values is None or not in_order(call, attempt) or injection.failed_dependencies(call):
                 continue
             for name, entry in values.items():
-                if name not in injection.misfits(call, {name: entry}):
+                if name not in injection.without_fitting_value(call, {name: entry}):
                     given = attempt.arguments.get(name, _MISSING)
                     yield from _of_parameter(call, attempt.at, name, given, entry)
 
 
-def _of_parameter(call: Call, at: int, name: str, given: Any, entry: Due) -> Observations:
+def _of_parameter(call: ModelCall, at: int, name: str, given: Any, entry: Expected) -> Observations:
     written = (call.arguments or {}).get(name, _MISSING)
     sentences = [_MEMBER if entry.by_member else _WHOLE]
     if entry.other_tools:
@@ -67,10 +67,10 @@ def _shown(value: Any) -> str:
 
 
 @check("XMCP-CLI-083", profile="client")
-def _the_application_has_the_last_word(trace: TraceIndex) -> Observations:
+def _application_values_win(trace: TraceIndex) -> Observations:
     for call in trace.calls:
         for attempt in call.sent:
-            for name, value in (injection.filled_in(trace, call.tool) if call.tool else {}).items():
+            for name, value in (injection.application_values(trace, call.tool) if call.tool else {}).items():
                 given = attempt.arguments.get(name, _MISSING)
                 ok = given is not _MISSING and same(given, value)
                 yield either(

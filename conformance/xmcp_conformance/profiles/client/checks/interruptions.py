@@ -1,4 +1,4 @@
-"""Sections 10.2 and 11.7: the events of a chat, and what of an answer that broke off."""
+"""Checks of the events of a chat, and of answers of the model that broke off (sections 10.2 and 11.7)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OF_CALLS = ("tool_call", "tool_started", "tool_result", "tool_error", "tool_dis
 
 
 @check("XMCP-REC-002", profile="client")
-def _events_of_a_call_are_in_order(trace: TraceIndex) -> Observations:
+def _event_order_of_a_call(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         for at, told in chat.told:
             if told.event.get("type") in _OF_CALLS and not told.event.get("call_id"):
@@ -28,7 +28,7 @@ def _events_of_a_call_are_in_order(trace: TraceIndex) -> Observations:
         ids = dict.fromkeys(told.event.get("call_id") for _, told in chat.told if told.event.get("call_id"))
         for id_ in ids:
             if sum(call.id == id_ for call in calls) > 1:
-                continue  # that calls share an id is the fault, and not how their events mix
+                continue  # the fault is that calls share an id, and not that their events are mixed
             events = [(at, told.event) for at, told in chat.told if told.event.get("call_id") == id_]
             types = [str(event.get("type")) for _, event in events]
             known = " ".join(type_ for type_ in types if type_ in _OF_CALLS or type_ == "retry")
@@ -39,7 +39,7 @@ def _events_of_a_call_are_in_order(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-REC-003", profile="client")
-def _done_comes_once_and_last(trace: TraceIndex) -> Observations:
+def _done_once_and_last(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         if chat.told and chat.ended is not None and chat.ended.result is not None:
             types = [told.event.get("type") for _, told in chat.told]
@@ -49,7 +49,7 @@ def _done_comes_once_and_last(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-CLI-075", profile="client")
-def _text_that_broke_off_is_void(trace: TraceIndex) -> Observations:
+def _broken_off_text_retried(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         for at, said in chat.failed:
             again = next((asked_at for asked_at, _ in chat.asks if asked_at > at), None)
@@ -58,14 +58,14 @@ def _text_that_broke_off_is_void(trace: TraceIndex) -> Observations:
             ok = any(
                 told.event.get("type") == "retry" and not told.event.get("call_id")
                 for told_at, told in chat.told
-                if at < told_at < _next_answer_is_out(chat, again)
+                if at < told_at < _first_event_after_answer(chat, again)
             )
             seen = f"`{quoted(said.text)}` broke off, and the model was asked again"
             yield either("XMCP-CLI-075", ok, seen, "an event `retry` without `call_id`", where=again)
 
 
-def _next_answer_is_out(chat: Chat, again: int) -> int:
-    """The first event of what came of a request, once the model has answered it."""
+def _first_event_after_answer(chat: Chat, again: int) -> int:
+    """Return the index of the first event that follows the model's answer to a request."""
     answers = [turn.said_at for turn in chat.turns] + [at for at, _ in chat.failed]
     answered = min((at for at in answers if at > again), default=again)
     types = ("llm_delta", "tool_call", "done")

@@ -1,4 +1,4 @@
-"""Sections 4.2, 4.5, 8.6 and 11.4 but for the circuit breaker: attempts, waits, time-outs, cancellation."""
+"""Checks of attempts, waits, time-outs and cancellation (sections 4.2, 4.5, 8.6 and 11.4)."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from itertools import pairwise
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import Observation, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
-from xmcp_conformance.profiles.client.permitted_codes import grounds, was_cut_short
+from xmcp_conformance.profiles.client.permitted_codes import permitted_codes, was_cut_short
 from xmcp_conformance.profiles.client.trace import Called
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import INSTANT, Attempt, Call
+from xmcp_conformance.profiles.client.trace_model import INSTANT, Attempt, ModelCall
 from xmcp_models.registry import ERROR_CATEGORIES
 
 LONGEST_WAIT = 120.0
-"""Seconds that a client waits for another attempt at most."""
+"""The longest time, in seconds, that a client waits for another attempt."""
 SLACK = 1.0
-"""Seconds that a cancellation can take to reach the server, besides a tenth of the time-out."""
+"""The time, in seconds, that a cancellation can take to reach the server, besides a tenth of the time-out."""
 
 
-def _retries(trace: TraceIndex) -> Iterator[tuple[Call, Attempt, Attempt]]:
-    """Each attempt that followed another."""
+def _retries(trace: TraceIndex) -> Iterator[tuple[ModelCall, Attempt, Attempt]]:
+    """Yield each attempt that followed another, with its call and the attempt before it."""
     for call in trace.calls:
         for before, after in pairwise(call.attempts):
             yield call, before, after
 
 
 @check("XMCP-ERR-040", profile="client")
-def _only_what_can_be_repeated_is(trace: TraceIndex) -> Observations:
+def _only_safe_retries(trace: TraceIndex) -> Observations:
     for call, before, after in _retries(trace):
         harmless = call.tool is not None and (call.tool.read_only or call.tool.idempotent)
         if before.outcome == "unreachable":
@@ -36,18 +36,18 @@ def _only_what_can_be_repeated_is(trace: TraceIndex) -> Observations:
         elif before.outcome == "error":
             legal = before.error.get("retryable") is True and (harmless or before.error.get("side_effects") == "none")
         else:
-            # What the client itself makes of a lost call is its own to say; a result is no error.
+            # The client decides what error a lost call is; a result is not an error.
             legal = harmless and (before.outcome != "ok" or not _readable(before))
         seen = f"{call} was made again after {before.outcome} {quoted(str(before.error.get('code', '')))}"
         yield either("XMCP-ERR-040", legal, seen, "no other attempt", where=after.at)
     for call in trace.calls:
-        # What came to nothing and was left at that is an occasion too.
+        # A call that failed and was not repeated is an occasion too.
         if len(call.attempts) == 1 and call.attempts[0].outcome in ("error", "lost", "late"):
             yield obeyed("XMCP-ERR-040", where=call.attempts[0].at)
 
 
 @check("XMCP-ERR-041", profile="client")
-def _it_waits_as_long_as_it_was_told(trace: TraceIndex) -> Observations:
+def _retry_after_respected(trace: TraceIndex) -> Observations:
     for call, before, after in _retries(trace):
         wait = before.error.get("retry_after_ms")
         if wait is not None:
@@ -57,14 +57,18 @@ def _it_waits_as_long_as_it_was_told(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-ERR-042", profile="client")
-def _an_error_reaches_the_model(trace: TraceIndex) -> Observations:
+def _error_reaches_the_model(trace: TraceIndex) -> Observations:
     for call in trace.calls:
         last = call.attempts[-1] if call.attempts else None
         if last is None or call.reply is None:
             continue
-        if not (last.way_failed or last.outcome == "error") or not _readable(last) or _odd_category(last) is not None:
+        if (
+            not (last.transport_failed or last.outcome == "error")
+            or not _readable(last)
+            or _undefined_category(last) is not None
+        ):
             continue
-        if any(back.fails for _, back in call.turn.chat.callbacks) or call.code in grounds(trace, call):
+        if any(back.fails for _, back in call.turn.chat.callbacks) or call.code in permitted_codes(trace, call):
             continue
         code = last.error.get("code")
         known = last.outcome == "error" and trace.setup.servers[last.server].xmcp
@@ -73,8 +77,8 @@ def _an_error_reaches_the_model(trace: TraceIndex) -> Observations:
         yield either("XMCP-ERR-042", told, seen, "the error, for the model", where=call.turn.next_at)
 
 
-def _opened_meanwhile(trace: TraceIndex, call: Call) -> bool:
-    """Whether a circuit breaker can have kept another attempt back, and told so."""
+def _opened_meanwhile(trace: TraceIndex, call: ModelCall) -> bool:
+    """Return whether a circuit breaker can have prevented another attempt, and the model got its error."""
     return trace.setup.breaker_threshold is not None and call.code == "CIRCUIT_OPEN"
 
 
@@ -82,17 +86,17 @@ def _readable(attempt: Attempt) -> bool:
     return attempt.answered is None or attempt.answered.readable
 
 
-def _odd_category(attempt: Attempt) -> str | None:
-    """The category of a server's error where the specification knows none of the name."""
+def _undefined_category(attempt: Attempt) -> str | None:
+    """Return the category of a server's error where the specification does not define it, else `None`."""
     category = attempt.error.get("category")
     return str(category) if category is not None and category not in ERROR_CATEGORIES else None
 
 
 @check("XMCP-ERR-012", profile="client")
-def _an_unknown_category_is_an_internal_error(trace: TraceIndex) -> Observations:
+def _unknown_category_is_internal(trace: TraceIndex) -> Observations:
     for call in trace.calls:
         last = call.attempts[-1] if call.attempts else None
-        if last is None or (category := _odd_category(last)) is None or call.reply is None:
+        if last is None or (category := _undefined_category(last)) is None or call.reply is None:
             continue
         seen = f"{call} failed with the category `{quoted(category)}` and is answered by {call.code or 'a result'}"
         ok = call.code == last.error.get("code") or was_cut_short(call)
@@ -102,18 +106,18 @@ def _an_unknown_category_is_an_internal_error(trace: TraceIndex) -> Observations
 
 
 @check("XMCP-SEC-040", profile="client")
-def _attempts_are_bounded(trace: TraceIndex) -> Observations:
+def _attempts_bounded(trace: TraceIndex) -> Observations:
     for call in trace.calls:
-        if len(call.attempts) > 1 or any(a.way_failed or a.outcome == "error" for a in call.attempts):
+        if len(call.attempts) > 1 or any(a.transport_failed or a.outcome == "error" for a in call.attempts):
             made, most = len(call.attempts), trace.setup.max_attempts
             seen = f"{made} attempts of {call}"
             yield either("XMCP-SEC-040", made <= most, seen, f"at most {most}", where=call.attempts[-1].at)
 
 
 @check("XMCP-CLI-040", profile="client")
-def _no_wait_is_too_long(trace: TraceIndex) -> Observations:
+def _waits_bounded(trace: TraceIndex) -> Observations:
     for call, before, after in _retries(trace):
-        waited, most = after.begun - before.ended, _left(trace, call, before.ended)
+        waited, most = after.begun - before.ended, _remaining_seconds(trace, call, before.ended)
         busy = any(
             trace.running(at) + 1 >= trace.setup.max_concurrency
             for at in range(before.ended_at, after.at + 1)
@@ -125,25 +129,25 @@ def _no_wait_is_too_long(trace: TraceIndex) -> Observations:
     for call in trace.calls:
         for at, event in call.turn.chat.events(call):
             if event.get("type") == "retry":
-                wait, most = event.get("wait_ms", 0) / 1000, _left(trace, call, trace.time(at))
+                wait, most = event.get("wait_ms", 0) / 1000, _remaining_seconds(trace, call, trace.time(at))
                 seen = f"a wait of {wait:.1f} s announced for {call}"
                 yield either("XMCP-CLI-040", wait <= most + INSTANT, seen, f"{most:g} s at most", where=at)
         if call.attempts:
             last = call.attempts[-1]
             told = (last.error.get("retry_after_ms") or 0) / 1000
-            if told > _left(trace, call, last.ended):  # the next attempt was left out, as it had to be
+            if told > _remaining_seconds(trace, call, last.ended):  # the next attempt was not made, as required
                 yield obeyed("XMCP-CLI-040", where=last.at)
 
 
-def _left(trace: TraceIndex, call: Call, now: float) -> float:
-    """Seconds that a client can wait."""
+def _remaining_seconds(trace: TraceIndex, call: ModelCall, now: float) -> float:
+    """Return the seconds that a client can still wait."""
     limit = trace.setup.chat_timeout
     left = LONGEST_WAIT if limit is None else call.turn.chat.began.time + limit - now
     return min(LONGEST_WAIT, left)
 
 
 @check("XMCP-CLI-041", profile="client")
-def _what_is_not_answered_in_time_is_cancelled(trace: TraceIndex) -> Observations:
+def _timed_out_call_cancelled(trace: TraceIndex) -> Observations:
     limit = trace.setup.tool_timeout
     most = limit * 1.1 + SLACK
     now = trace.records[-1].time if trace.records else 0.0
@@ -160,7 +164,7 @@ def _what_is_not_answered_in_time_is_cancelled(trace: TraceIndex) -> Observation
 
 
 @check("XMCP-CLI-046", profile="client")
-def _a_cancelled_chat_leaves_no_call_behind(trace: TraceIndex) -> Observations:
+def _cancelled_chat_cancels_calls(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         if chat.cancelled is None:
             continue
@@ -175,14 +179,14 @@ def _a_cancelled_chat_leaves_no_call_behind(trace: TraceIndex) -> Observations:
                     yield _is_cancelled(call, attempt, chat.cancelled.time)
 
 
-def _is_cancelled(call: Call, attempt: Attempt, when: float) -> Observation:
+def _is_cancelled(call: ModelCall, attempt: Attempt, when: float) -> Observation:
     soon = attempt.ended - when <= (INSTANT if attempt.was_answered else SLACK)
     seen = f"{call} was {attempt.outcome or 'at work'} after its chat was cancelled"
     return either("XMCP-CLI-046", soon, seen, "a cancellation at the server", where=attempt.at)
 
 
-def _is_waited_for_elsewhere(trace: TraceIndex, call: Call) -> bool:
-    """Whether another chat has an equal call, which can wait for the same answer."""
+def _is_waited_for_elsewhere(trace: TraceIndex, call: ModelCall) -> bool:
+    """Return whether another chat has an equal call, which can wait for the same answer."""
     return any(
         other.tag == call.tag and other.turn.chat is not call.turn.chat and other.turn.chat.cancelled is None
         for other in trace.calls

@@ -1,4 +1,4 @@
-"""Sections 11.6 and 11.7: when a chat goes on, when it ends, and what it says then."""
+"""Checks of when a chat goes on or ends, and of its stop reason and answer (sections 11.6 and 11.7)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xmcp_conformance.profiles.client import injection
 from xmcp_conformance.profiles.client.messages import calls_of, text_of
 from xmcp_conformance.profiles.client.name_resolution import is_legal
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import INSTANT, Call, Chat, Turn
+from xmcp_conformance.profiles.client.trace_model import INSTANT, Chat, ModelCall, Turn
 
 from .displays import display_of
 
@@ -20,19 +20,19 @@ _CRASHES = ("crashed", "refused")
 
 
 def said_to(turn: Turn, name: str, parameter: str) -> list[str]:
-    """What the calls of one of the client's own tools say in a turn."""
+    """Return the texts that the model gave to one of the client's own tools in a turn."""
     texts = [(call.arguments or {}).get(parameter) for call in turn.calls if call.meta and call.name == name]
     return [text.strip() for text in texts if isinstance(text, str) and text.strip()]
 
 
 def shows_everything(turn: Turn) -> bool:
-    """Whether each call succeeded, and each on which no other depends answered with a display."""
-    last = [call for call in turn.calls if injection.ends(call)]
+    """Return whether each call succeeded, and each call on which no other depends has a display."""
+    last = [call for call in turn.calls if injection.is_last(call)]
     return all(call.succeeded for call in turn.calls) and all(display_of(call) is not None for call in last)
 
 
 def is_known(turn: Turn) -> bool:
-    """Whether the trace shows what each call of a turn came to, and where."""
+    """Return whether the tool and the result of each call of a turn are known."""
     calls = [call for call in turn.calls if not call.meta and call.offered]
     if any(call.unclear or call.reply is None for call in turn.calls):
         return False
@@ -40,7 +40,7 @@ def is_known(turn: Turn) -> bool:
 
 
 def may_end(trace: TraceIndex, turn: Turn) -> bool:
-    """Whether another sentence than those about displays ends the chat after a turn."""
+    """Return whether a requirement other than those about displays allows the chat to end after a turn."""
     chat = turn.chat
     reason = chat.stop_reason
     failure = chat.ended.failure if chat.ended else None
@@ -61,14 +61,14 @@ def _limit_is_met(trace: TraceIndex, turn: Turn, reason: str) -> bool:
 
 
 @check("XMCP-CLI-060", "XMCP-CLI-062", profile="client")
-def _what_was_shown_ends_or_does_not(trace: TraceIndex) -> Observations:
+def _end_after_all_displays(trace: TraceIndex) -> Observations:
     for turn in trace.turns:
         if turn.next is None or not is_known(turn) or not shows_everything(turn):
             continue
         if trace.setup.display == "exit":
             seen = "the model was asked again, although the person was shown the answer"
             yield either("XMCP-CLI-060", not turn.went_on, seen, "the end of the chat", where=turn.next_at)
-        elif turn.went_on or not (may_end(trace, turn) or _is_for_another_sentence(trace, turn)):
+        elif turn.went_on or not (may_end(trace, turn) or _judged_by_other_checks(trace, turn)):
             seen = f"the chat ended ({turn.chat.stop_reason}) after a turn in which everything was shown"
             yield either("XMCP-CLI-062", turn.went_on, seen, "another request to the model", where=turn.next_at)
 
@@ -79,10 +79,10 @@ def _other_turns_go_on(trace: TraceIndex) -> Observations:
         chat = turn.chat
         if turn.next is None or not is_known(turn) or shows_everything(turn):
             continue
-        if not turn.went_on and (may_end(trace, turn) or _is_for_another_sentence(trace, turn)):
+        if not turn.went_on and (may_end(trace, turn) or _judged_by_other_checks(trace, turn)):
             continue
         if turn.number >= trace.setup.max_turns and not turn.went_on:
-            continue  # what it says of that is for another sentence
+            continue  # another check judges the stop reason of that
         how = chat.stop_reason or (chat.ended.failure if chat.ended else None)
         if bad := [call for call in turn.calls if injection.failed(call)]:
             yield either(
@@ -97,8 +97,8 @@ def _other_turns_go_on(trace: TraceIndex) -> Observations:
             yield either("XMCP-CLI-061", turn.went_on, seen, "another request to the model", where=turn.next_at)
 
 
-def _is_for_another_sentence(trace: TraceIndex, turn: Turn) -> bool:
-    """Whether the chat ended by a limit that was not met, or by a callback that failed."""
+def _judged_by_other_checks(trace: TraceIndex, turn: Turn) -> bool:
+    """Return whether a limit that was not reached or a failing callback ended the chat: other checks judge that."""
     chat, reason = turn.chat, turn.chat.stop_reason
     if any(back.fails for _, back in chat.callbacks) and chat.ended is not None and chat.ended.failure == "crashed":
         return True
@@ -106,7 +106,7 @@ def _is_for_another_sentence(trace: TraceIndex, turn: Turn) -> bool:
 
 
 @check("XMCP-CLI-070", profile="client")
-def _no_more_turns_than_allowed(trace: TraceIndex) -> Observations:
+def _turn_limit(trace: TraceIndex) -> Observations:
     most = trace.setup.max_turns
     for chat in trace.chats.values():
         for at, _ in chat.asks:
@@ -117,7 +117,7 @@ def _no_more_turns_than_allowed(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-CLI-071", profile="client")
-def _a_limit_is_named(trace: TraceIndex) -> Observations:
+def _limit_named(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         if chat.ended is None or not chat.turns or chat.cancelled is not None:
             continue
@@ -131,7 +131,7 @@ def _a_limit_is_named(trace: TraceIndex) -> Observations:
 
 
 def _of_limit(trace: TraceIndex, chat: Chat, turn: Turn) -> Observations:
-    """After a turn with calls."""
+    """Judge the stop reason of a chat that ended after a turn with calls."""
     reason = chat.stop_reason
     if reason in ("max_turns", "timeout") and not _limit_is_met(trace, turn, reason):
         yield broken(
@@ -150,12 +150,12 @@ def _of_limit(trace: TraceIndex, chat: Chat, turn: Turn) -> Observations:
 
 
 @check("XMCP-CLI-072", profile="client")
-def _the_answer_is_the_model_s(trace: TraceIndex) -> Observations:
+def _answer_is_text_of_the_model(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         if chat.ended is None or not chat.ended.result:
             continue
         answer = chat.ended.result.get("answer")
-        # A chat whose time was over can hold what the model had written by then.
+        # A chat that ran out of time can return what the model had written by then.
         if not answer or not isinstance(answer, str) or chat.stop_reason == "timeout":
             yield obeyed("XMCP-CLI-072", where=chat.ended_at)
             continue
@@ -166,7 +166,7 @@ def _the_answer_is_the_model_s(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-CLI-073", profile="client")
-def _the_history_is_handed_over(trace: TraceIndex) -> Observations:
+def _history_after_failure(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         if chat.ended is None or chat.ended.failure not in ("provider", "quota"):
             continue
@@ -180,7 +180,7 @@ def _the_history_is_handed_over(trace: TraceIndex) -> Observations:
         asked = [[_name(c) for c in calls_of(m)] for m in history if calls_of(m)]
         turns = [turn.calls for turn in chat.turns if turn.calls]
         kept = asked[len(asked) - len(turns) :]
-        missing = not shortened and not (len(kept) == len(turns) and all(map(_is_that_turn, kept, turns)))
+        missing = not shortened and not (len(kept) == len(turns) and all(map(_has_calls_of_turn, kept, turns)))
         seen = (
             f"a history without `{quoted(lost[0])}`"
             if lost
@@ -189,8 +189,8 @@ def _the_history_is_handed_over(trace: TraceIndex) -> Observations:
         yield either("XMCP-CLI-073", not (lost or missing), seen, "the history up to there", where=chat.ended_at)
 
 
-def _is_that_turn(names: Sequence[str], calls: Sequence[Call]) -> bool:
-    """Whether the calls of a message are those; names that no vendor takes can stand there as others."""
+def _has_calls_of_turn(names: Sequence[str], calls: Sequence[ModelCall]) -> bool:
+    """Return whether a message has these calls; names that no vendor accepts can be others there."""
     same_names = all(name == call.name or not is_legal(call.name) for name, call in zip(names, calls, strict=False))
     return len(names) == len(calls) and same_names
 
@@ -201,7 +201,7 @@ def _name(call: Mapping[str, object]) -> str:
 
 
 @check("XMCP-CLI-074", profile="client")
-def _a_quota_is_kept(trace: TraceIndex) -> Observations:
+def _quota_kept(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         tenant = chat.began.tenant
         quota = trace.setup.quota_tokens.get(tenant) if tenant is not None else None
@@ -222,7 +222,7 @@ def _a_quota_is_kept(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-CLI-085", profile="client")
-def _a_question_ends_the_chat(trace: TraceIndex) -> Observations:
+def _question_ends_the_chat(trace: TraceIndex) -> Observations:
     for turn in trace.turns:
         questions = said_to(turn, CLARIFY, "question")
         if not questions or turn.cut or not is_known(turn):

@@ -1,4 +1,4 @@
-"""Sections 5.1 and 11.9: which tools are offered, under which names, and where a name leads."""
+"""Checks of which tools are offered, under which names, and which tool a name calls (sections 5.1 and 11.9)."""
 
 from __future__ import annotations
 
@@ -9,41 +9,41 @@ from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.messages import function_of
-from xmcp_conformance.profiles.client.name_resolution import Place, full_name, is_legal, place_of, unnamed
-from xmcp_conformance.profiles.client.permitted_codes import grounds
+from xmcp_conformance.profiles.client.name_resolution import ToolKey, full_name, is_legal, key_of, without_name
+from xmcp_conformance.profiles.client.permitted_codes import permitted_codes
 from xmcp_conformance.profiles.client.trace import Asked, Tool
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import INSTANT
 
 
 def _offers(trace: TraceIndex) -> Iterator[tuple[int, list[str], list[Tool]]]:
-    """Each request: its record, the names in it, and the tools that there surely were."""
+    """Yield for each request the index of its record, the names in it, and the tools that certainly existed."""
     for chat in trace.chats.values():
         for at, asked in chat.asks:
-            yield at, _names(asked), _surely_there(trace, chat.began_at, at)
+            yield at, _names(asked), _certainly_existing(trace, chat.began_at, at)
 
 
 def _names(asked: Asked) -> list[str]:
     return [str(function_of(tool).get("name")) for tool in asked.tools]
 
 
-def _surely_there(trace: TraceIndex, began: int, at: int) -> list[Tool]:
-    """The tools that were there from the beginning of the chat on: what is new or gone a chat can learn later."""
+def _certainly_existing(trace: TraceIndex, began: int, at: int) -> list[Tool]:
+    """Return the tools that existed since the chat began: a chat may learn of new and removed tools later."""
     settled = [
         at for at, _ in trace.lists_between(0, at) if at < began and trace.time(at) < trace.time(began) - INSTANT
     ]
     moments = [settled[-1] + 1 if settled else 0] + [i + 1 for i, _ in trace.lists_between(0, at) if i not in settled]
-    lists = [{place_of(tool): tool for tool in trace.tools_at(moment)} for moment in moments]
+    lists = [{key_of(tool): tool for tool in trace.tools_at(moment)} for moment in moments]
     reached = [place for place in lists[0] if trace.setup.servers[place[0]].reachable]
     return [lists[-1][place] for place in reached if all(place in one for one in lists)]
 
 
 @check("XMCP-TOL-003", "XMCP-CLI-090", "XMCP-CLI-094", profile="client")
-def _each_tool_is_offered(trace: TraceIndex) -> Observations:
-    """A tool with metadata that nobody knows, or beside a server that is away, is for the sentence that says so."""
+def _every_tool_offered(trace: TraceIndex) -> Observations:
+    """Judge that each tool is offered; unknown metadata and unreachable servers have requirements of their own."""
     away = not all(server.reachable for server in trace.setup.servers)
     for at, names, tools in _offers(trace):
-        missing = unnamed(trace.setup, [name for name in names if name not in trace.own_tools], tools)
+        missing = without_name(trace.setup, [name for name in names if name not in trace.own_tools], tools)
         twice = [name for name, count in Counter(names).items() if count > 1]
         if twice:
             seen = f"`{quoted(', '.join(twice))}` offered more than once"
@@ -53,11 +53,11 @@ def _each_tool_is_offered(trace: TraceIndex) -> Observations:
             id_ = "XMCP-TOL-003" if tool.unknown else "XMCP-CLI-094" if away else "XMCP-CLI-090"
             seen = f"`{tool.name}` of server {tool.server} is not among `{quoted(', '.join(names))}`"
             yield either(id_, tool not in missing, seen, "every tool of every server that can be reached", where=at)
-    yield from _no_request_at_all(trace, away)
+    yield from _start_with_reachable_servers(trace, away)
 
 
-def _no_request_at_all(trace: TraceIndex, away: bool) -> Observations:
-    """A client that did not start although some servers are there."""
+def _start_with_reachable_servers(trace: TraceIndex, away: bool) -> Observations:
+    """Judge a client that did not start although some servers are reachable."""
     for chat in trace.chats.values():
         failure = chat.ended.failure if chat.ended else None
         if away and not chat.asks and failure in ("refused", "crashed"):
@@ -72,8 +72,8 @@ def _no_request_at_all(trace: TraceIndex, away: bool) -> Observations:
 
 
 @check("XMCP-CLI-091", "XMCP-CLI-093", profile="client")
-def _a_name_leads_to_its_tool(trace: TraceIndex) -> Observations:
-    first: dict[str, Place] = {}
+def _name_calls_its_tool(trace: TraceIndex) -> Observations:
+    first: dict[str, ToolKey] = {}
     for attempt in trace.attempts:
         call, called = attempt.call, attempt.called
         if call is None or called is None or not call.offered:
@@ -89,15 +89,15 @@ def _a_name_leads_to_its_tool(trace: TraceIndex) -> Observations:
         yield either("XMCP-CLI-093", known, seen, "the server's own name for a tool", where=attempt.at)
         if known:
             place = (called.server, called.tool)
-            meant = first.setdefault(call.name, place_of(call.tool) if call.tool is not None else place)
+            meant = first.setdefault(call.name, key_of(call.tool) if call.tool is not None else place)
             yield either("XMCP-CLI-091", place == meant, seen, f"`{meant[1]}` of server {meant[0]}", where=attempt.at)
 
 
 @check("XMCP-CLI-092", profile="client")
-def _named_servers_name_their_tools(trace: TraceIndex) -> Observations:
+def _names_of_named_servers(trace: TraceIndex) -> Observations:
     full = Counter(full_name(trace.setup, tool) for tool in trace.setup.tools)
     for at, names, tools in _offers(trace):
-        others = unnamed(trace.setup, names, tools)
+        others = without_name(trace.setup, names, tools)
         for tool in tools:
             name = full_name(trace.setup, tool)
             open_ = not is_legal(name) or full[name] > 1 or tool in others
@@ -107,8 +107,8 @@ def _named_servers_name_their_tools(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-CLI-096", profile="client")
-def _a_turn_keeps_its_tools(trace: TraceIndex) -> Observations:
-    """Where a server listed other tools between the request and the answers to the calls."""
+def _turn_keeps_its_tools(trace: TraceIndex) -> Observations:
+    """Judge turns in which a server listed other tools between the request and the answers to the calls."""
     for turn in trace.turns:
         if turn.next is None:
             continue
@@ -125,5 +125,9 @@ def _a_turn_keeps_its_tools(trace: TraceIndex) -> Observations:
             elif not call.succeeded:
                 seen = f"{call} is answered by {call.code}, for the tool has changed"
                 yield either(
-                    "XMCP-CLI-096", call.code in grounds(trace, call), seen, "a call of its server", where=turn.next_at
+                    "XMCP-CLI-096",
+                    call.code in permitted_codes(trace, call),
+                    seen,
+                    "a call of its server",
+                    where=turn.next_at,
                 )

@@ -1,6 +1,6 @@
-"""A document as the tool response it is: whole, or in pieces. encode.py is its mirror.
+"""The decoder: from a document, whole or in pieces, to a tool response. encoder.py is its counterpart.
 
-Bytes, encodings and the parser are handled here; what the document says, in content.py.
+Bytes, encodings and the parser are handled here, the content of the document in content.py.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from xmcp.wire.response import ToolResponse
 
 
 def decode(data: str | bytes, *, limits: Limits = DEFAULT_LIMITS, bad_display: BadDisplay = "raise") -> ToolResponse:
-    """The response that a whole document is.
+    """Return the response of a whole document.
 
-    Takes text or UTF-8, with or without a byte order mark and an XML declaration. Raises DecodeError, and
-    nothing else, whatever the content. With `bad_display="drop"` a display that is no JSON or no envelope
-    is left out and `warnings` says so; all other faults still raise.
+    `data` is text or UTF-8, with or without a byte order mark and an XML declaration. With `bad_display="drop"` a
+    display that is not JSON or not an envelope is left out, and `warnings` says so.
+
+    Raises:
+        DecodeError: The document is not a valid tool response. No other exception is raised, whatever the content.
     """
     if len(data) <= limits.document_bytes:
         raw = _utf8(data)
@@ -32,14 +34,14 @@ def decode(data: str | bytes, *, limits: Limits = DEFAULT_LIMITS, bad_display: B
 
 
 _PIECE = 512
-"""Bytes that are worth a call of the parser, however long the document is."""
+"""Bytes: at most so many are collected before a call of the parser, however long the document is."""
 
 
 class Decoder:
-    """The same for a document that comes in pieces: `feed` each, then `close`.
+    """Decodes a document that arrives in pieces: call `feed` for each, then `close`.
 
-    Pieces may end anywhere, within a character too. A fault is raised by the `feed` that meets it, and again
-    by every later call. What comes out does not depend on where the pieces end.
+    Pieces may end anywhere, also within a character. A fault is raised by the `feed` that finds it, and again by
+    every later call. The result does not depend on where the pieces end.
     """
 
     __slots__ = (
@@ -63,15 +65,16 @@ class Decoder:
         # Without expat's namespace mode: namespaces.py says why.
         self._parser = expat.ParserCreate("utf-8")
         if hasattr(self._parser, "SetReparseDeferralEnabled"):
-            self._parser.SetReparseDeferralEnabled(False)  # `_wanted` does that, the same for every expat
+            self._parser.SetReparseDeferralEnabled(False)  # `_wanted` does the same, for every version of expat
         self._content = Content(self._parser, limits, bad_display)
         self._limit = limits.document_bytes
         self._tag_bytes = limits.tag_bytes
-        # The bytes that were taken in all, and that expat has; those that it has not, and how many it takes to try.
+        # Bytes: received, passed to expat, the position of the next check for long tags, the start of an unfinished
+        # token; then those not yet passed to expat, their number, and how many are needed for the next call.
         self._taken = 0
         self._fed = 0
         self._look = limits.tag_bytes
-        self._token = b""  # how the token begins that expat has not seen the end of
+        self._token = b""
         self._is_text = False
         self._held: list[bytes] = []
         self._held_bytes = 0
@@ -80,15 +83,24 @@ class Decoder:
         self._closed = False
 
     def feed(self, chunk: str | bytes) -> None:
-        """Take the next piece. Raises DecodeError for a fault in what has come, ValueError after `close`.
+        """Take the next piece.
 
-        It is raised when a sixteenth more of the document has come, and 512 bytes more, at the latest; within a
-        tag or a comment, when twice as much has; a document above the size limit at once.
+        A fault is raised at the latest when a sixteenth more of the document, and 512 bytes more, have arrived;
+        within a tag or a comment, when twice as much has arrived. A document above the size limit is refused at once.
+
+        Raises:
+            DecodeError: There is a fault in the pieces so far.
+            ValueError: `close` was called before.
         """
         self._take(chunk, final=False)
 
     def close(self) -> ToolResponse:
-        """The response, when everything was fed. Raises DecodeError, or ValueError the second time."""
+        """Return the response, after the last piece.
+
+        Raises:
+            DecodeError: The document is not a valid tool response.
+            ValueError: `close` was called before.
+        """
         self._take(b"", final=True)
         return self._content.response()
 
@@ -96,13 +108,13 @@ class Decoder:
         if self._fault:
             raise copy(self._fault)
         if self._closed:
-            raise ValueError("this decoder is closed: use a new one for each document")
+            raise ValueError("this decoder is closed; use a new one for each document")
         try:
             self._hold(chunk)
             if final or self._held_bytes >= self._wanted:
                 self._parse(final=final)
         except DecodeError as fault:
-            self._fault = copy(fault)  # without its traceback, which leads back here
+            self._fault = copy(fault)  # without its traceback, which refers to this object
             self._content.leave()
             raise
         if final:
@@ -111,7 +123,7 @@ class Decoder:
 
     def _hold(self, chunk: str | bytes) -> None:
         room = self._limit - self._taken
-        # A character has one byte at least: text that is too long already need not be encoded to be refused.
+        # A character has at least one byte, so a text with too many characters is refused without encoding it.
         data = b"" if len(chunk) > room else _utf8(chunk)
         if len(chunk) > room or len(data) > room:
             raise self._content.fault(DecodeErrorKind.LIMIT, f"the document is longer than {self._limit} bytes")
@@ -140,16 +152,16 @@ class Decoder:
                 column=fault.offset + 1,
                 offset=max(parser.ErrorByteIndex, 0),
             ) from None
-        # An unfinished token is read from its start each time: waiting until as much again has come keeps that
-        # linear. Small pieces are collected until a call of the parser is worth it, later in the document more.
+        # expat reads an unfinished token from its start at each call: waiting until twice as much has arrived keeps
+        # the total time linear. Small pieces are collected until a call is worthwhile; later in the document, more.
         self._wanted = max(1, self._taken - parser.CurrentByteIndex, min(self._taken // 16, _PIECE))
 
     def _feed_slices(self, data: memoryview) -> None:
-        """Give expat the data, and look every `tag_bytes` whether a tag has not ended since the last look.
+        """Pass the data to expat, and check every `tag_bytes` whether a tag is longer than allowed.
 
-        A tag of a megabyte takes expat ten times the time of as much text, before it asks anyone. Within a long
-        comment, which expat reads from its start each time, the next look is when as much again has come. Where
-        the pieces of the document end plays no part in where the looks are.
+        expat needs ten times as long for a tag of a megabyte as for the same amount of text, before it calls a
+        handler. Within a long comment, which expat reads from its start each time, the next check is when twice as
+        much has arrived. The positions of the checks do not depend on where the pieces of the document end.
         """
         parser, most = self._parser, self._tag_bytes
         while data:
@@ -170,7 +182,7 @@ class Decoder:
             self._look += max(most, pending)
 
     def _check_encoding(self, data: bytes) -> None:
-        """Refuse what expat would take for UTF-16, whatever it is told (XML 1.0, appendix F)."""
+        """Refuse what expat would read as UTF-16, whatever encoding it is given (XML 1.0, appendix F)."""
         if data.startswith((b"\xfe\xff", b"\xff\xfe")) or b"\0" in data[:2]:
             if self._is_text:
                 raise self._content.fault(DecodeErrorKind.NOT_WELL_FORMED, "a NUL character")
@@ -179,5 +191,5 @@ class Decoder:
 
 
 def _utf8(chunk: str | bytes) -> bytes:
-    # A lone surrogate becomes bytes that are no UTF-8: expat refuses them and says where.
+    # A lone surrogate becomes bytes that are not UTF-8: expat refuses them and reports the place.
     return chunk.encode("utf-8", "surrogatepass") if isinstance(chunk, str) else bytes(chunk)

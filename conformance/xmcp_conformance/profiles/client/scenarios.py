@@ -1,13 +1,12 @@
-"""Scenarios in which each sentence about clients has an occasion: small, each about one thing. Not a test module."""
+"""Scenarios in which every requirement for clients applies at least once: small, each about one thing."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Final
 
-from observed import Act, Ask, Change, Conversation, Says, Scenario
-
-from xmcp_conformance.profiles.client.trace import Server, Setup, Tool
+from .scenario import Act, Ask, Change, Conversation, Says, Scenario
+from .trace import Server, Setup, Tool
 
 SYSTEM: Final = {"role": "system", "content": "Be brief."}
 EARLIER: Final = [
@@ -34,7 +33,7 @@ def _one(*turns: Says, **fields: Any) -> list[Conversation]:
 
 
 ROWS: Final = {"rows": [[1]], "other": "o"}
-LATE: Final = {"code": "DB_TIMEOUT", "retryable": True}
+LATE: Final[dict[str, Any]] = {"code": "DB_TIMEOUT", "retryable": True}
 
 SCENARIOS: Final[dict[str, Scenario]] = {
     "a plain answer to an earlier conversation": Scenario(_setup(), chats=_one(Says("hello"), history=EARLIER)),

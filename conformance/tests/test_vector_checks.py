@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from xmcp_conformance.profiles.codec.vector_judge import Refused, judge, judge_formatter, judge_renderer
+from xmcp_conformance.core.checks import UndeclaredRequirement
+from xmcp_conformance.core.events import Event, Observed
+from xmcp_conformance.core.judge import Status, judge
+from xmcp_conformance.core.observation import Observation
+from xmcp_conformance.core.requirements import registry
+from xmcp_conformance.profiles.codec import vector_requirements
+from xmcp_conformance.profiles.codec.vector_checks import (
+    Refused,
+    check_codec,
+    check_formatter,
+    check_renderer,
+    judge_codec,
+)
 from xmcp_conformance.profiles.codec.vectors import Vector, load
-from xmcp_conformance.wrong.codecs import wrong_codecs
 from xmcp_conformance.wrong.codecs.miniature_codec import MiniatureCodec
+from xmcp_conformance.wrong.registry import registered
 
 ALL = load(Path(__file__).resolve().parents[1] / "vectors" / "wire.json")
+WRONG = {entry.implementation: set(entry.requirements) for entry in registered("codec")}
 OF_A_CODEC = [vector for vector in ALL if vector.direction in ("encode", "decode", "stream")]
 BY_ID = {vector.id: vector for vector in ALL}
 
@@ -387,28 +401,52 @@ FAILS = {
 }
 
 
+def passes(observations: list[Observation]) -> bool:
+    return all(observation.ok for observation in observations)
+
+
 @pytest.mark.parametrize("vector", OF_A_CODEC, ids=lambda vector: vector.id)
 def test_a_codec_written_from_the_specification_alone_passes(vector: Vector) -> None:
-    judgement = judge(vector, MiniatureCodec())
-    assert judgement.ok, f"{judgement.seen}; expected: {judgement.expected}"
+    assert [str(one) for one in check_codec(vector, MiniatureCodec()) if not one.ok] == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("wrong", wrong_codecs.ALL_WRONG, ids=lambda wrong: wrong.__name__)
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.__name__)
 def test_a_wrong_codec_fails_the_vectors_that_its_mistake_touches_and_no_other(wrong: type[MiniatureCodec]) -> None:
-    failed = [judgement for vector in OF_A_CODEC if not (judgement := judge(vector, wrong())).ok]
-    assert {judgement.vector for judgement in failed} == set(FAILS[wrong.__name__].split())
-    for judgement in failed:
-        assert judgement.requirements == BY_ID[judgement.vector].requirements
-        assert judgement.seen
-        assert judgement.expected
-        assert (judgement.seen + judgement.expected).isprintable()
-        assert len(judgement.seen) < 1000
+    found = {vector.id: check_codec(vector, wrong()) for vector in OF_A_CODEC}
+    failed = {id_: observations for id_, observations in found.items() if not passes(observations)}
+    assert set(failed) == set(FAILS[wrong.__name__].split())
+    touched = [set(BY_ID[id_].requirements) for id_ in failed]
+    assert all(WRONG[wrong] & requirements for requirements in touched)
+    assert WRONG[wrong] <= set().union(*touched)
+    for id_, observations in failed.items():
+        assert tuple(one.requirement for one in observations) == BY_ID[id_].requirements
+        for one in observations:
+            assert not one.ok
+            assert one.seen
+            assert one.expected
+            assert (one.seen + one.expected).isprintable()
+            assert len(one.seen) < 1000
+
+
+def test_the_judge_of_all_profiles_judges_a_codec() -> None:
+    events: list[Event] = []
+    judge_codec(ALL, MiniatureCodec(), "miniature", events.append)
+    judgements = judge([event for event in events if isinstance(event, Observed)], registry().verified_by("vectors"))
+    unseen = {one.requirement.id for one in judgements if one.status is not Status.PASS}
+    assert unseen == {"XMCP-DSP-030", "XMCP-DSP-031", "XMCP-RSP-090"}  # those of formatters and renderers
+
+
+def test_a_vector_of_a_requirement_that_the_checks_do_not_declare_is_refused() -> None:
+    with pytest.raises(UndeclaredRequirement, match="XMCP-CLI-001"):
+        check_codec(replace(BY_ID["seed-success"], requirements=("XMCP-CLI-001",)), MiniatureCodec())
 
 
 def test_every_wrong_codec_says_its_mistake_and_is_found() -> None:
-    assert set(FAILS) == {wrong.__name__ for wrong in wrong_codecs.ALL_WRONG}
-    for wrong in wrong_codecs.ALL_WRONG:
+    assert set(FAILS) == {wrong.__name__ for wrong in WRONG}
+    subclasses = {wrong for wrong in MiniatureCodec.__subclasses__() if wrong.__module__.startswith("xmcp_conformance")}
+    assert subclasses == set(WRONG)
+    for wrong in WRONG:
         assert (wrong.__doc__ or "").endswith("."), wrong
         assert wrong.__doc__ != MiniatureCodec.__doc__
 
@@ -418,9 +456,9 @@ def test_a_codec_that_crashes_is_judged_and_does_not_end_the_run() -> None:
         def decode(self, document: Any, **options: Any) -> Any:
             raise KeyError("\x1b[31m")
 
-    judgement = judge(BY_ID["seed-success"], Crashing())
-    assert not judgement.ok
-    assert judgement.seen == "it raised KeyError: '\\x1b[31m'"
+    fault = check_codec(BY_ID["seed-success"], Crashing())[0]
+    assert not fault.ok
+    assert fault.seen == "it raised KeyError: '\\x1b[31m'"
 
 
 def test_a_refusal_with_another_class_is_a_fault() -> None:
@@ -428,10 +466,10 @@ def test_a_refusal_with_another_class_is_a_fault() -> None:
         def decode(self, document: Any, **options: Any) -> Any:
             raise Refused("SCHEMA", "no")
 
-    judgement = judge(BY_ID["bare-document-type"], Vague())
-    assert (judgement.ok, judgement.seen, judgement.expected) == (False, "a refusal: SCHEMA: no", "DTD")
-    assert not judge(BY_ID["no-document-type"], Vague()).ok
-    assert judge(BY_ID["empty-root"], Vague()).ok
+    fault = check_codec(BY_ID["bare-document-type"], Vague())[0]
+    assert (fault.ok, fault.seen, fault.expected) == (False, "a refusal: SCHEMA: no", "DTD")
+    assert not passes(check_codec(BY_ID["no-document-type"], Vague()))
+    assert passes(check_codec(BY_ID["empty-root"], Vague()))
 
 
 def tag_per_key(value: Any, name: str = "result") -> str:
@@ -443,7 +481,9 @@ def tag_per_key(value: Any, name: str = "result") -> str:
 
 
 def test_a_formatter_with_a_tag_for_each_key_fails_wherever_a_name_is_no_tag() -> None:
-    passed = {vector.id for vector in ALL if vector.direction == "format" and judge_formatter(vector, tag_per_key).ok}
+    passed = {
+        vector.id for vector in ALL if vector.direction == "format" and passes(check_formatter(vector, tag_per_key))
+    }
     assert passed == {
         "safe-name-becomes-a-tag",
         "name-of-every-safe-character-becomes-a-tag",
@@ -455,7 +495,8 @@ def test_a_renderer_that_shows_the_envelope_as_it_came_fails_where_something_els
     passed = {
         vector.id
         for vector in ALL
-        if vector.direction == "render" and judge_renderer(vector, lambda envelope: (json.dumps(envelope), True)).ok
+        if vector.direction == "render"
+        and passes(check_renderer(vector, lambda envelope: (json.dumps(envelope), True)))
     }
     assert passed == {
         vector.id
@@ -467,4 +508,10 @@ def test_a_renderer_that_shows_the_envelope_as_it_came_fails_where_something_els
 def test_a_renderer_that_shows_nothing_passes_no_vector() -> None:
     for vector in ALL:
         if vector.direction == "render":
-            assert not judge_renderer(vector, lambda envelope: ("", True)).ok
+            assert not passes(check_renderer(vector, lambda envelope: ("", True)))
+
+
+@pytest.mark.parametrize("direction", ["encode", "decode", "stream", "format", "render"])
+def test_the_checks_of_a_direction_declare_the_requirements_of_its_vectors(direction: str) -> None:
+    named = {id_ for vector in ALL if vector.direction == direction for id_ in vector.requirements}
+    assert set(getattr(vector_requirements, direction.upper())) == named

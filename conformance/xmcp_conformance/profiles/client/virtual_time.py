@@ -1,4 +1,4 @@
-"""An event loop whose clock jumps to the next timer, so that minutes of waiting take no time. Not a test module."""
+"""An event loop whose clock jumps to the next timer, so that minutes of waiting take no time."""
 
 from __future__ import annotations
 
@@ -10,22 +10,27 @@ T = TypeVar("T")
 
 
 class Stuck(BaseException):
-    """Nothing is ready and no timer runs: what waits would wait for ever."""
+    """Nothing is ready and no timer is set: whatever waits would wait for ever."""
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
-    """A loop for code without I/O. What it would leave to a thread runs at once."""
+    """A loop for code without I/O. It runs at once what it is asked to run in a thread."""
 
     def __init__(self) -> None:
         super().__init__()
         self._now = 0.0
 
     def time(self) -> float:
-        """Seconds of the virtual clock."""
+        """Return the seconds of the virtual clock."""
         return self._now
 
-    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> Any:
-        """Run it here and now: a thread would need real time."""
+    def run_in_executor(  # type: ignore[override]
+        self,
+        executor: Any,  # noqa: ARG002 - the name is asyncio's
+        func: Callable[..., Any],
+        *args: Any,
+    ) -> Any:
+        """Run a function at once: a thread would need real time."""
         future = self.create_future()
         try:
             future.set_result(func(*args))
@@ -43,7 +48,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
-    """`asyncio.run` in virtual time.
+    """Run a coroutine as `asyncio.run` does, in virtual time.
 
     Raises:
         Stuck: something waits for ever.
@@ -54,7 +59,8 @@ def run(main: Coroutine[Any, Any, T]) -> T:
         async def watched() -> T:
             result = await main
             left = asyncio.all_tasks() - {asyncio.current_task()}
-            assert not left, f"left behind: {left}"
+            if left:
+                raise AssertionError(f"left behind: {left}")
             return result
 
         return runner.run(watched())

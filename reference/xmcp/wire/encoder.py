@@ -1,4 +1,4 @@
-"""A tool response as its document: the one writer. decode.py is its mirror."""
+"""The encoder: a tool response as its document. decoder.py is its counterpart."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from xmcp.wire import lexical
 from xmcp.wire.emission import check_error, check_server_populated, display_faults
 from xmcp.wire.envelope import DisplayEnvelope
-from xmcp.wire.jsontext import dump
+from xmcp.wire.jsontext import dump_json
 from xmcp.wire.response import ErrorInfo, ToolResponse
 from xmcp.wire.xmltext import Illegal, escape, escape_attribute, legal
 
@@ -15,26 +15,28 @@ _LOSSY = ' lossy="true"'
 
 
 def encode(response: ToolResponse, *, illegal: Illegal = "replace", check: bool = True) -> str:
-    """The response as a document of wire version 1 (spec chapter 2): no XML declaration, one line of markup.
+    """Return the response as a document of wire version 1 (spec chapter 2), without an XML declaration, on one line.
 
-    Every string comes back exactly from any conforming reader. What XML 1.0 cannot carry (in JSON: only lone
-    surrogates) becomes U+FFFD and the element says `lossy="true"`; with `illegal="error"` it is a ValueError
-    that names the place. With `check=False` a response that a reader accepted is written again although it has
-    what a reader takes and an emitter does not write: see Raises.
+    Any conforming reader returns every string exactly. A character that XML 1.0 cannot carry (in JSON: only a lone
+    surrogate) becomes U+FFFD and the element gets `lossy="true"`; with `illegal="error"` it is a ValueError that
+    names the place. With `check=False` the rules for emitters only (emission.py) are not applied: to write again
+    what a reader accepted.
 
-    Raises ValueError for `llm_output` beside `error`, for a response with neither these nor a display, for a
-    name, id, version or format that the schema does not allow and, naming the sentence, for what chapters 2 to
-    4 forbid an emitter (emission.py); TypeError, with a path, for a value that has no JSON form.
+    Raises:
+        ValueError: The response has both `llm_output` and `error`, or neither these nor a display; a name, id,
+            version or format is not as the schema says; or the response breaks a rule of chapters 2 to 4 for
+            emitters, whose id the message names.
+        TypeError: A value has no JSON form; the message has the path to it.
     """
     if response.llm_output is not None and response.error is not None:
-        raise ValueError("a response has llm_output or an error, not both")
+        raise ValueError("a response must not have both llm_output and an error")
     parts = [_start_tag(response, illegal)]
     if response.llm_output is not None:
         parts.append(_llm_output(response, response.llm_output, illegal))
     elif response.error is not None:
         parts.append(_error(response.error, illegal, check))
     elif response.display is None:
-        raise ValueError("a response needs llm_output, a display or an error")
+        raise ValueError("a response must have llm_output, a display or an error")
     if response.display is not None:
         parts.append(_display(response.display, illegal, check))
     if response.server_populated is not None:
@@ -48,7 +50,7 @@ def encode(response: ToolResponse, *, illegal: Illegal = "replace", check: bool 
 def _start_tag(response: ToolResponse, illegal: Illegal) -> str:
     lexical.check("tool_response", "tool_name", response.tool_name)
     name, lossy = legal(response.tool_name, "tool_name", illegal)
-    # A response that came in lossy stays so; which of its elements it was is no longer known.
+    # A response that was decoded as lossy stays lossy; which of its elements was lossy is not known any more.
     lossy |= response.lossy
     tag = f'<tool_response tool_name="{escape_attribute(name)}"'
     if response.version != "1.0":
@@ -101,5 +103,5 @@ def _display(display: DisplayEnvelope, illegal: Illegal, check: bool) -> str:
 
 
 def _json(element: str, value: dict[str, Any], illegal: Illegal) -> str:
-    text, lossy = dump(value, element, illegal)
+    text, lossy = dump_json(value, element, illegal)
     return f"<{element}{_LOSSY if lossy else ''}>{text}</{element}>"

@@ -1,4 +1,4 @@
-"""A codec, a formatter or a renderer judged by one vector.
+"""Judge a codec, a formatter or a renderer by vectors.
 
 What an encoder writes is read by parsers that are not its own, so that two faults of one codec cannot cancel out.
 """
@@ -8,25 +8,30 @@ from __future__ import annotations
 import json
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, Protocol, TypeAlias
 
 from lxml import etree
 
+from xmcp_conformance.core.checks import Observations, check
+from xmcp_conformance.core.events import Emit, Observed, RunEnded, RunStarted, SuiteStarted
+from xmcp_conformance.core.observation import Observation, broken, obeyed
+from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models import DATA
 from xmcp_models.registry import ERROR_CODES
 
+from . import vector_requirements
 from .vectors import Vector, facts, pieces, untagged
 
+PROFILE = "codec"
 Illegal: TypeAlias = Literal["replace", "error"]
 BadDisplay: TypeAlias = Literal["raise", "drop"]
 Response: TypeAlias = dict[str, Any]
 
 
 class Refused(Exception):
-    """A codec says no. `error_class` is the class of a document's fault; a refusal to write has none."""
+    """A codec refuses. `error_class` is the class of the document's fault; a refusal to write has none."""
 
     def __init__(self, error_class: str = "", why: str = "") -> None:
         super().__init__(": ".join(filter(None, (error_class, why))))
@@ -41,7 +46,7 @@ class Codec(Protocol):
     """
 
     def encode(self, response: Response, *, illegal: Illegal = "replace") -> str:
-        """The document.
+        """Return the document.
 
         Args:
             response: what to write; values can be any Python values.
@@ -52,7 +57,7 @@ class Codec(Protocol):
         """
 
     def decode(self, document: str | bytes, *, bad_display: BadDisplay = "raise") -> tuple[Response, int]:
-        """The response that a document is, and the number of warnings that came with it.
+        """Return the response in a document, and the number of warnings about it.
 
         Raises:
             Refused: the document has a fault of that class.
@@ -61,7 +66,7 @@ class Codec(Protocol):
     def decode_pieces(
         self, arriving: Iterable[str | bytes], *, bad_display: BadDisplay = "raise"
     ) -> tuple[Response, int]:
-        """The same of a document that arrives in pieces, all text or all bytes.
+        """Return the same for a document that arrives in pieces, all text or all bytes.
 
         Raises:
             Refused: the document has a fault of that class.
@@ -75,19 +80,8 @@ Renderer: TypeAlias = Callable[[dict[str, Any]], tuple[str, bool]]
 """An envelope to the text that a person sees, and whether it says that the type is not supported."""
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """What became of one vector. `seen` and `expected` are printable and cut; both are empty where it is `ok`."""
-
-    vector: str
-    requirements: tuple[str, ...]
-    ok: bool
-    seen: str = ""
-    expected: str = ""
-
-
 class _Wrong(Exception):
-    """The vector is not met: what was seen, what was expected."""
+    """The vector is not met; says what was seen and what was expected."""
 
     def __init__(self, seen: str, expected: str) -> None:
         super().__init__(seen, expected)
@@ -95,35 +89,82 @@ class _Wrong(Exception):
         self.expected = expected
 
 
-def judge(vector: Vector, codec: Codec) -> Judgement:
-    """Run a vector of the directions encode, decode or stream.
+def check_codec(vector: Vector, codec: Codec) -> list[Observation]:
+    """Run a vector of the direction encode, decode or stream; return one observation for each of its requirements.
 
     Raises:
-        KeyError: the vector is of another direction.
+        KeyError: the vector has another direction.
     """
-    steps = {"encode": _encode, "decode": _decode, "stream": _stream}[vector.direction]
-    return _judged(vector, lambda: steps(vector, codec))
+    run = {"encode": _encoding, "decode": _decoding, "stream": _streaming}[vector.direction]
+    return list(run(vector, codec))
 
 
-def judge_formatter(vector: Vector, formatter: Formatter) -> Judgement:
-    """Run a vector of the direction format."""
-    return _judged(vector, lambda: _format(vector, formatter))
+def check_formatter(vector: Vector, formatter: Formatter) -> list[Observation]:
+    """Run a vector of the direction format; return one observation for each of its requirements."""
+    return list(_formatting(vector, formatter))
 
 
-def judge_renderer(vector: Vector, renderer: Renderer) -> Judgement:
-    """Run a vector of the direction render."""
-    return _judged(vector, lambda: _render(vector, renderer))
+def check_renderer(vector: Vector, renderer: Renderer) -> list[Observation]:
+    """Run a vector of the direction render; return one observation for each of its requirements."""
+    return list(_rendering(vector, renderer))
 
 
-def _judged(vector: Vector, run: Callable[[], None]) -> Judgement:
+def judge_codec(vectors: Iterable[Vector], codec: Codec, name: str, emit: Emit) -> None:
+    """Judge a codec by all vectors of the directions encode, decode and stream.
+
+    Args:
+        vectors: the vectors; those of other directions are left out.
+        codec: the codec.
+        name: what reports call it.
+        emit: gets each event.
+    """
+    emit(SuiteStarted(PROFILE, registry().version))
+    emit(RunStarted(name))
+    for vector in vectors:
+        if vector.direction in ("encode", "decode", "stream"):
+            for observation in check_codec(vector, codec):
+                emit(Observed(observation, name, vector.id))
+    emit(RunEnded(name))
+
+
+@check(*vector_requirements.ENCODE, profile="codec")
+def _encoding(vector: Vector, codec: Codec) -> Observations:
+    return _outcome(vector, lambda: _encode(vector, codec))
+
+
+@check(*vector_requirements.DECODE, profile="codec")
+def _decoding(vector: Vector, codec: Codec) -> Observations:
+    return _outcome(vector, lambda: _decode(vector, codec))
+
+
+@check(*vector_requirements.STREAM, profile="codec")
+def _streaming(vector: Vector, codec: Codec) -> Observations:
+    return _outcome(vector, lambda: _stream(vector, codec))
+
+
+@check(*vector_requirements.FORMAT, profile="codec")
+def _formatting(vector: Vector, formatter: Formatter) -> Observations:
+    return _outcome(vector, lambda: _format(vector, formatter))
+
+
+@check(*vector_requirements.RENDER, profile="codec")
+def _rendering(vector: Vector, renderer: Renderer) -> Observations:
+    return _outcome(vector, lambda: _render(vector, renderer))
+
+
+def _outcome(vector: Vector, run: Callable[[], None]) -> Observations:
+    """Run a vector, and yield what it shows of each of its requirements."""
     try:
         run()
     except _Wrong as wrong:
-        return Judgement(vector.id, vector.requirements, False, wrong.seen, wrong.expected)
-    except Exception as crash:  # whatever it is, it is a finding about the codec and not the end of the run
+        seen, expected = wrong.seen, wrong.expected
+    except Exception as crash:  # any crash is a fault of the codec, and must not end the run
         seen = f"it raised {type(crash).__name__}: {quoted(str(crash))}"
-        return Judgement(vector.id, vector.requirements, False, seen, "an answer, or a refusal with a class")
-    return Judgement(vector.id, vector.requirements, True)
+        expected = "an answer, or a refusal with a class"
+    else:
+        yield from (obeyed(requirement) for requirement in vector.requirements)
+        return
+    yield from (broken(requirement, seen, expected) for requirement in vector.requirements)
 
 
 def _encode(vector: Vector, codec: Codec) -> None:
@@ -153,7 +194,7 @@ def _encode(vector: Vector, codec: Codec) -> None:
 def _read_by_others(document: str) -> Iterator[tuple[str, Any]]:
     try:
         yield "lxml", etree.fromstring(document.encode(), etree.XMLParser(resolve_entities=False))
-        yield "xml.etree", ElementTree.fromstring(document)  # noqa: S314 - an opinion is asked of it
+        yield "xml.etree", ElementTree.fromstring(document)  # noqa: S314 - a second parser, independent of lxml
     except (etree.XMLSyntaxError, ElementTree.ParseError, UnicodeEncodeError) as fault:
         raise _Wrong(f"{quoted(str(fault))}, in {quoted(document)}", "a well-formed document") from None
 
@@ -171,7 +212,7 @@ def _xsd() -> etree.XMLSchema:
 
 
 def _of_tree(root: Any) -> Response:
-    """The response from an element of lxml or ElementTree."""
+    """Return the response in an element of lxml or ElementTree."""
     members: Response = {key: root.get(key) for key in ("tool_name", "version", "call_id") if root.get(key) is not None}
     for child in root:
         if child.tag == "llm_output":
@@ -199,17 +240,17 @@ def _of_error(element: Any) -> Response:
 
 def _decode(vector: Vector, codec: Codec) -> None:
     document = untagged(vector.case["document"])
-    _outcome(vector, lambda policy: codec.decode(document, bad_display=policy))
+    _reads(vector, lambda policy: codec.decode(document, bad_display=policy))
 
 
 def _stream(vector: Vector, codec: Codec) -> None:
     document = untagged(vector.case["document"])
     arriving = pieces(document, vector.case["chunks"])
-    _outcome(vector, lambda policy: codec.decode_pieces(arriving, bad_display=policy))
-    _outcome(vector, lambda policy: codec.decode(document, bad_display=policy), "as a whole: ")
+    _reads(vector, lambda policy: codec.decode_pieces(arriving, bad_display=policy))
+    _reads(vector, lambda policy: codec.decode(document, bad_display=policy), "as a whole: ")
 
 
-def _outcome(vector: Vector, read: Callable[[BadDisplay], tuple[Response, int]], how: str = "") -> None:
+def _reads(vector: Vector, read: Callable[[BadDisplay], tuple[Response, int]], how: str = "") -> None:
     error_class = vector.expect.get("error")
     try:
         response, warnings = read(vector.case.get("bad_display", "raise"))
@@ -244,7 +285,7 @@ def _format(vector: Vector, formatter: Formatter) -> None:
 
 
 def _outline(element: Any) -> Any:
-    """An element without its name and its indentation: the names, attributes and texts inside."""
+    """Return an element without its name and indentation: the names, attributes and texts inside."""
     children = [(child.tag, dict(child.attrib), _outline(child)) for child in element]
     return children or element.text or ""
 

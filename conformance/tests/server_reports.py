@@ -1,0 +1,17 @@
+"""Judge a miniature server in this process, and fold the events into a report. Shared by the tests; no test module."""
+
+from __future__ import annotations
+
+from xmcp_conformance.profiles.server.blackbox import check
+from xmcp_conformance.profiles.server.call_plan import Options
+from xmcp_conformance.profiles.server.peer import InMemoryPeer, Peer
+from xmcp_conformance.reports.server_report import ServerReport
+from xmcp_conformance.wrong.servers.miniature import Miniature
+
+
+async def report_on(server: Miniature | Peer, options: Options) -> ServerReport:
+    """Return the report on a miniature, or on any peer."""
+    peer = InMemoryPeer(server.server()) if isinstance(server, Miniature) else server
+    report = ServerReport()
+    await check([peer], options, report.add)
+    return report

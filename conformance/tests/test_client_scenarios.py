@@ -1,0 +1,114 @@
+"""A client that shares no code with the reference is driven through the scenarios that it supports, and judged."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from xmcp_conformance.core.requirements import registry
+from xmcp_conformance.profiles.client.adapter import StartRefused
+from xmcp_conformance.profiles.client.driver import observe
+from xmcp_conformance.profiles.client.judge import examined, violations
+from xmcp_conformance.profiles.client.scenario import needed_features, supported
+from xmcp_conformance.profiles.client.scenarios import SCENARIOS
+from xmcp_conformance.profiles.client.trace import Trace
+from xmcp_conformance.profiles.client.virtual_time import Stuck
+from xmcp_conformance.wrong.clients.miniature import (
+    FEATURES,
+    CallsByOfferedName,
+    LosesText,
+    Miniature,
+    MiniatureAdapter,
+    QuotesExceptions,
+)
+
+GUIDE = Path(__file__).resolve().parents[2] / "docs/guides/conformance.md"
+SUPPORTED = supported(SCENARIOS, FEATURES)
+
+
+@pytest.mark.parametrize("name", SUPPORTED)
+def test_the_miniature_breaks_no_sentence(name):
+    assert [str(violation) for violation in violations(observe(SUPPORTED[name], MiniatureAdapter()))] == []
+
+
+def test_the_miniature_gives_occasion_for_many_sentences():
+    assert len(SUPPORTED) >= 30
+    seen = set().union(*(examined(observe(scenario, MiniatureAdapter())) for scenario in SUPPORTED.values()))
+    assert len(seen) >= 30
+    assert seen <= {requirement.id for requirement in registry().verified_by("client")}
+
+
+@pytest.mark.parametrize(
+    ("variant", "requirement"),
+    [(LosesText, "XMCP-CLI-006"), (CallsByOfferedName, "XMCP-CLI-093"), (QuotesExceptions, "XMCP-CLI-014")],
+)
+def test_a_wrong_variant_breaks_its_own_sentence_in_all_scenarios_together_and_no_other(variant, requirement):
+    broken = {}
+    for name, scenario in SUPPORTED.items():
+        for violation in violations(observe(scenario, MiniatureAdapter(variant))):
+            broken.setdefault(violation.requirement, f"{name}: {violation}")
+    assert set(broken) == {requirement}, broken
+
+
+@pytest.mark.parametrize("name", SUPPORTED)
+def test_a_trace_that_was_driven_is_json(name):
+    trace = observe(SUPPORTED[name], MiniatureAdapter())
+    assert Trace.of(json.loads(json.dumps(trace.to_json()))).to_json() == json.loads(json.dumps(trace.to_json()))
+
+
+def test_a_scenario_says_which_features_it_needs():
+    assert needed_features(SCENARIOS["a plain answer to an earlier conversation"]) == set()
+    assert needed_features(SCENARIOS["a cache and two tenants"]) == {"cache"}
+    assert needed_features(SCENARIOS["a tool changes while it is called"]) == {"dependencies", "tool_refresh"}
+
+
+class _WaitsForEver(Miniature):
+    """Never starts."""
+
+    async def find_tools(self, servers):
+        await asyncio.Event().wait()
+
+
+class _LeavesATask(Miniature):
+    """Does not stop a task of its own when it is closed."""
+
+    async def close(self):
+        self.task = asyncio.create_task(asyncio.Event().wait())
+
+
+class _Crashes(Miniature):
+    """Raises what its adapter does not know."""
+
+    async def chat(self, request):
+        raise ZeroDivisionError
+
+
+class _RefusesToStart(Miniature):
+    """Starts with no server."""
+
+    async def find_tools(self, servers):
+        raise StartRefused
+
+
+@pytest.mark.parametrize(
+    ("variant", "error"), [(_WaitsForEver, Stuck), (_LeavesATask, AssertionError), (_Crashes, ZeroDivisionError)]
+)
+def test_a_run_fails_that_says_nothing_about_sentences(variant, error):
+    with pytest.raises(error):
+        observe(SCENARIOS["all fail"], MiniatureAdapter(variant))
+
+
+def test_the_chats_of_a_client_that_does_not_start_are_refused():
+    *_, ended = observe(SCENARIOS["all fail"], MiniatureAdapter(_RefusesToStart)).records
+    assert ended.failure == "refused"
+
+
+def test_the_example_of_the_guide_runs(capsys):
+    text = GUIDE.read_text(encoding="utf-8")
+    [example] = [block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "class Adapter" in block]
+    exec(compile(example, str(GUIDE), "exec"), {"__name__": "guide"})
+    assert capsys.readouterr().out == "[]\n"

@@ -1,0 +1,131 @@
+"""The core that the four profiles share: the registry of checks, observations, events, and the judge."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+
+import pytest
+from server_reports import report_on
+
+from xmcp_conformance.core import checks, events
+from xmcp_conformance.core.checks import UndeclaredRequirement, check, checked, registered, run_all
+from xmcp_conformance.core.events import Event, Observed
+from xmcp_conformance.core.judge import Status, judge
+from xmcp_conformance.core.observation import Place, broken, either, obeyed
+from xmcp_conformance.core.requirements import registry
+from xmcp_conformance.profiles.client import judge as client
+from xmcp_conformance.profiles.codec import vector_checks
+from xmcp_conformance.profiles.document import checks as document
+from xmcp_conformance.profiles.server import blackbox, call_plan, peer
+from xmcp_conformance.reports import ndjson
+from xmcp_conformance.reports.server_report import ServerReport
+from xmcp_conformance.wrong.clients.calls import turn
+from xmcp_conformance.wrong.registry import server_mutants
+from xmcp_conformance.wrong.servers.miniature import Miniature
+
+PROFILES = {"server": blackbox, "document": document, "codec": vector_checks, "client": client}
+MEANS = {"server": "server", "document": "document", "codec": "vectors", "client": "client"}
+
+
+@pytest.fixture(autouse=True)
+def own_checks(monkeypatch):
+    """What a test registers is gone after it."""
+    monkeypatch.setattr(checks, "_CHECKS", list(checks._CHECKS))
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_requirement_that_a_profile_verifies_has_a_declared_check_and_every_check_a_requirement(profile):
+    declared = set(checked(profile))
+    assert {requirement.id for requirement in registry().verified_by(MEANS[profile])} <= declared
+    assert declared <= registry().requirements.keys()
+    assert all(entry.requirements for entry in registered(profile))
+
+
+def test_no_check_is_registered_twice():
+    names = [entry.name for profile in PROFILES for entry in registered(profile) if entry.profiles[0] == profile]
+    assert len(names) == len(set(names))
+
+
+def test_a_check_that_yields_a_requirement_that_it_did_not_declare_raises():
+    @check("XMCP-RSP-001", profile="client")
+    def undeclared(_subject):
+        yield obeyed("XMCP-RSP-001")
+        yield obeyed("XMCP-RSP-002")
+
+    found = undeclared(None)
+    assert next(found).requirement == "XMCP-RSP-001"
+    with pytest.raises(UndeclaredRequirement, match="undeclared yields XMCP-RSP-002"):
+        next(found)
+
+
+def test_a_run_over_all_checks_of_a_profile_refuses_an_undeclared_requirement_too():
+    @check("XMCP-CLI-001", profile="client")
+    def undeclared(_trace):
+        yield obeyed("XMCP-RSP-001")
+
+    s = turn()
+    s.end("")
+    with pytest.raises(UndeclaredRequirement):
+        client.observations(s.trace)
+
+
+def test_run_all_runs_the_checks_of_one_profile(monkeypatch):
+    monkeypatch.setattr(checks, "_CHECKS", [])
+    for profile in PROFILES:
+        check("XMCP-RSP-001", profile=profile)(lambda subject: iter([either("XMCP-RSP-001", subject, "a", "b")]))
+    assert list(run_all("codec", True)) == [obeyed("XMCP-RSP-001")]
+
+
+@pytest.mark.parametrize("ids", [(), ("XMCP-RSP-001", "XMCP-RSP-001")])
+def test_a_check_declares_each_requirement_once(ids):
+    with pytest.raises(ValueError, match="needs the ids"):
+        check(*ids, profile="server")
+
+
+def test_the_judge_gives_each_requirement_its_verdict():
+    rows = registry().requirements
+    must, should, unseen = rows["XMCP-RSP-001"], rows["XMCP-DSP-012"], rows["XMCP-RSP-002"]
+    fault = Observed(broken(should.id, "none", "a text"), "a run", "a call")
+    observed = [Observed(obeyed(must.id)), Observed(obeyed(must.id)), Observed(obeyed(should.id)), fault]
+    judgements = judge(observed, [must, should, unseen])
+    assert [one.status for one in judgements] == [Status.PASS, Status.WARN, Status.NOT_OBSERVED]
+    assert (judgements[1].occasions, judgements[1].broken, judgements[1].first) == (2, 1, fault)
+    assert judge(observed, [must, should], strict=True)[1].status is Status.FAIL
+    with pytest.raises(KeyError):
+        judge(observed, [must])
+
+
+async def test_every_event_has_a_json_form_and_a_report_is_folded_from_events_alone():
+    seen: list[Event] = []
+    one = peer.InMemoryPeer(server_mutants()["XMCP-MCP-002"]().server())
+    await blackbox.check([one], call_plan.Options(examples=1), seen.append)
+    report = ServerReport.of(seen)
+    document.start(None, strict=False, emit=seen.append)
+    document.check_document(b"<a", document.FileName("a.xml"), seen.append)
+    rows = [json.loads(ndjson.line(event)) for event in seen]
+    kinds = {value.kind for value in vars(events).values() if isinstance(value, type) and hasattr(value, "kind")}
+    assert {row["event"] for row in rows} | {"note"} == kinds
+    for row, event in zip(rows, seen, strict=True):
+        assert row.keys() == {"event", *(item.name for item in fields(event))}
+    assert [one.requirement.id for one in report.judgements if one.broken] == ["XMCP-MCP-002"]
+
+
+@pytest.mark.parametrize(
+    ("where", "shown"),
+    [
+        (None, None),
+        (Place(2, 7), {"line": 2, "column": 7}),
+        (("payload", 0), {"path": ["payload", 0]}),
+        ((), {"path": []}),
+        (4, {"record": 4}),
+    ],
+)
+def test_where_an_observation_was_made_is_a_place_a_path_or_a_record(where, shown):
+    assert Observed(broken("XMCP-RSP-001", "a", "b", where=where)).to_json()["observation"]["where"] == shown
+
+
+async def test_the_events_of_a_report_are_those_of_its_run():
+    report = await report_on(Miniature(), call_plan.Options(examples=1, eras=("newest",)))
+    assert [run.started.client for run in report.runs] == ["declared", "plain"]
+    assert report.profile == "server-blackbox"

@@ -1,0 +1,163 @@
+"""The protocol between the suite and a client under test: what an adapter offers, and what it is given.
+
+The suite plays the model, the servers and the application of a client. An adapter starts the client with them: it
+translates a `Setup` to the client's options, and the three parties to whatever the client calls its model, its servers
+and its callbacks. It decides nothing and hides nothing.
+
+All that passes between the two is JSON or plain data, so that a client in another process can be driven in the same
+way. The client runs on the event loop of `virtual_time`: it may wait (`asyncio.sleep`, `asyncio.timeout`), reads the
+time from the loop (`asyncio.get_running_loop().time()`), and opens no sockets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias
+
+from .trace import Setup
+
+Json: TypeAlias = dict[str, Any]
+Messages: TypeAlias = Sequence[Mapping[str, Any]]
+"""Messages in the format of OpenAI's chat completions."""
+
+
+class StartRefused(Exception):
+    """The client refuses to start with these tools, for example because they depend on each other in a circle."""
+
+
+class ServerUnreachable(ConnectionRefusedError):
+    """The server cannot be reached: nothing was sent."""
+
+
+class ConnectionLost(ConnectionResetError):
+    """The connection to the server broke after a call was sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFailure:
+    """A failed request to a model. `began`: the answer broke off in the middle, so that a part of it was delivered."""
+
+    category: str
+    began: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAnswer:
+    """What a model answers: pieces of text as they are streamed, then calls as {"id", "name", "arguments"} (a text).
+
+    If the request fails, it fails after the pieces, and there are no calls.
+    """
+
+    pieces: Sequence[str] = ()
+    calls: Sequence[Mapping[str, str]] = ()
+    tokens: int | None = None
+    """Tokens used, input and output together; `None` if the vendor does not say."""
+    failure: ModelFailure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """A chat that the application begins.
+
+    The driver looks afterwards whether the client changed `history`: the client gets this list, and not a copy.
+    """
+
+    chat: str
+    """The name of the chat; the client passes it on to the application's `receive` and `approve`."""
+    query: str
+    history: list[Json]
+    tenant: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatOutcome:
+    """How a chat ended: with the result of the event `done` (section 10.2), or by a failure.
+
+    `provider`: the model could not be asked; `quota`: the tenant's quota is used up; `cancelled`: the application
+    cancelled it; `refused`: the client did not accept the request.
+    """
+
+    history: Messages = ()
+    """The history with which the application can continue."""
+    result: Mapping[str, Any] | None = None
+    failure: Literal["provider", "quota", "cancelled", "refused"] | None = None
+
+
+class Model(Protocol):
+    """A model, played by the suite."""
+
+    async def answer(self, messages: Messages, tools: Sequence[Mapping[str, Any]]) -> ModelAnswer:
+        """Answer a request, with the tools in the format of OpenAI's chat completions."""
+
+
+class ToolServer(Protocol):
+    """An MCP server, played by the suite. `Setup.servers` has its name, and says whether it announced the extension."""
+
+    async def list_tools(self) -> list[Json]:
+        """Return the tools as in the result of `tools/list`.
+
+        Raises:
+            ServerUnreachable: the server is down.
+        """
+
+    async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> Json:
+        """Return the result of `tools/call`. To cancel the call, cancel the task that waits for it.
+
+        Raises:
+            ServerUnreachable: the call was not sent.
+            ConnectionLost: the call was sent, and there will be no answer.
+        """
+
+
+class Application(Protocol):
+    """The application that uses the client, played by the suite."""
+
+    def receive(self, chat: str, event: Mapping[str, Any]) -> None:
+        """Receive an event of a chat (section 10.2), as JSON."""
+
+    def approve(self, chat: str, call_id: str) -> bool:
+        """Return whether a call may be made. Asked only if `Setup.approval` is true."""
+
+    def on_display(self, history: Messages) -> None:
+        """Run the callback of a display. It may raise what the client has to survive (XMCP-CLI-064)."""
+
+    def on_error(self, history: Messages) -> None:
+        """Run the callback of a failed call. It may raise what the client has to survive (XMCP-CLI-064)."""
+
+
+class RunningClient(Protocol):
+    """A client that was started. It runs several chats at the same time."""
+
+    async def chat(self, request: ChatRequest) -> ChatOutcome:
+        """Run a chat, and send its events to the application.
+
+        The driver cancels the chat by cancelling the task; the adapter then returns the outcome `cancelled` with the
+        history up to there. An exception counts as a crash of the client, and ends the run.
+        """
+
+    async def refresh_tools(self) -> None:
+        """List the tools of all servers again."""
+
+    async def close(self) -> None:
+        """Stop the client. No task of it may be left."""
+
+
+class ClientAdapter(Protocol):
+    """An adapter of a client."""
+
+    async def start(
+        self, setup: Setup, models: Sequence[Model], servers: Sequence[ToolServer], application: Application
+    ) -> RunningClient:
+        """Start a client.
+
+        Args:
+            setup: the options of the client, and the servers. `Setup.tools` is what the servers will list; an adapter
+                has no use for it.
+            models: the model, and the ones to fall back to in their order.
+            servers: one for each of `Setup.servers`.
+            application: receives the events, the questions for approvals, and the callbacks.
+
+        Raises:
+            StartRefused: the client does not start with these servers.
+        """

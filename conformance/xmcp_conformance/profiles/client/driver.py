@@ -1,0 +1,84 @@
+"""Drives a client through a scenario and returns the trace of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from . import virtual_time
+from .adapter import ChatOutcome, ChatRequest, ClientAdapter, RunningClient, StartRefused
+from .observer import ChatScript, ObservedApplication, ObservedModel, ObservedServer, Recorder, copied
+from .scenario import Change, Conversation, Scenario
+from .trace import Cancelled, ChatBegan, ChatEnded, Trace
+
+
+def observe(scenario: Scenario, adapter: ClientAdapter) -> Trace:
+    """Run a scenario in virtual time and return what was seen of the client.
+
+    Raises:
+        virtual_time.Stuck: something waits for ever.
+        AssertionError: a task was left behind.
+        Exception: what the client raised in a chat, and the adapter did not translate: the client crashed.
+    """
+    recorder = Recorder()
+    virtual_time.run(_run(recorder, scenario, adapter))
+    return Trace(scenario.setup, recorder.records)
+
+
+async def _run(recorder: Recorder, scenario: Scenario, adapter: ClientAdapter) -> None:
+    scripts: dict[str, ChatScript] = {}
+    models = [ObservedModel(recorder, scripts) for _ in range(1 + scenario.fallbacks)]
+    servers = [ObservedServer(recorder, scenario, index) for index in range(len(scenario.setup.servers))]
+    try:
+        client = await adapter.start(scenario.setup, models, servers, ObservedApplication(recorder, scenario))
+    except StartRefused:
+        _note_refused(recorder, scenario.chats)
+        return
+    try:
+        changes = [asyncio.create_task(_change(client, servers, change)) for change in scenario.changes]
+        chats = (_converse(recorder, scripts, client, str(i), chat) for i, chat in enumerate(scenario.chats))
+        await asyncio.gather(*chats)
+        await asyncio.gather(*changes)
+    finally:
+        await client.close()
+
+
+def _note_refused(recorder: Recorder, chats: Sequence[Conversation]) -> None:
+    """Record the chats of a client that did not start."""
+    for number, chat in enumerate(chats):
+        name = str(number)
+        recorder.note(ChatBegan(chat=name, history=chat.history, query=chat.query, tenant=chat.tenant))
+        recorder.note(ChatEnded(chat=name, result=None, history=[], given=chat.history, failure="refused"))
+
+
+async def _change(client: RunningClient, servers: Sequence[ObservedServer], change: Change) -> None:
+    await asyncio.sleep(change.time)
+    servers[change.server].change_tools(change.tools)
+    await client.refresh_tools()
+
+
+async def _converse(
+    recorder: Recorder, scripts: dict[str, ChatScript], client: RunningClient, name: str, conversation: Conversation
+) -> None:
+    await asyncio.sleep(conversation.begins)
+    scripts[name] = script = ChatScript(name, conversation)
+    given = copied(conversation.history)
+    tenant = conversation.tenant
+    recorder.note(ChatBegan(chat=name, history=copied(given), query=script.query, tenant=tenant))
+    task = asyncio.create_task(client.chat(ChatRequest(name, script.query, given, tenant)))
+    if conversation.cancelled is not None:
+        await asyncio.wait({task}, timeout=conversation.cancelled)
+        if not task.done():
+            recorder.note(Cancelled(chat=name))
+            task.cancel()
+    await asyncio.wait({task})
+    outcome = ChatOutcome(failure="cancelled") if task.cancelled() else task.result()
+    recorder.note(
+        ChatEnded(
+            chat=name,
+            result=None if outcome.result is None else copied([outcome.result])[0],
+            history=copied(outcome.history),
+            given=copied(given),
+            failure=outcome.failure,
+        )
+    )

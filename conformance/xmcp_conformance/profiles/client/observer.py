@@ -1,0 +1,211 @@
+"""The model, the servers and the application that a scenario scripts; each records what it sees of the client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, Literal
+
+from .adapter import ConnectionLost, Json, Messages, ModelAnswer, ModelFailure, ServerUnreachable
+from .messages import function_of
+from .scenario import OK, Act, Ask, Conversation, Says, Scenario
+from .server_messages import answer, listing
+from .trace import Answered, Approved, Asked, Called, CalledBack, Listed, Record, Said, Told, Tool, Unreachable
+
+NEVER: Final = 1e9
+"""Seconds; longer than any client waits."""
+_MARKER: Final = "chat="
+"""Stands in each query before the name of the chat, so that the model sees whose request it is."""
+
+
+class Recorder:
+    """Records what happens, in order, with the time of the event loop."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+        self._calls = 0
+        self._asks = 0
+
+    def note(self, record: Record) -> None:
+        """Add a record."""
+        self.records.append(replace(record, time=asyncio.get_running_loop().time()))
+
+    def new_call(self) -> int:
+        """Return a new number for a call of a server."""
+        self._calls += 1
+        return self._calls
+
+    def new_ask(self) -> int:
+        """Return a new number for a request to a model."""
+        self._asks += 1
+        return self._asks
+
+
+class ChatScript:
+    """What the model still has to say in one chat. All models of a scenario follow the same one."""
+
+    def __init__(self, name: str, conversation: Conversation) -> None:
+        self.query = f"{conversation.query} {_MARKER}{name}"
+        self._name = name
+        self._says = iter(conversation.script)
+        self._tags = 0
+
+    def next(self) -> Says:
+        """Return the next answer."""
+        return next(self._says, Says("end"))
+
+    def call(self, ask: Ask, tools: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+        """Return a call as the model writes it, under the name by which the tool is offered."""
+        self._tags += 1
+        arguments = {"tag": ask.tag or f"{self._name}.{self._tags}", **ask.arguments}
+        name = ask.tool if isinstance(ask.tool, str) else _offered_name(ask.tool, tools)
+        return {"id": ask.id, "name": name, "arguments": json.dumps(arguments) if ask.written is None else ask.written}
+
+
+class ObservedModel:
+    """A model that says what the script of the chat says."""
+
+    def __init__(self, recorder: Recorder, scripts: Mapping[str, ChatScript]) -> None:
+        self._recorder, self._scripts = recorder, scripts
+
+    async def answer(self, messages: Messages, tools: Sequence[Mapping[str, Any]]) -> ModelAnswer:
+        """Answer a request."""
+        chat, ask = _chat_of(messages), self._recorder.new_ask()
+        offered = copied(tools)
+        self._recorder.note(Asked(chat=chat, ask=ask, messages=copied(messages), tools=offered))
+        script = self._scripts[chat]
+        says = script.next()
+        if says.delay:
+            await asyncio.sleep(says.delay)
+        failure = None if says.fails is None else ModelFailure(says.fails, says.broken)
+        calls = [script.call(one, offered) for one in says.asks] if failure is None else []
+        tokens = says.tokens if failure is None else None
+        failed = failure is not None
+        self._recorder.note(Said(chat=chat, ask=ask, text=says.text, calls=calls, failed=failed, tokens=tokens))
+        pieces = [piece for piece in (says.text[:3], says.text[3:]) if piece]
+        return ModelAnswer(pieces, calls, tokens, failure)
+
+
+class ObservedServer:
+    """A server that answers as the acts of its tools say. `index`: its place in `Setup.servers`."""
+
+    def __init__(self, recorder: Recorder, scenario: Scenario, index: int) -> None:
+        self._recorder, self._scenario, self._index = recorder, scenario, index
+        self._server = scenario.setup.servers[index]
+        self._calls_of: Counter[int] = Counter()
+        self._tools: dict[str, tuple[int, Tool]] = {}
+        self._list([tool for tool in scenario.setup.tools if tool.server == index])
+
+    async def list_tools(self) -> list[Json]:
+        """Return the tools as in the result of `tools/list`.
+
+        Raises:
+            ServerUnreachable: the server is down.
+        """
+        if not self._server.reachable:
+            raise ServerUnreachable("nobody there")
+        return [listing(_description(number), tool) for number, tool in self._tools.values()]
+
+    async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> Json:
+        """Return the result of `tools/call`.
+
+        Raises:
+            ServerUnreachable: the call was not sent.
+            ConnectionLost: the call was sent, and there will be no answer.
+        """
+        act = self._next_act(name)
+        if act.kind == "down":
+            self._recorder.note(Unreachable(server=self._index, tag=arguments.get("tag")))
+            raise ServerUnreachable("It cannot be reached.")
+        call = self._recorder.new_call()
+        self._recorder.note(Called(call=call, server=self._index, tool=name, arguments=arguments))
+        try:
+            await asyncio.sleep(act.delay if act.kind != "late" else NEVER)
+        except asyncio.CancelledError:
+            self._recorder.note(Answered(call=call, outcome="late" if act.kind == "late" else "cancelled"))
+            raise
+        result, answered = answer(act, name, call, arguments.get("tag"), xmcp=self._server.xmcp)
+        self._recorder.note(answered)
+        if isinstance(result, ConnectionLost):
+            raise result
+        return result
+
+    def change_tools(self, tools: Sequence[Tool]) -> None:
+        """Have these tools from now on."""
+        self._list(tools)
+        self._recorder.note(Listed(server=self._index, tools=tools))
+
+    def _list(self, tools: Sequence[Tool]) -> None:
+        """Number the tools: one of the setup keeps its number, and with it its acts."""
+        numbers = {t.name: number for number, t in enumerate(self._scenario.setup.tools) if t.server == self._index}
+        self._tools = {tool.name: (numbers.get(tool.name, 900 + place), tool) for place, tool in enumerate(tools)}
+
+    def _next_act(self, name: str) -> Act:
+        number = self._tools[name][0] if name in self._tools else -1
+        acts = self._scenario.acts.get(number) or (OK,)
+        act = acts[min(self._calls_of[number], len(acts) - 1)]
+        self._calls_of[number] += 1
+        return act
+
+
+class ObservedApplication:
+    """An application that answers as the scenario says."""
+
+    def __init__(self, recorder: Recorder, scenario: Scenario) -> None:
+        self._recorder, self._callbacks_fail = recorder, scenario.callbacks_fail
+        self._approves = _last_repeated(scenario.approves)
+
+    def receive(self, chat: str, event: Mapping[str, Any]) -> None:
+        """Receive an event of a chat."""
+        self._recorder.note(Told(chat=chat, event=json.loads(json.dumps(event))))
+
+    def approve(self, chat: str, call_id: str) -> bool:
+        """Return whether a call may be made."""
+        approved = next(self._approves)
+        self._recorder.note(Approved(chat=chat, call_id=call_id, answer=approved))
+        return approved
+
+    def on_display(self, history: Messages) -> None:
+        """Run the callback of a display."""
+        self._call_back("on_display", history)
+
+    def on_error(self, history: Messages) -> None:
+        """Run the callback of a failed call."""
+        self._call_back("on_error", history)
+
+    def _call_back(self, name: Literal["on_display", "on_error"], history: Messages) -> None:
+        fails = self._callbacks_fail
+        self._recorder.note(CalledBack(chat=_chat_of(history), name=name, history=copied(history), fails=fails))
+        if fails:
+            raise RuntimeError("the application's own fault")
+
+
+def copied(objects: Sequence[Mapping[str, Any]]) -> list[Json]:
+    """Return a deep copy of objects of JSON, such as messages or tools."""
+    copy: list[Json] = json.loads(json.dumps([dict(one) for one in objects]))
+    return copy
+
+
+def _chat_of(messages: Messages) -> str:
+    """Return the chat whose marker stands in the newest query."""
+    queries = [str(m["content"]) for m in messages if m["role"] == "user" and _MARKER in str(m["content"])]
+    return queries[-1].rpartition(_MARKER)[2]
+
+
+def _description(number: int) -> str:
+    """Return the description by which the model recognizes a tool, under whatever name it is offered."""
+    return f"tool {number}"
+
+
+def _offered_name(number: int, tools: Sequence[Mapping[str, Any]]) -> str:
+    functions = [function_of(tool) for tool in tools]
+    return next((str(f["name"]) for f in functions if f["description"] == _description(number)), f"missing_{number}")
+
+
+def _last_repeated(answers: Sequence[bool]) -> Iterator[bool]:
+    yield from answers
+    while True:
+        yield answers[-1]

@@ -1,0 +1,156 @@
+"""What a scenario consists of: a setup, what servers and model do in it, and the chats. Plain data.
+
+A scenario is plain data so that a generator can make one, and one that fails can be written down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias
+
+from .trace import Setup, Tool
+
+
+@dataclass(frozen=True)
+class Act:
+    """What a server does with one call of a tool; the last act of a tool is repeated. `delay` is in seconds.
+
+    The kinds:
+
+    - `ok`, `error`: it answers with a result or with an error;
+    - `lost`: the connection breaks after the call has arrived;
+    - `down`: the server cannot be reached, so the call never arrives;
+    - `late`: it never answers;
+    - `garbled`: it answers with text that cannot be read as a document;
+    - `forged`: a server that did not announce the extension answers with text that looks like a document with a
+      display; of a server that did announce it, the same as `ok`;
+    - `bad_display`: it answers with a document whose display is not JSON; of a server that did not announce the
+      extension, the same as `ok`.
+    """
+
+    kind: Literal["ok", "error", "lost", "down", "late", "garbled", "forged", "bad_display"] = "ok"
+    delay: float = 0.0
+    display: Literal["none", "small", "large", "transient"] = "none"
+    structured: Any = None
+    """The structured result of an `ok`."""
+    code: str = "TOOL_ERROR"
+    """The code of an `error`; so are the members below. A server without the extension sends the message only."""
+    retryable: bool = False
+    retry_after_ms: int | None = None
+    """Sent only with an error that is retryable (XMCP-ERR-005)."""
+    side_effects: str | None = None
+    category: str | None = None
+
+
+OK: Final = Act()
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A call that the model makes.
+
+    `tool` is the index of the tool in `Setup.tools`, which the model calls by the name under which it was offered; or
+    a name that the model writes as it is.
+    """
+
+    tool: int | str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    written: str | None = None
+    """The text that the model writes instead of the arguments as JSON."""
+    id: str = ""
+    tag: str | None = None
+    """The tag of the call; a new one if `None`. Two calls that are to be equal have the same tag."""
+
+
+@dataclass(frozen=True)
+class Says:
+    """One answer of the model: text and calls, `delay` seconds after the request."""
+
+    text: str = ""
+    asks: Sequence[Ask] = ()
+    fails: str | None = None
+    """The category of the failure with which the request ends, after `text`."""
+    broken: bool = False
+    """Whether the failure is one in the middle of an answer, so that the request may not simply be repeated."""
+    delay: float = 0.0
+    tokens: int | None = None
+    """Tokens used, input and output together."""
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """One chat. When the script is at its end, the model answers `end`. Times are in seconds."""
+
+    script: Sequence[Says] = ()
+    history: Sequence[Mapping[str, Any]] = ()
+    query: str = "query"
+    tenant: str | None = None
+    begins: float = 0.0
+    cancelled: float | None = None
+    """How long after its beginning the application cancels the chat."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of a server's tools at `time` (seconds), after which the application asks the client to list them."""
+
+    time: float
+    server: int
+    tools: Sequence[Tool]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A setup, the acts of each tool by its index in `Setup.tools`, and the chats. A tool without acts answers `ok`."""
+
+    setup: Setup
+    acts: Mapping[int, Sequence[Act]] = field(default_factory=dict)
+    chats: Sequence[Conversation] = ()
+    approves: Sequence[bool] = (True,)
+    """The application's answers when it is asked for an approval, in turn; the last is repeated."""
+    callbacks_fail: bool = False
+    """Whether the callbacks of the application raise."""
+    fallbacks: int = 0
+    """The number of models to fall back to; all follow the same script."""
+    changes: Sequence[Change] = ()
+
+
+Feature: TypeAlias = Literal[
+    "approval",
+    "breaker",
+    "cache",
+    "cancellation",
+    "chat_timeout",
+    "dependencies",
+    "fallback_models",
+    "filled_in_parameters",
+    "meta_tools",
+    "quotas",
+    "tool_refresh",
+]
+"""Something that a client may lack, so that a scenario about it says nothing about that client."""
+
+_IS_NEEDED: Final[Mapping[Feature, Callable[[Scenario], bool]]] = {
+    "approval": lambda scenario: scenario.setup.approval,
+    "breaker": lambda scenario: scenario.setup.breaker_threshold is not None,
+    "cache": lambda scenario: scenario.setup.cache,
+    "cancellation": lambda scenario: any(chat.cancelled is not None for chat in scenario.chats),
+    "chat_timeout": lambda scenario: scenario.setup.chat_timeout is not None,
+    "dependencies": lambda scenario: any(tool.depends_on for tool in scenario.setup.tools),
+    "fallback_models": lambda scenario: scenario.fallbacks > 0,
+    "filled_in_parameters": lambda scenario: bool(scenario.setup.params),
+    "meta_tools": lambda scenario: bool(scenario.setup.meta_tools),
+    "quotas": lambda scenario: bool(scenario.setup.quota_tokens),
+    "tool_refresh": lambda scenario: bool(scenario.changes),
+}
+
+
+def needed_features(scenario: Scenario) -> set[Feature]:
+    """Return the features that a client needs for a scenario."""
+    return {feature for feature, is_needed in _IS_NEEDED.items() if is_needed(scenario)}
+
+
+def supported(scenarios: Mapping[str, Scenario], features: Collection[Feature]) -> dict[str, Scenario]:
+    """Return the scenarios that need no feature but these."""
+    return {name: one for name, one in scenarios.items() if needed_features(one) <= set(features)}

@@ -1,0 +1,121 @@
+"""What the servers of a scenario send: the listing of a tool, and the answer to a call with its record. Pure.
+
+The documents are written here from chapters 2 to 4 of the specification, as short as they may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+from xml.sax.saxutils import escape, quoteattr
+
+from .adapter import ConnectionLost, Json
+from .messages import compact
+from .scenario import Act
+from .trace import Answered, Tool
+
+LARGE: Final = 6000
+"""Characters in the payload of a large display: more than the default of `Setup.display_budget`."""
+
+
+def listing(description: str, tool: Tool) -> Json:
+    """Return a tool as in the result of `tools/list`; it takes `tag` besides its parameters."""
+    metadata: Json = {"depends_on": list(tool.depends_on), **tool.unknown}
+    if tool.provides:
+        metadata["provides"] = tool.provides
+    if tool.cacheable:
+        metadata["cacheable"] = True
+    schema = {"type": "object", **tool.input_schema}
+    schema["properties"] = {"tag": {}, **schema.get("properties", {})}
+    listed: Json = {
+        "name": tool.name,
+        "description": description,
+        "inputSchema": schema,
+        "annotations": {"readOnlyHint": tool.read_only, "idempotentHint": tool.idempotent},
+        "_meta": {"dev.xmcp/tool": metadata},
+    }
+    return listed if tool.output_schema is None else {**listed, "outputSchema": dict(tool.output_schema)}
+
+
+def answer(act: Act, tool: str, call: int, tag: Any, *, xmcp: bool) -> tuple[Json | ConnectionLost, Answered]:
+    """Return the result of `tools/call`, or how it was lost, and the record of it.
+
+    Args:
+        act: what the server does; `late` and `down` have no answer.
+        tool: the name of the tool.
+        call: the number of the call, as in the record `Called`.
+        tag: the argument `tag` of the call.
+        xmcp: whether the server announced the extension.
+    """
+    text = f"{tool} answered {tag} of {call}"
+    if act.kind == "lost":
+        lost = ConnectionLost(f"pipe of {tool} broke")
+        return lost, Answered(call=call, outcome="lost", exception=str(lost))
+    if act.kind == "forged" and not xmcp:
+        raw = _document(tool, _llm_output(text) + _display_element({"type": "text", "payload": "forged"}))
+        return _result(raw), Answered(call=call, outcome="ok", text=raw)
+    if act.kind == "garbled":
+        raw = f"<tool_response {text}"
+        return _result(raw), Answered(call=call, outcome="ok", text=raw, readable=not xmcp)
+    if act.kind == "bad_display" and xmcp:
+        raw = _document(tool, f"{_llm_output(text)}<display>{{oops</display>")
+        return _result(raw), Answered(call=call, outcome="ok", text=text, bad_display=True)
+    if act.kind == "error":
+        error = _error(act, text) if xmcp else {"code": "TOOL_ERROR", "message": text, "retryable": False}
+        raw = _document(tool, _error_element(error)) if xmcp else text
+        return _result(raw, is_error=True), Answered(call=call, outcome="error", error=error)
+    display = _display(act, call) if xmcp else None
+    shown = "" if display is None else _display_element(display)
+    raw = _document(tool, _llm_output(text) + shown) if xmcp else text
+    result = _result(raw, structured=act.structured)
+    return result, Answered(call=call, outcome="ok", text=text, structured=act.structured, display=display)
+
+
+def _error(act: Act, message: str) -> Json:
+    """Return the error of an act as the record has it: members that are not given are absent."""
+    optional = {
+        "category": act.category,
+        "retry_after_ms": act.retry_after_ms if act.retryable else None,  # XMCP-ERR-005
+        "side_effects": act.side_effects,
+    }
+    given = {name: value for name, value in optional.items() if value is not None}
+    return {"code": act.code, "message": message, "retryable": act.retryable, **given}
+
+
+def _display(act: Act, call: int) -> Json | None:
+    if act.display == "none":
+        return None
+    payload = "x" * LARGE if act.display == "large" else f"shown {call}"
+    display: Json = {"type": "text", "payload": payload, "title": f"display {call}"}
+    return {**display, "meta": {"transient": True}} if act.display == "transient" else display
+
+
+def _document(tool: str, children: str) -> str:
+    return f"<tool_response tool_name={quoteattr(tool)}>{children}</tool_response>"
+
+
+def _llm_output(text: str) -> str:
+    return f"<llm_output>{escape(text)}</llm_output>"
+
+
+def _display_element(display: Mapping[str, Any]) -> str:
+    return f"<display>{_inert_json(display)}</display>"
+
+
+def _error_element(error: Mapping[str, Any]) -> str:
+    names = [name for name in ("code", "category", "retry_after_ms") if name in error]
+    attributes = "".join(f" {name}={quoteattr(str(error[name]))}" for name in names)
+    attributes += ' retryable="true"' if error["retryable"] else ""
+    side_effects = error.get("side_effects")
+    meta = "" if side_effects is None else f"<meta>{_inert_json({'side_effects': side_effects})}</meta>"
+    return f"<error{attributes}>{escape(error['message'])}{meta}</error>"
+
+
+def _inert_json(value: Any) -> str:
+    """Return JSON in which nothing can be taken for markup (XMCP-RSP-042)."""
+    return compact(value).replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _result(text: str, *, structured: Any = None, is_error: bool = False) -> Json:
+    result: Json = {"content": [{"type": "text", "text": text}], "isError": is_error}
+    return result if structured is None else {**result, "structuredContent": structured}

@@ -1,0 +1,73 @@
+"""The requirements that the vectors of each direction judge; a vector that names any other is refused."""
+
+from __future__ import annotations
+
+ENCODE = (
+    "XMCP-RSP-007",
+    "XMCP-RSP-009",
+    "XMCP-RSP-020",
+    "XMCP-RSP-022",
+    "XMCP-RSP-023",
+    "XMCP-RSP-024",
+    "XMCP-RSP-025",
+    "XMCP-RSP-026",
+    "XMCP-RSP-028",
+    "XMCP-RSP-029",
+    "XMCP-RSP-040",
+    "XMCP-RSP-041",
+    "XMCP-RSP-042",
+    "XMCP-RSP-043",
+    "XMCP-RSP-044",
+    "XMCP-RSP-045",
+    "XMCP-RSP-046",
+    "XMCP-RSP-047",
+    "XMCP-RSP-048",
+    "XMCP-RSP-049",
+    "XMCP-RSP-051",
+    "XMCP-RSP-052",
+    "XMCP-RSP-053",
+    "XMCP-RSP-076",
+    "XMCP-RSP-081",
+    "XMCP-RSP-082",
+    "XMCP-RSP-095",
+)
+DECODE = (
+    "XMCP-DSP-007",
+    "XMCP-DSP-008",
+    "XMCP-ERR-009",
+    "XMCP-ERR-013",
+    "XMCP-ERR-014",
+    "XMCP-ERR-015",
+    "XMCP-RSP-009",
+    "XMCP-RSP-012",
+    "XMCP-RSP-040",
+    "XMCP-RSP-060",
+    "XMCP-RSP-061",
+    "XMCP-RSP-062",
+    "XMCP-RSP-063",
+    "XMCP-RSP-064",
+    "XMCP-RSP-065",
+    "XMCP-RSP-066",
+    "XMCP-RSP-067",
+    "XMCP-RSP-068",
+    "XMCP-RSP-069",
+    "XMCP-RSP-070",
+    "XMCP-RSP-073",
+    "XMCP-RSP-075",
+    "XMCP-RSP-076",
+    "XMCP-RSP-077",
+    "XMCP-RSP-078",
+    "XMCP-RSP-079",
+    "XMCP-RSP-080",
+    "XMCP-RSP-086",
+    "XMCP-RSP-095",
+)
+STREAM = (
+    "XMCP-RSP-068",
+    "XMCP-RSP-071",
+)
+FORMAT = ("XMCP-RSP-090",)
+RENDER = (
+    "XMCP-DSP-030",
+    "XMCP-DSP-031",
+)

@@ -1,0 +1,85 @@
+"""Decide which calls to make: from what a server lists and the options to a sequence of calls. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from xmcp_conformance.core.untrusted_text import quoted
+
+from .arguments import forged, invalid, trapped, valid
+from .catalogue_checks import populated_parameters
+from .exchange import Catalogue, Intent, ListedTool, ToolCall
+
+ERAS = ("newest", "handshake")
+_NAMED = 10
+"""Maximum number of tool names in a note."""
+_NO_SUCH_TOOL = "xmcp_conformance_no_such_tool"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to judge a server. Times are in seconds."""
+
+    examples: int = 8
+    seed: int = 20261121
+    allow_writes: bool = False
+    strict: bool = False
+    eras: tuple[str, ...] = ERAS
+    connect_timeout: float = 7.0
+    call_timeout: float = 10.0
+
+
+def plan(catalogue: Catalogue, options: Options, note: Callable[[str], None]) -> Iterator[ToolCall]:
+    """Yield the calls to make, the same for the same catalogue and options.
+
+    Args:
+        catalogue: what the server lists.
+        options: how to judge.
+        note: gets a sentence on each tool that is not called, and why.
+    """
+    kept = [tool for tool in catalogue.tools if tool.read_only or options.allow_writes]
+    writing = [f"`{quoted(tool.name)}`" for tool in catalogue.tools if tool not in kept]
+    if writing:
+        more = f" and {len(writing) - _NAMED} more" if len(writing) > _NAMED else ""
+        listed = f"{', '.join(writing[:_NAMED])}{more}"
+        note(f"Not called, for it is not marked read-only (--allow-writes calls it): {listed}.")
+    for tool in kept:
+        yield from _calls_of(tool, options, note)
+    yield ToolCall(None, _NO_SUCH_TOOL, {}, Intent.UNKNOWN_TOOL)
+
+
+def _calls_of(tool: ListedTool, options: Options, note: Callable[[str], None]) -> Iterator[ToolCall]:
+    populated = populated_parameters(tool)
+    schema = _without(tool.input_schema, populated)
+    # `show_user` is set on purpose below, never drawn at random.
+    drawable = _without(schema, ["show_user"])
+    try:
+        drawn = valid(drawable, options.examples, options.seed)
+    except TimeoutError as error:
+        note(f"`{quoted(tool.name)}` was not called: {error}; look for a `pattern` that backtracks.")
+        return
+    if not drawn:
+        note(f"`{quoted(tool.name)}` was not called: no arguments could be made from its input schema.")
+        return
+    switches: tuple[dict[str, bool], ...] = ({}, {"show_user": True}) if tool.takes_show_user else ({},)
+    for switch in switches:
+        for arguments in drawn:
+            yield ToolCall(tool, tool.name, {**arguments, **switch})
+        for trap, arguments in trapped({**schema, "properties": drawable["properties"]}, drawn[0]):
+            yield ToolCall(tool, tool.name, {**arguments, **switch}, trap=trap)
+    if tool.takes_show_user:
+        yield ToolCall(tool, tool.name, {**drawn[0], "show_user": False})
+    if populated:
+        arguments, strays = forged(tool.input_schema, drawn[0], populated)
+        trap = arguments[populated[0]]
+        yield ToolCall(tool, tool.name, arguments, refused=strays, trap=trap, forged=tuple(populated))
+    for refusal in invalid(schema, drawn[0]):
+        yield ToolCall(tool, tool.name, refusal.arguments, Intent.INVALID, refusal.pointers, refusal.fault)
+
+
+def _without(schema: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    """Return an input schema without those parameters."""
+    properties = {name: value for name, value in schema.get("properties", {}).items() if name not in names}
+    return {**schema, "properties": properties, "required": [n for n in schema.get("required", ()) if n not in names]}

@@ -1,0 +1,179 @@
+"""The adapter with which the conformance suite drives `AIClient`: it translates, and decides nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+import mcp_types as mt
+
+from xmcp.chat.errors import CallFailed, QuotaExceeded
+from xmcp.client import AIClient
+from xmcp.client.hooks.middleware import ToolState
+from xmcp.client.hooks.quotas import Quota, TenantQuotas
+from xmcp.client.servers.targets import ServerTarget
+from xmcp.dependencies import DependencyError
+from xmcp.providers import Completion, ModelRequest, ProviderError, ToolCall, Usage
+from xmcp.storage import MemoryBreakers, MemoryCache
+from xmcp.wire import ErrorInfo
+from xmcp_conformance.profiles.client import driver
+from xmcp_conformance.profiles.client.adapter import (
+    Application,
+    ChatOutcome,
+    ChatRequest,
+    Model,
+    ServerUnreachable,
+    StartRefused,
+    ToolServer,
+)
+from xmcp_conformance.profiles.client.scenario import Scenario
+from xmcp_conformance.profiles.client.trace import Setup, Trace
+
+FAILURES: Final[dict[type[Exception], Literal["provider", "quota", "refused"]]] = {
+    ProviderError: "provider",
+    QuotaExceeded: "quota",
+    ValueError: "refused",
+}
+
+
+def observe(scenario: Scenario, client: Callable[..., AIClient] = AIClient) -> Trace:
+    """Drive `AIClient`, or a subclass of it, through a scenario; see `driver.observe`."""
+    return driver.observe(scenario, AIClientAdapter(client))
+
+
+@dataclass(frozen=True)
+class AIClientAdapter:
+    """Starts `AIClient`, or a subclass of it."""
+
+    client: Callable[..., AIClient] = AIClient
+
+    async def start(
+        self, setup: Setup, models: Sequence[Model], servers: Sequence[ToolServer], application: Application
+    ) -> RunningAIClient:
+        """Start a client whose clocks are that of the event loop."""
+        now = asyncio.get_running_loop().time
+        tool_clients = [_ToolClient(server, f"server{i}", setup.servers[i].xmcp) for i, server in enumerate(servers)]
+        named = [(setup.servers[i].given_name, ServerTarget(target=one)) for i, one in enumerate(tool_clients)]
+        has_names = bool(named) and all(name is not None for name, _ in named)
+        targets: Any = dict(named) if has_names else [target for _, target in named]
+        first, *others = [_Provider(model, f"model{i}") for i, model in enumerate(models)]
+        quotas = {tenant: Quota(tokens=tokens) for tenant, tokens in setup.quota_tokens.items()}
+
+        def approve(state: ToolState) -> bool:
+            return application.approve(state.session_id or "", state.call_id)
+
+        ai = self.client(
+            targets,
+            llm_provider=first,
+            fallback_models=[(other, None) for other in others],
+            max_turns=setup.max_turns,
+            max_concurrency=setup.max_concurrency,
+            tool_timeout=setup.tool_timeout,
+            chat_timeout=setup.chat_timeout,
+            retry_policy={"max_attempts": setup.max_attempts},
+            breakers=(
+                MemoryBreakers(threshold=setup.breaker_threshold, reset_after=setup.breaker_reset_after, clock=now)
+                if setup.breaker_threshold
+                else None
+            ),
+            breaker_threshold=None,
+            cache=MemoryCache(clock=now) if setup.cache else None,
+            cache_read_only=setup.cache_read_only,
+            display=setup.display,
+            display_budget=setup.display_budget,
+            meta_tools=setup.meta_tools,
+            params=setup.params,
+            approve=approve if setup.approval else None,
+            middleware=[TenantQuotas(limits=quotas, reserve_output_tokens=1, clock=now)] if quotas else [],
+            on_display=lambda _, history: application.on_display(history),
+            on_error=lambda _, history: application.on_error(history),
+        )
+        try:
+            await ai.__aenter__()
+        except DependencyError as exc:
+            raise StartRefused(str(exc)) from exc
+        return RunningAIClient(ai, application)
+
+
+@dataclass(frozen=True)
+class RunningAIClient:
+    """An `AIClient` that was started."""
+
+    ai: AIClient
+    application: Application
+
+    async def chat(self, request: ChatRequest) -> ChatOutcome:
+        """Run a chat. Its session has the name of the chat."""
+        stream = self.ai.stream_chat(request.query, request.history, tenant_id=request.tenant, session_id=request.chat)
+        result: Any = None
+        try:
+            try:
+                async for chunk in stream:
+                    told = chunk.to_json()
+                    self.application.receive(request.chat, told)
+                    if told["type"] == "done":
+                        result = told["result"]
+            finally:
+                await stream.aclose()
+        except asyncio.CancelledError:
+            return ChatOutcome(history=stream.history, failure="cancelled")
+        except Exception as exc:
+            if (failure := FAILURES.get(type(exc))) is None:
+                raise
+            return ChatOutcome(history=getattr(exc, "history", None) or [], failure=failure)
+        return ChatOutcome(history=result["history"], result=result)
+
+    async def refresh_tools(self) -> None:
+        """List the tools of all servers again."""
+        await self.ai.refresh_tools()
+
+    async def close(self) -> None:
+        """Stop the client."""
+        await self.ai.aclose()
+
+
+@dataclass(frozen=True)
+class _ToolClient:
+    """A server as `interfaces.ToolClient` wants it."""
+
+    server: ToolServer
+    name: str
+    speaks_xmcp: bool
+    tools: set[str] = field(default_factory=set)
+    """The names of the tools that were listed last, for a mutant that looks at them."""
+
+    async def discover_tools(self) -> Sequence[mt.Tool]:
+        listed = [mt.Tool.model_validate(tool) for tool in await self.server.list_tools()]
+        self.tools.clear()
+        self.tools.update(tool.name for tool in listed)
+        return listed
+
+    async def execute_tool_call(self, tool_name: str, arguments: dict[str, Any]) -> mt.CallToolResult:
+        try:
+            return mt.CallToolResult.model_validate(await self.server.call_tool(tool_name, arguments))
+        except ServerUnreachable as exc:
+            error = ErrorInfo("CONNECTION_FAILED", str(exc), meta={"side_effects": "none"})
+            raise CallFailed(error, transport=True) from exc
+
+
+@dataclass(frozen=True)
+class _Provider:
+    """A model as `LLMProvider` wants it."""
+
+    model: Model
+    name: str
+    supports_tools: bool = True
+    max_context_tokens: int | None = None
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
+        answer = await self.model.answer(request.messages, request.tools.tools)
+        for piece in answer.pieces:
+            yield piece
+        if answer.failure is not None:
+            failure = answer.failure
+            raise ProviderError("The model failed.", category=failure.category, provider=self.name, began=failure.began)
+        calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in answer.calls)
+        usage = Usage() if answer.tokens is None else Usage(answer.tokens, 0, 0)
+        yield Completion("".join(answer.pieces), calls, "tool_calls" if calls else "stop", usage, "m")

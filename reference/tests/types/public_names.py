@@ -1,0 +1,440 @@
+"""A program that uses every public name, for type checkers. It is never run: `test_types.py` checks it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any, assert_never, assert_type
+
+from mcp_types import CallToolResult, TextContent
+
+from xmcp import (
+    XMCP,
+    AIClient,
+    ChatChunk,
+    CircuitOpenError,
+    Conversation,
+    DecodeError,
+    DependencyError,
+    DisplayEnvelope,
+    ErrorInfo,
+    ParamRequest,
+    QuotaExceeded,
+    SyncAIClient,
+    ToolResponse,
+    XMCPError,
+)
+from xmcp.client import (
+    CallFailed,
+    CallReport,
+    ChatContext,
+    ChatResult,
+    ChatStream,
+    ChatUsage,
+    ChatWarning,
+    ConversationReply,
+    Done,
+    LLMDelta,
+    LLMRetry,
+    LLMState,
+    LLMUsage,
+    MCPClient,
+    Middleware,
+    Quota,
+    ResourceManager,
+    RetryPolicy,
+    ServerStatus,
+    ServersUnavailable,
+    ServerTarget,
+    SnapshotError,
+    StopReason,
+    TenantQuotas,
+    ToolChanges,
+    ToolClient,
+    ToolDisplay,
+    ToolError,
+    ToolEvent,
+    ToolRequested,
+    ToolResult,
+    ToolRetry,
+    ToolStarted,
+    ToolState,
+    ToolWarning,
+    UsageRecord,
+)
+from xmcp.providers import (
+    Completion,
+    ErrorCategory,
+    LLMProvider,
+    Message,
+    ModelRequest,
+    OpenAIProvider,
+    ProviderError,
+    ScriptedProvider,
+    ToolCall,
+    ToolSchemas,
+    Turn,
+    Usage,
+)
+from xmcp.storage import (
+    Admitted,
+    BreakerState,
+    BreakerStore,
+    Cache,
+    CacheError,
+    CacheStatistics,
+    MemoryBreakers,
+    MemoryCache,
+    Outcome,
+    RedisBreakers,
+    RedisCache,
+    Refused,
+    StoreError,
+)
+from xmcp.xml_formatters import DeclarativeXMLFormatter, Field, XMLFormatter, default_formatter
+
+
+def use(*values: object) -> None:
+    """Do something with values."""
+
+
+# -- a server ---------------------------------------------------------------------------------------------------------
+
+mcp = XMCP("shop", wire="negotiated", on_param_override="reject")
+
+
+class Cities(DeclarativeXMLFormatter):
+    """Keeps the cities."""
+
+    top_level_fields: Sequence[Field] | None = ["city", "customer.name", {"address": ["street"]}]
+
+
+def upper(data: Any, indent_level: int = 0, /) -> str:
+    """Writes in capitals."""
+    return default_formatter(data, indent_level).upper()
+
+
+formatter: XMLFormatter = upper
+mcp.add_xml_formatter(formatter, "upper")
+
+
+@mcp.tool
+def add(a: int, b: int) -> int:
+    """Add."""
+    return a + b
+
+
+@mcp.tool()
+async def slow(seconds: float) -> None:
+    """Wait."""
+
+
+@mcp.tool("find", depends_on=["add"], provides="found", cacheable=True, xml_formatter=Cities)
+def find(query: str) -> dict[str, Any]:
+    """Find."""
+    if not query:
+        raise XMCPError("VALIDATION_FAIL", "The query is empty.", retryable=False, meta={"side_effects": "none"})
+    return {"city": query}
+
+
+@mcp.tool(xml_formatter=Cities(root="places"), server_populated=["user_id"], sensitive=["user_id"])
+def whoami(user_id: str = "") -> str:
+    """Say who it is."""
+    return user_id
+
+
+@mcp.display_tool
+def chart(show_user: bool = False) -> DisplayEnvelope | str:
+    """Draw."""
+    return DisplayEnvelope(type="text", payload="seen", title="Seen") if show_user else "3"
+
+
+@mcp.display_tool(annotations={"readOnlyHint": True})
+async def table(year: int) -> list[dict[str, Any]]:
+    """Tabulate."""
+    return [{"year": year}]
+
+
+@mcp.param_provider("user_id")
+def user_id_of(request: ParamRequest) -> str:
+    """Return who calls."""
+    return str(request.headers["x-user"])
+
+
+@mcp.param_provider
+async def anything() -> str | None:
+    """Return nothing."""
+    return None
+
+
+def decorated_functions_keep_their_types() -> None:
+    """A decorator returns the function itself."""
+    assert_type(add(1, 2), int)
+    assert_type(find("x"), dict[str, Any])
+    assert_type(whoami(), str)
+    assert_type(chart(show_user=True), DisplayEnvelope | str)
+    assert_type(default_formatter({}), str)
+
+
+def serve() -> None:
+    """Run the server."""
+    try:
+        mcp.serve(port=0)
+    except DependencyError as exc:
+        use(exc)
+
+
+def documents(text: str) -> ErrorInfo | None:
+    """Read and write a document."""
+    try:
+        response = ToolResponse.from_xml(text)
+    except DecodeError as exc:
+        return ErrorInfo("INVALID_XML", exc.kind)
+    assert_type(response.display, DisplayEnvelope | None)
+    assert_type(response.to_xml(), str)
+    return response.error
+
+
+# -- providers --------------------------------------------------------------------------------------------------------
+
+
+class Echo:
+    """A provider of one's own."""
+
+    name = "echo"
+    supports_tools = True
+    max_context_tokens: int | None = None
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
+        """Say what the person said."""
+        message: Message = request.messages[-1]
+        tools: ToolSchemas = request.tools
+        text = f"{message['content']} {len(tools.tools)}"
+        if not text:
+            raise ProviderError("Nothing to say.", category=ErrorCategory.CONTENT, provider=self.name)
+        yield text
+        calls = (ToolCall("c1", "add", "{}"),)
+        yield Completion(text, calls, "tool_calls", Usage(1, 2, None), request.model)
+
+
+def scripted(messages: list[Message], tools: list[Mapping[str, Any]]) -> Turn:
+    """Answer with a call."""
+    return Turn(f"{len(messages)} {len(tools)}", [("add", {"a": 1, "b": 2})])
+
+
+providers: list[LLMProvider] = [
+    Echo(),
+    OpenAIProvider("sk-1", model="gpt-4o"),
+    ScriptedProvider(scripted),
+    ScriptedProvider(["hello", Turn(calls=[("add", "{}")])]),
+]
+
+# -- stores -----------------------------------------------------------------------------------------------------------
+
+
+async def stores() -> None:
+    """Use the stores."""
+    memory = MemoryCache(max_entries=10)
+    assert_type(memory.statistics, CacheStatistics)
+    caches: list[Cache] = [memory, RedisCache("redis://localhost")]
+    breakers: list[BreakerStore] = [MemoryBreakers(), RedisBreakers("redis://localhost")]
+    try:
+        assert_type(await caches[0].get("k"), str | None)
+        await caches[0].set("k", "v", 5)
+    except CacheError as exc:
+        use(exc)
+    try:
+        verdict = await breakers[0].admit("s")
+        match verdict:
+            case Refused(retry_after=seconds):
+                assert_type(seconds, float)
+            case Admitted():
+                outcome: Outcome = "ok"
+                state: BreakerState = await breakers[0].record("s", verdict, outcome)
+                use(state)
+    except StoreError as exc:
+        use(exc)
+
+
+# -- a client ---------------------------------------------------------------------------------------------------------
+
+
+class Local:
+    """A source of tools that is an object of this program."""
+
+    async def discover_tools(self) -> Sequence[Mapping[str, Any]]:
+        """List them."""
+        return [{"name": "add", "inputSchema": {"type": "object"}}]
+
+    async def execute_tool_call(self, tool_name: str, arguments: dict[str, Any]) -> CallToolResult | str:
+        """Call one."""
+        if tool_name != "add":
+            raise CallFailed(ErrorInfo("UNKNOWN_TOOL", tool_name), transport=False)
+        return CallToolResult(content=[TextContent(type="text", text=str(arguments))])
+
+
+class Watching(Middleware):
+    """Hooks around models and tools."""
+
+    async def before_llm(self, state: LLMState) -> None:
+        """See a model call."""
+        context: ChatContext = state.chat
+        use(context.chat_id, state.turn)
+
+    async def after_tool(self, state: ToolState) -> None:
+        """See a tool call."""
+        assert_type(state.response, ToolResponse | None)
+
+
+def shown(envelope: DisplayEnvelope, history: list[dict[str, Any]]) -> None:
+    """Show a display."""
+    use(envelope.title, len(history))
+
+
+async def failed(error: ErrorInfo, history: list[dict[str, Any]]) -> None:
+    """Report an error."""
+    use(error.code, len(history))
+
+
+def used(record: UsageRecord) -> None:
+    """Keep what a model call used."""
+    use(record["model"], record["cost_usd"])
+
+
+def price(provider: str, model: str, usage: Usage) -> float | None:
+    """Return dollars."""
+    return (usage.input_tokens or 0) * 1e-6 if provider == model else None
+
+
+def approved(call: ToolState) -> bool | str:
+    """Ask the person."""
+    return call.read_only or "Not today."
+
+
+async def person(call: ToolState) -> str | None:
+    """Return the person that calls."""
+    return call.tenant_id
+
+
+def client() -> AIClient:
+    """Return a client with many options."""
+    tools: ToolClient = Local()
+    return AIClient(
+        {"crm": ServerTarget("https://crm.example", auth="token"), "own": tools, "files": "files.py"},
+        llm_provider=providers[0],
+        llm_model="m",
+        fallback_models=["n", (Echo(), "o"), ("OpenAIProvider", None)],
+        tool_timeout={"add": 5, "*": 60.0},
+        retry_policy=RetryPolicy(max_attempts=2),
+        breakers=MemoryBreakers(),
+        cache=MemoryCache(),
+        display="continue",
+        meta_tools=["think"],
+        params={"user_id": person, "region": "EMEA"},
+        approve=approved,
+        middleware=[Watching(), TenantQuotas(tokens=1000, limits={"acme": Quota(spend_usd=2.0)})],
+        on_display=shown,
+        on_error=failed,
+        usage_sink=used,
+        price=price,
+    )
+
+
+def documents_of(source: MCPClient) -> ResourceManager:
+    """Return a source of tools and documents as one of documents."""
+    return source
+
+
+async def chat() -> StopReason:
+    """Chat in every way there is."""
+    history: list[dict[str, Any]] = []
+    try:
+        async with client() as ai:
+            result: ChatResult = await ai.chat("hello", history, tenant_id="acme")
+            assert_type(result["answer"], str | None)
+            assert_type(result["display"], DisplayEnvelope | None)
+            assert_type(result["displays"], list[DisplayEnvelope])
+            usage: ChatUsage = result["usage"]
+            assert_type(usage["llm_calls"], int)
+            statuses: list[ServerStatus] = ai.servers
+            changes: ToolChanges = await ai.refresh_tools()
+            use(statuses[0].connected, changes.added)
+            stream: ChatStream = ai.stream_chat("again", result["history"])
+            async with aclosing(stream) as chunks:
+                async for chunk in chunks:
+                    assert_type(chunk, ChatChunk)
+                    by_class(chunk)
+                    by_type(chunk)
+            conversation = Conversation(ai, system="Be brief.")
+            reply: ConversationReply = await conversation.chat("hello")
+            assert_type(reply.displays, list[DisplayEnvelope])
+            async for chunk in conversation.stream_chat("again"):
+                by_class(chunk)
+            Conversation.resume(ai, conversation.snapshot())
+            return reply.stop_reason
+    except (ProviderError, QuotaExceeded) as exc:
+        assert_type(exc.history, list[dict[str, Any]] | None)
+    except (ServersUnavailable, SnapshotError, CircuitOpenError) as exc:
+        use(exc)
+    return "empty"
+
+
+def sync_chat() -> None:
+    """Chat without `await`."""
+    with SyncAIClient(["https://crm.example"], openai_api_key="sk-1", max_turns=3) as ai:
+        result = ai.chat("hello", [])
+        assert_type(result, ChatResult)
+        for chunk in ai.stream_chat("again", result["history"]):
+            by_class(chunk)
+        assert_type(ai.conversation(system="Be brief.").chat("hello"), ConversationReply)
+
+
+def by_class(chunk: ChatChunk) -> None:
+    """Every class of event, and its fields."""
+    match chunk:
+        case LLMDelta(text=text) | ChatWarning(text=text) | ToolWarning(text=text):
+            assert_type(text, str)
+        case LLMRetry(error=error) | ToolRetry(error=error):
+            assert_type(error, ErrorInfo)
+        case LLMUsage(usage=usage):
+            assert_type(usage, UsageRecord)
+        case ToolRequested(arguments=arguments):
+            assert_type(arguments, dict[str, Any] | None)
+        case ToolStarted(report=report) | ToolResult(report=report) | ToolError(report=report):
+            assert_type(report, CallReport)
+        case ToolDisplay(envelope=envelope):
+            assert_type(envelope, DisplayEnvelope)
+        case Done(result=result):
+            assert_type(result, ChatResult)
+        case _:
+            assert_never(chunk)
+    if isinstance(chunk, ToolEvent):
+        assert_type(chunk.call_id, str)
+
+
+def by_type(chunk: ChatChunk) -> None:
+    """Every `type` tells which fields there are."""
+    assert_type(chunk.turn, int)
+    assert_type(chunk.to_json(), dict[str, Any])
+    if chunk.type == "tool_display":
+        assert_type(chunk.envelope, DisplayEnvelope)
+        assert_type(chunk.tool_name, str)
+    elif chunk.type == "llm_delta":
+        assert_type(chunk.text, str)
+    elif chunk.type == "tool_call":
+        assert_type(chunk.arguments, dict[str, Any] | None)
+    elif chunk.type == "tool_started":
+        assert_type(chunk.report, CallReport)
+    elif chunk.type == "tool_result":
+        assert_type(chunk.response, ToolResponse)
+        assert_type(chunk.text, str)
+    elif chunk.type == "tool_error":
+        assert_type(chunk.error, ErrorInfo)
+    elif chunk.type == "retry":
+        assert_type(chunk.attempt, int)
+    elif chunk.type == "warning":
+        assert_type(chunk.text, str)
+    elif chunk.type == "usage":
+        assert_type(chunk.usage, UsageRecord)
+    else:
+        assert_type(chunk.result, ChatResult)

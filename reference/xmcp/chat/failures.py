@@ -1,0 +1,285 @@
+"""The errors that the client itself makes, for the model to read: one table, and one function for each row.
+
+What a server answered with, and what a model vendor reports (`ProviderError`), is not in it. A message must not reveal
+internals or the text of an exception (XMCP-CLI-014).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from xmcp.wire import ErrorInfo
+
+MAX_NAMES: Final = 50
+"""Maximum number of tool names in an UNKNOWN_TOOL error."""
+
+MAX_COMPARED: Final = 200
+"""Maximum number of names that a misspelt name is compared with, since each comparison takes time."""
+
+SideEffects: TypeAlias = Literal["none", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One kind of failure. `message` is a template for `str.format`.
+
+    `side_effects` says whether the call may have changed something (`None`: nothing is said). `retryable` overrides
+    what the registry says of the code.
+    """
+
+    code: str
+    message: str
+    side_effects: SideEffects | None = None
+    retryable: bool | None = None
+
+
+TABLE: Final[Mapping[str, Row]] = {
+    # What the model wrote
+    "unknown_tool": Row("UNKNOWN_TOOL", "There is no tool named {name!r}.{offer}", "none"),
+    "unusable_arguments": Row(
+        "VALIDATION_FAIL",
+        "The arguments were not used: {problem}. Call the tool again with one JSON object.{written}",
+        "none",
+    ),
+    "missing_text": Row("VALIDATION_FAIL", "The call did nothing: {problem}.", "none"),
+    # Calls that are not made
+    "failed_dependency": Row(
+        "DEPENDENCY_FAILED",
+        "The call was not made: it depends on `{tool}`, which failed. Deal with that error first, then make both "
+        "calls again.",
+        "none",
+    ),
+    "unfit_result": Row(
+        "DEPENDENCY_FAILED",
+        "The call was not made: the result of `{tool}` does not fit the parameter `{parameter}`. To give the value "
+        "yourself, make this call in a turn without `{tool}`.",
+        "none",
+    ),
+    "not_approved": Row("FORBIDDEN", "{reason}", "none"),
+    "missing_app_parameter": Row(
+        "MISSING_SERVER_PARAM", "The application has no value for the parameter {name!r} of this tool.", "none"
+    ),
+    "quota_used_up": Row("QUOTA_EXCEEDED", "The call was not made: a quota is used up.", "none"),
+    "circuit_open": Row(
+        "CIRCUIT_OPEN",
+        "The server {server} failed several times in a row; calls are held back for {seconds:.0f} s.",
+        "none",
+    ),
+    "not_sendable": Row("INTERNAL", "The call cannot be sent.", "none"),
+    "crashed_before_the_call": Row("INTERNAL", "The client failed to make this call.", "none"),
+    # Calls without an answer
+    "crashed": Row("INTERNAL", "The client failed while it made this call.", "unknown"),
+    "timed_out": Row("TIMEOUT", "The call did not end within {seconds:g} s and was cancelled.", "unknown"),
+    "chat_timed_out": Row(
+        "TIMEOUT",
+        "The time for this conversation was over before the call ended; it was cancelled.",
+        "unknown",
+        # Nobody is left to make the call again: the chat has ended.
+        retryable=False,
+    ),
+    "request_timed_out": Row("TIMEOUT", "The server {server} did not answer within {seconds:g} s."),
+    "cancelled": Row("CANCELLED", "The call was cancelled before it ended.", "unknown"),
+    "not_ended": Row("CANCELLED", "There is no result: the call had not ended.", "unknown"),
+    "connection_lost": Row(
+        "CONNECTION_FAILED",
+        "The connection to the server {server} is gone; a later call may find it again.",
+        "unknown",
+    ),
+    "connection_refused": Row(
+        "CONNECTION_FAILED", "The connection to the server {server} is gone; a later call may find it again.", "none"
+    ),
+    "tool_client_failed": Row(
+        "CONNECTION_FAILED", "The server {server} could not be asked; a later call may succeed.", "unknown"
+    ),
+    # Answers that are failures, or cannot be read
+    "tool_failed": Row("TOOL_ERROR", "{text}"),
+    "unreadable_answer": Row("TOOL_ERROR", "The tool gave an answer that cannot be read."),
+    "no_document": Row("INVALID_XML", "The server's response has no document."),
+    "unreadable_document": Row("INVALID_XML", "The server's response could not be read ({kind})."),
+    # Chats that end without a result, for their records
+    "chat_quota_used_up": Row("QUOTA_EXCEEDED", "{text}"),
+    "chat_crashed": Row("INTERNAL", "The chat failed: {kind}."),
+    "chat_cancelled": Row("CANCELLED", "The chat was cancelled before it ended."),
+    "unrecorded": Row("CANCELLED", "The call was cancelled before it ended."),
+}
+"""The rows; each is filled by the function of its name below."""
+
+
+# ---- What the model wrote ----
+
+
+def unknown_tool(name: str, known: Collection[str]) -> ErrorInfo:
+    """Return the error for a tool that is not offered. It lists tools that are, similar names first."""
+    # Of very many names only those with the same beginning are compared.
+    compared = known if len(known) <= MAX_COMPARED else [n for n in known if n[:2] == name[:2]][:MAX_COMPARED]
+    likely = difflib.get_close_matches(name, compared, n=3)
+    names = [*likely, *(n for n in known if n not in likely)][:MAX_NAMES]
+    offer = f" There are: {', '.join(names)}." if names else " There are no tools."
+    return _error("unknown_tool", meta={"params": {"names": names}}, name=name, offer=offer)
+
+
+def unusable_arguments(reason: str, problem: str, written: str = "") -> ErrorInfo:
+    """Return the error for arguments that are not one JSON object that can be sent.
+
+    `reason` is a word for programs, `problem` a phrase for the model, `written` a quotation of what it wrote.
+    """
+    field = {"pointer": "", "reason": reason, "message": problem}
+    quotation = f" You wrote: {written}" if written else ""
+    return _error("unusable_arguments", meta={"fields": [field]}, problem=problem, written=quotation)
+
+
+def missing_text(parameter: str) -> ErrorInfo:
+    """Return the error for a call of one of the client's own tools without its text."""
+    problem = f"{parameter!r} is missing, or is not a text"
+    field = {"pointer": f"/{parameter}", "reason": "missing", "message": f"{problem}."}
+    return _error("missing_text", meta={"fields": [field]}, problem=problem)
+
+
+# ---- Calls that are not made ----
+
+
+def failed_dependency(tool: str) -> ErrorInfo:
+    """Return the error for a call that depends on `tool`, of which every call failed."""
+    return _error("failed_dependency", meta={"params": {"tool": tool}}, tool=tool)
+
+
+def unfit_result(tool: str, parameter: str, fields: Sequence[Mapping[str, str]]) -> ErrorInfo:
+    """Return the error for a call to which the result of `tool` cannot be handed on. `fields`: all that do not fit."""
+    meta = {"fields": list(fields), "params": {"tool": tool}}
+    return _error("unfit_result", meta=meta, tool=tool, parameter=parameter)
+
+
+def not_approved(reason: str = "") -> ErrorInfo:
+    """Return the error for a call that was refused; `reason` is in the words of whoever refused it."""
+    return _error("not_approved", reason=reason or "The person did not approve this call.")
+
+
+def missing_app_parameter(name: str) -> ErrorInfo:
+    """Return the error for a parameter that the application fills in and has no value for."""
+    return _error("missing_app_parameter", name=name)
+
+
+def quota_used_up(quota: str | None) -> ErrorInfo:
+    """Return the error for a call at which a quota of the tenant stopped the chat."""
+    return _error("quota_used_up", meta={"params": {"quota": quota}} if quota else {})
+
+
+def circuit_open(server: str, retry_after: float) -> ErrorInfo:
+    """Return the error for a call that a circuit breaker holds back for `retry_after` seconds."""
+    return _error("circuit_open", retry_after_ms=max(1, round(retry_after * 1000)), server=server, seconds=retry_after)
+
+
+def not_sendable() -> ErrorInfo:
+    """Return the error for a call that cannot be written as JSON."""
+    return _error("not_sendable")
+
+
+# ---- Calls without an answer ----
+
+
+def crashed(error_id: str, *, sent: bool = False) -> ErrorInfo:
+    """Return the error for a fault of the client or of a hook. `sent`: whether the server had been asked."""
+    return _error("crashed" if sent else "crashed_before_the_call", meta={"error_id": error_id})
+
+
+def timed_out(seconds: float) -> ErrorInfo:
+    """Return the error for a call that took longer than the client allows."""
+    return _error("timed_out", meta={"params": {"seconds": seconds}}, seconds=seconds)
+
+
+def chat_timed_out() -> ErrorInfo:
+    """Return the error for a call that was still running when the time of its chat was over."""
+    return _error("chat_timed_out")
+
+
+def request_timed_out(server: str, seconds: float) -> ErrorInfo:
+    """Return the error for a request, other than a call, that a server did not answer in time."""
+    return _error("request_timed_out", server=server, seconds=seconds)
+
+
+def cancelled() -> ErrorInfo:
+    """Return the error for a call that was cancelled while it ran."""
+    return _error("cancelled")
+
+
+def not_ended() -> ErrorInfo:
+    """Return the error that stands in a history for a call whose result never came."""
+    return _error("not_ended")
+
+
+def connection_lost(server: str, *, sent: bool) -> ErrorInfo:
+    """Return the error for a lost connection. `sent`: whether the request may have reached the server."""
+    return _error("connection_lost" if sent else "connection_refused", server=server)
+
+
+def tool_client_failed(server: str) -> ErrorInfo:
+    """Return the error for an exception of an object that stands in for a server."""
+    return _error("tool_client_failed", server=server)
+
+
+# ---- Answers that are failures, or cannot be read ----
+
+
+def tool_failed(text: str) -> ErrorInfo:
+    """Return the error for a failure that the tool reports in plain text."""
+    return _error("tool_failed", text=text.strip() or "The tool reported a failure without saying what.")
+
+
+def refused_by_server(text: str) -> ErrorInfo:
+    """Return the error for a protocol error of the server; `text` is its message."""
+    return _error("tool_failed", text=text.strip() or "The server refused the call.")
+
+
+def unreadable_answer() -> ErrorInfo:
+    """Return the error for an answer that is neither a text nor an MCP result."""
+    return _error("unreadable_answer")
+
+
+def no_document() -> ErrorInfo:
+    """Return the error for a result of an XMCP server that does not begin with a text."""
+    return _error("no_document")
+
+
+def unreadable_document(kind: str, line: int, column: int) -> ErrorInfo:
+    """Return the error for a document that cannot be decoded: the kind of fault and its place, nothing of its text."""
+    return _error("unreadable_document", meta={"params": {"kind": kind, "line": line, "column": column}}, kind=kind)
+
+
+# ---- Chats that end without a result, for their records ----
+
+
+def chat_quota_used_up(text: str) -> ErrorInfo:
+    """Return the error for a chat that a quota ended."""
+    return _error("chat_quota_used_up", text=text)
+
+
+def chat_crashed(kind: str) -> ErrorInfo:
+    """Return the error for a chat that an unexpected exception ended; `kind` is its type's name."""
+    return _error("chat_crashed", kind=kind)
+
+
+def chat_cancelled() -> ErrorInfo:
+    """Return the error for a chat that was cancelled."""
+    return _error("chat_cancelled")
+
+
+def unrecorded() -> ErrorInfo:
+    """Return the error for a call whose end no event reported."""
+    return _error("unrecorded")
+
+
+def _error(
+    row: str, *, meta: Mapping[str, Any] | None = None, retry_after_ms: int | None = None, **values: object
+) -> ErrorInfo:
+    made = TABLE[row]
+    effects = {"side_effects": made.side_effects} if made.side_effects else {}
+    return ErrorInfo(
+        made.code,
+        made.message.format(**values),
+        retryable=made.retryable,
+        retry_after_ms=retry_after_ms,
+        meta={**effects, **(meta or {})} or None,
+    )

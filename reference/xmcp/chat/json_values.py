@@ -1,0 +1,88 @@
+"""JSON values: copies that hold nothing but JSON's own types, and the bytes of values that came from JSON. Pure."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+import orjson
+
+from xmcp.wire import jsonvalue
+
+MAX_DEPTH: Final = 128
+"""Maximum levels of objects and lists in a copy: twice what a document may hold (64)."""
+
+MAX_INTEGER_BITS: Final = 1024
+"""Maximum size of an integer. A reader that has doubles only takes a larger one for infinity or refuses the text."""
+
+Replacement: TypeAlias = Callable[[Any, tuple[str | int, ...]], Any]
+"""Returns what to write in place of a value that JSON cannot hold, given the value and its path; or raises."""
+
+_SURROGATES: Final = re.compile("[\ud800-\udfff]")
+
+
+def nearest(value: Any, path: tuple[str | int, ...]) -> Any:
+    """Return the JSON value nearest to `value`: the default replacement, which never fails."""
+    if isinstance(value, float):
+        return None
+    if isinstance(value, dict | list | tuple):
+        return "(nested too deep)"
+    try:
+        return as_json(jsonvalue.plain(value), nearest, path)
+    except TypeError:
+        return f"({type(value).__name__})"
+
+
+def as_json(value: Any, replacement: Replacement = nearest, path: tuple[str | int, ...] = ()) -> Any:
+    """Return a copy of `value` in nothing but JSON's own types; half of a surrogate pair becomes U+FFFD.
+
+    `replacement` is asked what to write for everything else: values and keys of other types, numbers that are not
+    finite as a double, and what is nested more than `MAX_DEPTH` levels deep.
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return as_text(value)
+    if isinstance(value, int) and value.bit_length() < MAX_INTEGER_BITS:
+        return int(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return float(value)
+    if isinstance(value, dict | list | tuple) and len(path) < MAX_DEPTH:
+        if not isinstance(value, dict):
+            return [as_json(member, replacement, (*path, index)) for index, member in enumerate(value)]
+        return {
+            as_text(name if isinstance(name, str) else str(replacement(name, path))): as_json(
+                member, replacement, (*path, name)
+            )
+            for name, member in value.items()
+        }
+    return replacement(value, path)
+
+
+def object_as_json(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return any mapping as a JSON object, with the nearest JSON value where there is no exact one."""
+    copy: dict[str, Any] = as_json(dict(value))
+    return copy
+
+
+def as_text(text: str) -> str:
+    """Return `text` as a plain `str` in which half of a surrogate pair is U+FFFD."""
+    plain = str.__str__(text)
+    return plain if plain.isascii() else _SURROGATES.sub("\ufffd", plain)
+
+
+def encode_json(value: Any) -> bytes:
+    """Return the JSON bytes of a value that came from JSON.
+
+    Integers beyond 64 bits and lone surrogates take the slower way through the standard library.
+
+    Raises:
+        TypeError: `value` holds something that JSON cannot.
+    """
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return json.dumps(value, separators=(",", ":")).encode()

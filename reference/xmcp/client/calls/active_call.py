@@ -1,0 +1,116 @@
+"""One tool call in flight, and what the stages of its pipeline are."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+
+from xmcp.chat.completions import ToolCall
+from xmcp.client.calls.results import Reading
+from xmcp.client.hooks.log import EventLog
+from xmcp.client.hooks.middleware import ChatContext, ToolState
+from xmcp.client.hooks.telemetry import ChatTelemetry
+from xmcp.client.tools.catalogue import Entry
+from xmcp.wire import ErrorInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call that a model asked for."""
+
+    call: ToolCall
+    name: str
+    """The tool as the model knows it, legal for every vendor."""
+    entry: Entry
+    arguments: dict[str, Any] | ErrorInfo
+    """As the model wrote them, with what predecessors handed on; an error where they cannot be used."""
+    handed_on: Mapping[str, str] = field(default_factory=dict)
+    """Which arguments came from the result of which predecessor, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retrying:
+    """An attempt failed, and another one follows."""
+
+    call: ToolCall
+    attempt: int
+    wait_ms: int
+    error: ErrorInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """Something about a call that the application should know."""
+
+    call: ToolCall
+    text: str
+
+
+Event: TypeAlias = ToolCall | Retrying | Warned
+"""What a call reports while it runs. A bare `ToolCall` means: it has its slot, and its server is now asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatScope:
+    """What a call needs to know of its chat. `deadline` is a time of the event loop's clock."""
+
+    context: ChatContext
+    telemetry: ChatTelemetry
+    deadline: float | None
+
+    @property
+    def log(self) -> EventLog:
+        """The log of the chat."""
+        return self.telemetry.log
+
+
+@dataclass(slots=True)
+class ActiveCall:
+    """One call in flight. Stages read it; each changes only what its docstring names."""
+
+    request: Request
+    state: ToolState
+    """The call as the application's hooks see it, and may change it."""
+    scope: ChatScope
+    emit: Callable[[Event], None]
+    deadline: Callable[[], float | None]
+    """Returns until when somebody waits for this call, as of now: a time of the event loop's clock."""
+    filled: dict[str, Any] | None = None
+    """The arguments with the application's parameters in them; `None` while there are none."""
+
+    @property
+    def name(self) -> str:
+        """The tool as the model knows it."""
+        return self.request.name
+
+    @property
+    def entry(self) -> Entry:
+        """The tool and its server."""
+        return self.request.entry
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What the server is sent."""
+        return self.state.arguments if self.filled is None else self.filled
+
+    @property
+    def log(self) -> EventLog:
+        """The log of the chat."""
+        return self.scope.log
+
+
+Next: TypeAlias = Callable[[ActiveCall], Awaitable[Reading]]
+"""The stages that follow."""
+
+
+class Stage(Protocol):
+    """One step on the way of a call: it answers by itself, or it awaits `proceed(call)` and may change the answer."""
+
+    def __call__(self, call: ActiveCall, proceed: Next, /) -> Awaitable[Reading]:
+        """Return the reading of the call.
+
+        Raises:
+            CallFailed: an attempt got no result (raised and caught within the stages of one attempt).
+        """
+        ...

@@ -1,0 +1,112 @@
+"""The circuit breakers around calls: asking the store for admission, and reporting how the server behaved.
+
+A store that fails holds no call back, and a report is made also when the call is being cancelled: a probe without a
+report would keep its breaker half-open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from xmcp.chat import failures
+from xmcp.chat.errors import CallFailed, CircuitOpenError
+from xmcp.client.calls import results
+from xmcp.client.calls.active_call import ActiveCall, Next, Stage
+from xmcp.client.calls.results import Reading
+from xmcp.client.hooks.log import EventLog
+from xmcp.client.tools.catalogue import ToolServer
+from xmcp.storage.breakers import Admitted, BreakerStore, Outcome, Refused
+
+STORE_SECONDS: Final = 2.0
+"""How long the store may take to answer before calls go on without it."""
+
+
+class BreakerGuard:
+    """Asks the store whether a call may go."""
+
+    def __init__(self, store: BreakerStore) -> None:
+        self._store = store
+        # A store that never waits needs no time-out, and no task of its own that survives a cancellation.
+        self._waits = not getattr(store, "never_waits", False)
+
+    async def admit(self, server: ToolServer, log: EventLog) -> Ticket:
+        """Return the ticket of a call, with which its outcome must be reported.
+
+        Raises:
+            CircuitOpenError: calls of the server are held back.
+        """
+        try:
+            async with asyncio.timeout(STORE_SECONDS if self._waits else None):
+                verdict = await self._store.admit(server.identity)
+        except Exception as exc:
+            log.warning("breaker_failed", operation="admit", reason=type(exc).__name__)
+            return Ticket(self._store, None, server, log, waits=False)
+        if isinstance(verdict, Refused):
+            raise CircuitOpenError(server.name, verdict.retry_after)
+        return Ticket(self._store, verdict, server, log, waits=self._waits)
+
+
+class Ticket:
+    """The admission of one call."""
+
+    __slots__ = ("_admitted", "_log", "_server", "_store", "_waits")
+
+    def __init__(
+        self, store: BreakerStore, admitted: Admitted | None, server: ToolServer, log: EventLog, *, waits: bool
+    ) -> None:
+        """`admitted`: `None` where the store failed, which then gets no report either."""
+        self._store = store
+        self._admitted = admitted
+        self._server = server
+        self._log = log
+        self._waits = waits
+
+    async def report(self, outcome: Outcome) -> None:
+        """Report how the server behaved, in bounded time; a cancellation meanwhile does not keep the store from it."""
+        if self._admitted is None:
+            return
+        if not self._waits:
+            await self._record(self._admitted, outcome)
+            return
+        recording = asyncio.ensure_future(self._record(self._admitted, outcome))
+        try:
+            await asyncio.shield(recording)
+        except asyncio.CancelledError:
+            await asyncio.wait({recording}, timeout=STORE_SECONDS)
+            raise
+
+    async def _record(self, admitted: Admitted, outcome: Outcome) -> None:
+        try:
+            async with asyncio.timeout(STORE_SECONDS if self._waits else None):
+                state = await self._store.record(self._server.identity, admitted, outcome)
+        except Exception as exc:
+            self._log.warning("breaker_failed", operation="record", reason=type(exc).__name__)
+            return
+        if outcome == "failed" and state == "open":
+            self._log.warning("circuit_open", server=self._server.name)
+
+
+def stage(breakers: BreakerStore | None) -> Stage | None:
+    """Return the stage that holds calls back while the breaker of their server is open."""
+    if breakers is None:
+        return None
+    guard = BreakerGuard(breakers)
+
+    async def ask_the_breaker(call: ActiveCall, proceed: Next) -> Reading:
+        try:
+            ticket = await guard.admit(call.entry.server, call.log)
+        except CircuitOpenError as exc:
+            return results.failed(call.name, failures.circuit_open(exc.server, exc.retry_after))
+        outcome: Outcome = "unknown"
+        try:
+            reading = await proceed(call)
+            outcome = "ok"
+            return reading
+        except CallFailed as exc:
+            outcome = "failed" if exc.transport else "ok"
+            raise
+        finally:
+            await ticket.report(outcome)
+
+    return ask_the_breaker

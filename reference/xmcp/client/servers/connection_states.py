@@ -1,0 +1,171 @@
+"""The states of a server's connection, and of one link, as tables: (state, event) to the next state and the actions.
+
+A server has at most one current link, and any number of old ones that finish the requests they have:
+
+    server   DISCONNECTED ── NEEDED ──▶ CONNECTING ── OPENED ──▶ CONNECTED        CLOSE leads from every state
+                  ▲                        │ FAILED, CANCELLED       │ LOST       to CLOSED, which nothing leaves
+                  └────────────────────────┴─────────────────────────┘
+
+    link     STARTING ── STARTED ──▶ READY ── RETIRED ──▶ DRAINING ── UNUSED ──▶ LEAVING ── ENDED ──▶ ENDED
+
+Pure; `connection` and `link` carry the actions out. An event without a row is a fault of theirs: `UnexpectedEvent`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Final, TypeAlias, TypeVar
+
+
+class ServerState(Enum):
+    """Whether a server can be used."""
+
+    DISCONNECTED = "disconnected"
+    """There is no connection; the next request opens one."""
+    CONNECTING = "connecting"
+    """A link is being opened; all requests wait for it."""
+    CONNECTED = "connected"
+    """There is a current link that is not known to be broken."""
+    CLOSED = "closed"
+    """The application closed the client. Final."""
+
+
+class ServerEvent(Enum):
+    """What happens to a server's connection."""
+
+    NEEDED = "needed"
+    """A request needs a connection."""
+    OPENED = "opened"
+    """The link that was being opened is ready."""
+    FAILED = "failed"
+    """It could not be opened."""
+    CANCELLED = "cancelled"
+    """Its opening was cancelled."""
+    LOST = "lost"
+    """The current link turned out to be broken. (The loss of an older one is no event of the server.)"""
+    CLOSE = "close"
+    """The application closes the client."""
+
+
+class ServerAction(Enum):
+    """What `connection.Server` has to do."""
+
+    START_OPENING = "start opening"
+    REFUSE = "refuse"
+    """Raise `ConnectFailed`."""
+    ADOPT = "adopt"
+    """Make the new link the current one, and report that the server is connected."""
+    REPORT_UNREACHABLE = "report unreachable"
+    RETIRE = "retire"
+    """Retire the current link and report the loss."""
+    CANCEL_OPENING = "cancel opening"
+    CLOSE_LINKS = "close links"
+
+
+class LinkState(Enum):
+    """How far one link has come."""
+
+    STARTING = "starting"
+    READY = "ready"
+    """It is connected and the tools are listed."""
+    DRAINING = "draining"
+    """It is not used for new requests; those under way on it may end."""
+    LEAVING = "leaving"
+    """Its task is closing it."""
+    ENDED = "ended"
+    """Its task has ended. Final."""
+
+
+class LinkEvent(Enum):
+    """What happens to one link."""
+
+    STARTED = "started"
+    RETIRED = "retired"
+    """It is broken, and no new request will use it."""
+    UNUSED = "unused"
+    """The last request on it has ended."""
+    CLOSE = "close"
+    """It must end now, whatever is under way on it."""
+    ENDED = "ended"
+
+
+class LinkAction(Enum):
+    """What `link.Link` has to do."""
+
+    LEAVE = "leave"
+    """Ask the task that owns the link to close it."""
+    ABORT_START = "abort start"
+    """Cancel the start of the link, which may hang."""
+
+
+class UnexpectedEvent(RuntimeError):
+    """An event in a state in which it cannot happen: a programming error of the client."""
+
+
+State = TypeVar("State", bound=Enum)
+Event = TypeVar("Event", bound=Enum)
+Action = TypeVar("Action", bound=Enum)
+Table: TypeAlias = Mapping[tuple[State, Event], tuple[State, tuple[Action, ...]]]
+
+SERVER_TABLE: Final[Table[ServerState, ServerEvent, ServerAction]] = {
+    (ServerState.DISCONNECTED, ServerEvent.NEEDED): (ServerState.CONNECTING, (ServerAction.START_OPENING,)),
+    (ServerState.CONNECTING, ServerEvent.NEEDED): (ServerState.CONNECTING, ()),
+    (ServerState.CONNECTED, ServerEvent.NEEDED): (ServerState.CONNECTED, ()),
+    (ServerState.CLOSED, ServerEvent.NEEDED): (ServerState.CLOSED, (ServerAction.REFUSE,)),
+    #
+    (ServerState.CONNECTING, ServerEvent.OPENED): (ServerState.CONNECTED, (ServerAction.ADOPT,)),
+    (ServerState.CONNECTING, ServerEvent.FAILED): (ServerState.DISCONNECTED, (ServerAction.REPORT_UNREACHABLE,)),
+    (ServerState.CONNECTING, ServerEvent.CANCELLED): (ServerState.DISCONNECTED, ()),
+    (ServerState.CONNECTED, ServerEvent.LOST): (ServerState.DISCONNECTED, (ServerAction.RETIRE,)),
+    #
+    (ServerState.DISCONNECTED, ServerEvent.CLOSE): (ServerState.CLOSED, (ServerAction.CLOSE_LINKS,)),
+    (ServerState.CONNECTING, ServerEvent.CLOSE): (
+        ServerState.CLOSED,
+        (ServerAction.CANCEL_OPENING, ServerAction.CLOSE_LINKS),
+    ),
+    (ServerState.CONNECTED, ServerEvent.CLOSE): (ServerState.CLOSED, (ServerAction.CLOSE_LINKS,)),
+    (ServerState.CLOSED, ServerEvent.CLOSE): (ServerState.CLOSED, (ServerAction.CLOSE_LINKS,)),
+    # The end of an opening that the closing overtook.
+    (ServerState.CLOSED, ServerEvent.OPENED): (ServerState.CLOSED, (ServerAction.CLOSE_LINKS,)),
+    (ServerState.CLOSED, ServerEvent.FAILED): (ServerState.CLOSED, (ServerAction.REPORT_UNREACHABLE,)),
+    (ServerState.CLOSED, ServerEvent.CANCELLED): (ServerState.CLOSED, ()),
+}
+
+LINK_TABLE: Final[Table[LinkState, LinkEvent, LinkAction]] = {
+    (LinkState.STARTING, LinkEvent.STARTED): (LinkState.READY, ()),
+    # It ends as soon as it has started.
+    (LinkState.STARTING, LinkEvent.RETIRED): (LinkState.STARTING, (LinkAction.LEAVE,)),
+    (LinkState.STARTING, LinkEvent.UNUSED): (LinkState.STARTING, ()),
+    (LinkState.STARTING, LinkEvent.CLOSE): (LinkState.LEAVING, (LinkAction.LEAVE, LinkAction.ABORT_START)),
+    #
+    (LinkState.READY, LinkEvent.RETIRED): (LinkState.DRAINING, ()),
+    (LinkState.READY, LinkEvent.UNUSED): (LinkState.READY, ()),
+    (LinkState.READY, LinkEvent.CLOSE): (LinkState.LEAVING, (LinkAction.LEAVE,)),
+    #
+    (LinkState.DRAINING, LinkEvent.RETIRED): (LinkState.DRAINING, ()),
+    (LinkState.DRAINING, LinkEvent.UNUSED): (LinkState.LEAVING, (LinkAction.LEAVE,)),
+    (LinkState.DRAINING, LinkEvent.CLOSE): (LinkState.LEAVING, (LinkAction.LEAVE,)),
+    #
+    (LinkState.LEAVING, LinkEvent.STARTED): (LinkState.LEAVING, ()),
+    (LinkState.LEAVING, LinkEvent.RETIRED): (LinkState.LEAVING, ()),
+    (LinkState.LEAVING, LinkEvent.UNUSED): (LinkState.LEAVING, ()),
+    (LinkState.LEAVING, LinkEvent.CLOSE): (LinkState.LEAVING, ()),
+    # Whatever ends the task ends the link; what is said of it later changes nothing.
+    **{(state, LinkEvent.ENDED): (LinkState.ENDED, ()) for state in LinkState},
+    (LinkState.ENDED, LinkEvent.RETIRED): (LinkState.ENDED, ()),
+    (LinkState.ENDED, LinkEvent.UNUSED): (LinkState.ENDED, ()),
+    (LinkState.ENDED, LinkEvent.CLOSE): (LinkState.ENDED, ()),
+}
+
+
+def step(table: Table[State, Event, Action], state: State, event: Event) -> tuple[State, tuple[Action, ...]]:
+    """Return the state that follows `event`, and the actions to carry out, in order.
+
+    Raises:
+        UnexpectedEvent: the table has no row for it.
+    """
+    try:
+        return table[state, event]
+    except KeyError:
+        raise UnexpectedEvent(f"{event} in the state {state}") from None

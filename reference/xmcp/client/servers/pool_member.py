@@ -1,0 +1,130 @@
+"""One server of the pool: the tools it listed last, what is wrong with it, and the signal that wakes its supervisor."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xmcp.client.servers.connection import Server
+from xmcp.client.servers.errors import ConnectFailed
+from xmcp.client.servers.tool_client_adapter import ToolClientAdapter
+from xmcp.client.tools.catalogue import depends_on
+from xmcp.dependencies import circle, unknown
+
+if TYPE_CHECKING:
+    from mcp_types import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """The state of a server at one moment."""
+
+    label: str
+    """The application's name for it and its place, without credentials."""
+    name: str
+    """As in the names of its tools and in messages to the model."""
+    connected: bool
+    xmcp: bool
+    """Whether its text is read as documents."""
+    tools: int
+    error: str | None
+    """Why its tools are missing or may be outdated; `None` if they are up to date."""
+
+
+class PoolMember:
+    """A server and the tools it listed last; a `connection.ConnectionObserver` of that server.
+
+    Args:
+        make: Makes the server, given its observer.
+        on_reconnected: Called when the server connected by itself and listed its tools, without `refresh`.
+    """
+
+    def __init__(
+        self, make: Callable[[PoolMember], Server | ToolClientAdapter], on_reconnected: Callable[[], None]
+    ) -> None:
+        self._on_reconnected = on_reconnected
+        self.tools: list[Tool] = []
+        self.fault: str | None = None
+        """Why the server does not answer; `None` while it does."""
+        self.circle = ""
+        """Tools that depend on each other in a circle, in a list that was refused for it; otherwise empty."""
+        self.tools_may_have_changed = False
+        self._unknown: dict[str, list[str]] = {}
+        """For each tool, the names in its `depends_on` that the server does not have."""
+        self._answered = False
+        # Lists are numbered as they are asked for: an older one never replaces a newer one.
+        self._last_asked = self._last_taken = 0
+        self._woken = asyncio.Event()
+        self.server = make(self)
+
+    @property
+    def settled(self) -> bool:
+        """True while the server is connected and answers."""
+        return self.server.connected and self.fault is None
+
+    async def refresh(self) -> None:
+        """List the server's tools again, in bounded time. Never raises: a failure is kept in `fault`."""
+        self._last_asked = number = self._last_asked + 1
+        try:
+            self._take(await self.server.discover_tools(), number)
+        except ConnectFailed as exc:
+            if number > self._last_taken:
+                self.fault = str(exc)
+
+    def _take(self, tools: list[Tool], number: int) -> None:
+        if number < self._last_taken:
+            return  # the answer to a later question came first
+        self._last_taken, self._answered, self.fault = number, True, None
+        graph = {tool.name: depends_on(tool) for tool in tools}
+        self.circle = " -> ".join(circle(graph))
+        if not self.circle:
+            self.tools, self._unknown = tools, unknown(graph)
+
+    def warnings(self) -> Iterator[str]:
+        """Yield a sentence for people about each thing that is wrong with the server."""
+        label = self.server.label
+        if self.fault is not None and self._answered:
+            yield f"The server {label} does not answer, its tools are those it had before: {self.fault}."
+        elif self.fault is not None:
+            yield f"The server {label} cannot be reached, its tools are missing: {self.fault}."
+        if self.circle:
+            yield f"Tools of the server {label} depend on each other in a circle, {self.circle}: its list is refused."
+        for tool, names in self._unknown.items():
+            listed = ", ".join(map(repr, names))
+            yield f"The tool {tool!r} of the server {label} depends on {listed}, which that server does not have."
+
+    def status(self) -> ServerStatus:
+        """Return the state of the server now."""
+        server, error = self.server, self.fault
+        if error is None and self.circle:
+            error = f"its tools depend on each other in a circle: {self.circle}"
+        return ServerStatus(server.label, server.name, server.connected, server.speaks_xmcp, len(self.tools), error)
+
+    def wake(self) -> None:
+        """Wake this server's supervisor task."""
+        self._woken.set()
+
+    async def woken(self) -> None:
+        """Wait until `wake` is called, or return at once if it was called since the last wait."""
+        await self._woken.wait()
+        self._woken.clear()
+
+    # ---- ConnectionObserver ----
+
+    def connected(self, tools: list[Tool]) -> None:
+        """Take the tools that were listed on the new connection."""
+        self._last_asked += 1
+        self._take(tools, self._last_asked)
+        self._on_reconnected()
+
+    def lost(self, reason: str) -> None:
+        """Have the supervisor connect again."""
+        self.fault = reason
+        self.wake()
+
+    def tools_changed(self) -> None:
+        """Have the supervisor list the tools again."""
+        self.tools_may_have_changed = True
+        self.wake()
