@@ -480,6 +480,7 @@ def _nothing_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("_nothing_kept", "nothing_left")
+@pytest.mark.timeout(600)  # two minutes on a busy machine
 async def test_five_thousand_chats_of_fifty_tenants_share_a_client_and_nothing_else(valid: Any) -> None:
     crowd = Crowd(MemoryCache(), valid, seed=5)
     async with crowd.ai:
