@@ -18,6 +18,7 @@ from xmcp.client.calls.active_call import ActiveCall, Next
 from xmcp.client.calls.results import Reading
 from xmcp.client.loop.chat import Chat
 from xmcp.client.servers import pool as servers
+from xmcp.client.servers import pool_member
 from xmcp.client.servers import tool_client_adapter as object_server
 from xmcp.client.tools import catalogue
 from xmcp.client.tools import dependencies as layers
@@ -355,7 +356,7 @@ def refuses_metadata_it_does_not_know(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-038")
 def starts_with_a_circle(patch: pytest.MonkeyPatch) -> None:
     """Starts although tools depend on each other in a circle."""
-    patch.setattr(servers, "circle", lambda graph: [])
+    patch.setattr(pool_member, "circle", lambda graph: [])
 
 
 @breaks("XMCP-CLI-091")
