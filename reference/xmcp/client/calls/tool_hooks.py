@@ -42,8 +42,8 @@ def stage(middleware: Stack) -> Stage | None:
 def snapshot(response: ToolResponse) -> Any:
     """Return a value that is equal for two responses only if both are written as the same document.
 
-    It holds copies of everything that a hook could change in place. Writing the data by orjson takes about a tenth of
-    the time that `encode` takes, which is the way for what orjson does not write as `encode` would.
+    It holds copies of everything that a hook could change in place. For 1 MB, orjson takes 0.2 ms for texts and 2 ms
+    for numbers; `encode`, which checks and escapes texts, takes 3 to 120 ms. It is used for what orjson cannot write.
 
     Raises:
         TypeError, ValueError: the response cannot be written.
