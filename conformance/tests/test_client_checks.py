@@ -155,6 +155,16 @@ def of_a_breaker_that_counts_attempts(code: str) -> TraceBuilder:
     return s
 
 
+def of_a_breaker_that_holds_back_the_next_attempt() -> TraceBuilder:
+    s = turn(call(tag="t1"), call(tag="t2"), tools=[tool("search", read_only=True)], breaker_threshold=1)
+    s.failed(s.called("t1"), failure("DB_TIMEOUT", retryable=True))
+    s.lost(s.called("t2"))
+    s.reply("t1", error("CIRCUIT_OPEN", retry_after_ms=1000))
+    s.reply("t2", error("CIRCUIT_OPEN", retry_after_ms=1000))
+    s.call_back(fails=True)
+    return s
+
+
 @pytest.mark.parametrize(
     "builder",
     [
@@ -171,6 +181,7 @@ def of_a_breaker_that_counts_attempts(code: str) -> TraceBuilder:
         of_a_breaker_that_opens_as_a_call_goes_out(),
         of_a_breaker_that_counts_attempts("CIRCUIT_OPEN"),
         of_a_breaker_that_counts_attempts(""),
+        of_a_breaker_that_holds_back_the_next_attempt(),
     ],
 )
 def test_what_the_sentences_leave_open_breaks_none(builder):

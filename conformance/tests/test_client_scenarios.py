@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -24,6 +26,7 @@ from xmcp_conformance.wrong.clients.miniature import (
     QuotesExceptions,
 )
 
+GUIDE = Path(__file__).resolve().parents[2] / "docs/guides/conformance.md"
 SUPPORTED = supported(SCENARIOS, FEATURES)
 
 
@@ -102,3 +105,10 @@ def test_a_run_fails_that_says_nothing_about_sentences(variant, error):
 def test_the_chats_of_a_client_that_does_not_start_are_refused():
     *_, ended = observe(SCENARIOS["all fail"], MiniatureAdapter(_RefusesToStart)).records
     assert ended.failure == "refused"
+
+
+def test_the_example_of_the_guide_runs(capsys):
+    text = GUIDE.read_text(encoding="utf-8")
+    [example] = [block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "class Adapter" in block]
+    exec(compile(example, str(GUIDE), "exec"), {"__name__": "guide"})
+    assert capsys.readouterr().out == "[]\n"

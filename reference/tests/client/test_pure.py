@@ -336,7 +336,10 @@ class TestTargets:
         assert targets.source("srv --api-key=k", 1).label == "srv"
         assert targets.source(["python", "srv.py", "--token", "t"], 1).label == "python srv.py"
 
-    @pytest.mark.parametrize(("target", "why"), [("", "empty command"), ([], "empty command"), ("http://", "no host")])
+    @pytest.mark.parametrize(
+        ("target", "why"),
+        [("", "empty command is not a valid"), ([], "empty command"), ("http://", "no host")],
+    )
     def test_what_is_no_server_is_refused(self, target: Any, why: str) -> None:
         with pytest.raises(ValueError, match=why):
             targets.source(target, 1)
