@@ -459,12 +459,12 @@ CALLED = {
         (good(history=[{"role": "user", "content": 7}]), "at history/0/content"),
         (good(metadata={"a": [b"x"]}), "the snapshot/metadata/a/0: .* type bytes"),
         (good(usage={"llm_calls": "many"}), "at usage"),
-        ("{", "no JSON: Expecting property name"),
-        (b"\xff", "no JSON"),
+        ("{", "not JSON: Expecting property name"),
+        (b"\xff", "not JSON"),
         ('{"version": NaN}', "NaN is not JSON"),
-        ("[" * 100_000, "no JSON"),
-        ([], "no JSON object but of type list"),
-        (None, "no JSON object but of type NoneType"),
+        ("[" * 100_000, "not JSON"),
+        ([], "must be a JSON object, not a value of type list"),
+        (None, "must be a JSON object, not a value of type NoneType"),
     ],
 )
 def test_a_snapshot_that_cannot_be_gone_on_from_says_what_is_wrong_and_where(snapshot: Any, why: str) -> None:

@@ -1,4 +1,4 @@
-"""`Conversation`: an `AIClient` that remembers, and its snapshots (spec section 10.5)."""
+"""`Conversation`: chats with an `AIClient` that share a history, and its snapshots (spec section 10.5)."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from xmcp.wire import DisplayEnvelope
 FORMAT: Final = "xmcp-conversation"
 VERSION: Final = 1
 LEAVE_SECONDS: Final = 15.0
-"""How long a chat that was left may take to let go before the next one is refused."""
+"""Maximum time that an abandoned chat may take to end; after it the next chat is refused."""
 
 _SYSTEM: Final = ("system", "developer")
 
 
 class SnapshotError(ValueError):
-    """A snapshot that cannot be gone on from: what is wrong with it, where, and what to do."""
+    """A snapshot that cannot be resumed; the message says what is wrong with it, where, and what to do."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConversationReply(Mapping[str, Any]):
-    """What one chat of a conversation came to: the mapping that `AIClient.chat()` returns, and how it came to it."""
+    """The result of one chat: the mapping that `AIClient.chat()` returns, and the records of how it was reached."""
 
     result: ChatResult
     trace: Trace
@@ -84,16 +84,16 @@ class ConversationReply(Mapping[str, Any]):
 
 @dataclass(slots=True)
 class _Running:
-    """The chat that is under way."""
+    """The running chat."""
 
     consumer: weakref.ref[AsyncGenerator[ChatChunk, None]] | None = None
-    """Dead once whoever iterates has gone without `aclose()`: the event loop then ends the chat for them."""
+    """The generator of the consumer; dead if it was dropped without `aclose()`. The event loop then ends the chat."""
     stream: ChatStream | None = None
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Conversation:
-    """One conversation with an `AIClient`: it keeps the history, whatever ends a chat, and what was used.
+    """One conversation with an `AIClient`: it keeps the history, however a chat ends, and what was used.
 
     ```python
     conversation = Conversation(ai, system="Be brief.")
@@ -101,21 +101,21 @@ class Conversation:
     print(reply.answer, reply.tool_calls)
     ```
 
-    One chat at a time; any number of conversations share a client. After an exception, a cancellation or a stream that
-    was left, the history has the query and every turn that was begun, and the next `chat()` goes on from there. So a
-    query can be tried again: it is not repeated in the history if nothing came after it.
+    It runs one chat at a time; any number of conversations can share a client. After an exception, a cancellation or a
+    stream that was not read to its end, the history has the query and every turn that was begun, and the next `chat()`
+    continues from there. A query can be tried again: it is not repeated in the history if nothing came after it.
 
     Args:
         ai: The client, entered.
-        history: Messages to go on from, in the OpenAI chat format.
-        system: The system message, where the history does not begin with one.
-        tenant_id: Whose conversation it is, for every chat.
-        session_id: Goes into every usage record, log event and trace; default none.
-        metadata: Facts of the application's own, JSON values, kept in snapshots; `metadata` is theirs to change.
-        keep_traces: Of so many chats, the latest, the records are kept in memory.
+        history: Messages to continue from, in the OpenAI chat format.
+        system: The system message, if the history does not begin with one.
+        tenant_id: The tenant of every chat.
+        session_id: Put into every usage record, log event and trace; default none.
+        metadata: JSON values of the application, kept in snapshots; it may change the attribute `metadata`.
+        keep_traces: Number of chats, the latest ones, whose records are kept in memory.
 
     Raises:
-        ValueError: a history that no model would take, or two system messages.
+        ValueError: a history that no model would accept, or two system messages.
     """
 
     def __init__(
@@ -146,14 +146,14 @@ class Conversation:
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """The messages so far, a copy: valid for every vendor at every moment, also while a chat runs."""
+        """A copy of the messages so far, valid for every vendor at every moment, also while a chat runs."""
         if self._running is not None and self._running.stream is not None:
             return self._running.stream.history
         return [dict(one) for one in self._history]
 
     @property
     def usage(self) -> ChatUsage:
-        """What all chats have used so far, those that failed included."""
+        """What all chats have used so far, failed ones included."""
         return self._usage.copy()
 
     @property
@@ -162,7 +162,7 @@ class Conversation:
         return list(self._traces)
 
     async def chat(self, query: str) -> ConversationReply:
-        """Ask, and wait for the answer.
+        """Ask, and return the answer.
 
         Raises:
             RuntimeError: a chat of this conversation is running, or the client is not entered.
@@ -179,15 +179,15 @@ class Conversation:
         return ConversationReply(result, trace)
 
     def stream_chat(self, query: str) -> AsyncGenerator[ChatChunk, None]:
-        """The same, told while it happens: see `ChatChunk`. The chat begins with the first step of the iteration.
+        """Ask, and yield the events as they happen (`ChatChunk`). The chat begins with the first step of the iteration.
 
-        Leave it early with `aclose()` (or `contextlib.aclosing`); a loop over it that is broken off and keeps no
-        reference to it does so as well. Raises what `chat` raises.
+        `aclose()` (or `contextlib.aclosing`) ends the chat early, and so does leaving a loop over it if there is no
+        other reference to it. Raises what `chat` raises.
         """
         return self._stream(query, self._trace())
 
     def clear(self) -> None:
-        """Begin anew: history, usage and traces are forgotten; the system message and the metadata stay.
+        """Start again: forget history, usage and traces, but keep the system message and the metadata.
 
         Raises:
             RuntimeError: a chat is running.
@@ -200,13 +200,13 @@ class Conversation:
         self._traces.clear()
 
     def snapshot(self) -> dict[str, Any]:
-        """The conversation as JSON values (spec section 10.5): all that `resume` needs, in any process, on any day.
+        """Return the conversation as JSON values (spec section 10.5): all that `resume` needs, in any process.
 
-        Also while a chat runs: it then has the turns that have ended. Members of messages that are `None` are left
-        out, and half of a surrogate pair becomes U+FFFD.
+        While a chat runs it has the turns that have ended. Members of messages that are `None` are left out, and half
+        of a surrogate pair becomes U+FFFD.
 
         Raises:
-            TypeError: the history or the metadata hold what is not JSON; the message says where.
+            TypeError: the history or the metadata contain something that is not JSON; the message says where.
             ValueError: the history has a message that the format does not know.
         """
         written: dict[str, Any] = {
@@ -224,18 +224,18 @@ class Conversation:
 
     @classmethod
     def resume(cls, ai: AIClient, snapshot: Mapping[str, Any] | str | bytes, *, keep_traces: int = 100) -> Self:
-        """The conversation that a snapshot is, to be gone on with.
+        """Return the conversation in a snapshot, ready to continue.
 
-        A snapshot says whose conversation it is: take it from where its person cannot change it.
+        A snapshot names its tenant: load it only from where users cannot change it.
 
         Args:
-            ai: The client, with any models and tools.
+            ai: The client; it may have other models and tools than before.
             snapshot: What `snapshot()` returned, or its JSON text.
             keep_traces: As for `Conversation`; a snapshot has no traces.
 
         Raises:
-            SnapshotError: it is none, it is of a version that this release does not know, or its history is not one
-                that a model would take.
+            SnapshotError: it is not a snapshot, it is of a version that this release does not know, or its history is
+                not one that a model would accept.
         """
         read = _read(snapshot)
         conversation = cls(
@@ -251,7 +251,7 @@ class Conversation:
         return conversation
 
     def export_traces(self, target: str | os.PathLike[str] | IO[str]) -> None:
-        """Write the records of the latest chats as JSON Lines (spec section 10.4) to a file, or to a path anew.
+        """Write the records of the latest chats as JSON Lines (spec section 10.4) to an open file or to a new one.
 
         It blocks while it writes.
         """
@@ -301,7 +301,7 @@ class Conversation:
         """Return when no chat runs.
 
         Raises:
-            RuntimeError: one does, and somebody listens to it; or one was left and does not end.
+            RuntimeError: a chat runs and is being read; or one was abandoned and does not end.
         """
         try:
             async with asyncio.timeout(LEAVE_SECONDS):
@@ -319,21 +319,21 @@ class Conversation:
 
 
 def _read(snapshot: Mapping[str, Any] | str | bytes) -> dict[str, Any]:
-    """The snapshot as a JSON object that is valid in every respect.
+    """Return the snapshot as a JSON object, checked against its schema and the invariant of histories.
 
     Raises:
-        SnapshotError: it is not.
+        SnapshotError: it is not valid.
     """
     value: Any = snapshot
     if isinstance(snapshot, str | bytes):
         try:
             value = json.loads(snapshot, parse_constant=_no_constant)
         except (ValueError, RecursionError) as exc:
-            raise SnapshotError(f"The snapshot is no JSON: {exc}. Pass the text as it was written.") from None
+            raise SnapshotError(f"The snapshot is not JSON: {exc}. Pass the text as it was written.") from None
     if not isinstance(value, Mapping):
-        raise SnapshotError(f"The snapshot is no JSON object but of type {type(value).__name__}.")
+        raise SnapshotError(f"The snapshot must be a JSON object, not a value of type {type(value).__name__}.")
     if value.get("format") != FORMAT:
-        raise SnapshotError(f"This is no snapshot of a conversation: its member `format` is not {FORMAT!r}.")
+        raise SnapshotError(f"This is not a snapshot of a conversation: its member `format` is not {FORMAT!r}.")
     version = value.get("version")
     if isinstance(version, int) and not isinstance(version, bool) and version > VERSION:
         raise SnapshotError(
@@ -350,7 +350,7 @@ def _read(snapshot: Mapping[str, Any] | str | bytes) -> dict[str, Any]:
 
 
 def _check(snapshot: Mapping[str, Any]) -> None:
-    """Raises ValueError for what `schemas/snapshot.schema.json` does not allow, with the first place."""
+    """Raise a ValueError with the first place where `schemas/snapshot.schema.json` is violated."""
     try:
         validator("snapshot").validate(snapshot)
     except jsonschema_rs.ValidationError as fault:
@@ -361,7 +361,7 @@ def _refuser(where: str) -> Replacement:
     def refuse(value: Any, path: tuple[str | int, ...]) -> NoReturn:
         place = _pointed([*filter(None, [where]), *path])
         if isinstance(value, float) or (isinstance(value, int) and value.bit_length() >= MAX_INTEGER_BITS):
-            raise TypeError(f"{place}: JSON has no number that is infinite, too large or none; use null or text.")
+            raise TypeError(f"{place}: JSON cannot hold this number (infinite, NaN or too large); use null or text.")
         if isinstance(value, dict | list | tuple):
             raise TypeError(f"{place}: it is more than {MAX_DEPTH} levels deep.")
         raise TypeError(

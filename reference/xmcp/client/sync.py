@@ -1,4 +1,4 @@
-"""`SyncAIClient`: an `AIClient` for scripts and notebooks, in a background thread with an event loop of its own."""
+"""`SyncAIClient`: an `AIClient` without `await`, on an event loop in a background thread."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from xmcp.client.servers.pool import ToolChanges
 from xmcp.client.servers.pool_member import ServerStatus
 
 LEAVE_SECONDS: Final = 15.0
-"""How long a chat that is left may take to let go."""
+"""Maximum time that a cancelled chat may take to end."""
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
 def _takes(init: Callable[Concatenate[Any, _P], None]) -> Callable[[Any], Callable[Concatenate[Any, _P], None]]:
-    """Give a constructor the parameters of another, for type checkers, editors and `help()`."""
+    """Return a decorator that gives a constructor the parameters of `init`, for type checkers, editors and `help()`."""
     return functools.wraps(init)
 
 
 @dataclass(slots=True)
 class _Open:
-    """What there is between `__enter__` and `close`. What runs can be cancelled by calling what stands beside it."""
+    """The state between `__enter__` and `close`. `running` maps what runs to the function that cancels it."""
 
     loop: asyncio.AbstractEventLoop
     thread: int
@@ -49,7 +49,7 @@ class _Open:
     running: dict[Future[Any], Callable[[], object]] = field(default_factory=dict)
 
     def cancel(self, futures: Collection[Future[Any]]) -> None:
-        """Cancel these, and wait in bounded time until nothing of them is left."""
+        """Cancel these, and wait until they have ended, at most `LEAVE_SECONDS`."""
         for future in futures:
             if (cancel := self.running.get(future)) is not None:
                 self.loop.call_soon_threadsafe(cancel)
@@ -59,19 +59,19 @@ class _Open:
 
 
 class SyncAIClient:
-    """`AIClient` without `await`; the arguments are its own.
+    """`AIClient` without `await`, for scripts and notebooks; it takes the same arguments.
 
     ```python
     with SyncAIClient(["http://localhost:3333"], openai_api_key="sk-...") as ai:
         result = ai.chat("Show me sales for EMEA", history=[])
     ```
 
-    Its connections and chats live on an event loop in a background thread, so it also works where a loop runs already,
+    Its connections and chats live on an event loop in a background thread, so it also works where a loop already runs,
     as in a notebook. Any number of threads may use it at once. Ctrl-C in a thread that waits for a chat cancels that
     chat. Hooks (`on_display`, `middleware`, ...) run in the background thread: they must not wait for this client.
 
     Raises:
-        TypeError: an option that `AIClient` does not have. Everything else is checked on entering it.
+        TypeError: an option that `AIClient` does not have. Everything else is checked by `__enter__`.
     """
 
     @_takes(AIClient.__init__)
@@ -83,7 +83,7 @@ class SyncAIClient:
         self._open: _Open | None = None
 
     def __enter__(self) -> Self:
-        """Connect to all servers. Raises what `AIClient` and entering it raise."""
+        """Connect to all servers; raises what creating and entering an `AIClient` raise."""
         with self._lock:
             if self._entered:
                 raise RuntimeError("This SyncAIClient is in use: enter it once and share it, or make another one.")
@@ -107,7 +107,7 @@ class SyncAIClient:
         self.close()
 
     def close(self) -> None:
-        """Cancel the chats that run, leave every server and end the thread. Closing it again does nothing."""
+        """Cancel running chats, disconnect from every server and end the thread. Closing it again does nothing."""
         with self._lock:
             if self._open is None:
                 return
@@ -119,20 +119,20 @@ class SyncAIClient:
 
     @property
     def tools(self) -> list[Mapping[str, Any]]:
-        """The tools that the model is offered now, in the OpenAI format."""
+        """The tools that the model is offered at the moment, in the OpenAI format."""
         return self._call(lambda ai: ai.tools)
 
     @property
     def servers(self) -> list[ServerStatus]:
-        """How each server is, in the order given."""
+        """The status of each server, in the order given."""
         return self._call(lambda ai: ai.servers)
 
     def refresh_tools(self) -> ToolChanges:
-        """Ask every server for its tools again: see `AIClient.refresh_tools`."""
+        """Ask every server for its tools again; see `AIClient.refresh_tools`."""
         return self._await(lambda ai: ai.refresh_tools())
 
     def clear_cache(self, tenant_id: str | None = None, *, every_tenant: bool = False) -> None:
-        """Forget cached answers: see `AIClient.clear_cache`."""
+        """Delete cached answers; see `AIClient.clear_cache`."""
         self._await(lambda ai: ai.clear_cache(tenant_id, every_tenant=every_tenant))
 
     def chat(
@@ -143,7 +143,7 @@ class SyncAIClient:
         tenant_id: str | None = None,
         session_id: str | None = None,
     ) -> ChatResult:
-        """Answer one query: arguments, result and exceptions are those of `AIClient.chat`."""
+        """Answer one query; arguments, result and exceptions are those of `AIClient.chat`."""
         return self._await(lambda ai: ai.chat(user_query, history, tenant_id=tenant_id, session_id=session_id))
 
     def stream_chat(
@@ -154,20 +154,19 @@ class SyncAIClient:
         tenant_id: str | None = None,
         session_id: str | None = None,
     ) -> Generator[ChatChunk, None, None]:
-        """The same as `chat`, told while it happens: see `AIClient.stream_chat`.
+        """Answer one query and yield its events as they happen; see `AIClient.stream_chat`.
 
-        The chat goes on as the loop asks for more. Breaking out of the loop cancels it and waits until nothing of it
-        is left.
+        The chat advances as the loop asks for events. Leaving the loop cancels the chat and waits for its end.
         """
         ai = self._opened().ai
         return self._iterate(ai.stream_chat(user_query, history, tenant_id=tenant_id, session_id=session_id))
 
     def conversation(self, **options: Any) -> SyncConversation:
-        """A conversation that keeps its history; the options are those of `Conversation`."""
+        """Return a conversation that keeps its history; the options are those of `Conversation`."""
         return SyncConversation(self, Conversation(self._opened().ai, **options))
 
     def resume(self, snapshot: Mapping[str, Any] | str | bytes) -> SyncConversation:
-        """The conversation that a snapshot is: see `Conversation.resume`."""
+        """Return the conversation in a snapshot; see `Conversation.resume`."""
         return SyncConversation(self, Conversation.resume(self._opened().ai, snapshot))
 
     def _opened(self) -> _Open:
@@ -191,29 +190,29 @@ class SyncAIClient:
             return future.result()
 
     def _iterate(self, stream: AsyncGenerator[ChatChunk, None]) -> Generator[ChatChunk, None, None]:
-        """One task steps through the stream, each step when it is asked for, as an `async for` would."""
+        """Yield from the stream. One task takes its steps, each on request, as an `async for` would."""
         loop = self._opened().loop
-        asked = asyncio.Semaphore(0)
-        told: queue.SimpleQueue[ChatChunk | None] = queue.SimpleQueue()
+        requested = asyncio.Semaphore(0)
+        received: queue.SimpleQueue[ChatChunk | None] = queue.SimpleQueue()
 
         async def steps(_: AIClient) -> None:
             async with aclosing(stream) as chunks:
-                await asked.acquire()
+                await requested.acquire()
                 async for chunk in chunks:
-                    told.put(chunk)
-                    await asked.acquire()
+                    received.put(chunk)
+                    await requested.acquire()
 
         with self._running(steps) as future:
-            future.add_done_callback(lambda _: told.put(None))
+            future.add_done_callback(lambda _: received.put(None))
             while not future.done():
-                loop.call_soon_threadsafe(asked.release)
-                if (chunk := told.get()) is not None:
+                loop.call_soon_threadsafe(requested.release)
+                if (chunk := received.get()) is not None:
                     yield chunk
             future.result()
 
     @contextmanager
     def _running(self, function: Callable[[AIClient], Coroutine[Any, Any, _T]]) -> Iterator[Future[_T]]:
-        """Run it in the background for the length of the block; after the block nothing of it is left."""
+        """Run `function` in the background during the block; after the block it has ended."""
         future: Future[_T] = Future()
         tasks: list[asyncio.Task[_T]] = []
 
@@ -229,7 +228,7 @@ class SyncAIClient:
             else:
                 future.set_result(task.result())
 
-        # With the lock, so that `close` either finds it running or comes first.
+        # Under the lock, so that `close` either sees it in `running` or has already closed the client.
         with self._lock:
             opened = self._opened()
             opened.running[future] = lambda: tasks[0].cancel()
@@ -245,31 +244,31 @@ class SyncAIClient:
 
 
 class SyncConversation:
-    """`Conversation` without `await`: `SyncAIClient.conversation()` makes one. What it has is explained there."""
+    """`Conversation` without `await`; `SyncAIClient.conversation()` creates it. See `Conversation`."""
 
     def __init__(self, client: SyncAIClient, conversation: Conversation) -> None:
         self._client = client
         self._conversation = conversation
 
     def chat(self, query: str) -> ConversationReply:
-        """Ask, and wait for the answer."""
+        """Ask, and wait for the answer; see `Conversation.chat`."""
         return self._client._await(lambda _: self._conversation.chat(query))
 
     def stream_chat(self, query: str) -> Generator[ChatChunk, None, None]:
-        """The same, told while it happens. Breaking out of the loop cancels the chat; its history is kept."""
+        """Ask, and yield the events as they happen. Leaving the loop cancels the chat; its history is kept."""
         return self._client._iterate(self._conversation.stream_chat(query))
 
     def snapshot(self) -> dict[str, Any]:
-        """The conversation as JSON values."""
+        """Return the conversation as JSON values."""
         return self._client._call(lambda _: self._conversation.snapshot())
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Start again with an empty history."""
         self._client._call(lambda _: self._conversation.clear())
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """The messages so far, a copy."""
+        """A copy of the messages so far."""
         return self._client._call(lambda _: self._conversation.history)
 
     @property

@@ -171,9 +171,8 @@ class Chat:
     def _warnings(self, catalogue: Catalogue) -> Sequence[str]:
         provider = self._settings.models[0].provider
         if catalogue.entries and not provider.supports_tools:
-            unused = (
-                f"The model of provider {provider.name!r} takes no tools: none of {len(catalogue.entries)} is offered."
-            )
+            number = len(catalogue.entries)
+            unused = f"The model of provider {provider.name!r} takes no tools: the {number} tools are not offered."
             return (*catalogue.warnings, unused)
         return catalogue.warnings
 
