@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,11 @@ def test_a_wrong_variant_breaks_its_own_sentence_in_all_scenarios_together_and_n
 def test_a_trace_that_was_driven_is_json(name):
     trace = observe(SUPPORTED[name], MiniatureAdapter())
     assert Trace.of(json.loads(json.dumps(trace.to_json()))).to_json() == json.loads(json.dumps(trace.to_json()))
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
+def test_a_scenario_is_json(scenario):
+    assert json.loads(json.dumps(asdict(scenario)))["setup"]
 
 
 def test_a_scenario_says_which_features_it_needs():
