@@ -8,9 +8,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import virtual_time
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.clock import run
 
 from xmcp.chat.errors import CallFailed
 from xmcp.client.hooks.log import EventLog
@@ -172,4 +172,4 @@ def test_whatever_callers_and_servers_do_no_event_is_unexpected_and_nothing_is_l
         assert (running, server._links, server.connected) == (set(), set(), False)
         assert server._state is ServerState.CLOSED
 
-    virtual_time.run(main())
+    run(main())
