@@ -14,6 +14,7 @@ from xmcp_conformance.core.events import Event, Observed
 from xmcp_conformance.core.judge import Status, judge
 from xmcp_conformance.core.observation import Observation
 from xmcp_conformance.core.requirements import registry
+from xmcp_conformance.profiles.codec import vector_requirements
 from xmcp_conformance.profiles.codec.vector_checks import (
     Refused,
     check_codec,
@@ -409,6 +410,7 @@ def test_a_codec_written_from_the_specification_alone_passes(vector: Vector) -> 
     assert [str(one) for one in check_codec(vector, MiniatureCodec()) if not one.ok] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.__name__)
 def test_a_wrong_codec_fails_the_vectors_that_its_mistake_touches_and_no_other(wrong: type[MiniatureCodec]) -> None:
     found = {vector.id: check_codec(vector, wrong()) for vector in OF_A_CODEC}
@@ -507,3 +509,9 @@ def test_a_renderer_that_shows_nothing_passes_no_vector() -> None:
     for vector in ALL:
         if vector.direction == "render":
             assert not passes(check_renderer(vector, lambda envelope: ("", True)))
+
+
+@pytest.mark.parametrize("direction", ["encode", "decode", "stream", "format", "render"])
+def test_the_checks_of_a_direction_declare_the_requirements_of_its_vectors(direction: str) -> None:
+    named = {id_ for vector in ALL if vector.direction == direction for id_ in vector.requirements}
+    assert set(getattr(vector_requirements, direction.upper())) == named

@@ -1,6 +1,6 @@
-"""Which tools come after which (spec section 5.2): the graph, for the server that declares it and for clients.
+"""Dependencies between tools (spec section 5.2): faults of the graph, for servers and clients.
 
-Pure functions over names only.
+Pure functions over names.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ __all__ = ["DependencyError", "circle", "unknown"]
 
 
 class DependencyError(ValueError):
-    """Tools depend on each other in a circle, or on a tool that is not there; the message names them."""
+    """Tools depend on each other in a circle, or on a tool that does not exist; the message names them."""
 
 
 def circle(depends_on: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return tools that depend on each other in a circle, each on the next, the first again at the end; else none.
+    """Return tools in a circle, each depending on the next, with the first again at the end; empty if there is none.
 
-    `depends_on` has the names of each tool's predecessors. A name without an entry depends on nothing.
+    `depends_on` has the names of each tool's predecessors; a name that is not a key depends on nothing.
     """
     try:
         TopologicalSorter(depends_on).prepare()
@@ -28,6 +28,6 @@ def circle(depends_on: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def unknown(depends_on: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return for each tool the names in its `depends_on` that are no tools in the graph."""
+    """Return for each tool the names in its `depends_on` that are not keys of the graph."""
     missing = {tool: [name for name in before if name not in depends_on] for tool, before in depends_on.items()}
     return {tool: names for tool, names in missing.items() if names}

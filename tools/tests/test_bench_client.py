@@ -18,6 +18,8 @@ from tools.bench.client import WORKLOADS, Workload, echo
 from tools.bench.processes import Client, Failed, Server
 from tools.bench.script import Call, Script, fault, tool_calls
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def addresses() -> Iterator[tuple[str, dict[str, list[str]]]]:
@@ -34,7 +36,6 @@ def run(client, workload):
     return (peer.first_token if workload.how == "first_token" else peer.whole_chat)(client, workload.script)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", peer.PEERS)
 async def test_both_clients_answer_every_workload_as_scripted(addresses, kind):
     model, servers = addresses

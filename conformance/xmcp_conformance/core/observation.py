@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+from .requirements import registry
 from .untrusted_text import printable
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -49,8 +50,16 @@ class Observation:
         return self.where if isinstance(self.where, tuple) and not isinstance(self.where, Place) else ()
 
     def __str__(self) -> str:
-        at = "" if self.where is None else f", at {self.where}"
-        return f"{self.requirement}{at}: " + ("obeyed" if self.ok else f"{self.seen}; expected {self.expected}")
+        known = registry().requirements.get(self.requirement)
+        found = "obeyed" if self.ok else f"{self.seen}; expected {self.expected}."
+        return f"{self.requirement}{_at(self.where)}: {found} {known.quote if known else ''}".rstrip()
+
+
+def _at(where: Where | None) -> str:
+    """Return where an observation was made, in words that follow the id."""
+    if where is None or isinstance(where, Place):
+        return f", {where}" if where else ""
+    return f", record {where}" if isinstance(where, int) else f", at {list(where)}"
 
 
 def obeyed(requirement: str, *, where: Where | None = None) -> Observation:

@@ -16,6 +16,8 @@ from fastmcp import Client, FastMCP
 
 from xmcp.cli.target import load_server
 
+pytestmark = pytest.mark.slow
+
 PLAIN = "from fastmcp import FastMCP\nmcp = FastMCP('plain')\n@mcp.tool\ndef double(x: int) -> int:\n    return 2 * x\n"
 OURS = "from xmcp import XMCP\nmcp = XMCP('ours')\n@mcp.tool\ndef double(x: int) -> int:\n    return 2 * x\n"
 TWO = "from fastmcp import FastMCP\nfirst, second, data = FastMCP('1'), FastMCP('2'), {}\n"
@@ -141,7 +143,6 @@ def serving(workplace: Path) -> Iterator[Callable[..., tuple[subprocess.Popen[st
         process.communicate()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "options", "path"),
     [(OURS, [], "/mcp"), (PLAIN, ["--path", "/tools"], "/tools"), (PLAIN, ["--transport", "sse"], "/sse")],

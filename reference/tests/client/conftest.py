@@ -132,7 +132,8 @@ def ai_for(chat_server: Any) -> Callable[..., Any]:
     """`ai_for(targets, **options)`: an `AIClient` whose model is `chat_server`, asked by the real SDK."""
     from xmcp.client import AIClient
 
-    return partial(AIClient, openai_api_key="k", openai_base_url=chat_server.url)
+    # A program takes its time to start on a busy machine.
+    return partial(AIClient, openai_api_key="k", openai_base_url=chat_server.url, connect_timeout=60)
 
 
 @pytest.fixture
@@ -142,7 +143,7 @@ def talk(chat_server: Any) -> Callable[..., Awaitable[Told]]:
     Every history that a model or a caller gets must be valid, and the chat must end within `seconds`.
     """
 
-    async def talk(ai: Any, replies: list[Any], *, seconds: float = 15.0, history: Any = ()) -> Told:
+    async def talk(ai: Any, replies: list[Any], *, seconds: float = 60.0, history: Any = ()) -> Told:
         asked = len(chat_server.requests)
         left = iter(replies)
         over = chat_server.reply.error(400, "the script is over")

@@ -23,7 +23,7 @@ from xmcp.client.tools import catalogue
 from xmcp.client.tools import dependencies as layers
 from xmcp.client.tools import names as naming
 from xmcp.client.tools import schemas as offering
-from xmcp.client.tools.dependencies import Handover
+from xmcp.client.tools.dependencies import FilledArguments
 from xmcp.wire import ErrorInfo, ToolResponse
 
 
@@ -70,7 +70,7 @@ def drops_empty_arguments(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-014")
 def tells_the_model_its_own_exception(patch: pytest.MonkeyPatch) -> None:
     """Puts the text of an exception of its own into an error for the model."""
-    execute = object_server.ObjectServer.execute_tool_call
+    execute = object_server.ToolClientAdapter.execute_tool_call
 
     async def telling(server: Any, tool: str, given: dict[str, Any]) -> Any:
         try:
@@ -80,7 +80,7 @@ def tells_the_model_its_own_exception(patch: pytest.MonkeyPatch) -> None:
                 exc.error = replace(exc.error, message=f"{exc.error.message} {exc.__cause__}")
             raise
 
-    patch.setattr(object_server.ObjectServer, "execute_tool_call", telling)
+    patch.setattr(object_server.ToolClientAdapter, "execute_tool_call", telling)
 
 
 @breaks("XMCP-CLI-020")
@@ -111,7 +111,7 @@ def has_no_limit(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-022")
 def one_failure_fails_the_turn(patch: pytest.MonkeyPatch) -> None:
     """Does not make calls that come after others in their chains when an unrelated call has failed."""
-    handed_on = layers.handed_on
+    handed_on = layers.fill_arguments
 
     def unforgiving(call: int, given: Any, entries: Any, graph: Any, known: Any, hidden: Any = ()) -> Any:
         before = layers.nearest_first(call, lambda place: graph[place])
@@ -120,7 +120,7 @@ def one_failure_fails_the_turn(patch: pytest.MonkeyPatch) -> None:
             return ErrorInfo("DEPENDENCY_FAILED", "Another call of the turn failed.")
         return handed_on(call, given, entries, graph, known, hidden)
 
-    patch.setattr(layers, "handed_on", unforgiving)
+    patch.setattr(layers, "fill_arguments", unforgiving)
 
 
 @breaks("XMCP-TOL-012")
@@ -149,13 +149,13 @@ def hands_on_no_numbers(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-031")
 def hands_on_members_only(patch: pytest.MonkeyPatch) -> None:
     """Hands on members of results only, whatever a tool provides."""
-    handed_on = layers.handed_on
+    handed_on = layers.fill_arguments
 
     def members(call: int, given: Any, entries: Any, graph: Any, *rest: Any) -> Any:
         bare = [entry and replace(entry, provides=None) for entry in entries]
         return handed_on(call, given, bare, graph, *rest)
 
-    patch.setattr(layers, "handed_on", members)
+    patch.setattr(layers, "fill_arguments", members)
 
 
 @breaks("XMCP-CLI-032")
@@ -168,13 +168,17 @@ def prefers_the_farthest(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-033")
 def trusts_what_the_model_wrote(patch: pytest.MonkeyPatch) -> None:
     """Keeps what the model wrote where a value is handed on."""
-    handed_on = layers.handed_on
+    handed_on = layers.fill_arguments
 
     def trusting(call: int, given: Mapping[str, Any], *rest: Any) -> Any:
         handed = handed_on(call, given, *rest)
-        return Handover({**handed.arguments, **given}, handed.sources) if isinstance(handed, Handover) else handed
+        return (
+            FilledArguments({**handed.arguments, **given}, handed.sources)
+            if isinstance(handed, FilledArguments)
+            else handed
+        )
 
-    patch.setattr(layers, "handed_on", trusting)
+    patch.setattr(layers, "fill_arguments", trusting)
 
 
 @breaks("XMCP-CLI-034")
@@ -261,7 +265,7 @@ def calls_by_the_models_name(patch: pytest.MonkeyPatch) -> None:
 def one_server_down_is_none_up(patch: pytest.MonkeyPatch) -> None:
     """Offers no tools at all where one server cannot be reached."""
     build = catalogue.build
-    discover = object_server.ObjectServer.discover_tools
+    discover = object_server.ToolClientAdapter.discover_tools
     down: list[Any] = []
 
     async def discovering(server: Any) -> Any:
@@ -274,7 +278,7 @@ def one_server_down_is_none_up(patch: pytest.MonkeyPatch) -> None:
     def building(given: Any, *args: Any, **kwargs: Any) -> Any:
         return build([] if asyncio.get_running_loop() in down else given, *args, **kwargs)
 
-    patch.setattr(object_server.ObjectServer, "discover_tools", discovering)
+    patch.setattr(object_server.ToolClientAdapter, "discover_tools", discovering)
     patch.setattr(servers, "build", building)
 
 

@@ -16,7 +16,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xmcp.client.tools.catalogue import Entry
-from xmcp.client.tools.dependencies import Handover, Result, handed_on, nearest_first, predecessors, shows_all
+from xmcp.client.tools.dependencies import (
+    FilledArguments,
+    Result,
+    fill_arguments,
+    nearest_first,
+    predecessors,
+    shows_all,
+)
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
 
 ONE, OTHER = SimpleNamespace(name="one"), SimpleNamespace(name="other")
@@ -52,7 +59,7 @@ def data(value: Any) -> Result:
 
 def hand(entries: Sequence[Entry | None], *results: Result | None, written: Mapping[str, Any] | None = None) -> Any:
     """What the last call of a turn is given."""
-    return handed_on(len(entries) - 1, written or {}, entries, predecessors(entries), [*results, None])
+    return fill_arguments(len(entries) - 1, written or {}, entries, predecessors(entries), [*results, None])
 
 
 def refusal(entries: Sequence[Entry | None], *results: Result | None) -> ErrorInfo:
@@ -111,15 +118,17 @@ class TestPredecessors:
 class TestWhatIsHandedOn:
     def test_a_member_goes_to_the_parameter_of_its_name(self) -> None:
         entries = [tool("a"), tool("b", "a", takes={"x": {}, "y": {}})]
-        assert hand(entries, data({"x": 1, "z": 2}), written={"y": 3}) == Handover({"x": 1, "y": 3}, {"x": "s__a"})
+        assert hand(entries, data({"x": 1, "z": 2}), written={"y": 3}) == FilledArguments(
+            {"x": 1, "y": 3}, {"x": "s__a"}
+        )
 
     def test_the_whole_value_goes_to_the_parameter_that_the_predecessor_provides(self) -> None:
         entries = [tool("a", provides="rows"), tool("b", "a", takes={"rows": {"type": "array"}})]
-        assert hand(entries, data([1])) == Handover({"rows": [1]}, {"rows": "s__a"})
+        assert hand(entries, data([1])) == FilledArguments({"rows": [1]}, {"rows": "s__a"})
 
     def test_without_a_member_or_provides_the_model_is_taken_at_its_word(self) -> None:
         entries = [tool("a"), tool("b", "a", takes={"rows": {}})]
-        assert hand(entries, data([1]), written={"rows": 5}) == Handover({"rows": 5}, {})
+        assert hand(entries, data([1]), written={"rows": 5}) == FilledArguments({"rows": 5}, {})
 
     def test_a_value_handed_on_wins_over_what_the_model_wrote_and_leaves_that_as_it_is(self) -> None:
         entries = [tool("a"), tool("b", "a", takes={"x": {}})]
@@ -129,18 +138,18 @@ class TestWhatIsHandedOn:
 
     def test_the_arguments_are_an_object_of_their_own_even_if_nothing_is_handed_on(self) -> None:
         written = {"x": 1}
-        made = handed_on(0, written, [tool("a")], [()], [None]).arguments  # type: ignore[union-attr]
+        made = fill_arguments(0, written, [tool("a")], [()], [None]).arguments  # type: ignore[union-attr]
         assert made == written
         assert made is not written
 
     def test_a_member_goes_before_what_is_provided_even_if_it_is_further_away(self) -> None:
         entries = [tool("a"), tool("b", "a", provides="x"), tool("c", "b", takes={"x": {}})]
-        assert hand(entries, data({"x": 1}), data([2])) == Handover({"x": 1}, {"x": "s__a"})
+        assert hand(entries, data({"x": 1}), data([2])) == FilledArguments({"x": 1}, {"x": "s__a"})
 
     def test_the_nearest_predecessor_goes_first(self) -> None:
         entries = [tool("far"), tool("near", "far"), tool("c", "near", takes={"x": {}, "y": {}})]
         made = hand(entries, data({"x": "far", "y": "far"}), data({"x": "near"}))
-        assert made == Handover({"x": "near", "y": "far"}, {"x": "s__near", "y": "s__far"})
+        assert made == FilledArguments({"x": "near", "y": "far"}, {"x": "s__near", "y": "s__far"})
 
     def test_of_equally_near_ones_the_later_declared_goes_first(self) -> None:
         for order, winner in ((("a", "b"), "s__b"), (("b", "a"), "s__a")):
@@ -149,7 +158,7 @@ class TestWhatIsHandedOn:
 
     def test_nearness_counts_through_the_calls_of_this_turn(self) -> None:
         entries = [tool("a"), tool("c", "b", takes={"x": {}})]
-        assert hand(entries, data({"x": 1})) == Handover({}, {})
+        assert hand(entries, data({"x": 1})) == FilledArguments({}, {})
 
     def test_of_two_calls_of_a_tool_the_last_successful_one_in_call_order_counts(self) -> None:
         a, b = tool("a"), tool("b", "a", takes={"x": {}})
@@ -162,22 +171,22 @@ class TestWhatIsHandedOn:
 
     def test_a_result_that_is_only_a_display_fills_nothing_and_a_structured_null_does(self) -> None:
         entries = [tool("a", provides="x"), tool("b", "a", takes={"x": {}})]
-        assert hand(entries, Result(None, False)) == Handover({}, {})
-        assert hand(entries, data(None)) == Handover({"x": None}, {"x": "s__a"})
+        assert hand(entries, Result(None, False)) == FilledArguments({}, {})
+        assert hand(entries, data(None)) == FilledArguments({"x": None}, {"x": "s__a"})
 
     def test_the_switch_of_the_caller_and_parameters_of_the_application_are_filled_by_no_result(self) -> None:
         entries = [tool("a"), tool("b", "a", takes={"show_user": {}, "user": {"type": "string"}})]
         result = data({"show_user": True, "user": 7})
-        assert handed_on(1, {}, entries, [(), (0,)], [result, None], {"user"}) == Handover({}, {})
+        assert fill_arguments(1, {}, entries, [(), (0,)], [result, None], {"user"}) == FilledArguments({}, {})
 
     def test_a_member_that_is_no_parameter_stays_where_it_is(self) -> None:
         entries = [tool("a", provides="y"), tool("b", "a")]
-        assert hand(entries, data({"x": 1})) == Handover({}, {})
+        assert hand(entries, data({"x": 1})) == FilledArguments({}, {})
 
     @pytest.mark.parametrize("properties", [None, [], "x"])
     def test_a_schema_without_properties_takes_nothing(self, properties: Any) -> None:
         entries = [tool("a"), tool("b", "a", properties=properties)]
-        assert hand(entries, data({"x": 1})) == Handover({}, {})
+        assert hand(entries, data({"x": 1})) == FilledArguments({}, {})
 
 
 class TestWhatDoesNotFit:
@@ -228,7 +237,7 @@ class TestWhatDoesNotFit:
             return
         entries = [tool("a"), tool("b", "a", takes={name: {"type": "integer"}})]
         result = hand(entries, data({name: 1}))
-        assert result == Handover({name: 1}, {name: "s__a"})
+        assert result == FilledArguments({name: 1}, {name: "s__a"})
         error = hand(entries, data({name: "1"}))
         assert isinstance(error, ErrorInfo)
         META.validate(error.meta)
@@ -308,7 +317,7 @@ class TestFailures:
 
     def test_independent_calls_are_not_touched(self) -> None:
         entries = [tool("a"), tool("b", "a"), None, tool("c")]
-        assert hand(entries, None, None, None, written={"x": 1}) == Handover({"x": 1}, {})
+        assert hand(entries, None, None, None, written={"x": 1}) == FilledArguments({"x": 1}, {})
 
 
 class TestResults:
@@ -433,10 +442,10 @@ def test_metadata_in_circles_give_a_graph_without_one_that_leaves_out_no_more_th
 
 
 def naive_handover(entries: Sequence[Any], call: int, written: Any, results: Sequence[Any]) -> Any:
-    """Handover, or the tool that failed first, or the parameters that a value does not fit."""
+    """FilledArguments, or the tool that failed first, or the parameters that a value does not fit."""
     me = entries[call]
     if me is None:
-        return Handover(written, {})
+        return FilledArguments(written, {})
     calls: dict[str, list[int]] = {}
     for place, entry in enumerate(entries):
         if entry is not None and entry.server is me.server:
@@ -477,7 +486,7 @@ def naive_handover(entries: Sequence[Any], call: int, written: Any, results: Seq
             expected = next(kind for schema, kind in SCHEMAS if schema is me.input_schema["properties"][parameter])
             if not isinstance(value, expected):
                 unfit.append(parameter)
-    return unfit or Handover(arguments, sources)
+    return unfit or FilledArguments(arguments, sources)
 
 
 @pytest.mark.slow
@@ -493,9 +502,9 @@ def test_what_is_handed_on_is_what_a_naive_reading_hands_on(entries: list[Entry 
         if isinstance(naive_handover(entries, call, {}, results), str):
             results[call] = None
     for call in range(len(entries)):
-        made = handed_on(call, {"x": "own", "w": 1}, entries, graph, results)
+        made = fill_arguments(call, {"x": "own", "w": 1}, entries, graph, results)
         expected = naive_handover(entries, call, {"x": "own", "w": 1}, results)
-        if isinstance(made, Handover):
+        if isinstance(made, FilledArguments):
             assert made == expected
         elif isinstance(expected, str):
             assert made.meta is not None

@@ -19,6 +19,7 @@ from xmcp.client.calls.active_call import ChatScope
 from xmcp.client.calls.pipeline import Pipeline
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import ChatContext
+from xmcp.client.hooks.telemetry import ChatTelemetry
 from xmcp.client.loop.chat import Chat, ChatSettings
 from xmcp.client.loop.fallback import Model as Asked
 from xmcp.client.loop.turn import Hooks
@@ -69,7 +70,7 @@ def chat(model: Any, server: ScriptedServer | None = None, history: Sequence[Any
     pipeline = Pipeline(slots=options.pop("slots", asyncio.Semaphore(4)), timeouts={"*": options.pop("timeout", 30.0)})
     settings = ChatSettings(models=(Asked(model, None),), hooks=hooks, **{"max_turns": 6, **options})
     catalogue = build([(server, server.listing)], 1) if server else Catalogue()
-    scope = ChatScope(ChatContext("chat"), EventLog(), None)
+    scope = ChatScope(ChatContext("chat"), ChatTelemetry(EventLog()), None)
     return Chat(settings, pipeline, lambda: catalogue, scope, list(history), "query")
 
 

@@ -26,11 +26,11 @@ from xmcp.client.servers.interfaces import MCPClient
 from xmcp.client.servers.targets import ServerTarget, source
 
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
-BOUND = 15.0
+BOUND = 60.0
 
 
 @asynccontextmanager
-async def connected(target: Any, timeout: float = 10.0) -> AsyncIterator[Server]:
+async def connected(target: Any, timeout: float = BOUND) -> AsyncIterator[Server]:
     server = Server(source(target, timeout), None, timeout, EventLog())
     try:
         yield server

@@ -29,6 +29,7 @@ def test_every_sentence_about_clients_that_is_verified_has_an_occasion_and_a_mut
     assert verified == set(MUTANTS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("requirement", MUTANTS)
 def test_a_mutant_breaks_its_own_sentence_and_no_other(requirement: str, monkeypatch: pytest.MonkeyPatch) -> None:
     MUTANTS[requirement](monkeypatch)

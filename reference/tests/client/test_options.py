@@ -32,9 +32,9 @@ def made(servers: Any = (), **options: Any) -> AIClient:
     ("options", "said"),
     [
         ({"servers": "http://h"}, r"a list, such as \['http://h'\]"),
-        ({"servers": [42]}, "42 is no server: give a URL, a command, or an object"),
-        ({"servers": [None]}, "None is no server"),
-        ({"servers": [TenantQuotas]}, r"not the class TenantQuotas: give TenantQuotas\(...\)"),
+        ({"servers": [42]}, "42 is not a valid server target; pass a URL, a command, or an object"),
+        ({"servers": [None]}, "None is not a valid server target"),
+        ({"servers": [TenantQuotas]}, r"not the class TenantQuotas; pass TenantQuotas\(...\)"),
         ({"servers": [["python", 3]]}, "a list of words"),
         ({"servers": ["server.py"]}, "such as 'python server.py'"),
         ({"servers": ["localhost:3333"]}, "write http://host:port"),

@@ -709,7 +709,7 @@ async def test_a_response_of_a_hook_that_cannot_be_written_is_a_crash_of_its_cal
     assert (error.meta or {})["error_id"] in logged.getMessage()
 
 
-@pytest.mark.parametrize("broken", ["context_budget.for_model", "dependencies.handed_on", "meta_tools.answer"])
+@pytest.mark.parametrize("broken", ["context_budget.for_model", "dependencies.fill_arguments", "meta_tools.answer"])
 async def test_whatever_breaks_on_the_way_to_the_model_is_answered_and_logged_and_not_left_to_the_loop(
     broken: str, unraisable: list[Any], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,8 @@ from xmcp.wire import ToolResponse
 
 
 def ai(targets: Any, *turns: Any, **options: Any) -> AIClient:
-    return AIClient(targets, llm_provider=ScriptedProvider([*turns, "done"]), **options)
+    # A program takes its time to start on a busy machine.
+    return AIClient(targets, llm_provider=ScriptedProvider([*turns, "done"]), **{"connect_timeout": 60, **options})
 
 
 def offered(names: list[str]) -> Any:
@@ -35,6 +36,7 @@ async def tool_reads(client: AIClient, history: Any = ()) -> list[ToolResponse]:
     return [ToolResponse.from_xml(m["content"]) for m in result["history"] if m["role"] == "tool"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 @pytest.mark.parametrize("transport", ["memory", "http", "stdio"])
 async def test_a_tool_answers_over_every_transport_in_both_eras(

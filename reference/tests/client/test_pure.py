@@ -336,7 +336,10 @@ class TestTargets:
         assert targets.source("srv --api-key=k", 1).label == "srv"
         assert targets.source(["python", "srv.py", "--token", "t"], 1).label == "python srv.py"
 
-    @pytest.mark.parametrize(("target", "why"), [("", "empty command"), ([], "empty command"), ("http://", "no host")])
+    @pytest.mark.parametrize(
+        ("target", "why"),
+        [("", "empty command is not a valid"), ([], "empty command"), ("http://", "no host")],
+    )
     def test_what_is_no_server_is_refused(self, target: Any, why: str) -> None:
         with pytest.raises(ValueError, match=why):
             targets.source(target, 1)
@@ -352,12 +355,12 @@ class TestWhatNoModelMayWrite:
             ('{"a":' * 65 + "1" + "}" * 65, "nested more than 64 levels deep"),
             ('{"a":' + "[" * 900 + "]" * 900 + "}", "nested more than 64 levels deep"),
             ('{"a":' + "[" * 100_000, "nested more than 64 levels deep"),
-            ('{"a": 1e999}', "they hold 1e999, which is no JSON number"),
-            ('{"a": [-1e999]}', "they hold -1e999, which is no JSON number"),
-            ('{"a": NaN}', "they hold NaN, which is no JSON number"),
-            ('{"a": -Infinity}', "they hold -Infinity, which is no JSON number"),
+            ('{"a": 1e999}', "they hold 1e999, which is not a JSON number"),
+            ('{"a": [-1e999]}', "they hold -1e999, which is not a JSON number"),
+            ('{"a": NaN}', "they hold NaN, which is not a JSON number"),
+            ('{"a": -Infinity}', "they hold -Infinity, which is not a JSON number"),
             ('{"a": 1' + "0" * 5_000 + "}", "they hold an integer with too many digits"),
-            ('{"a": 1' + "0" * 5_000 + "e999999}", "which is no JSON number"),
+            ('{"a": 1' + "0" * 5_000 + "e999999}", "which is not a JSON number"),
         ],
     )
     def test_they_are_refused_in_fixed_words_with_little_of_what_was_written(self, text: str, said: str) -> None:

@@ -16,7 +16,7 @@ from xmcp.client.hooks.log import EventLog
 from xmcp.client.servers.errors import ConnectFailed
 from xmcp.client.servers.pool import Servers
 from xmcp.client.servers.targets import ServerTarget
-from xmcp.client.servers.tool_client_adapter import ObjectServer
+from xmcp.client.servers.tool_client_adapter import ToolClientAdapter
 from xmcp.providers import ScriptedProvider, Turn
 from xmcp.wire import ErrorInfo, ToolResponse
 
@@ -28,8 +28,8 @@ class Stub(ScriptedServer):
         super().__init__({"tell": lambda _: answer}, None, speaks_xmcp=None, listing=lambda _: tools)
 
 
-def served(stub: Any, name: str | None = None, **options: Any) -> ObjectServer:
-    return ObjectServer(stub, name, 0.2, EventLog(), **options)
+def served(stub: Any, name: str | None = None, **options: Any) -> ToolClientAdapter:
+    return ToolClientAdapter(stub, name, 0.2, EventLog(), **options)
 
 
 async def test_a_chat_calls_the_object() -> None:
@@ -70,7 +70,7 @@ async def test_a_mapping_is_a_tool_under_any_of_the_usual_names_of_its_schema(ke
         (["tell"], "tool number 1 is a str"),
         ([{"name": "a"}, {"description": "b"}], "tool number 2 has no name"),
         ([{"name": ""}], "tool number 1 has no name"),
-        ([{"name": "a", "inputSchema": "{}"}], "'a' is no MCP tool: inputSchema"),
+        ([{"name": "a", "inputSchema": "{}"}], "'a' is not a valid MCP tool: inputSchema"),
         (RuntimeError("the catalogue at http://u:p@host is gone"), "the catalogue at http://host is gone"),
         (never, r"no answer within 0\.2 s"),
         (3, "not iterable"),
@@ -150,7 +150,7 @@ def test_two_are_never_taken_for_the_same() -> None:
 
 
 def test_a_class_in_the_place_of_an_object_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"give Stub\(\.\.\.\)"):
+    with pytest.raises(TypeError, match=r"pass Stub\(\.\.\.\)"):
         Servers([(None, Stub)], connect_timeout=1, log=EventLog())
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xmcp.client.tools.catalogue import Entry
-from xmcp.client.tools.dependencies import Handover, Result, handed_on, predecessors
+from xmcp.client.tools.dependencies import FilledArguments, Result, fill_arguments, predecessors
 from xmcp.client.tools.schemas import offered
 
 SERVER: Any = SimpleNamespace(name="s")
@@ -196,8 +196,8 @@ def test_what_the_model_is_told_is_what_happens_when_everything_is_called(
     entries = [*tools.values()]
     graph, results = predecessors(entries), [answer(entry) for entry in entries]
     for call, entry in enumerate(entries):
-        made = handed_on(call, {}, entries, graph, results, hidden)
-        assert isinstance(made, Handover)
+        made = fill_arguments(call, {}, entries, graph, results, hidden)
+        assert isinstance(made, FilledArguments)
         parameters = offered(entry, tools, hidden)["function"]["parameters"]
         texts = {
             name: part.get("description", "") for name, part in parameters["properties"].items() if part is not True

@@ -2,43 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from stand_ins import ScriptedServer, asks, chat, events_of
+from support.chats import chat, events_of
+from support.clock import never, run
+from support.scripted_model import Answer, ScriptedModel, asks
+from support.scripted_server import ScriptedServer
 
-from xmcp.chat import Completion, ProviderError, ToolSchemas, VendorState, messages
+from xmcp.chat import ChatChunk, Completion, ProviderError, ToolSchemas, VendorState, messages
 from xmcp.chat.json_schemas import validator
 from xmcp.chat.vendor_state import VENDOR_STATE_KEY, for_vendor, vendor_state, with_vendor_state
 from xmcp.client import AIClient, Conversation
-from xmcp.providers import ModelRequest
 from xmcp.providers.formats.chat_completions import request_body
 from xmcp_models.registry import PREFIX
 
 THOUGHT: Any = {"blocks": [{"type": "thinking", "thinking": "Hm. \u2028", "signature": "c2ln=="}], "n": 2**70}
 
 
-class Thinking:
-    """A model that hands state over with every answer, as vendors do that sign what their models think."""
-
-    supports_tools, max_context_tokens = True, None
-
-    def __init__(self, *answers: Completion | Exception, name: str = "thinking") -> None:
-        self.name = name
-        self.answers = list(answers)
-        self.requests: list[ModelRequest] = []
-
-    async def stream(self, request: ModelRequest) -> Any:
-        self.requests.append(request)
-        answer = self.answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        if answer.text:
-            yield answer.text
-        yield answer
+def thinking(*answers: Answer) -> ScriptedModel:
+    """A model of a vendor that signs what it thinks, and must get it back."""
+    return ScriptedModel(*answers, name="thinking")
 
 
 def states(seen: Sequence[Any]) -> list[VendorState | None]:
@@ -59,7 +45,7 @@ def server() -> ScriptedServer:
 
 
 async def test_a_vendor_gets_its_state_back_with_every_turn() -> None:
-    model = Thinking(with_state(asks("look"), 1), with_state(asks("look"), 2), with_state(Completion("done"), 3))
+    model = thinking(with_state(asks("look"), 1), with_state(asks("look"), 2), with_state(Completion("done"), 3))
     told = await events_of(chat(model, server()))
     assert [states(request.messages) for request in model.requests] == [[], [thought(1)], [thought(1), thought(2)]]
     done = told[-1]
@@ -69,17 +55,13 @@ async def test_a_vendor_gets_its_state_back_with_every_turn() -> None:
     validator("chat_event").validate(done.to_json())
 
 
-async def test_an_answer_that_broke_off_with_the_time_of_the_chat_has_no_state_of_an_earlier_turn() -> None:
-    class Slow(Thinking):
-        async def stream(self, request: ModelRequest) -> Any:
-            if not self.requests:
-                async for piece in super().stream(request):
-                    yield piece
-                return
-            yield "so far"
-            await asyncio.sleep(60)
+def test_an_answer_that_broke_off_with_the_time_of_the_chat_has_no_state_of_an_earlier_turn() -> None:
+    model = thinking(with_state(asks("look"), 1), ["so far", never])
 
-    told = await events_of(chat(Slow(with_state(asks("look"), 1)), server(), chat_timeout=0.3))
+    async def main() -> list[ChatChunk]:
+        return await events_of(chat(model, server(), chat_timeout=5))
+
+    told = run(main())
     done = told[-1]
     assert done.type == "done"
     assert (done.result["stop_reason"], states(done.result["history"])) == ("timeout", [thought(1), None])
@@ -87,8 +69,8 @@ async def test_an_answer_that_broke_off_with_the_time_of_the_chat_has_no_state_o
 
 async def test_a_fallback_of_another_vendor_does_not_see_it_and_the_vendor_does_again() -> None:
     busy = ProviderError("busy", category="rate_limit", provider="thinking")
-    first = Thinking(with_state(asks("look"), 1), busy)
-    other = Thinking(with_state(asks("look"), 2, "other"), Completion("done"), name="other")
+    first = thinking(with_state(asks("look"), 1), busy)
+    other = ScriptedModel(with_state(asks("look"), 2, "other"), Completion("done"), name="other")
     told = await events_of(chat((first, other), server()))
     assert states(first.requests[1].messages) == [thought(1)]
     assert [states(request.messages) for request in other.requests] == [[None], [None, thought(2, "other")]]
@@ -96,13 +78,13 @@ async def test_a_fallback_of_another_vendor_does_not_see_it_and_the_vendor_does_
     done = told[-1]
     assert done.type == "done"
     assert states(done.result["history"]) == [thought(1), thought(2, "other"), None]
-    again = Thinking(Completion("again"))
+    again = thinking(Completion("again"))
     await events_of(chat(again, server(), history=done.result["history"]))
     assert states(again.requests[0].messages) == [thought(1), None, None]
 
 
 async def test_snapshots_and_records_keep_it() -> None:
-    model = Thinking(with_state(Completion("one"), 1), with_state(Completion("two"), 2))
+    model = thinking(with_state(Completion("one"), 1), with_state(Completion("two"), 2))
     async with AIClient([], llm_provider=model) as ai:
         conversation = Conversation(ai)
         await conversation.chat("first")

@@ -96,6 +96,7 @@ def text(n: int):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transport", ["http", "stdio"])
 async def test_results_of_8_megabytes_arrive(
     transport: str, era: str, over_http: Any, reply: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -94,6 +94,7 @@ async def reached(transport: str, live: ModuleType, over_http: Any) -> AsyncIter
                 yield SSETransport(f"{url}/sse")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("transport", "era"),
     [

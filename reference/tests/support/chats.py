@@ -13,6 +13,7 @@ from xmcp.client.calls.active_call import ChatScope
 from xmcp.client.calls.pipeline import Pipeline
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import ChatContext
+from xmcp.client.hooks.telemetry import ChatTelemetry
 from xmcp.client.loop.chat import Chat, ChatSettings
 from xmcp.client.loop.fallback import Model
 from xmcp.client.loop.turn import Hooks
@@ -40,7 +41,8 @@ def chat(
     catalogue = build([(server, server.listing) for server in servers], version=1, extra=openai_tools(own))
     log = log or EventLog()
     loop = asyncio.get_running_loop()
-    scope = ChatScope(ChatContext("chat", tenant), log, None if chat_timeout is None else loop.time() + chat_timeout)
+    deadline = None if chat_timeout is None else loop.time() + chat_timeout
+    scope = ChatScope(ChatContext("chat", tenant), ChatTelemetry(log), deadline)
     return Chat(
         ChatSettings(
             models=(Model(model, None),) if not isinstance(model, tuple) else tuple(Model(m, None) for m in model),

@@ -1,4 +1,4 @@
-"""What a model wrote as the arguments of a call: read, or refused in words the model can act on. Pure."""
+"""Reads what a model wrote as the arguments of a call, or explains to the model why it cannot be read. Pure."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any, Final, NoReturn
 from xmcp.chat import failures
 from xmcp.wire import ErrorInfo
 
-DEEPEST: Final = 64
-"""Levels of objects and lists. No tool needs more, and libraries on the way break at some hundred."""
+MAX_DEPTH: Final = 64
+"""Maximum levels of objects and lists. No tool needs more, and libraries on the way fail at a few hundred."""
 
-QUOTED: Final = 200
-"""Characters of what the model wrote that are told back to it."""
+MAX_QUOTED: Final = 200
+"""Maximum number of characters of the model's own text that an error quotes."""
 
 
 def parse_arguments(text: str) -> dict[str, Any] | ErrorInfo:
-    """The JSON object in `text`; an empty text is an empty object, as some models write it for no arguments.
+    """Return the JSON object in `text`, or a `VALIDATION_FAIL` that says what is wrong and where.
 
-    Anything else is a `VALIDATION_FAIL` that says what is wrong and where. Integers keep their value at any size that
-    can be read.
+    An empty text is an empty object: some models write it for no arguments. Integers keep their value at any size that
+    Python reads.
     """
     if not text.strip():
         return {}
@@ -29,33 +29,33 @@ def parse_arguments(text: str) -> dict[str, Any] | ErrorInfo:
     except json.JSONDecodeError as exc:
         return _refused("not_json", f"they are not valid JSON: {exc.msg} at character {exc.pos}", text)
     except _NotANumber as exc:
-        return _refused("not_json", f"they hold {exc}, which is no JSON number", text)
+        return _refused("not_json", f"they hold {exc}, which is not a JSON number", text)
     except RecursionError:
         return _too_deep(text)
     except ValueError:
         return _refused("not_json", "they hold an integer with too many digits", text)
     if not isinstance(value, dict):
         return _refused("not_an_object", f"they must be a JSON object, not {_kind(value)}", text)
-    if text.count("{") + text.count("[") > DEEPEST and _depth(value) > DEEPEST:
+    if text.count("{") + text.count("[") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
         return _too_deep(text)
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        # A lone surrogate cannot be sent: over stdio it would end the whole connection (toolchain 1.7).
+        # A lone surrogate cannot be encoded as UTF-8: over stdio it would end the whole connection.
         return _refused("not_text", "a string in them holds half of a surrogate pair", "")
     return value
 
 
 class _NotANumber(Exception):
-    """A number that JSON does not have, or that is beyond what can be sent."""
+    """A number that JSON does not have, or that is infinite as a double."""
 
 
 def _too_deep(text: str) -> ErrorInfo:
-    return _refused("too_deep", f"they are nested more than {DEEPEST} levels deep", text)
+    return _refused("too_deep", f"they are nested more than {MAX_DEPTH} levels deep", text)
 
 
 def _refused(reason: str, problem: str, text: str) -> ErrorInfo:
-    return failures.unusable_arguments(reason, problem, text if len(text) <= QUOTED else text[:QUOTED] + "…")
+    return failures.unusable_arguments(reason, problem, text if len(text) <= MAX_QUOTED else text[:MAX_QUOTED] + "…")
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -65,16 +65,16 @@ def _refuse_constant(name: str) -> NoReturn:
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise _NotANumber(text[:QUOTED])
+        raise _NotANumber(text[:MAX_QUOTED])
     return number
 
 
 def _depth(value: Any) -> int:
-    """How many objects and lists lie within each other, `value` itself included."""
+    """Return how many levels of objects and lists `value` has, counting itself."""
     depth, level = 0, [value]
     while level:
         depth += 1
-        inner = (child for one in level for child in (one.values() if isinstance(one, dict) else one))
+        inner = (child for node in level for child in (node.values() if isinstance(node, dict) else node))
         level = [child for child in inner if isinstance(child, dict | list)]
     return depth
 

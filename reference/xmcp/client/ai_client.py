@@ -22,10 +22,10 @@ from xmcp.client.calls.context_budget import Budgets
 from xmcp.client.calls.pipeline import Pipeline
 from xmcp.client.calls.retry import RetryPolicy
 from xmcp.client.chat_stream import ChatStream
-from xmcp.client.hooks import spans
 from xmcp.client.hooks.callbacks import DisplayCallback, ErrorCallback, UsageSink
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import ChatContext, Stack, named
+from xmcp.client.hooks.telemetry import ChatTelemetry
 from xmcp.client.loop import fallback
 from xmcp.client.loop.chat import Chat, ChatSettings
 from xmcp.client.loop.fallback import Fallback
@@ -356,13 +356,12 @@ class AIClient:
         other = self._running.get(id(history)) if isinstance(history, MutableSequence) else None
         if other is not None and other() is not None:
             raise RuntimeError("This history is in use by another running chat: give each conversation its own list.")
-        log = self._log.bind(tenant_id=context.tenant_id, session_id=context.session_id, chat_id=context.chat_id)
-        span = spans.chat_span(context.tenant_id, context.session_id)
+        telemetry = ChatTelemetry.begin(self._log, context)
         deadline = None
         if self._chat_timeout is not None:
             deadline = asyncio.get_running_loop().time() + self._chat_timeout
-        scope = ChatScope(context, log, deadline, span)
-        stop_reason, failed = None, "cancelled"
+        scope = ChatScope(context, telemetry, deadline)
+        failed = "cancelled"
         self._running[id(history)] = stream
         try:
             chat = Chat(self._settings, self._pipeline, self._catalogue, scope, history, query)
@@ -371,8 +370,6 @@ class AIClient:
                 del own
             async with aclosing(chat.run()) as chunks:
                 async for chunk in chunks:
-                    if isinstance(chunk, Done):
-                        stop_reason = chunk.result["stop_reason"]
                     yield chunk
         except Exception as exc:
             failed = type(exc).__name__
@@ -380,8 +377,7 @@ class AIClient:
         finally:
             if self._running.get(id(history)) is stream:
                 del self._running[id(history)]
-            attributes = {"xmcp.stop_reason": stop_reason}
-            spans.finish(span, None if stop_reason else failed, **attributes)
+            telemetry.ended(failed)
 
     def _catalogue(self) -> Catalogue:
         if not self._entered:

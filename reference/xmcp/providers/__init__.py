@@ -1,4 +1,4 @@
-"""Model providers: the protocol, its values and errors, one file per vendor. No vendor's SDK is loaded before use."""
+"""Model providers: the protocol, its values and errors, one file per vendor. A vendor's SDK is loaded on first use."""
 
 from xmcp.chat.completions import Completion, ToolCall
 from xmcp.chat.errors import ErrorCategory, ProviderError

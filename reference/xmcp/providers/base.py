@@ -1,4 +1,4 @@
-"""What every model provider implements: the protocol, and the request that crosses it. No I/O, no vendor."""
+"""What every model provider implements: the protocol `LLMProvider`, and the request it is given. No I/O, no vendor."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from xmcp.chat.tool_schemas import ToolSchemas
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One call of a model. `model=None` means the provider's own default."""
+    """One call of a model. `model=None` means the provider's own default.
+
+    If vendors left opaque state in earlier answers, `messages` has only what the provider of this name wrote
+    (`xmcp.chat.vendor_state`).
+    """
 
     messages: Sequence[Message]
     tools: ToolSchemas = field(default_factory=ToolSchemas)
@@ -22,11 +26,11 @@ class ModelRequest:
 
 @runtime_checkable
 class LLMProvider(Protocol):
-    """A source of completions. Implement it to bring your own model; `AIClient(llm_provider=...)` takes it.
+    """A source of completions. Implement it to use your own model with `AIClient(llm_provider=...)`.
 
-    One object serves any number of calls at once. `stream` yields pieces of text as they arrive and then exactly one
+    One object serves any number of concurrent calls. `stream` yields pieces of text as they arrive and then exactly one
     `Completion`, whose text is all of them together. It raises `ProviderError` for every failure, also for an answer
-    that breaks off; when it is closed or cancelled it lets go of its connection.
+    that breaks off; when it is closed or cancelled it releases its connection.
     """
 
     name: str
@@ -34,5 +38,5 @@ class LLMProvider(Protocol):
     max_context_tokens: int | None
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
-        """Ask the model once."""
+        """Ask the model once; see the class."""
         ...

@@ -1,8 +1,4 @@
-"""How a model call can fail, whatever the vendor: `ProviderError` and the table behind it.
-
-Here live the categories, what tells them apart in an HTTP answer, and their place in the error registry. Nothing here
-knows a vendor's SDK.
-"""
+"""What the error answers of vendors mean: their category, and their text without secrets. No vendor's SDK, no I/O."""
 
 from __future__ import annotations
 
@@ -23,7 +19,7 @@ _SIGNS: Final[tuple[tuple[ErrorCategory, re.Pattern[str]], ...]] = (
         re.compile(r"content_filter|content_policy|content management policy|responsibleai|safety system"),
     ),
 )
-"""Vendors say these things under several statuses, so the words come before the number. First match wins."""
+"""Vendors use several statuses for these, so the text is checked before the status. The first match counts."""
 
 _STATUSES: Final[dict[int, ErrorCategory]] = {
     401: ErrorCategory.AUTH,
@@ -38,7 +34,7 @@ _KEY_LIKE: Final = re.compile(r"(?i)\b(?:sk|gsk|xai)-[\w*.-]{6,}|(?<=bearer )\S+
 
 
 def classify(status: int | None, text: str) -> ErrorCategory:
-    """The category of a vendor's answer; `text` is its code, type and message. No status: there was no answer."""
+    """Return the category of a vendor's error; `text` is its code, type and message. No status: there was no answer."""
     lowered = text.lower()
     for category, sign in _SIGNS:
         if sign.search(lowered):
@@ -49,7 +45,7 @@ def classify(status: int | None, text: str) -> ErrorCategory:
 
 
 def redact(text: str, *secrets: str | None) -> str:
-    """`text` without the given secrets and without what looks like a key (vendors quote the key they refuse)."""
+    """Return `text` without the given secrets and without what looks like a key: vendors quote the key they refuse."""
     for secret in secrets:
         if secret:
             text = text.replace(secret, "[redacted]")

@@ -1,7 +1,8 @@
-"""OpenAI, and whatever speaks its chat-completions format under another base URL (vLLM, Ollama, proxies, Azure).
+"""OpenAI, and everything with its chat-completions format under another base URL (vLLM, Ollama, proxies, Azure).
 
 The openai SDK does authentication, addresses, retries and error classes. Requests go through its transport as bytes
-made here and answers are read here: its walk over tools and messages and its model per delta cost most of a call.
+that are made here, and answers are read here: the SDK's own walk over tools and messages and its model object per delta
+would take most of the time of a call.
 """
 
 from __future__ import annotations
@@ -25,30 +26,29 @@ if TYPE_CHECKING:
     from openai import APIStatusError, AsyncOpenAI
 
 DEFAULT_MODEL: Final = "gpt-4o"
-"""Used where neither the request nor the provider names a model."""
+"""The model if neither the request nor the provider names one."""
 
 DRAIN_SECONDS: Final = 0.5
-"""How long to wait after `[DONE]` for the end of the answer; a connection read to its end can be used again."""
+"""Maximum wait after `[DONE]` for the end of the answer: a connection that was read to its end can be reused."""
 
 _MISSING_KEY: Final = (
     "No OpenAI API key: pass api_key=... (AIClient: openai_api_key=...), set OPENAI_API_KEY, or give base_url=... of a "
     "server that needs none."
 )
 
-
 _PLACEHOLDER: Final = "The OpenAI API key has a character that no key has: was a placeholder such as `sk-…` left in?"
 
 
 class OpenAIProvider:
-    """Completions by the openai SDK.
+    """Completions from OpenAI and compatible servers.
 
     Args:
-        api_key: The key; absent, `OPENAI_API_KEY` counts, and with a `base_url` none is needed.
-        base_url: Address of another server of the same format, with its path (`http://localhost:8000/v1`); absent,
-            `OPENAI_BASE_URL` counts.
+        api_key: The key; default `OPENAI_API_KEY`. With a `base_url` no key is needed.
+        base_url: Address of another server with the same format, with its path (`http://localhost:8000/v1`); default
+            `OPENAI_BASE_URL`.
         model: Model for requests that name none (default `gpt-4o`).
-        client: A ready `openai.AsyncOpenAI` or `AsyncAzureOpenAI` instead of key and address; closing it is the
-            caller's.
+        client: A ready `openai.AsyncOpenAI` or `AsyncAzureOpenAI` instead of key and address; the caller
+            closes it.
 
     Raises:
         ValueError: `client` together with `api_key` or `base_url`.
@@ -80,7 +80,7 @@ class OpenAIProvider:
             raise ProviderError(_PLACEHOLDER, category=ErrorCategory.AUTH, provider=self.name)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
-        """See `LLMProvider.stream`. An answer that comes in one piece, not as a stream, is read all the same."""
+        """Ask the model once (see `LLMProvider`). An answer that comes in one piece, not as a stream, is read too."""
         model = request.model or self.model
         response = await self._post(model, request)
         import httpx2
@@ -100,7 +100,7 @@ class OpenAIProvider:
             message = f"The connection to {self.name} broke in the middle of its answer ({type(exc).__name__})."
             raise self._error(message, ErrorCategory.NETWORK, model, began=True) from exc
         except ProviderError as exc:
-            # Not `from exc`: what the vendor said may quote the key, and a cause is printed with a traceback.
+            # Not `from exc`: the vendor's message may quote the key, and tracebacks print the cause.
             raise self._error(exc.message, exc.category, model, exc.status, began=True) from None
         finally:
             await response.aclose()
@@ -112,9 +112,9 @@ class OpenAIProvider:
             await client.close()
 
     async def _post(self, model: str, request: ModelRequest) -> httpx2.Response:
-        """Send the request with the SDK's retries; the answer's headers are here, its body is not yet."""
+        """Send the request with the SDK's retries; return as soon as the answer's headers have arrived."""
         if self._client is None:
-            # The import takes most of a second: not on the event loop.
+            # The import takes most of a second, which would block the event loop.
             await asyncio.to_thread(import_module, "openai")
         import httpx2
         import openai
@@ -123,11 +123,11 @@ class OpenAIProvider:
             self._client = openai.AsyncOpenAI(api_key=self._api_key, base_url=self._base_url)
         path = "/chat/completions"
         if isinstance(self._client, openai.AsyncAzureOpenAI) and "/deployments" not in self._client.base_url.path:
-            # The SDK finds the deployment in the body, which for it is only bytes here.
+            # The SDK takes the deployment from the body, which it sees only as bytes here.
             path = f"/deployments/{model}{path}"
         try:
             body = chat_completions.request_body(model, request.messages, request.tools)
-            # Cast to the transport's own class, a streamed answer is handed over unread (_process_response).
+            # With the transport's own class as `cast_to`, a streamed answer is returned unread (_process_response).
             answer: object = await self._client.post(
                 path, content=body, cast_to=httpx2.Response, stream=True, stream_cls=openai.AsyncStream[object]
             )
@@ -161,11 +161,11 @@ class OpenAIProvider:
 
     def _status_error(self, exc: APIStatusError, model: str) -> ProviderError:
         if isinstance(exc.body, dict):
-            told = chat_completions.reported(exc.body, self.name, status=exc.status_code)
-            return self._error(told.message, told.category, model, exc.status_code)
-        # A body that is not the API's own is some proxy's page: nothing of it is shown.
-        told = chat_completions.reported(f"HTTP status {exc.status_code}", self.name, status=exc.status_code)
-        return self._error(told.message, told.category, model, exc.status_code)
+            reported = chat_completions.reported(exc.body, self.name, status=exc.status_code)
+            return self._error(reported.message, reported.category, model, exc.status_code)
+        # A body that is not the API's own is the page of some proxy: do not show it.
+        reported = chat_completions.reported(f"HTTP status {exc.status_code}", self.name, status=exc.status_code)
+        return self._error(reported.message, reported.category, model, exc.status_code)
 
     def _error(
         self, message: str, category: ErrorCategory, model: str, status: int | None = None, *, began: bool = False

@@ -1,4 +1,4 @@
-"""The embedded model: answers from a script, without a network. The demo, the tests and the suite use it."""
+"""The embedded model: it answers from a script, without a network. The demo, the tests and the suite use it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from xmcp.providers.base import ModelRequest
 class Turn:
     """One answer of the scripted model: text, and calls as pairs of a tool's name and its arguments.
 
-    Arguments are a mapping, or a string that is sent as it stands (to play a model that writes broken JSON).
+    Arguments are a mapping, or a string that is sent unchanged, to imitate a model that writes invalid JSON.
     """
 
     text: str = ""
@@ -31,7 +31,7 @@ Script: TypeAlias = "Sequence[Turn | str] | ScriptFunction"
 
 
 class ScriptedProvider:
-    """A model that says what its script says.
+    """A model that answers from a script.
 
     Args:
         script: A list of turns, or a function `(messages, tools) -> turn`, sync or async, with `tools` in the OpenAI
@@ -47,7 +47,7 @@ class ScriptedProvider:
         self._script = script
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
-        """See `LLMProvider.stream`. The text comes in pieces of a few words; tokens are not counted."""
+        """Yield the next turn of the script (see `LLMProvider`), in pieces of a few words; tokens are not counted."""
         number = sum(message.get("role") == "assistant" for message in request.messages)
         turn = await self._turn(number, request)
         for piece in pieces(turn.text):
@@ -66,12 +66,12 @@ class ScriptedProvider:
             turn = self._script[number]
         else:
             raise ProviderError(
-                f"The script has {len(self._script)} turns and the chat asks for turn {number + 1}: add one to it.",
+                f"The script has {len(self._script)} turns and the chat asks for turn {number + 1}: add a turn.",
                 provider=self.name,
             )
         return Turn(turn) if isinstance(turn, str) else turn
 
 
 def pieces(text: str, words: int = 4) -> list[str]:
-    """`text` cut after every few words; joined again it is `text`."""
+    """Return `text` cut after every few words; joined, the pieces are `text`."""
     return re.findall(rf"(?:\s*\S+){{1,{words}}}\s*|\s+", text)

@@ -56,14 +56,13 @@ class ChatScope:
     """What a call needs to know of its chat. `deadline` is a time of the event loop's clock."""
 
     context: ChatContext
-    log: EventLog
+    telemetry: ChatTelemetry
     deadline: float | None
-    span: Any = None
 
     @property
-    def telemetry(self) -> ChatTelemetry:
-        """The log and the spans of the chat."""
-        return ChatTelemetry(self.log, self.span)
+    def log(self) -> EventLog:
+        """The log of the chat."""
+        return self.telemetry.log
 
 
 @dataclass(slots=True)

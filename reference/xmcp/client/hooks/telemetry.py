@@ -1,38 +1,99 @@
-"""One observer for what operators see of a chat: it writes the log lines and the spans of each event together.
+"""One observer for what operators see of a chat: it writes the log lines and the spans of its events.
 
-`log` and `spans` say how either is written; metrics will be a third.
+`log` and `spans` say how either is written; metrics will be a third. No prompt, argument or result is in them.
 """
 
 from __future__ import annotations
 
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from xmcp.chat.errors import QuotaExceeded
-from xmcp.client.hooks.spans import end_tool_span, tool_span
+from xmcp.client.hooks.spans import chat_span, end_tool_span, finish, llm_span, tool_span
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from opentelemetry.trace import Span
 
+    from xmcp.chat.completions import Completion
+    from xmcp.chat.errors import ProviderError
+    from xmcp.chat.events import StopReason
+    from xmcp.chat.usage import UsageRecord
     from xmcp.client.hooks.log import EventLog
-    from xmcp.client.hooks.middleware import ToolState
+    from xmcp.client.hooks.middleware import ChatContext, LLMState, ToolState
 
 
 class ChatTelemetry:
-    """Observes one chat. `log` has the fields of the chat; `span` is the chat's own, `None` outside of a chat."""
+    """Observes one chat. `log` adds the fields of the chat; `span` is the chat's own, `None` if it has none."""
 
-    __slots__ = ("log", "span")
+    __slots__ = ("_stop_reason", "log", "span")
 
     def __init__(self, log: EventLog, span: Span | None = None) -> None:
         self.log = log
         self.span = span
+        self._stop_reason: StopReason | None = None
+
+    @classmethod
+    def begin(cls, log: EventLog, chat: ChatContext) -> Self:
+        """Return the observer of a chat that begins now; `ended` must be called."""
+        bound = log.bind(tenant_id=chat.tenant_id, session_id=chat.session_id, chat_id=chat.chat_id)
+        return cls(bound, chat_span(chat.tenant_id, chat.session_id))
+
+    def answered(self, turn: int, stop_reason: StopReason, *, displays: int) -> None:
+        """Observe that the chat has its result; `displays`: how many it showed."""
+        self._stop_reason = stop_reason
+        self.log.info("chat_done", turn=turn, stop_reason=stop_reason, displays=displays)
+
+    def ended(self, failed: str) -> None:
+        """Observe that the chat is over; `failed`: why, if it has no result."""
+        if self.span is not None:
+            failure = None if self._stop_reason else failed
+            finish(self.span, failure, **{"xmcp.stop_reason": self._stop_reason})
+
+    def model_call(self, state: LLMState) -> ModelCallObserver:
+        """Return the observer of one attempt to ask a model, which begins now."""
+        return ModelCallObserver(self, state)
+
+    def model_failed(self, turn: int, error: ProviderError) -> None:
+        """Observe that a model could not be asked, after which another attempt may follow."""
+        facts = {"provider": error.provider, "model": error.model, "status": error.status, "message": error.message}
+        self.log.warning("llm_failed", turn=turn, category=error.category.value, **facts)
 
     def tool_call(self, state: ToolState) -> ToolCallObserver:
-        """Observe one tool call, retries included, for as long as the `with` block takes."""
+        """Return the observer of one tool call, retries included, to be entered."""
         return ToolCallObserver(self, state)
+
+
+class ModelCallObserver:
+    """The span of one attempt to ask a model, and its log line if the model answered. Call one of its methods."""
+
+    __slots__ = ("_chat", "_span", "_turn")
+
+    def __init__(self, chat: ChatTelemetry, state: LLMState) -> None:
+        self._chat = chat
+        self._turn = state.turn
+        self._span = llm_span(chat.span, state.provider, state.model, state.turn)
+
+    def answered(self, completion: Completion, usage: UsageRecord) -> None:
+        """Observe that the model answered, and what the call used."""
+        used = completion.usage
+        counts: dict[str, Any] = {
+            "gen_ai.usage.input_tokens": used.input_tokens,
+            "gen_ai.usage.output_tokens": used.output_tokens,
+        }
+        finish(self._span, **counts)
+        logged = {name: value for name, value in usage.items() if name in _LOGGED}
+        self._chat.log.info("llm_call", turn=self._turn, finish_reason=completion.finish_reason, **logged)
+
+    def failed(self, kind: str) -> None:
+        """Observe that the call ended without an answer; `kind` says why."""
+        finish(self._span, kind)
+
+
+_LOGGED: Final = frozenset({"provider", "model", "input_tokens", "output_tokens", "cached_tokens"})
+"""The members of a usage record that the log line of a model call has."""
 
 
 class ToolCallObserver:

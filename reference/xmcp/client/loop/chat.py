@@ -19,11 +19,9 @@ from xmcp.chat.errors import ProviderError
 from xmcp.chat.events import ChatChunk, ChatResult, ChatWarning, Done, LLMDelta, LLMRetry, LLMUsage, StopReason
 from xmcp.chat.messages import Message
 from xmcp.chat.tool_schemas import ToolSchemas
-from xmcp.chat.usage import UsageRecord
 from xmcp.chat.vendor_state import for_vendor, with_vendor_state
 from xmcp.client.calls.active_call import ChatScope
 from xmcp.client.calls.pipeline import Pipeline
-from xmcp.client.hooks import spans
 from xmcp.client.hooks.callbacks import UsageSink, notify
 from xmcp.client.hooks.middleware import LLMState
 from xmcp.client.loop import fallback
@@ -194,8 +192,7 @@ class Chat:
                 return
             except ProviderError as exc:
                 failures += 1
-                facts = {"provider": exc.provider, "model": exc.model, "status": exc.status, "message": exc.message}
-                self._log.warning("llm_failed", turn=self._turn, category=exc.category.value, **facts)
+                self._scope.telemetry.model_failed(self._turn, exc)
                 more = self._model + 1 < len(self._settings.models)
                 step = fallback.next_step(exc, repeated=repeated, more=more)
                 if step == "raise":
@@ -223,8 +220,7 @@ class Chat:
             messages=messages.copied(self.messages) if middleware else self.messages,
             tools=catalogue.schemas if provider.supports_tools else _NO_TOOLS,
         )
-        span = spans.llm_span(self._scope.span, provider.name, model.name, self._turn)
-        failed: str | None = "cancelled"
+        observed = self._scope.telemetry.model_call(state)
         try:
             async with middleware.around("llm", state, self._log, deadline) if middleware else nullcontext():
                 async with aclosing(self._pieces(model, state)) as pieces:
@@ -237,26 +233,18 @@ class Chat:
                 # Before the `after` hooks: a call that ended is accounted for, even if one of them ends the chat.
                 self._usage = accounting.add(self._usage, usage)
                 await notify("usage_sink", self._settings.usage_sink, self._log, usage, deadline=deadline)
-            failed = None
         except ProviderError as exc:
-            failed = exc.category.value
+            observed.failed(exc.category.value)
             raise
         except Exception as exc:
-            failed = "timeout" if isinstance(exc, _TimeOver) else type(exc).__name__
+            observed.failed("timeout" if isinstance(exc, _TimeOver) else type(exc).__name__)
             if isinstance(exc, TimeoutError) and deadline is not None and self._now() >= deadline:
                 raise _TimeOver from exc
             raise
-        finally:
-            used = self._completion.usage if failed is None else None
-            spans.finish(
-                span,
-                failed,
-                **{
-                    "gen_ai.usage.input_tokens": used and used.input_tokens,
-                    "gen_ai.usage.output_tokens": used and used.output_tokens,
-                },
-            )
-        self._log.info("llm_call", turn=self._turn, finish_reason=self._completion.finish_reason, **_counts(usage))
+        except BaseException:
+            observed.failed("cancelled")
+            raise
+        observed.answered(self._completion, usage)
         yield LLMUsage(turn=self._turn, usage=usage)
 
     async def _pieces(self, model: Model, state: LLMState) -> AsyncGenerator[str, None]:
@@ -311,15 +299,8 @@ class Chat:
             usage=self._usage,
             stop_reason=stop_reason,
         )
-        self._log.info("chat_done", turn=self._turn, stop_reason=stop_reason, displays=len(self._displays))
+        self._scope.telemetry.answered(self._turn, stop_reason, displays=len(self._displays))
         return Done(turn=self._turn, result=result)
 
 
 _NO_TOOLS: Final = ToolSchemas()
-
-
-def _counts(usage: UsageRecord) -> dict[str, Any]:
-    return {name: value for name, value in usage.items() if name in _LOGGED}
-
-
-_LOGGED: Final = frozenset({"provider", "model", "input_tokens", "output_tokens", "cached_tokens"})

@@ -1,4 +1,4 @@
-"""Which model is asked, and which next when one fails (requirement C11). Pure, but for making providers by name."""
+"""Which model is asked, and which next when one fails. Pure, except that it makes providers from their names."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ class Model:
     provider: LLMProvider
     name: str | None
     made: bool = False
-    """Whether the provider was made here, from the name of its class; who made it closes it."""
+    """Whether the provider was made here, from the name of its class, so that the client must close it."""
 
 
 def chain(provider: LLMProvider, model: str | None, fallbacks: Sequence[Fallback]) -> tuple[Model, ...]:
-    """The models in the order in which they are asked.
+    """Return the models in the order in which they are asked.
 
     Raises:
-        TypeError, ValueError: something in `fallbacks` is neither a name nor a provider with one.
-        ProviderError: a provider named by its class has no key.
+        TypeError, ValueError: an entry of `fallbacks` is neither the name of a model nor a pair (provider, name).
+        ProviderError: a provider given by the name of its class has no key.
     """
     if isinstance(fallbacks, str):
         raise TypeError(f"fallback_models takes a list, such as [{fallbacks!r}], not a string.")
@@ -37,10 +37,10 @@ def chain(provider: LLMProvider, model: str | None, fallbacks: Sequence[Fallback
 
 
 def next_step(error: ProviderError, *, repeated: bool, more: bool) -> Literal["repeat", "next", "raise"]:
-    """What to do after a model failed, when the SDK's own retries are over.
+    """Return what to do after a model failed, when the SDK's own retries are over.
 
-    An answer that broke off is asked for once more, since no SDK does that. Then the next model has its turn, except
-    where the request itself is at fault (`content`): the others would refuse it too, or worse, not.
+    An answer that broke off is asked for once more, since no SDK does that. Then the next model is asked, unless the
+    request itself was refused (`content`): the others would refuse it as well, or answer what should not be answered.
     """
     if error.began and error.category is ErrorCategory.NETWORK and not repeated:
         return "repeat"
@@ -57,7 +57,7 @@ def _model(provider: LLMProvider, fallback: Any) -> Model:
     if isinstance(chosen, str):
         chosen = _made(chosen)
     if not isinstance(chosen, LLMProvider):
-        raise TypeError(f"fallback_models has {chosen!r} as a provider; it takes one, or the name of its class.")
+        raise TypeError(f"fallback_models has {chosen!r} as a provider; it takes a provider, or the name of its class.")
     return Model(chosen, name, made)
 
 

@@ -1,4 +1,4 @@
-"""How an answer without calls ends a chat. Pure."""
+"""Why an answer without calls ends a chat. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xmcp.chat.completions import Completion
 from xmcp.chat.events import StopReason
 
 DisplayMode: TypeAlias = Literal["exit", "continue"]
-"""Whether a turn that showed everything ends the chat."""
+"""Whether a turn that displayed the answer ends the chat (`exit`), or the model is asked again (`continue`)."""
 
 _CUT: Final[dict[str, tuple[StopReason, str]]] = {
     "length": ("length", "The model reached its output limit: the answer is cut."),
@@ -17,7 +17,7 @@ _CUT: Final[dict[str, tuple[StopReason, str]]] = {
 
 
 def ending(completion: Completion) -> tuple[StopReason, str | None]:
-    """Why the chat ended, and what the application should be warned of. An answer is never empty without a word."""
+    """Return why the chat ended, and a warning for the application if the answer is cut, withheld or empty."""
     if completion.finish_reason in _CUT:
         return _CUT[completion.finish_reason]
     if not completion.text:

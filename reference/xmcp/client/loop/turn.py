@@ -244,7 +244,7 @@ class ToolTurn:
         if self._graph[place] and isinstance(arguments, dict):
             known_results = [outcome.result if outcome else None for outcome in self.outcomes]
             own = app_parameters.hidden(self._pipeline.params, entry)
-            handed = dependencies.handed_on(place, arguments, self._entries, self._graph, known_results, own)
+            handed = dependencies.fill_arguments(place, arguments, self._entries, self._graph, known_results, own)
             if isinstance(handed, ErrorInfo):
                 return self._unmade(call, results.failed(name, handed))
             arguments, handed_on = handed.arguments, handed.sources

@@ -1,4 +1,4 @@
-"""What model calls used: the record of one, and the sum of a chat (spec section 10.3). Pure."""
+"""Accounts for model calls: the usage record of one, and the sum over a chat (spec section 10.3). Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import ChatContext
 
 Price: TypeAlias = Callable[[str, str, Usage], float | None]
-"""US dollars for one call, from provider, model and tokens; `None` where the price is not known."""
+"""Returns the US dollars of one call, given provider, model and tokens; `None` if the price is not known."""
 
 NOTHING: ChatUsage = ChatUsage(input_tokens=None, output_tokens=None, cached_tokens=None, cost_usd=None, llm_calls=0)
 
@@ -28,7 +28,7 @@ def record(
     price: Price | None,
     log: EventLog | None = None,
 ) -> UsageRecord:
-    """The record of one model call that ended now. A price that cannot be had, or is none, leaves the cost unknown."""
+    """Return the record of a model call that ended now. If `price` fails or returns no price, the cost is unknown."""
     named = completion.model or model or "unknown"
     return UsageRecord(
         input_tokens=_count(completion.usage.input_tokens),
@@ -44,7 +44,7 @@ def record(
 
 
 def add(total: ChatUsage, one: UsageRecord) -> ChatUsage:
-    """The sum with one call more. Unknown and known is known: it is at least that much."""
+    """Return the sum with one more call. The sum of a known and an unknown count is the known one, a lower bound."""
     return ChatUsage(
         input_tokens=_plus(total["input_tokens"], one["input_tokens"]),
         output_tokens=_plus(total["output_tokens"], one["output_tokens"]),
@@ -55,7 +55,7 @@ def add(total: ChatUsage, one: UsageRecord) -> ChatUsage:
 
 
 def _count(value: object) -> int | None:
-    """A count of a provider that may be anybody's; what is none is not known."""
+    """Return the count of a provider, which may be anybody's code; `None` if it is not a count."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
@@ -66,7 +66,7 @@ def _cost(price: Price | None, provider: str, model: str, usage: Usage, log: Eve
         known = price(provider, model, usage)
         cost = None if known is None else float(known)
     except Exception:
-        # Not knowing a model is no fault, and `None` says so; this is one.
+        # A price function returns `None` for an unknown model; raising is a fault.
         if log is not None:
             log.exception("callback_failed", callback="price", provider=provider, model=model)
         return None

@@ -1,7 +1,7 @@
-"""What the orchestration needs of the world, as protocols (requirement D1): stand-ins of these are enough to test it.
+"""What the client requires of a source of tools and resources, as protocols.
 
-`connection.Server` is the one that speaks MCP. An object of yours with `discover_tools` and `execute_tool_call` can be
-given to `AIClient` in the place of a server.
+`connection.Server` implements them with MCP. An application can pass its own object with `discover_tools` and
+`execute_tool_call` to `AIClient` instead of a server, in tests for example.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ NotificationHandler: TypeAlias = Callable[[Any], Awaitable[None]]
 
 @runtime_checkable
 class ToolClient(Protocol):
-    """A source of tools. One object serves any number of calls at once."""
+    """A source of tools. It must support any number of calls at the same time."""
 
     async def discover_tools(self) -> Sequence[Tool | Mapping[str, Any]]:
-        """The tools there are now: MCP's `Tool`, or mappings that are one (`name`, `description`, `inputSchema`).
+        """Return the current tools: `mcp_types.Tool`s, or mappings with `name`, `description` and `inputSchema`.
 
-        Raises anything where they cannot be had; the tools are then missing until they can.
+        May raise any exception if it has no list; the tools are then missing until a later call succeeds.
         """
         ...
 
     async def execute_tool_call(self, tool_name: str, arguments: dict[str, Any]) -> CallToolResult | str:
-        """Call a tool by its own name; a string is the text of a success. A cancelled call is cancelled at the source.
+        """Call a tool by its own name, and return its result; a string is the text of a success.
 
-        Raises `CallFailed` with the error for the model; anything else is a lost connection.
+        If the task is cancelled, the call should be cancelled at the source. `CallFailed` carries an error for the
+        model; any other exception is treated as a lost connection.
         """
         ...
 
@@ -40,22 +41,22 @@ class ResourceManager(Protocol):
     """A source of documents, by URI."""
 
     async def list_resources(self) -> Sequence[Any]:
-        """What can be read: MCP's `Resource`."""
+        """Return what can be read, as `mcp_types.Resource`s."""
         ...
 
     async def read_resource(self, uri: str) -> Sequence[Any]:
-        """The contents under `uri`: MCP's `TextResourceContents` and `BlobResourceContents`."""
+        """Return the contents of `uri`: `TextResourceContents` and `BlobResourceContents` of `mcp_types`."""
         ...
 
 
 @runtime_checkable
 class MCPClient(ToolClient, ResourceManager, Protocol):
-    """Everything a server offers, and the roots it is told of."""
+    """Everything that the client uses of an MCP server."""
 
     async def list_roots(self) -> Sequence[Any]:
-        """The roots that the server is told of."""
+        """Return the roots that the server gets when it asks."""
         ...
 
     async def send_roots_list_changed(self) -> None:
-        """Tell the server that they changed."""
+        """Notify the server that the roots changed."""
         ...

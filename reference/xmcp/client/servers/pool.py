@@ -18,7 +18,7 @@ from xmcp.client.servers.interfaces import ToolClient
 from xmcp.client.servers.link import CLOSE_SECONDS, Sleep
 from xmcp.client.servers.pool_member import PoolMember, ServerStatus
 from xmcp.client.servers.targets import ServerTarget, Target, check, source
-from xmcp.client.servers.tool_client_adapter import ObjectServer
+from xmcp.client.servers.tool_client_adapter import ToolClientAdapter
 from xmcp.client.tools.catalogue import Catalogue, Offer, build
 from xmcp.dependencies import DependencyError
 
@@ -175,8 +175,8 @@ class Servers:
         tools = given.target
         if isinstance(tools, ToolClient):
             check(given)
-            ObjectServer(tools, name, timeout, log, given.xmcp)  # raises now if it is not valid
-            return lambda: PoolMember(lambda _: ObjectServer(tools, name, timeout, log, given.xmcp), publish)
+            ToolClientAdapter(tools, name, timeout, log, given.xmcp)  # raises now if it is not valid
+            return lambda: PoolMember(lambda _: ToolClientAdapter(tools, name, timeout, log, given.xmcp), publish)
         place = source(given, timeout)
         return lambda: PoolMember(lambda member: Server(place, name, timeout, log, member, sleep), publish)
 

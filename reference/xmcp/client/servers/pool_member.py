@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from xmcp.client.servers.connection import Server
 from xmcp.client.servers.errors import ConnectFailed
-from xmcp.client.servers.tool_client_adapter import ObjectServer
+from xmcp.client.servers.tool_client_adapter import ToolClientAdapter
 from xmcp.client.tools.catalogue import depends_on
 from xmcp.dependencies import circle, unknown
 
@@ -41,7 +41,9 @@ class PoolMember:
         on_reconnected: Called when the server connected by itself and listed its tools, without `refresh`.
     """
 
-    def __init__(self, make: Callable[[PoolMember], Server | ObjectServer], on_reconnected: Callable[[], None]) -> None:
+    def __init__(
+        self, make: Callable[[PoolMember], Server | ToolClientAdapter], on_reconnected: Callable[[], None]
+    ) -> None:
         self._on_reconnected = on_reconnected
         self.tools: list[Tool] = []
         self.fault: str | None = None

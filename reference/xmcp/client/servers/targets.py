@@ -1,11 +1,11 @@
-"""What an application may name as a server, and how a connection to it is made. No I/O here.
+"""What an application may pass as a server, and how a FastMCP client for it is made. No I/O.
 
 A target is a URL (`http://localhost:3333`; the path `/mcp` is added where there is none), a command whose program
 speaks MCP on stdio (`"python srv.py"` or `["python", "srv.py"]`), a server object of this process (`XMCP`, `FastMCP`),
-or anything else `fastmcp.Client` takes; a `fastmcp.Client` brings its own authentication, headers and protocol era.
-An object of yours with `discover_tools` and `execute_tool_call` (`interfaces.ToolClient`) is a target, too.
-`ServerTarget` says more of one: headers, environment, roots. A program is started with a few variables of the
-environment only (`PATH`, `HOME`, ...): give it more by `env`.
+or anything else that `fastmcp.Client` accepts; a `fastmcp.Client` keeps its own authentication, headers and protocol
+era. An object with `discover_tools` and `execute_tool_call` (`interfaces.ToolClient`) is a target, too. `ServerTarget`
+adds options to a target: headers, environment, roots. A program gets only a few environment variables (`PATH`, `HOME`,
+...); pass others in `env`.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ _SECRETS_IN_URL: Final = re.compile(r"(?i)(?<=://)[^\s/'\"@]*@|(?<=\S)\?[^\s'\"]
 _HOST_AND_PORT: Final = re.compile(r"[\w.-]+:\d+(?:/\S*)?")
 _MODE: Final = re.compile(r"auto|legacy|\d{4}-\d{2}-\d{2}")
 _DECIDING_VARIABLES: Final = ("PATH", "HOME", "LOGNAME", "USER")
-"""What a program inherits of the environment and may find its data by."""
+"""Environment variables that a program inherits and that may decide which data it finds."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServerTarget:
-    """A server with what a plain target cannot say. Its `repr` shows no secret.
+    """A target with options. Its `repr` shows no secret.
 
     Args:
         target: Any other target.
         headers: Sent with every request; for a URL.
         auth: For a URL: a bearer token, `"oauth"`, or an `httpx2.Auth`.
-        env: Variables for a command, besides the few that it inherits.
+        env: Environment variables for a command, in addition to the few that it inherits.
         cwd: Working directory of a command.
-        roots: What the server is told when it asks for roots: `file://` URIs, paths or `Root`s, or a function that
-            gives them each time. `None`: the client has no roots.
+        roots: What the server gets when it asks for roots: `file://` URIs, paths or `Root`s, or a function that
+            returns them each time. `None`: the client has no roots.
         xmcp: Whether its text is read as documents; `None`: if it announces the extension (XMCP-MCP-010).
         mode: The protocol era: `auto`, `legacy`, or a revision from 2026-07-28 on.
     """
@@ -74,21 +74,22 @@ Target: TypeAlias = "str | Sequence[str] | ServerTarget | Any"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A target, understood: what to call it in messages (no credential in it) and how to make a client for it."""
+    """A validated target: its label for messages, without credentials, and how to make a client for it."""
 
     label: str
     client: Callable[[NotificationHandler], fastmcp.Client[Any]]
     identity: str = field(default_factory=lambda: _unique(), repr=False)
-    """The same for two sources only if they lead to the same server; tells no secret."""
+    """Equal for two sources only if they lead to the same server. Contains no secret."""
     xmcp: bool | None = None
     roots: Callable[[], list[Root]] | None = None
 
 
 def source(target: Target, connect_timeout: float) -> Source:
-    """Understand a target.
+    """Return the source that a target describes.
 
     Raises:
-        ValueError: an empty command, a URL without a host, or options of a `ServerTarget` that its target cannot take.
+        TypeError: the target is not valid.
+        ValueError: an empty command, a URL without a host, or options of a `ServerTarget` that do not fit its target.
     """
     given = target if isinstance(target, ServerTarget) else ServerTarget(target=target)
     check(given)
@@ -107,7 +108,7 @@ def source(target: Target, connect_timeout: float) -> Source:
     elif is_command:
         argv = shlex.split(inner) if isinstance(inner, str) else [str(word) for word in inner]
         if not argv:
-            raise ValueError("An empty command is no server: give the program and its arguments.")
+            raise ValueError("An empty command is not a valid server target; pass the program and its arguments.")
         cwd = os.fspath(given.cwd) if given.cwd is not None else None
 
         def transport() -> Any:
@@ -130,60 +131,66 @@ def source(target: Target, connect_timeout: float) -> Source:
 
 
 def check(given: ServerTarget) -> None:
-    """Refuse options that the target cannot take.
+    """Refuse what is not a valid target, and options that do not fit the target.
 
     Raises:
-        TypeError: what is given can be no server.
-        ValueError: such an option, with its name; or a text that is neither a URL nor a command.
+        TypeError: the target is of a type that cannot be a server.
+        ValueError: an option that does not fit, with its name; or a text that is neither a URL nor a command.
     """
     inner = given.target
     if isinstance(inner, type):
-        raise TypeError(f"A server is an object, not the class {inner.__name__}: give {inner.__name__}(...).")
+        raise TypeError(
+            f"A server target must be an object, not the class {inner.__name__}; pass {inner.__name__}(...)."
+        )
     if inner is None or isinstance(inner, bool | int | float | bytes | ModuleType) or type(inner) is object:
-        raise TypeError(f"{inner!r} is no server: give a URL, a command, or an object such as XMCP(...).")
+        raise TypeError(
+            f"{inner!r} is not a valid server target; pass a URL, a command, or an object such as XMCP(...)."
+        )
     if isinstance(inner, list | tuple) and not all(isinstance(word, str | os.PathLike) for word in inner):
-        raise TypeError(f"A command is a list of words, and {inner!r} has something else in it.")
+        raise TypeError(f"A command must be a list of words (strings or paths), not {inner!r}.")
     if isinstance(inner, str) and not _is_url(inner):
         _check_command(inner)
     if isinstance(inner, ServerTarget):
-        raise ValueError("The target of a ServerTarget is a URL, a command or a server, not another ServerTarget.")
+        raise ValueError("The target of a ServerTarget must be a URL, a command or a server, not another ServerTarget.")
     for options, fits, what in (
         (("headers", "auth"), _is_url(inner), "URL"),
         (("env", "cwd"), _is_command(inner), "command"),
     ):
         for option in options:
             if getattr(given, option) is not None and not fits:
-                raise ValueError(f"{option} is for a {what}, which {_label(inner)!r} is not.")
+                raise ValueError(f"{option} is an option for a {what}; {_label(inner)!r} is not a {what}.")
     if not _MODE.fullmatch(given.mode):
         raise ValueError(f"mode must be 'auto', 'legacy' or a revision such as '2026-07-28', not {given.mode!r}.")
 
 
 def _check_command(text: str) -> None:
-    """Refuse a text that was meant as something else than a command.
+    """Refuse a text that was probably not meant as a command.
 
     Raises:
         ValueError: it looks like an address, or names a script without its interpreter.
     """
     if "://" in text.split(" ")[0] or _HOST_AND_PORT.fullmatch(text):
-        raise ValueError(f"{without_secrets(text)!r} is no URL: write http://host:port or https://host/path.")
+        raise ValueError(f"{without_secrets(text)!r} is not a URL; write http://host:port or https://host/path.")
     if text.endswith(".py") and " " not in text.strip():
-        raise ValueError(f"{text!r} is a script: write the command that runs it, such as 'python {text}'.")
+        raise ValueError(
+            f"{text!r} is a script, not a command; write the command that runs it, such as 'python {text}'."
+        )
 
 
 def with_default_path(url: str) -> str:
-    """`url` with the path `/mcp` if it has none.
+    """Return `url`, with the path `/mcp` if it has no path.
 
     Raises:
-        ValueError: there is no host in it.
+        ValueError: it has no host.
     """
     parts = urlsplit(url)
     if not parts.hostname:
-        raise ValueError(f"{without_secrets(url)!r} has no host: write http://host:port or http://host:port/path.")
+        raise ValueError(f"{without_secrets(url)!r} has no host; write http://host:port or http://host:port/path.")
     return urlunsplit(parts._replace(path="/mcp")) if parts.path in ("", "/") else url
 
 
 def without_secrets(text: str) -> str:
-    """`text` with the user, password and query of every URL in it left out."""
+    """Return `text` without the user, password and query of every URL in it."""
     return _SECRETS_IN_URL.sub("", text)
 
 
@@ -215,9 +222,9 @@ def _label(target: Any) -> str:
     if _is_command(target):
         try:
             argv = shlex.split(target) if isinstance(target, str) else [str(word) for word in target]
-        except ValueError:  # a quotation without an end
+        except ValueError:  # a quotation mark without its partner
             argv = str(target).split()[:1]
-        # Later words may be keys; the program and its script are enough to know which one it is.
+        # Later words may be keys; the program and its script are enough to recognise the command.
         return without_secrets(" ".join(word for word in argv[:2] if not word.startswith("-") and "=" not in word))
     return str(getattr(target, "name", None) or type(target).__name__)
 
@@ -226,7 +233,7 @@ def _hash(known: Sequence[Any]) -> str:
     try:
         text = json.dumps(known, sort_keys=True, default=_as_text)
     except TypeError:
-        return _unique()  # an authentication or a function in it, which nobody can compare
+        return _unique()  # it contains an authentication object or a function, which cannot be compared
     return "server:" + hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -253,7 +260,7 @@ def _http(url: str, headers: Mapping[str, str] | None) -> Any:
 def _stdio(argv: Sequence[str], env: Mapping[str, str] | None, cwd: str | None) -> Any:
     from fastmcp.client.transports import StdioTransport
 
-    # keep_alive would leave the program running after the client has gone (toolchain 1.7).
+    # FastMCP's default, keep_alive=True, leaves the program running after the client has closed.
     env = None if env is None else dict(env)
     return StdioTransport(command=argv[0], args=list(argv[1:]), env=env, cwd=cwd, keep_alive=False)
 
@@ -270,7 +277,7 @@ def _client(
 
     from xmcp.client.servers.fastmcp_internals import prepared
 
-    # Who does not read documents does not ask for them.
+    # A client that does not read documents does not announce the extension.
     extensions = [] if given.xmcp is False else [advertise(EXTENSION_ID, {"versions": [VERSION]})]
     if isinstance(transport, fastmcp.Client):
         client = prepared(transport, on_notification, extensions)

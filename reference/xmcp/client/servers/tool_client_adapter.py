@@ -1,4 +1,4 @@
-"""An object of the application that has tools, as one more server: no protocol, no connection, the same answers."""
+"""An application's own object with tools, used like a server: without protocol and connection."""
 
 from __future__ import annotations
 
@@ -21,41 +21,44 @@ if TYPE_CHECKING:
 _SCHEMA_KEYS = ("inputSchema", "input_schema", "parameters")
 
 
-class ObjectServer:
-    """A `ToolClient` as a server.
+class ToolClientAdapter:
+    """A `ToolClient` with the interface of `connection.Server`.
 
-    Its attributes `name` (a string) and `speaks_xmcp` (a bool) count where it has them. It is the application's to
-    close. Two of these never have the same `identity`, not even over the same object.
+    The object's attributes `name` (a string) and `speaks_xmcp` (a bool) are used if it has them. The application
+    closes the object. Two adapters never have the same `identity`, not even for the same object.
 
     Args:
         tools: The object.
-        name: What the application calls it; `None` takes its own name, or that of its class.
-        connect_timeout: Seconds that `discover_tools` may take.
-        xmcp: Whether its text is read as documents; `None`: as its attribute says.
+        name: The application's name for it; `None` uses its own name, or that of its class.
+        connect_timeout: Time limit of `discover_tools` in seconds.
+        log: Of the client.
+        xmcp: Whether its text is read as documents; `None`: according to its attribute `speaks_xmcp`.
 
     Raises:
-        TypeError: a class instead of an object of it.
+        TypeError: a class was passed instead of an object.
     """
 
     def __init__(
         self, tools: ToolClient, name: str | None, connect_timeout: float, log: EventLog, xmcp: bool | None = None
     ) -> None:
         if isinstance(tools, type):
-            raise TypeError(f"A server must be an object, not the class {tools.__name__}: give {tools.__name__}(...).")
+            raise TypeError(
+                f"A server target must be an object, not the class {tools.__name__}; pass {tools.__name__}(...)."
+            )
         self._tools = tools
         own = getattr(tools, "name", None)
         self.name = name or (own if isinstance(own, str) and own else type(tools).__name__)
         self.named = name is not None
         self.identity = f"object:{uuid.uuid4().hex}"
         self.connected = False
-        """Whether it gave its tools when it was last asked."""
+        """True if it listed its tools when it was last asked."""
         self._xmcp = xmcp
         self._connect_timeout = connect_timeout
         self._log = log.bind(server=self.name)
 
     @property
     def label(self) -> str:
-        """For messages to people."""
+        """Its name, for messages to people."""
         return self.name
 
     @property
@@ -64,10 +67,10 @@ class ObjectServer:
         return getattr(self._tools, "speaks_xmcp", False) is True if self._xmcp is None else self._xmcp
 
     async def discover_tools(self) -> list[Tool]:
-        """Ask for the tools.
+        """Return the object's tools.
 
         Raises:
-            ConnectFailed: it raised, took too long, or gave what is no tool.
+            ConnectFailed: the object raised, took too long, or returned something that is not a tool.
         """
         await asyncio.to_thread(import_module, "mcp_types")
         try:
@@ -84,15 +87,15 @@ class ObjectServer:
         return tools
 
     async def execute_tool_call(self, tool_name: str, arguments: dict[str, Any]) -> CallToolResult:
-        """Call a tool.
+        """Call a tool of the object.
 
         Raises:
-            CallFailed: what the object raised; anything else than that counts as a lost connection.
+            CallFailed: raised by the object; any other exception of it is reported as a lost connection.
         """
         from mcp_types import CallToolResult, TextContent
 
         try:
-            # A copy: what the object makes of it is not to be in another attempt, or in another call's arguments.
+            # A copy: the object may change it, and other attempts and calls must not see that.
             result = await self._tools.execute_tool_call(tool_name, deepcopy(arguments))
         except CallFailed:
             raise
@@ -107,11 +110,15 @@ class ObjectServer:
         raise CallFailed(failures.unreadable_answer())
 
     async def close(self) -> None:
-        """Do nothing: the object is the application's."""
+        """Do nothing: the application closes the object."""
 
 
 def _tool(place: int, given: Any) -> Tool:
-    """A tool as MCP has it; `place` counts from 0. Raises `ConnectFailed`, whose message says what is wrong."""
+    """Return what `discover_tools` returned at `place` (from 0) as an MCP tool.
+
+    Raises:
+        ConnectFailed: it is not a valid tool; the message says why.
+    """
     from mcp_types import Tool
     from pydantic import ValidationError
 
@@ -139,4 +146,4 @@ def _tool(place: int, given: Any) -> Tool:
     except ValidationError as exc:
         first = exc.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"]))
-        raise ConnectFailed(f"its tool {name!r} is no MCP tool: {where}: {first['msg']}") from exc
+        raise ConnectFailed(f"its tool {name!r} is not a valid MCP tool: {where}: {first['msg']}") from exc

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ToolServer(Protocol):
-    """What the chat needs of a server; `connection.Server` is one."""
+    """What a chat needs of a server; `connection.Server` implements it."""
 
     @property
     def name(self) -> str:
@@ -27,27 +27,31 @@ class ToolServer(Protocol):
 
     @property
     def named(self) -> bool:
-        """Whether the application named it."""
+        """True if the application named the server."""
         ...
 
     @property
     def identity(self) -> str:
-        """The same for two objects only if the same call gives the same answer at both: part of cache keys."""
+        """Equal for two objects only if equal calls have equal answers at both: part of cache keys."""
         ...
 
     @property
     def speaks_xmcp(self) -> bool:
-        """Whether its text may be read as documents, as of its last connection."""
+        """Whether its text is read as documents, as of its last connection."""
         ...
 
     async def execute_tool_call(self, tool_name: str, arguments: dict[str, Any]) -> CallToolResult:
-        """Call a tool; raises `CallFailed`."""
+        """Call a tool.
+
+        Raises:
+            CallFailed: there is no result.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One tool: its name for the model, its server with the name it has there, and what the server says of it."""
+    """One tool: its name for the model, its server, its name there (`tool`), and its description by the server."""
 
     name: str
     server: ToolServer
@@ -56,27 +60,35 @@ class Entry:
     input_schema: Mapping[str, Any] = field(default_factory=dict)
     output_schema: Mapping[str, Any] | None = None
     depends_on: tuple[str, ...] = ()
-    """Names at the server, of tools whose calls of the same turn come first (spec section 5.2)."""
+    """Names at the server of the tools whose calls in the same turn come first (spec section 5.2)."""
     provides: str | None = None
     cacheable: bool = False
     read_only: bool = False
     idempotent: bool = False
     fingerprint: str = ""
-    """Changes with anything above that is the server's; part of cache keys, and what a refresh compares."""
+    """Hash of everything that the server says of the tool: part of cache keys; a refresh compares it."""
 
     @classmethod
     def of(cls, name: str, server: ToolServer, tool: Tool, known: Container[str]) -> Entry:
-        """Read a tool. What its metadata has of the wrong type is taken as absent (XMCP-TOL-003).
+        """Return the entry of a tool. Metadata of the wrong type is ignored (XMCP-TOL-003).
 
-        `known` are the tools of the server: it depends on no other.
+        `known` has the tools of the server; other names in `depends_on` are left out.
         """
-        said = metadata(tool)
-        provides = said.get("provides")
+        extension = metadata(tool)
+        provides = extension.get("provides")
         hints = tool.annotations
         read_only = hints is not None and hints.read_only_hint is True
         idempotent = hints is not None and hints.idempotent_hint is True
         description = tool.description or tool.title or ""
-        told = [tool.name, description, tool.input_schema, tool.output_schema, dict(said), read_only, idempotent]
+        described = [
+            tool.name,
+            description,
+            tool.input_schema,
+            tool.output_schema,
+            dict(extension),
+            read_only,
+            idempotent,
+        ]
         return cls(
             name,
             server,
@@ -86,40 +98,40 @@ class Entry:
             tool.output_schema,
             tuple(before for before in depends_on(tool) if before in known),
             provides if isinstance(provides, str) and provides else None,
-            said.get("cacheable") is True,
+            extension.get("cacheable") is True,
             read_only,
             idempotent,
             # Not orjson: integers beyond 64 bits and lone surrogates are JSON, too.
-            hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16],
+            hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()[:16],
         )
 
 
 def metadata(tool: Tool) -> Mapping[str, Any]:
-    """What a server says of a tool beyond MCP (spec section 5.1)."""
-    said = (tool.meta or {}).get(TOOL_META_KEY)
-    return said if isinstance(said, Mapping) else {}
+    """Return the XMCP metadata of a tool (spec section 5.1); empty if there is none."""
+    extension = (tool.meta or {}).get(TOOL_META_KEY)
+    return extension if isinstance(extension, Mapping) else {}
 
 
 def depends_on(tool: Tool) -> tuple[str, ...]:
-    """The tools that a tool names as its predecessors (spec section 5.2), whether they exist or not."""
+    """Return the tools that a tool names in `depends_on` (spec section 5.2), whether they exist or not."""
     names = metadata(tool).get("depends_on")
     return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
 
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """A version of the catalogue. A turn of a chat keeps the one with which the model was asked."""
+    """One version of the catalogue. A turn of a chat keeps the version that the model was offered."""
 
     version: int = 0
     entries: Mapping[str, Entry] = field(default_factory=dict)
     schemas: ToolSchemas = field(default_factory=ToolSchemas)
     warnings: tuple[str, ...] = ()
     names: Names = field(default_factory=dict)
-    """Every name that this version or one before it has given."""
+    """Every name that this version or an earlier one has assigned."""
 
 
 Offer: TypeAlias = Callable[[Entry, Mapping[str, Entry]], Mapping[str, Any]]
-"""Makes the OpenAI tool of an entry, given all entries of its server by the names they have there."""
+"""Returns the OpenAI tool of an entry; gets also all entries of its server by their names there."""
 
 
 def build(
@@ -131,15 +143,16 @@ def build(
     offer: Offer | None = None,
     extra: Sequence[Mapping[str, Any]] = (),
 ) -> Catalogue:
-    """The catalogue of these servers' tools, in the order given; `warnings` come before those about names.
+    """Return the catalogue of the servers' tools, in the order given; `warnings` precede those about names.
 
     Args:
-        servers: All servers of the client, always in the same order; one whose tools are missing has none.
-        version: What the catalogue is called if it differs from `previous`.
-        previous: The version before: its names are kept. Where nothing has changed it is the result itself; where
-            only warnings have, the result shares its version, its entries and its serialised tools.
+        servers: All servers of the client, always in the same order; one that is not connected has no tools.
+        version: The number of the catalogue if it differs from `previous`.
+        warnings: Sentences for people.
+        previous: The version before: its names are kept. If nothing has changed, it is the result itself; if only
+            warnings have changed, the result shares its version, its entries and its serialised tools.
         offer: Default `openai_tool`.
-        extra: OpenAI tools that are offered besides, behind the others.
+        extra: Further OpenAI tools, after the others.
     """
     names = dict(previous.names) if previous else {}
     exposed, clashes = expose([Listing(s.name, s.named, [tool.name for tool in tools]) for s, tools in servers], names)
@@ -150,18 +163,22 @@ def build(
         tools = listed[e.listing]
         of_server[e.listing][e.tool] = Entry.of(e.name, servers[e.listing][0], tools[e.tool], tools)
     entries = {entry.name: entry for of_one in of_server for entry in of_one.values()}
-    told = (*warnings, *clashes)
+    all_warnings = (*warnings, *clashes)
     if previous is not None and entries == previous.entries:
-        return previous if told == previous.warnings else replace(previous, warnings=told)
+        return previous if all_warnings == previous.warnings else replace(previous, warnings=all_warnings)
     make = offer or (lambda entry, _: openai_tool(entry))
     offered = [make(entry, of_one) for of_one in of_server for entry in of_one.values()]
     return Catalogue(
-        version, MappingProxyType(entries), ToolSchemas.of([*offered, *extra], version), told, MappingProxyType(names)
+        version,
+        MappingProxyType(entries),
+        ToolSchemas.of([*offered, *extra], version),
+        all_warnings,
+        MappingProxyType(names),
     )
 
 
 def openai_tool(entry: Entry) -> dict[str, Any]:
-    """A tool in the OpenAI format. Some vendors refuse a schema without `properties`, which is legal in MCP."""
+    """Return a tool in the OpenAI format, always with `properties`: some vendors require them, MCP does not."""
     return {
         "type": "function",
         "function": {

@@ -1,7 +1,7 @@
-"""The calls of one turn: which come before which, and what is handed on to those that come after (semantics 16 to 19).
+"""The calls of one turn: which depends on which, and which results fill which arguments (spec/11-client.md, 11.3).
 
-Pure functions. A graph has one row for each call of the turn, in call order: the places of the calls that it directly
-depends on. All calls of one tool have the same row.
+Pure. A graph has one row for each call of the turn, in call order: the places of the calls on which it directly
+depends. All calls of one tool have the same row.
 """
 
 from __future__ import annotations
@@ -24,25 +24,28 @@ Graph: TypeAlias = Sequence[Sequence[int]]
 Node = TypeVar("Node", bound=Hashable)
 
 SHOW_USER: Final = "show_user"
-"""The caller's own switch (semantics 1): no result sets it."""
+"""A parameter that never gets a value from a result: the caller decides about it (spec section 3.4)."""
 
 WRAPPED: Final = "x-fastmcp-wrap-result"
-"""FastMCP's mark in an output schema: the result is no object and stands in `{"result": ...}`."""
+"""FastMCP's mark in an output schema: the result is not an object and is wrapped as `{"result": ...}`."""
 
-MAX_JUDGES: Final = 256
-"""So many compiled input schemas are kept."""
+MAX_VALIDATORS: Final = 256
+"""Maximum number of compiled input schemas in memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a call that succeeded hands on: its structured result, else its text (`None` where it has none)."""
+    """The whole result of a successful call: its structured result, otherwise its text or `None`."""
 
     value: Any
     structured: bool
 
     @classmethod
     def of(cls, response: ToolResponse, structured_content: Any, entry: Entry) -> Result | None:
-        """The result of a call of `entry`; `None` if it failed. `structured_content`: MCP's, `None` if absent."""
+        """Return the result of a call of `entry`; `None` if it failed.
+
+        `structured_content` is that of the MCP result, `None` if absent.
+        """
         if response.error is not None:
             return None
         if structured_content is None:
@@ -53,10 +56,11 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Handover:
-    """The arguments to call with, and which of them, by name, came from the result of which tool (exposed name).
+class FilledArguments:
+    """The arguments of a call, with the values of results in them.
 
-    Values that were handed on are those of the results, not copies.
+    `sources` has, for each parameter that a result filled, the tool (by its name for the model) of that result. The
+    values are those of the results, not copies.
     """
 
     arguments: dict[str, Any]
@@ -64,10 +68,11 @@ class Handover:
 
 
 def predecessors(entries: Sequence[Entry | None]) -> tuple[tuple[int, ...], ...]:
-    """The graph of a turn whose calls go to `entries` (`None`: to no tool of a server).
+    """Return the graph of a turn whose calls go to `entries` (`None`: to no tool of a server).
 
-    A row is in declared order, then in call order. Servers are the same if they are the same object. Metadata that
-    goes in a circle is no error here: in call order, then in declared order, what would close a circle is left out.
+    A row is in declared order, then in call order. Servers are equal if they are the same object. A circle in the
+    metadata is not an error here: in call order, then in declared order, a dependency that would close a circle is
+    left out.
     """
     if not any(entry is not None and entry.depends_on for entry in entries):
         return ((),) * len(entries)
@@ -86,25 +91,30 @@ def predecessors(entries: Sequence[Entry | None]) -> tuple[tuple[int, ...], ...]
     return tuple(() if entry is None else rows[_key(entry, entry.tool)] for entry in entries)
 
 
-def handed_on(
+def fill_arguments(
     call: int,
     arguments: Mapping[str, Any],
     entries: Sequence[Entry | None],
     graph: Graph,
     results: Sequence[Result | None],
     hidden: Collection[str] = (),
-) -> Handover | ErrorInfo:
-    """What the call in place `call` is made with, or why it cannot be made.
+) -> FilledArguments | ErrorInfo:
+    """Return the arguments of the call at place `call`, or the error because of which it is not made.
 
-    `arguments`: as the model wrote them. `results`: of the calls that have ended, `None` for one that failed; those of
-    everything before this call are there. `hidden`: parameters that the application fills and no result.
+    Args:
+        call: Place of the call in the turn.
+        arguments: As the model wrote them.
+        entries: The tools of all calls of the turn.
+        graph: As returned by `predecessors`.
+        results: Of all calls of the turn, `None` for a failed one; those of all predecessors must be there.
+        hidden: Parameters that the application fills, and no result.
 
-    The error is `DEPENDENCY_FAILED`. It names the tool that failed first, of which every call in the turn failed; or
-    each parameter that a result does not fit, without the value.
+    The error is `DEPENDENCY_FAILED`. It names the tool that failed first and whose calls in the turn all failed, or
+    each parameter whose schema refuses the value of a result; it does not contain the value.
     """
     entry = entries[call]
     if entry is None or not graph[call]:
-        return Handover(dict(arguments), {})
+        return FilledArguments(dict(arguments), {})
     known = cast("Sequence[Entry]", entries)  # a call without a tool is in no row
     failed, at = None, call
     while (at_fault := _all_failed(graph[at], known, results)) is not None:
@@ -119,22 +129,22 @@ def handed_on(
             place = next((p for p in before if known[p].provides == name and _has_value(results[p])), None)
         if place is not None:
             sources[name] = place
-    values = {name: _handed(cast("Result", results[place]), name) for name, place in sources.items()}
+    values = {name: _value_for(cast("Result", results[place]), name) for name, place in sources.items()}
     named = {name: known[place].name for name, place in sources.items()}
     refused = _refused(entry.input_schema, values)
-    return _misfit(refused, named) if refused else Handover({**arguments, **values}, named)
+    return _misfit(refused, named) if refused else FilledArguments({**arguments, **values}, named)
 
 
 def shows_all(graph: Graph, shown: Sequence[bool]) -> bool:
-    """Whether every call on which no other depends showed something; a turn without calls showed nothing."""
+    """Return whether every call on which no other depends has shown something; False for a turn without calls."""
     needed = {place for row in graph for place in row}
     return bool(shown) and all(showed or place in needed for place, showed in enumerate(shown))
 
 
 def nearest_first(start: Node, before: Callable[[Node], Sequence[Node]]) -> dict[Node, Node]:
-    """All that comes before `start`: the nearest first, of equally near ones the later declared first.
+    """Return all predecessors of `start`: nearest first, of equally near ones the later declared first.
 
-    Each with what it was reached from, which is `start` for what comes directly before it. Circles do no harm.
+    The value of each is the node through which it was reached: `start` for a direct predecessor. Circles are allowed.
     """
     reached = {start: start}
     queue = [start]
@@ -148,13 +158,13 @@ def nearest_first(start: Node, before: Callable[[Node], Sequence[Node]]) -> dict
 
 
 def parameters(entry: Entry, hidden: Collection[str] = ()) -> list[str]:
-    """The parameters of `entry` that a result may fill."""
+    """Return the parameters of `entry` that a result may fill."""
     properties = entry.input_schema.get("properties")
     return [n for n in properties if n != SHOW_USER and n not in hidden] if isinstance(properties, Mapping) else []
 
 
 def wraps(entry: Entry) -> bool:
-    """Whether the tool's structured result is the member `result` of what it sends."""
+    """Return whether the tool wraps its structured result as the member `result`."""
     return entry.output_schema is not None and entry.output_schema.get(WRAPPED) is True
 
 
@@ -172,12 +182,12 @@ def _without_circles(before: Mapping[str, Sequence[str]]) -> dict[str, list[str]
 
 
 def _successes(row: Sequence[int], entries: Sequence[Entry], results: Sequence[Result | None]) -> list[int]:
-    """Of each tool in a row the last call that succeeded, in the order of the row."""
+    """Return the last successful call of each tool in a row, in the order of the row."""
     return [*{entries[place].tool: place for place in row if results[place] is not None}.values()]
 
 
 def _all_failed(row: Sequence[int], entries: Sequence[Entry], results: Sequence[Result | None]) -> int | None:
-    """The first call in a row of a tool of which every call failed."""
+    """Return the first call in a row whose tool has no successful call; `None` if there is none."""
     succeeded = {entries[place].tool for place in row if results[place] is not None}
     return next((place for place in row if entries[place].tool not in succeeded), None)
 
@@ -187,51 +197,55 @@ def _has_member(result: Result | None, name: str) -> bool:
 
 
 def _has_value(result: Result | None) -> bool:
-    """A result that is only a display has none; a structured `null` is one."""
+    """Return whether there is a value to pass on: not for a display alone; a structured `null` is a value."""
     return result is not None and (result.structured or result.value is not None)
 
 
-def _handed(result: Result, name: str) -> Any:
+def _value_for(result: Result, name: str) -> Any:
     return result.value[name] if _has_member(result, name) else result.value
 
 
 def _refused(schema: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, str | None]:
-    """The values that their parameters' schemas refuse, each with the keyword that does if there is one to tell."""
-    if not values or (judge := _judge_of(schema)) is None:
+    """Return the parameters whose schemas refuse their values, each with the keyword that refuses it, if known."""
+    if not values or (validator := _validator_of(schema)) is None:
         return {}
-    return {name: _keyword(judge, {name: value}) for name, value in values.items() if not _fits(judge, {name: value})}
+    return {
+        name: _keyword(validator, {name: value})
+        for name, value in values.items()
+        if not _fits(validator, {name: value})
+    }
 
 
-def _fits(judge: jsonschema_rs.Draft202012Validator, values: Mapping[str, Any]) -> bool:
+def _fits(validator: jsonschema_rs.Draft202012Validator, values: Mapping[str, Any]) -> bool:
     try:
-        return judge.is_valid(values)
+        return validator.is_valid(values)
     except ValueError:
-        return False  # it is no JSON, such as half of a surrogate pair
+        return False  # it is not JSON: half of a surrogate pair, for example
 
 
-def _keyword(judge: jsonschema_rs.Draft202012Validator, values: Mapping[str, Any]) -> str | None:
+def _keyword(validator: jsonschema_rs.Draft202012Validator, values: Mapping[str, Any]) -> str | None:
     try:
-        judge.validate(values)
+        validator.validate(values)
     except jsonschema_rs.ValidationError as fault:
         return fault.kind.name
     except ValueError:
-        pass  # no JSON, or too deep to be repeated in an error
+        pass  # not JSON, or nested too deeply for an error
     return None
 
 
-def _judge_of(schema: Mapping[str, Any]) -> jsonschema_rs.Draft202012Validator | None:
+def _validator_of(schema: Mapping[str, Any]) -> jsonschema_rs.Draft202012Validator | None:
     try:
-        return _judge(orjson.dumps(schema))
+        return _validator(orjson.dumps(schema))
     except TypeError:
         return None
 
 
-@lru_cache(MAX_JUDGES)
-def _judge(schema: bytes) -> jsonschema_rs.Draft202012Validator | None:
-    """What judges an object by the properties of `schema` alone: the rest is about arguments that are not all there.
+@lru_cache(MAX_VALIDATORS)
+def _validator(schema: bytes) -> jsonschema_rs.Draft202012Validator | None:
+    """Return a validator for an object by the `properties` of `schema` only: other rules need all arguments.
 
-    `None` where it cannot be compiled; the server judges as well. A server's schema must not make us fetch anything
-    (`offline`), nor take more than linear time for a pattern. Unmasked, an error would spell out the whole value.
+    `None` if the schema cannot be compiled; the server validates as well. A server's schema must not cause downloads
+    (`offline`) or more than linear time for a pattern. Without `mask`, an error would contain the whole value.
     """
     root = orjson.loads(schema)
     base = root.get("$id") or "urn:xmcp:input"

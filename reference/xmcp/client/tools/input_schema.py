@@ -1,4 +1,4 @@
-"""What an input schema says of parameters, also in the parts that it is composed of. Pure."""
+"""The parameters of an input schema, including those in the schemas it is composed of. Pure."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ _COMPOSED: Final = ("allOf", "anyOf", "oneOf")
 
 
 def declared(schema: Mapping[str, Any]) -> set[str]:
-    """The names of all parameters that the schema knows."""
+    """Return the names of all parameters that the schema declares."""
     return _named(_parts(schema), "properties")
 
 
 def needed(schema: Mapping[str, Any]) -> set[str]:
-    """The names under `required`, wherever that stands."""
+    """Return the names under `required`, in the schema and all its parts."""
     return _named(_parts(schema), "required")
 
 
 def without(schema: Mapping[str, Any], names: Collection[str]) -> Mapping[str, Any]:
-    """The schema without these parameters, wherever they stand; itself where it knows none of them."""
+    """Return the schema without these parameters in any part; the schema itself if it has none of them."""
     parts = _parts(schema)
     known = _named(parts, "properties") | _named(parts, "required")
     if known.isdisjoint(names):
@@ -34,7 +34,7 @@ def _named(parts: Iterable[Mapping[str, Any]], key: str) -> set[str]:
 
 
 def _parts(root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The schema itself and all that it is composed of, each once."""
+    """Return the schema and all schemas that it is composed of, each once."""
     parts: list[Mapping[str, Any]] = []
     seen: set[int] = set()
     waiting: list[Any] = [root]
@@ -51,7 +51,7 @@ def _parts(root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _without(node: Any, parts: Collection[int], names: Collection[str]) -> Any:
-    """A copy of a schema's tree in which no part knows the names. References stay: what they refer to is copied too."""
+    """Return a copy of a schema without the names in any part. References stay: their targets are copied too."""
     if isinstance(node, list):
         return [_without(one, parts, names) for one in node]
     if not isinstance(node, Mapping):
@@ -64,14 +64,14 @@ def _without(node: Any, parts: Collection[int], names: Collection[str]) -> Any:
             made["required"] = [name for name in required if name not in names]
             if not made["required"]:
                 del made["required"]
-        # Parts that told each other apart by what is gone would now all fit, which `oneOf` refuses.
+        # Alternatives that differed only in the removed names now all fit, which `oneOf` forbids.
         if "oneOf" in made and "anyOf" not in made:
             made["anyOf"] = made.pop("oneOf")
     return made
 
 
 def _referred(reference: Any, root: Mapping[str, Any]) -> Any:
-    """What a reference within the schema points to; others are left to the server."""
+    """Return the target of a reference within the schema; `None` for other references."""
     if not isinstance(reference, str) or not reference.startswith("#/"):
         return None
     target: Any = root

@@ -1,4 +1,4 @@
-"""The client's own tools: to think, to ask the person, to put a summary in the place of old messages. Pure."""
+"""The client's own tools: think, ask the person, replace old messages by a summary. Pure."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ _TOOLS: Final[dict[str, tuple[str, str, str, str]]] = {
         "The older messages were replaced by your summary.",
     ),
 }
-"""Name to parameter, description, description of the parameter, and what the model reads when it has called it."""
+"""Name to parameter, description, description of the parameter, and the answer of a successful call."""
 
 RESERVED: Final = frozenset(_TOOLS)
 
 
 def selected(option: bool | Collection[str]) -> tuple[str, ...]:
-    """The tools that an application wants: all, none, or those it names (`think` or `__think__`).
+    """Return the names of the tools that an application selects: all, none, or those it names (`think`, `__think__`).
 
     Raises:
-        ValueError: a name that is none of them.
+        ValueError: an unknown name.
     """
     if isinstance(option, bool):
         return tuple(_TOOLS) if option else ()
@@ -55,12 +55,12 @@ def selected(option: bool | Collection[str]) -> tuple[str, ...]:
 
 
 def openai_tools(names: Collection[str]) -> list[dict[str, Any]]:
-    """The tools in the OpenAI format."""
+    """Return the tools in the OpenAI format."""
     return [_openai_tool(name, *_TOOLS[name][:3]) for name in names]
 
 
 def answer(name: str, arguments: Mapping[str, Any]) -> ToolResponse:
-    """What a call of one of them answers."""
+    """Return the answer of a call of one of them."""
     parameter, _, _, acknowledgement = _TOOLS[name]
     if text_of(name, arguments):
         return ToolResponse(name, acknowledgement)
@@ -68,16 +68,16 @@ def answer(name: str, arguments: Mapping[str, Any]) -> ToolResponse:
 
 
 def text_of(name: str, arguments: Mapping[str, Any]) -> str:
-    """The text that a call of one of them carries; empty if it carries none."""
+    """Return the text in the arguments of a call; empty if there is none."""
     value = arguments.get(_TOOLS[name][0])
     return value.strip() if isinstance(value, str) else ""
 
 
 def summarized(history: Sequence[Message], summary: str) -> list[dict[str, Any]]:
-    """A history with `summary` in the place of what lies between the leading system messages and the newest user one.
+    """Return a history with `summary` instead of all between the leading system messages and the newest user message.
 
-    The summary stands in a message of the user: it is the model's text, drawn from what tools answered, and nothing
-    that speaks with the authority of the system.
+    The summary is in a user message: it is the model's text, made from the answers of tools, and must not have the
+    authority of a system message.
     """
     messages = [dict(message) for message in history]
     head = next((i for i, m in enumerate(messages) if m["role"] not in ("system", "developer")), len(messages))

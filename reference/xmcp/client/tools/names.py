@@ -1,4 +1,4 @@
-"""The names under which a model sees tools (semantics 20). Pure; the catalogue is built from what stands here."""
+"""The names under which a model sees tools (spec/11-client.md, section 11.9). Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xmcp.client.tools.meta_tools import RESERVED
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What one server offers. `named` by the caller: all its tools carry the server's name."""
+    """The tools of one server. If the application named it (`named`), all their names begin with its name."""
 
     server: str
     named: bool
@@ -21,7 +21,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Exposed:
-    """One tool: its name for the model, the place of its listing, and its name on the wire."""
+    """One tool: its name for the model, the place of its listing, and its name at the server."""
 
     name: str
     listing: int
@@ -29,16 +29,16 @@ class Exposed:
 
 
 Names: TypeAlias = Mapping[tuple[int, str], str]
-"""Names that were given: by the place of a server's listing, and the tool's name there."""
+"""Assigned names, by the place of a server's listing and the tool's name there."""
 
 
 def expose(listings: Sequence[Listing], kept: Names | None = None) -> tuple[list[Exposed], list[str]]:
-    """A name for every tool, all different, in the order of the listings; and a sentence for every clash.
+    """Return a unique name for every tool, in the order of the listings, and a sentence for every clash.
 
-    Nothing is dropped, except that a tool which one server lists twice counts once. `kept` has the names given before,
-    also those of tools that are not there now: a tool that has one keeps it, and no other tool ever gets it. A server
-    keeps its place in the listings for as long as `kept` does; one that is away has an empty listing. The names of the
-    client's own tools are given to nobody.
+    Every tool gets a name; a tool that a server lists twice counts once. `kept` has the names assigned before, also
+    those of tools that are missing now: a tool keeps its name, and no other tool gets it. A server keeps its place in
+    the listings as long as `kept` is used; a server that is not connected has an empty listing. The names of the
+    client's own tools are reserved.
     """
     out: list[Exposed] = []
     warnings: list[str] = []

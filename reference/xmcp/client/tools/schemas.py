@@ -1,4 +1,7 @@
-"""How a tool stands before the model: what it need not, and what it must not fill in (semantics 18 and 24). Pure."""
+"""A tool as the model sees it: parameters that results can fill are optional, those of the application are hidden.
+
+Pure. See spec/11-client.md, sections 11.3 and 11.8.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +13,15 @@ from xmcp.client.tools.dependencies import nearest_first, parameters, wraps
 from xmcp.client.tools.input_schema import without
 
 MAX_SOURCES: Final = 3
-"""So many tools the description of a parameter names."""
+"""Maximum number of tools in the description of a parameter."""
 
 
 def offered(entry: Entry, siblings: Mapping[str, Entry], hidden: Collection[str] = ()) -> dict[str, Any]:
-    """The tool in the OpenAI format.
+    """Return the tool in the OpenAI format.
 
-    `siblings`: the tools of the same server by their names there. `hidden`: parameters that the application fills;
-    the model does not see them. A parameter that a result can fill is not required, and its description says so.
-    Shares what it can with the entry and changes nothing there.
+    `siblings` are the tools of the same server by their names there; `hidden` are parameters that the application
+    fills, which the model does not see. A parameter that a result can fill is not required, and its description says
+    so. The schema of the entry is not changed; unchanged parts of it are shared.
     """
     return {
         "type": "function",
@@ -34,7 +37,7 @@ def _parameters(entry: Entry, siblings: Mapping[str, Entry], hidden: Collection[
     schema = without(entry.input_schema, hidden)
     given = schema.get("properties")
     if not isinstance(given, Mapping):
-        return {**schema, "properties": {}}  # their absence is legal in MCP, and refused by some vendors
+        return {**schema, "properties": {}}  # MCP does not require them, some vendors do
     filled = {name: told for name in parameters(entry, hidden) if (told := _sources(name, entry, siblings))}
     if not filled and schema is entry.input_schema:
         return schema
@@ -44,7 +47,7 @@ def _parameters(entry: Entry, siblings: Mapping[str, Entry], hidden: Collection[
 
 
 def _asking_less(schema: dict[str, Any], hidden: Collection[str], optional: Collection[str]) -> dict[str, Any]:
-    """`schema`, which is changed, without demands for what is `optional` and without rules for what is `hidden`."""
+    """Change `schema` so that `optional` parameters are not required and `hidden` ones have no rules; return it."""
     required, dependent = schema.get("required"), schema.get("dependentRequired")
     if isinstance(required, list):
         schema["required"] = [name for name in required if name not in optional]
@@ -62,7 +65,7 @@ def _asking_less(schema: dict[str, Any], hidden: Collection[str], optional: Coll
 
 
 def _sources(name: str, entry: Entry, siblings: Mapping[str, Entry]) -> list[str]:
-    """Sentences about the tools that can fill the parameter `name`, in the order in which `layers` prefers them."""
+    """Return sentences about the tools that can fill the parameter `name`, preferred ones first."""
 
     def before(tool: str) -> Sequence[str]:
         known = entry if tool == entry.tool else siblings[tool]
@@ -93,7 +96,7 @@ def _sentence(beginning: str, source: str, between: Sequence[str]) -> str:
 
 
 def _described(schema: Any, sentences: Sequence[str]) -> Any:
-    """A parameter's schema with `sentences` at the end of its description."""
+    """Return a parameter's schema with `sentences` at the end of its description."""
     known = {} if schema is True else schema
     if not isinstance(known, Mapping):
         return schema

@@ -1,1 +1,1 @@
-"""Wire formats of model vendors, read and written without I/O."""
+"""Wire formats of model vendors, one file each: requests written and answers read, without I/O."""

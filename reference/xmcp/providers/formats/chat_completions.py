@@ -1,7 +1,7 @@
-"""The chat-completions format, without I/O: request bytes, and a completion out of chunks or of one whole answer.
+"""The chat-completions format, without I/O: request bytes, and a completion from chunks or from one whole answer.
 
 Tolerates what servers that call themselves OpenAI-compatible really send: calls without ids or indexes, one index for
-all calls, usage in any chunk or none, content as a list of parts. Raises `ProviderError` for what cannot be read.
+all calls, usage in any chunk or in none, content as a list of parts. Raises `ProviderError` for what cannot be read.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ _STATE_MARK: Final = VENDOR_STATE_KEY.encode()
 
 
 def parse(data: bytes, provider: str) -> Mapping[str, Any]:
-    """One JSON object of the vendor's.
+    """Return a JSON object that the vendor sent.
 
     Raises:
-        ProviderError: it is not JSON, not an object, or it is the vendor's report of an error.
+        ProviderError: it is not JSON, not an object, or the vendor reports an error in it.
     """
     try:
         value = _loads(data)
@@ -69,18 +69,20 @@ def parse(data: bytes, provider: str) -> Mapping[str, Any]:
 
 
 def reported(error: Any, provider: str, *, status: int | None) -> ProviderError:
-    """The failure that a vendor describes in an `error` member (an object or a plain string)."""
+    """Return the failure that a vendor describes in an `error` member (an object or a plain string)."""
     facts = error if isinstance(error, Mapping) else {"message": error}
     code, kind, message = (str(facts.get(key) or "") for key in ("code", "type", "message"))
     if status is None and code.isdigit() and 400 <= int(code) <= 599:
         status = int(code)
     category = classify(status, f"{code} {kind} {message}")
-    said = message or code or kind or "no reason given"
-    return ProviderError(f"{provider} refused the request: {said}", category=category, provider=provider, status=status)
+    reason = message or code or kind or "no reason given"
+    return ProviderError(
+        f"{provider} refused the request: {reason}", category=category, provider=provider, status=status
+    )
 
 
 class Assembly:
-    """One completion while its chunks arrive."""
+    """Builds one completion as its chunks arrive."""
 
     def __init__(self, provider: str) -> None:
         self._provider = provider
@@ -92,7 +94,7 @@ class Assembly:
         self._model: str | None = None
 
     def take(self, chunk: Mapping[str, Any]) -> str:
-        """Add one chunk; return the text it brought, often none."""
+        """Add one chunk; return the text in it, which is often empty."""
         self._model = chunk.get("model") or self._model
         if chunk.get("usage"):
             self._usage = usage(chunk["usage"])
@@ -110,10 +112,10 @@ class Assembly:
         return text
 
     def finish(self, *, done: bool) -> Completion:
-        """The whole of it. `done`: the vendor said that this was all (`[DONE]`).
+        """Return the completion. `done`: the vendor marked the end of the stream (`[DONE]`).
 
         Raises:
-            ProviderError: the stream broke off before the vendor gave a reason to end.
+            ProviderError: the stream broke off before the vendor gave a finish reason.
         """
         if self._finish is None and not done:
             raise ProviderError(
@@ -135,7 +137,10 @@ class Assembly:
             call["arguments"] = encode_json(arguments).decode()
 
     def _call_of(self, part: Mapping[str, Any]) -> dict[str, str]:
-        """The call a part belongs to: by index; a second id under one index, or an id without one, begins another."""
+        """Return the call that a part belongs to.
+
+        It is found by its index; a second id under one index, or an id without an index, begins another call.
+        """
         index, id_ = part.get("index"), part.get("id")
         known = self._by_index.get(index) if isinstance(index, int) else (self._calls[-1] if self._calls else None)
         if known is not None and (not id_ or id_ == known["id"]):
@@ -148,10 +153,10 @@ class Assembly:
 
 
 def whole(answer: Mapping[str, Any], provider: str) -> Completion:
-    """The completion in an answer that came in one piece.
+    """Return the completion in an answer that came in one piece.
 
     Raises:
-        ProviderError: there is no choice in it.
+        ProviderError: the answer has no choice.
     """
     if not answer.get("choices"):
         raise ProviderError(f"{provider} answered without a choice.", provider=provider)
@@ -164,7 +169,7 @@ def whole(answer: Mapping[str, Any], provider: str) -> Completion:
 
 
 def usage(reported_usage: Mapping[str, Any]) -> Usage:
-    """Tokens from a `usage` object."""
+    """Return the tokens in a `usage` object."""
     details = reported_usage.get("prompt_tokens_details")
     return Usage(
         _count(reported_usage.get("prompt_tokens")),
@@ -174,12 +179,12 @@ def usage(reported_usage: Mapping[str, Any]) -> Usage:
 
 
 def _count(value: Any) -> int | None:
-    """A count as somebody else's server wrote it; `None` for what is none."""
+    """Return a count as the server wrote it; `None` if it is not a count."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def content_text(content: Any) -> str:
-    """The text of a message's content: a string, or a list of parts of which only text counts."""
+    """Return the text of a message's content: a string, or a list of parts of which only text counts."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):
@@ -191,7 +196,7 @@ def _loads(data: bytes) -> Any:
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
-        # A stream may cut an emoji between its two surrogates; orjson refuses the halves, json takes them one by one.
+        # A stream may cut an emoji between its two surrogates; orjson refuses the halves, json accepts them.
         return _without_lone_surrogates(json.loads(data))
 
 

@@ -1,7 +1,7 @@
-"""Server-sent events out of bytes, without I/O: feed what arrived, get the events that are complete.
+"""Parses server-sent events, without I/O: feed the bytes that arrived, get the events that are complete.
 
-Follows the event stream format of the HTML standard (section 9.2.6) for the fields a model API uses. Knows nothing of
-what the events mean.
+Follows the event stream format of the HTML standard (section 9.2.6) for the fields that model APIs use, and leaves the
+meaning of the events to the caller.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 MAX_EVENT_BYTES: Final = 16 * 1024 * 1024
-"""A vendor that sends more than this in one event is broken or hostile."""
+"""Maximum size of one event; a vendor that sends more is broken or hostile."""
 
 
 class Event(NamedTuple):
-    """One event: its name (`message` unless the stream says otherwise) and its data."""
+    """One event: its name (`message` unless the stream gives another) and its data."""
 
     name: str
     data: bytes
@@ -33,13 +33,13 @@ class EventReader:
         self._size = 0
 
     def feed(self, piece: bytes) -> list[Event]:
-        """Take bytes, return the events they completed, in order.
+        """Take bytes, and return the events that they completed, in order.
 
         Raises:
             EventTooLarge: one event grew above the limit.
         """
         text = self._rest + piece
-        # A CR at the end may be the first half of CRLF: it waits for the next piece.
+        # A CR at the end may be the first half of CRLF: keep it until the next piece.
         held = b"\r" if text.endswith(b"\r") else b""
         lines = text[: len(text) - len(held)].replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
         self._rest = lines.pop() + held
@@ -51,7 +51,7 @@ class EventReader:
         return events
 
     def close(self) -> list[Event]:
-        """The stream ended. An event without its blank line is given all the same: vendors forget it after the last."""
+        """Return the last event if the stream ended without its blank line, which some vendors leave out."""
         events: list[Event] = []
         self._take(self._rest.removesuffix(b"\r"), events)
         self._take(b"", events)

@@ -20,7 +20,7 @@ _SHORTEST = 4
 
 
 @check("XMCP-CLI-080", "XMCP-CLI-081", profile="client")
-def _calls_are_approved(trace: TraceIndex) -> Observations:
+def _approval_before_call(trace: TraceIndex) -> Observations:
     if not trace.setup.approval:
         return
     for call in trace.calls:
@@ -42,7 +42,7 @@ def _calls_are_approved(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-CLI-082", profile="client")
-def _parameters_of_the_application_are_unseen(trace: TraceIndex) -> Observations:
+def _application_parameters_hidden(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         for at, asked in chat.asks:
             for tool in asked.tools if trace.setup.params else ():
@@ -55,7 +55,7 @@ def _parameters_of_the_application_are_unseen(trace: TraceIndex) -> Observations
 
 
 @check("XMCP-CLI-084", profile="client")
-def _thoughts_are_unseen(trace: TraceIndex) -> Observations:
+def _thoughts_hidden(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         for turn in chat.turns:
             for thought in said_to(turn, THINK, "thought"):
@@ -83,7 +83,7 @@ def _shown_in(chat: Chat, thought: str) -> str | None:
 
 
 @check("XMCP-CLI-086", profile="client")
-def _a_summary_keeps_both_ends(trace: TraceIndex) -> Observations:
+def _summary_keeps_system_and_newest(trace: TraceIndex) -> Observations:
     for turn in trace.turns:
         if not said_to(turn, SUMMARIZE, "summary") or turn.next is None:
             continue

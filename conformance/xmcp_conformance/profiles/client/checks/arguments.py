@@ -19,7 +19,7 @@ _EXCEPTION = re.compile(r"\b(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Timeout)(
 
 
 @check("XMCP-CLI-010", profile="client")
-def _arguments_that_are_none(trace: TraceIndex) -> Observations:
+def _invalid_arguments_refused(trace: TraceIndex) -> Observations:
     for call in trace.calls:
         if call.arguments is None:
             yield from _refused(
@@ -28,7 +28,7 @@ def _arguments_that_are_none(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-CLI-011", profile="client")
-def _tools_that_are_none(trace: TraceIndex) -> Observations:
+def _unknown_tool_refused(trace: TraceIndex) -> Observations:
     for call in trace.calls:
         if not call.offered:
             yield from _refused(trace, call, "XMCP-CLI-011", "UNKNOWN_TOOL", "which was not offered")
@@ -44,11 +44,11 @@ def _refused(trace: TraceIndex, call: ModelCall, id_: str, code: str, why: str) 
 
 
 @check("XMCP-CLI-012", profile="client")
-def _the_server_gets_what_the_model_wrote(trace: TraceIndex) -> Observations:
+def _arguments_sent_unchanged(trace: TraceIndex) -> Observations:
     for call in trace.calls:
         if call.tool is None or call.arguments is None:
             continue
-        elsewhere = {*trace.setup.params, *_can_be_handed_on(trace, call)}
+        elsewhere = {*trace.setup.params, *_injectable_parameters(trace, call)}
         written = {name: value for name, value in call.arguments.items() if name not in elsewhere}
         for attempt in call.sent:
             given = {name: value for name, value in attempt.arguments.items() if name not in elsewhere}
@@ -56,7 +56,7 @@ def _the_server_gets_what_the_model_wrote(trace: TraceIndex) -> Observations:
             yield either("XMCP-CLI-012", same(given, written), seen, quoted(compact(written)), where=attempt.at)
 
 
-def _can_be_handed_on(trace: TraceIndex, call: ModelCall) -> set[str]:
+def _injectable_parameters(trace: TraceIndex, call: ModelCall) -> set[str]:
     """Return the parameters that can be injected from a dependency."""
     values = injection.expected_values(trace, call)
     if values is not None:
@@ -67,7 +67,7 @@ def _can_be_handed_on(trace: TraceIndex, call: ModelCall) -> set[str]:
 
 
 @check("XMCP-CLI-014", profile="client")
-def _no_inside_of_the_client(trace: TraceIndex) -> Observations:
+def _no_internal_details(trace: TraceIndex) -> Observations:
     raised = [
         text
         for record in trace.records

@@ -172,7 +172,7 @@ def _breaker(trace: TraceIndex, server: int) -> _Breaker | None:
 
 
 @check(_COUNTS, _HOLDS, _PROBES, _DECIDES, profile="client")
-def _of_breakers(trace: TraceIndex) -> Observations:
+def _breaker_states(trace: TraceIndex) -> Observations:
     for server in range(len(trace.setup.servers)):
         if (breaker := _breaker(trace, server)) is None:
             return
@@ -188,16 +188,16 @@ def _of_answer(trace: TraceIndex, breaker: _Breaker, call: ModelCall) -> Observa
     moments = breaker.during(turn.said_at, turn.next_at)
     phases = {moment.phase for moment in moments}
     if call.code == "CIRCUIT_OPEN" and not call.attempts:
-        yield from _of_held_back(trace, breaker, call, moments)
+        yield from _held_back_call(trace, breaker, call, moments)
     elif call.sent and phases <= {_Phase.CLOSED, _Phase.PROBED} and moments[0].probed:
         yield obeyed(_DECIDES, where=turn.next_at)
-    elif not call.attempts and not trace.setup.cache and _surely_open(trace, call, moments):
+    elif not call.attempts and not trace.setup.cache and _certainly_open(trace, call, moments):
         ok = call.code in permitted_codes(trace, call) - {"CIRCUIT_OPEN"}
         seen = f"{call} is answered by {call.code or 'a result'} while the breaker is open"
         yield either(_HOLDS, ok, seen, "CIRCUIT_OPEN", where=turn.next_at)
 
 
-def _of_held_back(trace: TraceIndex, breaker: _Breaker, call: ModelCall, moments: list[_Moment]) -> Observations:
+def _held_back_call(trace: TraceIndex, breaker: _Breaker, call: ModelCall, moments: list[_Moment]) -> Observations:
     turn, reply, phases = call.turn, call.reply, {moment.phase for moment in moments}
     told = reply.error.retry_after_ms if reply is not None and reply.error is not None else None
     seen = f"CIRCUIT_OPEN for {call} without `retry_after_ms`: `{quoted(call.content or '')}`"
@@ -215,14 +215,14 @@ def _of_held_back(trace: TraceIndex, breaker: _Breaker, call: ModelCall, moments
         yield either(blamed, failures >= breaker.threshold, seen, f"{breaker.threshold} of them", where=turn.next_at)
 
 
-def _surely_open(trace: TraceIndex, call: ModelCall, moments: list[_Moment]) -> bool:
+def _certainly_open(trace: TraceIndex, call: ModelCall, moments: list[_Moment]) -> bool:
     """Return whether the breaker was open all the time from the model's answer until the call was answered."""
     said, first = trace.time(call.turn.said_at), moments[0]
     open_ = {moment.phase for moment in moments} == {_Phase.OPEN}
-    return open_ and said > first.since - INSTANT and _decided(trace, call) < first.until - INSTANT
+    return open_ and said > first.since - INSTANT and _answered_at(trace, call) < first.until - INSTANT
 
 
-def _decided(trace: TraceIndex, call: ModelCall) -> float:
+def _answered_at(trace: TraceIndex, call: ModelCall) -> float:
     """Return the time at which a call was answered; that of the next request where no event shows it."""
     ends = [at for at, event in call.turn.chat.events(call) if event.get("type") in ("tool_error", "tool_result")]
     return trace.time(ends[0] if ends else call.turn.next_at)

@@ -19,7 +19,7 @@ from xmcp_conformance.reader import Document
 UNCACHED = "health_check"
 
 
-def _not_made(trace: TraceIndex) -> Iterator[tuple[ModelCall, Tool, Document]]:
+def _answered_without_attempt(trace: TraceIndex) -> Iterator[tuple[ModelCall, Tool, Document]]:
     """Yield each call of a server's tool that was answered without an attempt, its tool, and the result."""
     for call in trace.calls:
         if call.tool is not None and not call.attempts and call.reply is not None:
@@ -33,17 +33,17 @@ def _cacheable(trace: TraceIndex, tool: Tool) -> bool:
 
 
 @check("XMCP-CLI-050", profile="client")
-def _only_what_can_be_cached_is(trace: TraceIndex) -> Observations:
-    for call, tool, _ in _not_made(trace):
+def _only_cacheable_tools_cached(trace: TraceIndex) -> Observations:
+    for call, tool, _ in _answered_without_attempt(trace):
         if call.succeeded:
             seen = f"{call} was answered without a call"
             yield either("XMCP-CLI-050", _cacheable(trace, tool), seen, "a call of the server", where=call.turn.next_at)
-    for call in _repeated(trace):
+    for call in _repeated_calls(trace):
         if call.tool is not None and call.attempts and not _cacheable(trace, call.tool):
             yield obeyed("XMCP-CLI-050", where=call.attempts[0].at)
 
 
-def _repeated(trace: TraceIndex) -> list[ModelCall]:
+def _repeated_calls(trace: TraceIndex) -> list[ModelCall]:
     """Return the calls with the tag of an earlier call: a cache can answer them where the rest is equal too."""
     return [
         call for place, call in enumerate(trace.calls) if call.tag and call.tag in [c.tag for c in trace.calls[:place]]
@@ -51,8 +51,8 @@ def _repeated(trace: TraceIndex) -> list[ModelCall]:
 
 
 @check("XMCP-CLI-051", profile="client")
-def _an_answer_is_that_of_an_equal_call(trace: TraceIndex) -> Observations:
-    for call, tool, reply in _not_made(trace):
+def _cached_answer_of_equal_call(trace: TraceIndex) -> Observations:
+    for call, tool, reply in _answered_without_attempt(trace):
         if not call.succeeded or not _cacheable(trace, tool):
             continue
         given = _answers_before(trace, call, reply)
@@ -63,7 +63,7 @@ def _an_answer_is_that_of_an_equal_call(trace: TraceIndex) -> Observations:
             why = ["nobody's"]
         seen = f"{call} was answered with `{quoted(reply.llm_output or '')}`, {why[0] if why else ''}"
         yield either("XMCP-CLI-051", not why, seen, "the answer to an equal call", where=call.turn.next_at)
-    for call in _repeated(trace):
+    for call in _repeated_calls(trace):
         if trace.setup.cache and call.attempts:
             others = [
                 a for a in _answers_before(trace, call) if a.call is not call and a.call and a.call.tag == call.tag
@@ -94,8 +94,8 @@ def _difference(trace: TraceIndex, call: ModelCall, attempt: Attempt) -> str | N
 
 
 @check("XMCP-CLI-052", profile="client")
-def _errors_are_not_cached(trace: TraceIndex) -> Observations:
-    for call, _, reply in _not_made(trace):
+def _errors_not_cached(trace: TraceIndex) -> Observations:
+    for call, _, reply in _answered_without_attempt(trace):
         if reply.error is None or call.code in permitted_codes(trace, call):
             continue
         for attempt in _failures_before(trace, call):
@@ -103,7 +103,7 @@ def _errors_are_not_cached(trace: TraceIndex) -> Observations:
                 seen = f"{call} was answered with the error {call.code} of an earlier call"
                 yield broken("XMCP-CLI-052", seen, "a call of the server", where=call.turn.next_at)
                 break
-    for call in _repeated(trace):
+    for call in _repeated_calls(trace):
         if trace.setup.cache and call.sent and _failures_before(trace, call):
             yield obeyed("XMCP-CLI-052", where=call.sent[0].at)
 
@@ -119,7 +119,7 @@ def _failures_before(trace: TraceIndex, call: ModelCall) -> list[Attempt]:
 
 
 @check("XMCP-CLI-053", profile="client")
-def _what_is_transient_is_not_cached(trace: TraceIndex) -> Observations:
+def _transient_displays_not_cached(trace: TraceIndex) -> Observations:
     def transient(attempt: Attempt) -> bool:
         display = (attempt.answered.display if attempt.answered else None) or {}
         return (display.get("meta") or {}).get("transient") is True
@@ -128,22 +128,22 @@ def _what_is_transient_is_not_cached(trace: TraceIndex) -> Observations:
         before = [a for a in _answers_before(trace, call) if a.ended_at < call.turn.said_at]
         return [a for a in before if _difference(trace, call, a) is None]
 
-    for call, _, reply in _not_made(trace):
+    for call, _, reply in _answered_without_attempt(trace):
         given = _answers_before(trace, call, reply)
         if call.succeeded and given and any(transient(a) for a in earlier(call)):
             ok = not all(transient(a) and a.ended_at < call.turn.said_at for a in given)
             seen = f"{call} was answered with a display that goes away by itself"
             yield either("XMCP-CLI-053", ok, seen, "a call of the server", where=call.turn.next_at)
-    for call in _repeated(trace):
+    for call in _repeated_calls(trace):
         if trace.setup.cache and call.sent and any(transient(a) for a in earlier(call)):
             yield obeyed("XMCP-CLI-053", where=call.sent[0].at)
 
 
 @check("XMCP-CLI-054", profile="client")
-def _an_equal_call_waits(trace: TraceIndex) -> Observations:
+def _equal_call_waits(trace: TraceIndex) -> Observations:
     if not trace.setup.cache:
         return
-    for call in _repeated(trace):
+    for call in _repeated_calls(trace):
         if call.tool is None or not _cacheable(trace, call.tool) or injection.dependencies_of(call):
             continue
         running = [
@@ -162,8 +162,8 @@ def _an_equal_call_waits(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-CLI-055", profile="client")
-def _another_chat_cancels_nothing(trace: TraceIndex) -> Observations:
-    for call in _repeated(trace):
+def _cancellation_of_another_chat(trace: TraceIndex) -> Observations:
+    for call in _repeated_calls(trace):
         others = [
             other.turn.chat
             for other in trace.calls

@@ -34,7 +34,7 @@ def in_order(call: ModelCall, attempt: Attempt) -> bool:
 
 
 @check("XMCP-CLI-020", profile="client")
-def _independent_calls_run_at_the_same_time(trace: TraceIndex) -> Observations:
+def _independent_calls_concurrent(trace: TraceIndex) -> Observations:
     """Judge calls that had a free slot all the time, and nothing else to wait for."""
     if trace.setup.approval or trace.setup.cache or trace.setup.breaker_threshold is not None:
         return
@@ -58,7 +58,7 @@ def _slot_free(trace: TraceIndex, first: Attempt, then: Attempt) -> bool:
 
 
 @check("XMCP-CLI-021", profile="client")
-def _no_more_at_the_same_time(trace: TraceIndex) -> Observations:
+def _concurrency_limit(trace: TraceIndex) -> Observations:
     limit = trace.setup.max_concurrency
     for attempt in trace.attempts:
         if attempt.called is not None:
@@ -69,7 +69,7 @@ def _no_more_at_the_same_time(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-CLI-022", profile="client")
-def _a_failure_keeps_back_its_dependants_only(trace: TraceIndex) -> Observations:
+def _failure_affects_dependants_only(trace: TraceIndex) -> Observations:
     for turn in trace.turns:
         for call in turn.calls:
             others = [other for other in turn.calls if other is not call and injection.failed(other)]
@@ -84,7 +84,7 @@ def _a_failure_keeps_back_its_dependants_only(trace: TraceIndex) -> Observations
 
 
 @check("XMCP-CLI-035", profile="client")
-def _what_depends_on_failures_fails(trace: TraceIndex) -> Observations:
+def _dependant_of_failure_fails(trace: TraceIndex) -> Observations:
     for call in trace.calls:
         if lost := injection.failed_dependencies(call):
             why = f"which depends on `{quoted(', '.join(lost))}`, of which each call failed"
@@ -92,7 +92,7 @@ def _what_depends_on_failures_fails(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-CLI-036", profile="client")
-def _what_does_not_fit_is_not_handed_on(trace: TraceIndex) -> Observations:
+def _unfit_value_not_injected(trace: TraceIndex) -> Observations:
     for call in trace.calls:
         if not injection.failed_dependencies(call) and (names := unfit_parameters(trace, call)):
             why = f"for which the value of `{quoted(', '.join(names))}` does not fit"
@@ -110,7 +110,7 @@ def _dependency_failed(trace: TraceIndex, call: ModelCall, id_: str, why: str) -
 
 
 @check("XMCP-CLI-037", profile="client")
-def _what_is_provided_is_not_required(trace: TraceIndex) -> Observations:
+def _provided_parameter_not_required(trace: TraceIndex) -> Observations:
     for at, tool, schema in _offered(trace):
         provided = _provided(trace, tool, at)
         required = schema.get("required") or ()
@@ -148,7 +148,7 @@ def _asks(trace: TraceIndex) -> Iterator[tuple[int, Asked]]:
 
 
 @check("XMCP-CLI-038", profile="client")
-def _no_start_with_a_circle(trace: TraceIndex) -> Observations:
+def _no_start_with_circle(trace: TraceIndex) -> Observations:
     tools = [tool for tool in trace.setup.tools if trace.setup.servers[tool.server].reachable]
     circle = _circle(tools)
     if not circle:

@@ -36,7 +36,7 @@ def _expected(chat: Chat) -> list[Display]:
 
 
 @check("XMCP-CLI-063", profile="client")
-def _displays_are_in_order(trace: TraceIndex) -> Observations:
+def _display_order(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         if chat.ended is None or not chat.ended.result:
             continue
@@ -56,7 +56,7 @@ def _place(display: Any, among: Sequence[Any]) -> int | None:
 
 
 @check("XMCP-DSP-042", profile="client")
-def _the_person_is_shown_the_whole(trace: TraceIndex) -> Observations:
+def _whole_display_shown(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         if chat.ended is None or chat.cut:
             continue
@@ -71,7 +71,7 @@ def _the_person_is_shown_the_whole(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-CLI-064", profile="client")
-def _a_failing_callback_changes_nothing(trace: TraceIndex) -> Observations:
+def _failing_callback(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         for at, back in chat.callbacks:
             if not back.fails:
@@ -84,12 +84,12 @@ def _a_failing_callback_changes_nothing(trace: TraceIndex) -> Observations:
                     "XMCP-CLI-064", "the chat ended with the callback", "a chat that goes on", where=turn.next_at
                 )
                 continue
-            changed = [call for call in turn.calls if _is_otherwise(trace, call)]
+            changed = [call for call in turn.calls if _differs_from_answer(trace, call)]
             seen = f"{changed[0]} is answered by {changed[0].code or 'a result'}" if changed else ""
             yield either("XMCP-CLI-064", not changed, seen, "what the server answered", where=turn.next_at)
 
 
-def _is_otherwise(trace: TraceIndex, call: ModelCall) -> bool:
+def _differs_from_answer(trace: TraceIndex, call: ModelCall) -> bool:
     """Return whether the model got something other than the server's last answer, without a reason in the trace."""
     answer = call.attempts[-1].answered if call.attempts else None
     if answer is None or not answer.readable or call.reply is None or was_cut_short(call):

@@ -17,7 +17,7 @@ from xmcp_conformance.reader import Document, looks_like_a_document, read
 REFERENCE = "x-xmcp-reference"
 
 
-def _answered(trace: TraceIndex) -> Iterator[tuple[ModelCall, bool, Answered, Document]]:
+def _answered_calls(trace: TraceIndex) -> Iterator[tuple[ModelCall, bool, Answered, Document]]:
     """Yield each call that was answered, whether its server announces the extension, the answer, and the result."""
     for call in trace.calls:
         last = call.attempts[-1] if call.attempts else None
@@ -28,8 +28,8 @@ def _answered(trace: TraceIndex) -> Iterator[tuple[ModelCall, bool, Answered, Do
 
 
 @check("XMCP-MCP-010", "XMCP-MCP-011", profile="client")
-def _text_of_others_is_text(trace: TraceIndex) -> Observations:
-    for call, xmcp, answer, reply in _answered(trace):
+def _text_of_plain_servers(trace: TraceIndex) -> Observations:
+    for call, xmcp, answer, reply in _answered_calls(trace):
         at = call.turn.next_at
         if xmcp or answer.outcome != "ok" or answer.text is None:
             continue
@@ -37,22 +37,22 @@ def _text_of_others_is_text(trace: TraceIndex) -> Observations:
         kept = taken == text or "llm_output" in reply.lossy or 'truncated="true"' in (call.content or "")
         inner = read(text).document if looks_like_a_document(text) else None
         seen = f"{call}, at a server without the extension, is answered by `{quoted(call.content or '')}`"
-        read_as_one = not kept and inner is not None and _says_the_same(reply, inner)
+        read_as_one = not kept and inner is not None and _same_content(reply, inner)
         if inner is not None:
             yield either("XMCP-MCP-010", not read_as_one, seen, "its text as text", where=at)
         if not read_as_one:
             yield either("XMCP-MCP-011", kept, seen, f"`llm_output` with `{quoted(text)}`", where=at)
 
 
-def _says_the_same(reply: Document, inner: Document) -> bool:
+def _same_content(reply: Document, inner: Document) -> bool:
     if inner.error is not None:
         return reply.error is not None and reply.error.code == inner.error.code
     return reply.llm_output == inner.llm_output or (reply.has_display and inner.has_display)
 
 
 @check("XMCP-MCP-012", "XMCP-MCP-013", profile="client")
-def _what_cannot_be_read_is_an_error(trace: TraceIndex) -> Observations:
-    for call, xmcp, answer, reply in _answered(trace):
+def _unreadable_document(trace: TraceIndex) -> Observations:
+    for call, xmcp, answer, reply in _answered_calls(trace):
         at = call.turn.next_at
         if answer.readable or not xmcp:
             continue
@@ -70,8 +70,8 @@ def _holds(reply: Document, raw: str) -> bool:
 
 
 @check("XMCP-RSP-072", profile="client")
-def _a_bad_display_is_dropped(trace: TraceIndex) -> Observations:
-    for call, xmcp, answer, reply in _answered(trace):
+def _bad_display_dropped(trace: TraceIndex) -> Observations:
+    for call, xmcp, answer, reply in _answered_calls(trace):
         at = call.turn.next_at
         if not (xmcp and answer.bad_display and answer.readable):
             continue
@@ -84,7 +84,7 @@ def _a_bad_display_is_dropped(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-DSP-040", profile="client")
-def _no_display_above_the_budget(trace: TraceIndex) -> Observations:
+def _display_budget(trace: TraceIndex) -> Observations:
     budget = trace.setup.display_budget
     for chat in trace.chats.values():
         for at, asked in chat.asks:
@@ -97,8 +97,8 @@ def _no_display_above_the_budget(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-DSP-041", profile="client")
-def _a_reference_stands_for_it(trace: TraceIndex) -> Observations:
-    for call, xmcp, answer, reply in _answered(trace):
+def _reference_for_large_display(trace: TraceIndex) -> Observations:
+    for call, xmcp, answer, reply in _answered_calls(trace):
         at = call.turn.next_at
         display = answer.display if xmcp else None
         if display is None or not call.turn.went_on:

@@ -23,7 +23,7 @@ from xmcp_conformance.reader import Document
 
 
 @check("XMCP-CLI-001", profile="client")
-def _the_given_list_is_as_it_was(trace: TraceIndex) -> Observations:
+def _given_history_unchanged(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         if chat.ended is not None:
             before, after = chat.began.history, chat.ended.given
@@ -34,7 +34,7 @@ def _the_given_list_is_as_it_was(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-CLI-002", profile="client")
-def _each_call_has_its_answer(trace: TraceIndex) -> Observations:
+def _one_tool_message_per_call(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         for at, to, messages in chat.histories:
             if any(calls_of(m) or m.get("role") == "tool" for m in messages):
@@ -76,7 +76,7 @@ def _arguments_are_an_object(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-CLI-003", profile="client")
-def _a_tool_message_says_what_was_answered(trace: TraceIndex) -> Observations:
+def _tool_message_has_the_answer(trace: TraceIndex) -> Observations:
     for call in trace.calls:
         if call.content is None:
             continue
@@ -84,13 +84,13 @@ def _a_tool_message_says_what_was_answered(trace: TraceIndex) -> Observations:
             seen = f"{call} is answered by `{quoted(call.content)}`, which is no document"
             yield either("XMCP-CLI-003", False, seen, "a document (chapter 2)", where=call.turn.next_at)
             continue
-        fault = _other_than_answered(trace, call, call.reply)
+        fault = _difference_from_answer(trace, call, call.reply)
         if fault is not None:
             seen, expected = fault
             yield either("XMCP-CLI-003", seen == "", f"{call} is answered by {seen}", expected, where=call.turn.next_at)
 
 
-def _other_than_answered(trace: TraceIndex, call: ModelCall, reply: Document) -> tuple[str, str] | None:
+def _difference_from_answer(trace: TraceIndex, call: ModelCall, reply: Document) -> tuple[str, str] | None:
     """Return how the document differs from the server's answer, and that answer; `None` where other checks judge it."""
     answer = call.answer
     if answer is None or not call.attempts or not trace.setup.servers[call.attempts[-1].server].xmcp:
@@ -116,7 +116,7 @@ def _other_than_answered(trace: TraceIndex, call: ModelCall, reply: Document) ->
 
 
 @check("XMCP-CLI-004", profile="client")
-def _what_was_cut_short_says_so(trace: TraceIndex) -> Observations:
+def _cut_short_call_is_marked(trace: TraceIndex) -> Observations:
     for call in trace.calls:
         if call.content is None or call.reply is None or call.meta:
             continue
@@ -131,7 +131,7 @@ def _what_was_cut_short_says_so(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-CLI-005", profile="client")
-def _each_call_has_an_id_of_its_own(trace: TraceIndex) -> Observations:
+def _unique_call_ids(trace: TraceIndex) -> Observations:
     for turn in trace.turns:
         if turn.at is None:
             continue
@@ -149,7 +149,7 @@ def _each_call_has_an_id_of_its_own(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-CLI-006", profile="client")
-def _text_beside_calls_stays(trace: TraceIndex) -> Observations:
+def _text_beside_calls_kept(trace: TraceIndex) -> Observations:
     for turn in trace.turns:
         if turn.said.text.strip() and turn.at is not None:
             kept = text_of(turn.messages[turn.at])

@@ -22,7 +22,7 @@ _MISSING = object()
 
 
 @check(_MEMBER, _WHOLE, _NEAREST, _REPLACES, _LAST, profile="client")
-def _each_parameter_gets_what_it_is_due(trace: TraceIndex) -> Observations:
+def _injected_values(trace: TraceIndex) -> Observations:
     for call in trace.calls:
         values = injection.expected_values(trace, call)
         for attempt in call.sent:
@@ -67,7 +67,7 @@ def _shown(value: Any) -> str:
 
 
 @check("XMCP-CLI-083", profile="client")
-def _the_application_has_the_last_word(trace: TraceIndex) -> Observations:
+def _application_values_win(trace: TraceIndex) -> Observations:
     for call in trace.calls:
         for attempt in call.sent:
             for name, value in (injection.application_values(trace, call.tool) if call.tool else {}).items():

@@ -16,7 +16,7 @@ _OF_CALLS = ("tool_call", "tool_started", "tool_result", "tool_error", "tool_dis
 
 
 @check("XMCP-REC-002", profile="client")
-def _events_of_a_call_are_in_order(trace: TraceIndex) -> Observations:
+def _event_order_of_a_call(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         for at, told in chat.told:
             if told.event.get("type") in _OF_CALLS and not told.event.get("call_id"):
@@ -39,7 +39,7 @@ def _events_of_a_call_are_in_order(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-REC-003", profile="client")
-def _done_comes_once_and_last(trace: TraceIndex) -> Observations:
+def _done_once_and_last(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         if chat.told and chat.ended is not None and chat.ended.result is not None:
             types = [told.event.get("type") for _, told in chat.told]
@@ -49,7 +49,7 @@ def _done_comes_once_and_last(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-CLI-075", profile="client")
-def _text_that_broke_off_is_void(trace: TraceIndex) -> Observations:
+def _broken_off_text_retried(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         for at, said in chat.failed:
             again = next((asked_at for asked_at, _ in chat.asks if asked_at > at), None)
@@ -58,13 +58,13 @@ def _text_that_broke_off_is_void(trace: TraceIndex) -> Observations:
             ok = any(
                 told.event.get("type") == "retry" and not told.event.get("call_id")
                 for told_at, told in chat.told
-                if at < told_at < _next_answer_is_out(chat, again)
+                if at < told_at < _first_event_after_answer(chat, again)
             )
             seen = f"`{quoted(said.text)}` broke off, and the model was asked again"
             yield either("XMCP-CLI-075", ok, seen, "an event `retry` without `call_id`", where=again)
 
 
-def _next_answer_is_out(chat: Chat, again: int) -> int:
+def _first_event_after_answer(chat: Chat, again: int) -> int:
     """Return the index of the first event that follows the model's answer to a request."""
     answers = [turn.said_at for turn in chat.turns] + [at for at, _ in chat.failed]
     answered = min((at for at in answers if at > again), default=again)

@@ -28,7 +28,7 @@ def _retries(trace: TraceIndex) -> Iterator[tuple[ModelCall, Attempt, Attempt]]:
 
 
 @check("XMCP-ERR-040", profile="client")
-def _only_what_can_be_repeated_is(trace: TraceIndex) -> Observations:
+def _only_safe_retries(trace: TraceIndex) -> Observations:
     for call, before, after in _retries(trace):
         harmless = call.tool is not None and (call.tool.read_only or call.tool.idempotent)
         if before.outcome == "unreachable":
@@ -47,7 +47,7 @@ def _only_what_can_be_repeated_is(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-ERR-041", profile="client")
-def _it_waits_as_long_as_it_was_told(trace: TraceIndex) -> Observations:
+def _retry_after_respected(trace: TraceIndex) -> Observations:
     for call, before, after in _retries(trace):
         wait = before.error.get("retry_after_ms")
         if wait is not None:
@@ -57,7 +57,7 @@ def _it_waits_as_long_as_it_was_told(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-ERR-042", profile="client")
-def _an_error_reaches_the_model(trace: TraceIndex) -> Observations:
+def _error_reaches_the_model(trace: TraceIndex) -> Observations:
     for call in trace.calls:
         last = call.attempts[-1] if call.attempts else None
         if last is None or call.reply is None:
@@ -65,7 +65,7 @@ def _an_error_reaches_the_model(trace: TraceIndex) -> Observations:
         if (
             not (last.transport_failed or last.outcome == "error")
             or not _readable(last)
-            or _odd_category(last) is not None
+            or _undefined_category(last) is not None
         ):
             continue
         if any(back.fails for _, back in call.turn.chat.callbacks) or call.code in permitted_codes(trace, call):
@@ -86,17 +86,17 @@ def _readable(attempt: Attempt) -> bool:
     return attempt.answered is None or attempt.answered.readable
 
 
-def _odd_category(attempt: Attempt) -> str | None:
+def _undefined_category(attempt: Attempt) -> str | None:
     """Return the category of a server's error where the specification does not define it, else `None`."""
     category = attempt.error.get("category")
     return str(category) if category is not None and category not in ERROR_CATEGORIES else None
 
 
 @check("XMCP-ERR-012", profile="client")
-def _an_unknown_category_is_an_internal_error(trace: TraceIndex) -> Observations:
+def _unknown_category_is_internal(trace: TraceIndex) -> Observations:
     for call in trace.calls:
         last = call.attempts[-1] if call.attempts else None
-        if last is None or (category := _odd_category(last)) is None or call.reply is None:
+        if last is None or (category := _undefined_category(last)) is None or call.reply is None:
             continue
         seen = f"{call} failed with the category `{quoted(category)}` and is answered by {call.code or 'a result'}"
         ok = call.code == last.error.get("code") or was_cut_short(call)
@@ -106,7 +106,7 @@ def _an_unknown_category_is_an_internal_error(trace: TraceIndex) -> Observations
 
 
 @check("XMCP-SEC-040", profile="client")
-def _attempts_are_bounded(trace: TraceIndex) -> Observations:
+def _attempts_bounded(trace: TraceIndex) -> Observations:
     for call in trace.calls:
         if len(call.attempts) > 1 or any(a.transport_failed or a.outcome == "error" for a in call.attempts):
             made, most = len(call.attempts), trace.setup.max_attempts
@@ -115,9 +115,9 @@ def _attempts_are_bounded(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-CLI-040", profile="client")
-def _no_wait_is_too_long(trace: TraceIndex) -> Observations:
+def _waits_bounded(trace: TraceIndex) -> Observations:
     for call, before, after in _retries(trace):
-        waited, most = after.begun - before.ended, _left(trace, call, before.ended)
+        waited, most = after.begun - before.ended, _remaining_seconds(trace, call, before.ended)
         busy = any(
             trace.running(at) + 1 >= trace.setup.max_concurrency
             for at in range(before.ended_at, after.at + 1)
@@ -129,17 +129,17 @@ def _no_wait_is_too_long(trace: TraceIndex) -> Observations:
     for call in trace.calls:
         for at, event in call.turn.chat.events(call):
             if event.get("type") == "retry":
-                wait, most = event.get("wait_ms", 0) / 1000, _left(trace, call, trace.time(at))
+                wait, most = event.get("wait_ms", 0) / 1000, _remaining_seconds(trace, call, trace.time(at))
                 seen = f"a wait of {wait:.1f} s announced for {call}"
                 yield either("XMCP-CLI-040", wait <= most + INSTANT, seen, f"{most:g} s at most", where=at)
         if call.attempts:
             last = call.attempts[-1]
             told = (last.error.get("retry_after_ms") or 0) / 1000
-            if told > _left(trace, call, last.ended):  # the next attempt was not made, as required
+            if told > _remaining_seconds(trace, call, last.ended):  # the next attempt was not made, as required
                 yield obeyed("XMCP-CLI-040", where=last.at)
 
 
-def _left(trace: TraceIndex, call: ModelCall, now: float) -> float:
+def _remaining_seconds(trace: TraceIndex, call: ModelCall, now: float) -> float:
     """Return the seconds that a client can still wait."""
     limit = trace.setup.chat_timeout
     left = LONGEST_WAIT if limit is None else call.turn.chat.began.time + limit - now
@@ -147,7 +147,7 @@ def _left(trace: TraceIndex, call: ModelCall, now: float) -> float:
 
 
 @check("XMCP-CLI-041", profile="client")
-def _what_is_not_answered_in_time_is_cancelled(trace: TraceIndex) -> Observations:
+def _timed_out_call_cancelled(trace: TraceIndex) -> Observations:
     limit = trace.setup.tool_timeout
     most = limit * 1.1 + SLACK
     now = trace.records[-1].time if trace.records else 0.0
@@ -164,7 +164,7 @@ def _what_is_not_answered_in_time_is_cancelled(trace: TraceIndex) -> Observation
 
 
 @check("XMCP-CLI-046", profile="client")
-def _a_cancelled_chat_leaves_no_call_behind(trace: TraceIndex) -> Observations:
+def _cancelled_chat_cancels_calls(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         if chat.cancelled is None:
             continue

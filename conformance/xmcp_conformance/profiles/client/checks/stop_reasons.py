@@ -61,14 +61,14 @@ def _limit_is_met(trace: TraceIndex, turn: Turn, reason: str) -> bool:
 
 
 @check("XMCP-CLI-060", "XMCP-CLI-062", profile="client")
-def _what_was_shown_ends_or_does_not(trace: TraceIndex) -> Observations:
+def _end_after_all_displays(trace: TraceIndex) -> Observations:
     for turn in trace.turns:
         if turn.next is None or not is_known(turn) or not shows_everything(turn):
             continue
         if trace.setup.display == "exit":
             seen = "the model was asked again, although the person was shown the answer"
             yield either("XMCP-CLI-060", not turn.went_on, seen, "the end of the chat", where=turn.next_at)
-        elif turn.went_on or not (may_end(trace, turn) or _is_for_another_sentence(trace, turn)):
+        elif turn.went_on or not (may_end(trace, turn) or _judged_by_other_checks(trace, turn)):
             seen = f"the chat ended ({turn.chat.stop_reason}) after a turn in which everything was shown"
             yield either("XMCP-CLI-062", turn.went_on, seen, "another request to the model", where=turn.next_at)
 
@@ -79,7 +79,7 @@ def _other_turns_go_on(trace: TraceIndex) -> Observations:
         chat = turn.chat
         if turn.next is None or not is_known(turn) or shows_everything(turn):
             continue
-        if not turn.went_on and (may_end(trace, turn) or _is_for_another_sentence(trace, turn)):
+        if not turn.went_on and (may_end(trace, turn) or _judged_by_other_checks(trace, turn)):
             continue
         if turn.number >= trace.setup.max_turns and not turn.went_on:
             continue  # another check judges the stop reason of that
@@ -97,7 +97,7 @@ def _other_turns_go_on(trace: TraceIndex) -> Observations:
             yield either("XMCP-CLI-061", turn.went_on, seen, "another request to the model", where=turn.next_at)
 
 
-def _is_for_another_sentence(trace: TraceIndex, turn: Turn) -> bool:
+def _judged_by_other_checks(trace: TraceIndex, turn: Turn) -> bool:
     """Return whether a limit that was not reached or a failing callback ended the chat: other checks judge that."""
     chat, reason = turn.chat, turn.chat.stop_reason
     if any(back.fails for _, back in chat.callbacks) and chat.ended is not None and chat.ended.failure == "crashed":
@@ -106,7 +106,7 @@ def _is_for_another_sentence(trace: TraceIndex, turn: Turn) -> bool:
 
 
 @check("XMCP-CLI-070", profile="client")
-def _no_more_turns_than_allowed(trace: TraceIndex) -> Observations:
+def _turn_limit(trace: TraceIndex) -> Observations:
     most = trace.setup.max_turns
     for chat in trace.chats.values():
         for at, _ in chat.asks:
@@ -117,7 +117,7 @@ def _no_more_turns_than_allowed(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-CLI-071", profile="client")
-def _a_limit_is_named(trace: TraceIndex) -> Observations:
+def _limit_named(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         if chat.ended is None or not chat.turns or chat.cancelled is not None:
             continue
@@ -150,7 +150,7 @@ def _of_limit(trace: TraceIndex, chat: Chat, turn: Turn) -> Observations:
 
 
 @check("XMCP-CLI-072", profile="client")
-def _the_answer_is_the_model_s(trace: TraceIndex) -> Observations:
+def _answer_is_text_of_the_model(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         if chat.ended is None or not chat.ended.result:
             continue
@@ -166,7 +166,7 @@ def _the_answer_is_the_model_s(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-CLI-073", profile="client")
-def _the_history_is_handed_over(trace: TraceIndex) -> Observations:
+def _history_after_failure(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         if chat.ended is None or chat.ended.failure not in ("provider", "quota"):
             continue
@@ -180,7 +180,7 @@ def _the_history_is_handed_over(trace: TraceIndex) -> Observations:
         asked = [[_name(c) for c in calls_of(m)] for m in history if calls_of(m)]
         turns = [turn.calls for turn in chat.turns if turn.calls]
         kept = asked[len(asked) - len(turns) :]
-        missing = not shortened and not (len(kept) == len(turns) and all(map(_is_that_turn, kept, turns)))
+        missing = not shortened and not (len(kept) == len(turns) and all(map(_has_calls_of_turn, kept, turns)))
         seen = (
             f"a history without `{quoted(lost[0])}`"
             if lost
@@ -189,7 +189,7 @@ def _the_history_is_handed_over(trace: TraceIndex) -> Observations:
         yield either("XMCP-CLI-073", not (lost or missing), seen, "the history up to there", where=chat.ended_at)
 
 
-def _is_that_turn(names: Sequence[str], calls: Sequence[ModelCall]) -> bool:
+def _has_calls_of_turn(names: Sequence[str], calls: Sequence[ModelCall]) -> bool:
     """Return whether a message has these calls; names that no vendor accepts can be others there."""
     same_names = all(name == call.name or not is_legal(call.name) for name, call in zip(names, calls, strict=False))
     return len(names) == len(calls) and same_names
@@ -201,7 +201,7 @@ def _name(call: Mapping[str, object]) -> str:
 
 
 @check("XMCP-CLI-074", profile="client")
-def _a_quota_is_kept(trace: TraceIndex) -> Observations:
+def _quota_kept(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         tenant = chat.began.tenant
         quota = trace.setup.quota_tokens.get(tenant) if tenant is not None else None
@@ -222,7 +222,7 @@ def _a_quota_is_kept(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-CLI-085", profile="client")
-def _a_question_ends_the_chat(trace: TraceIndex) -> Observations:
+def _question_ends_the_chat(trace: TraceIndex) -> Observations:
     for turn in trace.turns:
         questions = said_to(turn, CLARIFY, "question")
         if not questions or turn.cut or not is_known(turn):

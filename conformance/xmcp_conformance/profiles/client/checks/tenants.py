@@ -16,19 +16,19 @@ _SHORTEST = 8
 
 
 @check("XMCP-CLI-076", profile="client")
-def _tenants_are_apart(trace: TraceIndex) -> Observations:
+def _tenants_separated(trace: TraceIndex) -> Observations:
     tenants = {chat.began.tenant for chat in trace.chats.values()}
     if len(tenants) < 2:
         return
     for chat in trace.chats.values():
-        own = [text for other in _of(trace, chat.began.tenant) for text in _texts(other)]
+        own = [text for other in _of(trace, chat.began.tenant) for text in _texts_of(other)]
         # The checks of the cache judge what came from a cache.
         cached = {call.content for turn in chat.turns for call in turn.calls if call.source is not None}
         foreign = [
             text
             for tenant in tenants - {chat.began.tenant}
             for other in _of(trace, tenant)
-            for text in _texts(other)
+            for text in _texts_of(other)
             if len(text) >= _SHORTEST and not any(text in mine for mine in own)
         ]
         for at, to, messages in chat.histories:
@@ -49,7 +49,7 @@ def _of(trace: TraceIndex, tenant: str | None) -> list[Chat]:
     return [chat for chat in trace.chats.values() if chat.began.tenant == tenant]
 
 
-def _texts(chat: Chat) -> Iterator[str]:
+def _texts_of(chat: Chat) -> Iterator[str]:
     """Yield the texts of a chat: those of the application, the model and the servers."""
     yield chat.began.query
     yield from (text for text in strings_of(chat.began.history) if text)

@@ -20,14 +20,14 @@ def _offers(trace: TraceIndex) -> Iterator[tuple[int, list[str], list[Tool]]]:
     """Yield for each request the index of its record, the names in it, and the tools that certainly existed."""
     for chat in trace.chats.values():
         for at, asked in chat.asks:
-            yield at, _names(asked), _surely_there(trace, chat.began_at, at)
+            yield at, _names(asked), _certainly_existing(trace, chat.began_at, at)
 
 
 def _names(asked: Asked) -> list[str]:
     return [str(function_of(tool).get("name")) for tool in asked.tools]
 
 
-def _surely_there(trace: TraceIndex, began: int, at: int) -> list[Tool]:
+def _certainly_existing(trace: TraceIndex, began: int, at: int) -> list[Tool]:
     """Return the tools that existed since the chat began: a chat may learn of new and removed tools later."""
     settled = [
         at for at, _ in trace.lists_between(0, at) if at < began and trace.time(at) < trace.time(began) - INSTANT
@@ -39,7 +39,7 @@ def _surely_there(trace: TraceIndex, began: int, at: int) -> list[Tool]:
 
 
 @check("XMCP-TOL-003", "XMCP-CLI-090", "XMCP-CLI-094", profile="client")
-def _each_tool_is_offered(trace: TraceIndex) -> Observations:
+def _every_tool_offered(trace: TraceIndex) -> Observations:
     """Judge that each tool is offered; unknown metadata and unreachable servers have requirements of their own."""
     away = not all(server.reachable for server in trace.setup.servers)
     for at, names, tools in _offers(trace):
@@ -53,10 +53,10 @@ def _each_tool_is_offered(trace: TraceIndex) -> Observations:
             id_ = "XMCP-TOL-003" if tool.unknown else "XMCP-CLI-094" if away else "XMCP-CLI-090"
             seen = f"`{tool.name}` of server {tool.server} is not among `{quoted(', '.join(names))}`"
             yield either(id_, tool not in missing, seen, "every tool of every server that can be reached", where=at)
-    yield from _no_request_at_all(trace, away)
+    yield from _start_with_reachable_servers(trace, away)
 
 
-def _no_request_at_all(trace: TraceIndex, away: bool) -> Observations:
+def _start_with_reachable_servers(trace: TraceIndex, away: bool) -> Observations:
     """Judge a client that did not start although some servers are reachable."""
     for chat in trace.chats.values():
         failure = chat.ended.failure if chat.ended else None
@@ -72,7 +72,7 @@ def _no_request_at_all(trace: TraceIndex, away: bool) -> Observations:
 
 
 @check("XMCP-CLI-091", "XMCP-CLI-093", profile="client")
-def _a_name_leads_to_its_tool(trace: TraceIndex) -> Observations:
+def _name_calls_its_tool(trace: TraceIndex) -> Observations:
     first: dict[str, ToolKey] = {}
     for attempt in trace.attempts:
         call, called = attempt.call, attempt.called
@@ -94,7 +94,7 @@ def _a_name_leads_to_its_tool(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-CLI-092", profile="client")
-def _named_servers_name_their_tools(trace: TraceIndex) -> Observations:
+def _names_of_named_servers(trace: TraceIndex) -> Observations:
     full = Counter(full_name(trace.setup, tool) for tool in trace.setup.tools)
     for at, names, tools in _offers(trace):
         others = without_name(trace.setup, names, tools)
@@ -107,7 +107,7 @@ def _named_servers_name_their_tools(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-CLI-096", profile="client")
-def _a_turn_keeps_its_tools(trace: TraceIndex) -> Observations:
+def _turn_keeps_its_tools(trace: TraceIndex) -> Observations:
     """Judge turns in which a server listed other tools between the request and the answers to the calls."""
     for turn in trace.turns:
         if turn.next is None:
