@@ -7,7 +7,8 @@ broken, and no other. Not a test module.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from contextlib import aclosing
 from importlib import import_module
 from typing import Any, TypeAlias
 
@@ -60,6 +61,19 @@ def put_around(
         return None if own is None else instead
 
     patch.setattr(room, "stage", built)
+
+
+def rewrite_events(patch: pytest.MonkeyPatch, source: Any, rewrite: Callable[[Any, Any], Iterable[Any]]) -> None:
+    """Put what `rewrite(source, event)` returns in the place of each event of a `Chat` or a `ToolTurn`."""
+    run = source.run
+
+    async def rewritten(own: Any) -> AsyncGenerator[Any, None]:
+        async with aclosing(run(own)) as events:
+            async for event in events:
+                for instead in rewrite(own, event):
+                    yield instead
+
+    patch.setattr(source, "run", rewritten)
 
 
 def all_mutants() -> dict[str, Mutant]:

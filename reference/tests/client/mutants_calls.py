@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -14,10 +15,10 @@ from xmcp.chat import failures
 from xmcp.client import ai_client
 from xmcp.client.calls import results
 from xmcp.client.calls.active_call import ActiveCall, Next
-from xmcp.client.calls.pipeline import Outcome
 from xmcp.client.calls.results import Reading
-from xmcp.client.loop.turn import ToolTurn as Turn
+from xmcp.client.loop.chat import Chat
 from xmcp.client.servers import pool as servers
+from xmcp.client.servers import pool_member
 from xmcp.client.servers import tool_client_adapter as object_server
 from xmcp.client.tools import catalogue
 from xmcp.client.tools import dependencies as layers
@@ -42,18 +43,17 @@ def tries_what_cannot_be_read(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-011")
 def guesses_tools(patch: pytest.MonkeyPatch) -> None:
     """Calls the first tool there is where the model named none that it was offered."""
-    init = Turn.__init__
+    init = Chat.__init__
 
-    def guessing(ended: Turn, *args: Any, **kwargs: Any) -> None:
-        init(ended, *args, **kwargs)
-        first = next(iter(ended._catalogue.entries.values()), None)
-        own = ended._meta_tools
-        ended._entries = [
-            entry or (None if call.name in own else first)
-            for entry, call in zip(ended._entries, ended._calls, strict=True)
-        ]
+    class Guessing(dict[str, Any]):
+        def get(self, name: str, default: Any = None) -> Any:
+            own = name.startswith("__")
+            return super().get(name) or (default if own else next(iter(self.values()), default))
 
-    patch.setattr(Turn, "__init__", guessing)
+    def guessing(chat: Chat, settings: Any, pipeline: Any, tools: Any, *rest: Any) -> None:
+        init(chat, settings, pipeline, lambda: replace(tools(), entries=Guessing(tools().entries)), *rest)
+
+    patch.setattr(Chat, "__init__", guessing)
 
 
 @breaks("XMCP-CLI-012")
@@ -86,20 +86,13 @@ def tells_the_model_its_own_exception(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-020")
 def runs_one_after_the_other(patch: pytest.MonkeyPatch) -> None:
     """Runs the calls of a turn one after the other."""
-    init, outcome = Turn.__init__, Turn._outcome
+    locks: defaultdict[Any, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    def locked(ended: Turn, *args: Any, **kwargs: Any) -> None:
-        init(ended, *args, **kwargs)
-        ended.lock = asyncio.Lock()  # type: ignore[attr-defined]
+    async def one(call: ActiveCall, proceed: Next) -> Reading:
+        async with locks[call.state.chat.chat_id, call.state.turn]:
+            return await proceed(call)
 
-    async def one(ended: Turn, place: int, call: Any) -> Outcome:
-        for before in ended._graph[place]:
-            await ended._ended[before].wait()
-        async with ended.lock:  # type: ignore[attr-defined]
-            return await outcome(ended, place, call)
-
-    patch.setattr(Turn, "__init__", locked)
-    patch.setattr(Turn, "_outcome", one)
+    put_first(patch, one)
 
 
 @breaks("XMCP-CLI-021")
@@ -363,7 +356,7 @@ def refuses_metadata_it_does_not_know(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-038")
 def starts_with_a_circle(patch: pytest.MonkeyPatch) -> None:
     """Starts although tools depend on each other in a circle."""
-    patch.setattr(servers, "circle", lambda graph: [])
+    patch.setattr(pool_member, "circle", lambda graph: [])
 
 
 @breaks("XMCP-CLI-091")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from mutants import breaks
+from mutants import breaks, rewrite_events
 
 from xmcp.chat import messages
-from xmcp.chat.events import Done, LLMDelta, ToolDisplay, ToolEvent
+from xmcp.chat.events import Done, LLMDelta, LLMRetry, ToolDisplay, ToolError, ToolResult
 from xmcp.client import ai_client
 from xmcp.client.calls import context_budget as model_view
 from xmcp.client.calls import results
@@ -18,10 +18,21 @@ from xmcp.client.hooks import quotas
 from xmcp.client.loop import chat as loop
 from xmcp.client.loop import usage as accounting
 from xmcp.client.loop.chat import Chat
-from xmcp.client.loop.turn import ToolTurn as Turn
+from xmcp.client.loop.turn import ToolTurn
 from xmcp.client.tools import meta_tools
 from xmcp.client.tools import schemas as offering
 from xmcp.wire import ErrorInfo, ToolResponse
+
+
+def rewrite_result(patch: pytest.MonkeyPatch, change: Callable[[Chat, Any], Mapping[str, Any]]) -> None:
+    """Put the members that `change` returns into the result of each chat."""
+
+    def changed(chat: Chat, event: Any) -> list[Any]:
+        if not isinstance(event, Done):
+            return [event]
+        return [replace(event, result={**event.result, **change(chat, event.result)})]
+
+    rewrite_events(patch, Chat, changed)
 
 
 @breaks("XMCP-CLI-001")
@@ -102,7 +113,7 @@ def gives_up_after_a_failed_call(patch: pytest.MonkeyPatch) -> None:
     """Ends the chat after a turn in which every call failed."""
     take = Chat._take
 
-    def taken(chat: Chat, ended: Turn) -> None:
+    def taken(chat: Chat, ended: ToolTurn) -> None:
         take(chat, ended)
         if not ended.timed_out and all(outcome and outcome.response.error for outcome in ended.outcomes):
             chat._turn = 10_000
@@ -119,25 +130,25 @@ def gives_up_after_a_failed_call(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-060")
 def never_ends_with_a_display(patch: pytest.MonkeyPatch) -> None:
     """Asks the model again after a chain of calls of which only the last showed something."""
-    shows = Turn.shows_all.fget
+    shows = ToolTurn.shows_all.fget
     assert shows is not None
 
-    def only_all(ended: Turn) -> bool:
+    def only_all(ended: ToolTurn) -> bool:
         shown = [outcome and outcome.response.display is not None for outcome in ended.outcomes]
         return bool(shows(ended)) and all(shown)
 
-    patch.setattr(Turn, "shows_all", property(only_all))
+    patch.setattr(ToolTurn, "shows_all", property(only_all))
 
 
 @breaks("XMCP-CLI-061")
 def ends_with_any_display(patch: pytest.MonkeyPatch) -> None:
     """Ends a chat after a turn in which anything was shown and nothing failed."""
 
-    def anything(ended: Turn) -> bool:
+    def anything(ended: ToolTurn) -> bool:
         responses = [outcome.response for outcome in ended.outcomes if outcome]
         return not any(r.error for r in responses) and any(r.display for r in responses)
 
-    patch.setattr(Turn, "shows_all", property(anything))
+    patch.setattr(ToolTurn, "shows_all", property(anything))
 
 
 @breaks("XMCP-CLI-062")
@@ -154,21 +165,17 @@ def ends_although_told_to_go_on(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-063")
 def lists_displays_in_reverse(patch: pytest.MonkeyPatch) -> None:
     """Lists the displays of a chat last first."""
-    done = Chat._done
-
-    def reversed_displays(chat: Chat, *rest: Any) -> Done:
-        chat._displays = chat._displays[::-1]
-        return done(chat, *rest)
-
-    patch.setattr(Chat, "_done", reversed_displays)
+    rewrite_result(
+        patch, lambda _, result: {"display": (result["displays"] or [None])[-1], "displays": result["displays"][::-1]}
+    )
 
 
 @breaks("XMCP-CLI-064")
 def stops_after_a_failing_callback(patch: pytest.MonkeyPatch) -> None:
     """Tells the model of a result where a callback for an error failed."""
-    report = Turn._report
+    report = ToolTurn._report
 
-    async def reported(ended: Turn, place: int) -> int:
+    async def reported(ended: ToolTurn, place: int) -> int:
         failed = []
         hooks = ended._hooks
 
@@ -189,7 +196,7 @@ def stops_after_a_failing_callback(patch: pytest.MonkeyPatch) -> None:
                 ended.outcomes[number] = replace(outcome, content=ToolResponse("t", "It worked.").to_xml())
         return known
 
-    patch.setattr(Turn, "_report", reported)
+    patch.setattr(ToolTurn, "_report", reported)
 
 
 @breaks("XMCP-CLI-070")
@@ -206,24 +213,18 @@ def asks_once_too_often(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-071")
 def hides_the_limit(patch: pytest.MonkeyPatch) -> None:
     """Says `stop` where the limit of turns ended the chat."""
-    done = Chat._done
-
-    def hiding(chat: Chat, stop_reason: Any, answer: str = "") -> Done:
-        return done(chat, "stop" if stop_reason == "max_turns" else stop_reason, answer)
-
-    patch.setattr(Chat, "_done", hiding)
+    rewrite_result(patch, lambda _, result: {"stop_reason": "stop"} if result["stop_reason"] == "max_turns" else {})
 
 
 @breaks("XMCP-CLI-072")
 def answers_with_a_result(patch: pytest.MonkeyPatch) -> None:
     """Gives the last result of a tool as the answer where the model gave none."""
-    done = Chat._done
 
-    def answering(chat: Chat, stop_reason: Any, answer: str = "") -> Done:
-        last = chat.messages[-1]
-        return done(chat, stop_reason, answer or (last["content"] if last["role"] == "tool" else ""))
+    def answering(_: Chat, result: Any) -> dict[str, Any]:
+        last = result["history"][-1]
+        return {"answer": result["answer"] or (last["content"] if last["role"] == "tool" else None)}
 
-    patch.setattr(Chat, "_done", answering)
+    rewrite_result(patch, answering)
 
 
 @breaks("XMCP-CLI-073")
@@ -258,14 +259,7 @@ def asks_in_spite_of_the_quota(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-075")
 def asks_again_without_a_word(patch: pytest.MonkeyPatch) -> None:
     """Asks again after an answer that broke off without saying that its text is void."""
-    ask = Chat._ask
-
-    async def silent(chat: Chat, catalogue: Any) -> Any:
-        async for chunk in ask(chat, catalogue):
-            if chunk.type != "retry":
-                yield chunk
-
-    patch.setattr(Chat, "_ask", silent)
+    rewrite_events(patch, Chat, lambda _, event: [] if isinstance(event, LLMRetry) else [event])
 
 
 @breaks("XMCP-CLI-082")
@@ -277,22 +271,20 @@ def shows_what_the_application_fills(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-084")
 def thinks_aloud(patch: pytest.MonkeyPatch) -> None:
     """Tells the application a thought as if it were text of the model."""
-    outcome_events = Turn._outcome_events
 
-    def aloud(ended: Turn, place: int) -> Sequence[ToolEvent | LLMDelta]:
-        events = outcome_events(ended, place)
-        if (thought := ended.said(meta_tools.THINK)) and ended._calls[place].name == meta_tools.THINK:
-            return [LLMDelta(turn=ended._number, text=thought), *events]
-        return events
+    def aloud(turn: ToolTurn, event: Any) -> list[Any]:
+        if isinstance(event, ToolResult) and event.tool_name == meta_tools.THINK:
+            return [LLMDelta(turn=event.turn, text=turn.said(meta_tools.THINK)), event]
+        return [event]
 
-    patch.setattr(Turn, "_outcome_events", aloud)
+    rewrite_events(patch, ToolTurn, aloud)
 
 
 @breaks("XMCP-CLI-085")
 def goes_on_after_a_question(patch: pytest.MonkeyPatch) -> None:
     """Asks the model again after it had a question for the person."""
-    said = Turn.said
-    patch.setattr(Turn, "said", lambda ended, tool: "" if tool == meta_tools.CLARIFY else said(ended, tool))
+    said = ToolTurn.said
+    patch.setattr(ToolTurn, "said", lambda ended, tool: "" if tool == meta_tools.CLARIFY else said(ended, tool))
 
 
 @breaks("XMCP-CLI-086")
@@ -330,21 +322,27 @@ def drops_large_displays(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-DSP-042")
 def shows_the_person_the_reference(patch: pytest.MonkeyPatch) -> None:
     """Shows the person what the model sees of a large display."""
-    outcome_events = Turn._outcome_events
 
-    def small(event: ToolEvent) -> ToolEvent:
+    def small(_: ToolTurn, event: Any) -> list[Any]:
         if isinstance(event, ToolDisplay) and model_view.size(event.envelope) > model_view.DISPLAY_BUDGET:
-            return replace(event, envelope=model_view.reference(event.envelope))
-        return event
+            return [replace(event, envelope=model_view.reference(event.envelope))]
+        return [event]
 
-    patch.setattr(Turn, "_outcome_events", lambda ended, place: [*map(small, outcome_events(ended, place))])
+    rewrite_events(patch, ToolTurn, small)
 
 
 @breaks("XMCP-REC-002")
 def shows_before_the_result(patch: pytest.MonkeyPatch) -> None:
     """Tells of a display before it tells of the result that has it."""
-    outcome_events = Turn._outcome_events
-    patch.setattr(Turn, "_outcome_events", lambda ended, place: [*reversed(outcome_events(ended, place))])
+    held: list[Any] = []
+
+    def later(_: ToolTurn, event: Any) -> list[Any]:
+        if isinstance(event, ToolResult | ToolError) and event.response.display is not None:
+            held.append(event)
+            return []
+        return [event, held.pop()] if isinstance(event, ToolDisplay) else [event]
+
+    rewrite_events(patch, ToolTurn, later)
 
 
 @breaks("XMCP-REC-003")
