@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,12 @@ from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.profiles.client.adapter import StartRefused
 from xmcp_conformance.profiles.client.driver import observe
 from xmcp_conformance.profiles.client.judge import examined, violations
-from xmcp_conformance.profiles.client.scenario import needed_features, supported
+from xmcp_conformance.profiles.client.scenario import Act, needed_features, supported
 from xmcp_conformance.profiles.client.scenarios import SCENARIOS
+from xmcp_conformance.profiles.client.server_messages import answer
 from xmcp_conformance.profiles.client.trace import Trace
 from xmcp_conformance.profiles.client.virtual_time import Stuck
+from xmcp_conformance.reader import read
 from xmcp_conformance.wrong.clients.miniature import (
     FEATURES,
     CallsByOfferedName,
@@ -58,6 +61,33 @@ def test_a_wrong_variant_breaks_its_own_sentence_in_all_scenarios_together_and_n
 def test_a_trace_that_was_driven_is_json(name):
     trace = observe(SUPPORTED[name], MiniatureAdapter())
     assert Trace.of(json.loads(json.dumps(trace.to_json()))).to_json() == json.loads(json.dumps(trace.to_json()))
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
+def test_a_scenario_is_json(scenario):
+    assert json.loads(json.dumps(asdict(scenario)))["setup"]
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        Act(),
+        Act(display="small"),
+        Act(display="transient", structured={"rows": [1]}),
+        Act("error"),
+        Act("error", code="DB_TIMEOUT", retryable=True, retry_after_ms=7, side_effects="none", category="timeout"),
+        Act("error", retry_after_ms=7),
+    ],
+)
+def test_what_a_scripted_server_writes_is_a_document_without_a_fault(act):
+    result, answered = answer(act, "search", 1, "<&]]>", xmcp=True)
+    reading = read(result["content"][0]["text"])
+    assert reading.faultless
+    assert reading.document.llm_output == answered.text
+    assert reading.document.display == answered.display
+    if answered.error is not None:
+        assert reading.document.error.code == answered.error["code"]
+        assert reading.document.error.message == answered.error["message"]
 
 
 def test_a_scenario_says_which_features_it_needs():

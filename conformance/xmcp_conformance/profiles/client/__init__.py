@@ -1,1 +1,1 @@
-"""The client profile: judge a client by a trace of what it did to its model, its servers and its application."""
+"""The client profile: drive a client through scenarios, record a trace of what it did, and judge the trace."""
