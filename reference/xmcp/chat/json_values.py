@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 import orjson
 
-from xmcp.wire import jsonvalue
+from xmcp.wire import plain
 
 MAX_DEPTH: Final = 128
 """Maximum levels of objects and lists in a copy: twice what a document may hold (64)."""
@@ -31,7 +31,7 @@ def nearest(value: Any, path: tuple[str | int, ...]) -> Any:
     if isinstance(value, dict | list | tuple):
         return "(nested too deep)"
     try:
-        return as_json(jsonvalue.plain(value), nearest, path)
+        return as_json(plain(value), nearest, path)
     except TypeError:
         return f"({type(value).__name__})"
 
@@ -70,8 +70,8 @@ def object_as_json(value: Mapping[str, Any]) -> dict[str, Any]:
 
 def as_text(text: str) -> str:
     """Return `text` as a plain `str` in which half of a surrogate pair is U+FFFD."""
-    plain = str.__str__(text)
-    return plain if plain.isascii() else _SURROGATES.sub("\ufffd", plain)
+    exact = str.__str__(text)
+    return exact if exact.isascii() else _SURROGATES.sub("\ufffd", exact)
 
 
 def encode_json(value: Any) -> bytes:

@@ -6,8 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import Final
 
-from xmcp.wire import DisplayEnvelope, ToolResponse, encode
-from xmcp.wire.emission import REFERENCE_TYPE
+from xmcp.wire import REFERENCE_TYPE, DisplayEnvelope, ToolResponse, encode
 
 DISPLAY_BUDGET: Final = 4096
 RESULT_BUDGET: Final = 512 * 1024
