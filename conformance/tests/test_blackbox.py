@@ -13,8 +13,8 @@ from xmcp_conformance.profiles.server import arguments, blackbox, result_checks
 from xmcp_conformance.profiles.server.call_plan import Options, plan
 from xmcp_conformance.profiles.server.catalogue_checks import of_catalogue
 from xmcp_conformance.profiles.server.exchange import Catalogue, Exchange, ListedTool, ToolCall
-from xmcp_conformance.profiles.server.peer import PeerUnavailable, Session
 from xmcp_conformance.profiles.server.result_checks import of_exchange
+from xmcp_conformance.profiles.server.server_under_test import PeerUnavailable, Session
 from xmcp_conformance.reader import MOST_BYTES
 from xmcp_conformance.reports.server_terminal import show
 from xmcp_conformance.wrong.servers.miniature import Failure, Miniature

@@ -10,9 +10,9 @@ from support.http_host import hosted
 
 from xmcp_conformance.profiles.server.call_plan import Options
 from xmcp_conformance.profiles.server.exchange import Catalogue, DocumentTwin, Exchange, Intent, ListedTool, ToolCall
-from xmcp_conformance.profiles.server.peer import HttpPeer, PeerUnavailable, Session
 from xmcp_conformance.profiles.server.plain_result import begins_a_document
 from xmcp_conformance.profiles.server.result_checks import RequiredForm, of_exchange, required_form
+from xmcp_conformance.profiles.server.server_under_test import HttpPeer, PeerUnavailable, Session
 from xmcp_conformance.wrong.registry import server_mutants
 from xmcp_conformance.wrong.servers.miniature import Miniature, Negotiated
 from xmcp_models.registry import EXTENSION_ID, TOOL_META_KEY

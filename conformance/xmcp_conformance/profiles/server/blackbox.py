@@ -20,8 +20,8 @@ from xmcp_conformance.core.untrusted_text import quoted
 from .call_plan import Options, plan
 from .catalogue_checks import announced_versions, negotiates, of_catalogue
 from .exchange import Catalogue, DocumentTwin, Exchange, Intent, ToolCall
-from .peer import Peer, PeerUnavailable, Session, connect
 from .result_checks import of_exchange, required_form
+from .server_under_test import Peer, PeerUnavailable, Session, connect
 
 PROFILE = "server-blackbox"
 _FEW = 3  # number of tools that a server with the wire `always` is asked for as a plain client

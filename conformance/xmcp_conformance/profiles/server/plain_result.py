@@ -17,8 +17,8 @@ from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import Observation, broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.reader import MOST_BYTES, Document, Reading, envelope, errors, server_populated
-from xmcp_conformance.reader.jsontext import strings
 from xmcp_conformance.reader.schemas import faults, validator
+from xmcp_conformance.reader.strict_json import strings
 from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, PLAIN_META_KEY, POPULATED_META_KEY, VERSION_META_KEY
 
 from .exchange import Exchange

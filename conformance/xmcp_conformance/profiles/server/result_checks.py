@@ -15,8 +15,8 @@ from xmcp_conformance.core.observation import broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.reader import MOST_BYTES, Document, looks_like_a_document, read
 from xmcp_conformance.reader.errors import ErrorElement
-from xmcp_conformance.reader.jsontext import strings
 from xmcp_conformance.reader.schemas import pointer, validator
+from xmcp_conformance.reader.strict_json import strings
 from xmcp_models.registry import POPULATED_META_KEY, VERSION, VERSION_META_KEY
 
 from . import plain_result
