@@ -1,4 +1,4 @@
-"""What passes between the suite and a server, as data: what the server lists, each call, and how the call ended."""
+"""What passes between the suite and a server, as data: each call, and how it ended."""
 
 from __future__ import annotations
 
