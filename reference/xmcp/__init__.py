@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from xmcp.client import AIClient, ChatChunk, CircuitOpenError, Conversation, QuotaExceeded, SyncAIClient
-    from xmcp.dependencies import DependencyError
+    from xmcp.dependency_graph import DependencyError
     from xmcp.server import XMCP, ParamRequest, XMCPError
     from xmcp.wire import DecodeError, DisplayEnvelope, ErrorInfo, ToolResponse
 
@@ -23,7 +23,7 @@ _HOME: Final[dict[str, str]] = {
     "CircuitOpenError": "xmcp.client",
     "Conversation": "xmcp.client",
     "DecodeError": "xmcp.wire",
-    "DependencyError": "xmcp.dependencies",
+    "DependencyError": "xmcp.dependency_graph",
     "DisplayEnvelope": "xmcp.wire",
     "ErrorInfo": "xmcp.wire",
     "ParamRequest": "xmcp.server",

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tools.node_packages import NODE_FOLDER, Packages, node
-from xmcp.samples.figures import REGIONS
 from xmcp.samples.sales import mcp
+from xmcp.samples.sales_figures import REGIONS
 from xmcp.wire import DecodeError, ToolResponse, decode
 
 NODE_PACKAGES: Final = Packages(

@@ -22,7 +22,7 @@ from tools.generate.sources import SCHEMAS, SUFFIX, json_schemas
 from tools.generate.typescript import NODE_PACKAGES, typescript_schemas
 from tools.lint.weakened_schema import validators
 from tools.node_packages import node
-from xmcp.cli.bindings import LANGUAGES
+from xmcp.cli.type_bindings import LANGUAGES
 
 PROJECT = Path(__file__).parent / "typescript"
 BUILD = PROJECT / "build"
@@ -118,7 +118,7 @@ def _explanation(output: str) -> str:
     return (
         f"tsc --strict does not accept the generated types:\n{output}\n"
         "An error in build/valid.ts: a type is narrower than its schema.\n"
-        "An error in build/invalid.ts: TypeScript notices a fault that xmcp.cli.bindings lists as lost.\n"
+        "An error in build/invalid.ts: TypeScript notices a fault that xmcp.cli.type_bindings lists as lost.\n"
         "An unused @ts-expect-error in build/invalid.ts: TypeScript misses a fault that is not listed as lost."
     )
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tools import ROOT
-from xmcp.cli.bindings import LANGUAGES
+from xmcp.cli.type_bindings import LANGUAGES
 
 RUN = """
 import sys

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
-import xmcp.cli.bindings
+import xmcp.cli.type_bindings
 from tools.generate.sources import SUFFIX, json_schemas
 from tools.generate.typescript import typescript_schemas
 from tools.lint import typescript_check, weakened_schema
 from xmcp.cli import run
-from xmcp.cli.bindings import LANGUAGES, Language, Loss, files, overview
+from xmcp.cli.type_bindings import LANGUAGES, Language, Loss, files, overview
 from xmcp_models import DATA
 from xmcp_models.display_envelope import Column, DisplayEnvelope
 from xmcp_models.tool_metadata import ToolMetadata
@@ -123,7 +123,7 @@ def test_what_python_compiled_of_the_package_stays_where_it_is(
     shutil.copytree(DATA.parent, workplace / "installed")
     (workplace / "installed" / "__pycache__").mkdir(exist_ok=True)
     (workplace / "installed" / "__pycache__" / "registry.cpython-311.pyc").write_bytes(b"")
-    monkeypatch.setattr(xmcp.cli.bindings, "_PACKAGE", workplace / "installed")
+    monkeypatch.setattr(xmcp.cli.type_bindings, "_PACKAGE", workplace / "installed")
     assert run(["bindings", "--lang", "python", "--out", "here"]) == 0
     assert not [path for path in tree(workplace / "here") if "__pycache__" in path]
 

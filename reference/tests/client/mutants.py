@@ -16,7 +16,7 @@ import pytest
 
 from xmcp.client.calls import pipeline
 from xmcp.client.calls.active_call import ActiveCall, Next, Stage
-from xmcp.client.calls.results import Reading
+from xmcp.client.calls.server_results import Reading
 
 Mutant: TypeAlias = Callable[[pytest.MonkeyPatch], None]
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from mutants import breaks, put_first
 
-from xmcp.chat import failures
+from xmcp.chat import error_table
 from xmcp.client import ai_client
-from xmcp.client.calls import results
+from xmcp.client.calls import server_results
 from xmcp.client.calls.active_call import ActiveCall, Next
-from xmcp.client.calls.results import Reading
+from xmcp.client.calls.server_results import Reading
 from xmcp.client.loop.chat import Chat
 from xmcp.client.servers import pool as servers
 from xmcp.client.servers import pool_member
@@ -278,55 +278,55 @@ def one_server_down_is_none_up(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-MCP-010")
 def reads_documents_from_anybody(patch: pytest.MonkeyPatch) -> None:
     """Reads the text of every server as a document where it is one."""
-    read = results.read
+    read = server_results.read
 
     def credulous(result: Any, name: str, *, speaks_xmcp: bool) -> Reading:
         if not speaks_xmcp and result.content and result.content[0].text.endswith("</tool_response>"):
             speaks_xmcp = True
         return read(result, name, speaks_xmcp=speaks_xmcp)
 
-    patch.setattr(results, "read", credulous)
+    patch.setattr(server_results, "read", credulous)
 
 
 @breaks("XMCP-MCP-012")
 def takes_garbage_for_an_empty_result(patch: pytest.MonkeyPatch) -> None:
     """Takes a document that cannot be read for a result without text."""
-    read = results.read
+    read = server_results.read
 
     def lenient(result: Any, name: str, *, speaks_xmcp: bool) -> Reading:
         reading = read(result, name, speaks_xmcp=speaks_xmcp)
         error = reading.response.error
         return Reading(ToolResponse(name, "")) if error is not None and error.code == "INVALID_XML" else reading
 
-    patch.setattr(results, "read", lenient)
+    patch.setattr(server_results, "read", lenient)
 
 
 @breaks("XMCP-MCP-013")
 def shows_the_model_garbage(patch: pytest.MonkeyPatch) -> None:
     """Puts the raw text of a document that cannot be read into the error for the model."""
-    read = results.read
+    read = server_results.read
 
     def raw(result: Any, name: str, *, speaks_xmcp: bool) -> Reading:
         reading = read(result, name, speaks_xmcp=speaks_xmcp)
         error = reading.response.error
         if error is None or error.code != "INVALID_XML":
             return reading
-        return results.failed(name, replace(error, message=f"{error.message} {result.content[0].text}"))
+        return server_results.failed(name, replace(error, message=f"{error.message} {result.content[0].text}"))
 
-    patch.setattr(results, "read", raw)
+    patch.setattr(server_results, "read", raw)
 
 
 @breaks("XMCP-RSP-072")
 def refuses_a_document_for_its_display(patch: pytest.MonkeyPatch) -> None:
     """Takes a call as failed because the display of its document is none."""
-    decode = results.decode
-    patch.setattr(results, "decode", lambda text, bad_display: decode(text))
+    decode = server_results.decode
+    patch.setattr(server_results, "decode", lambda text, bad_display: decode(text))
 
 
 @breaks("XMCP-MCP-011")
 def takes_the_text_of_others_apart(patch: pytest.MonkeyPatch) -> None:
     """Leaves the white space at the ends of a stranger's text out, and everything in angle brackets."""
-    read_plain = results._read_plain
+    read_plain = server_results._read_plain
 
     def stripped(result: Any, name: str) -> ToolResponse:
         response = read_plain(result, name)
@@ -334,7 +334,7 @@ def takes_the_text_of_others_apart(patch: pytest.MonkeyPatch) -> None:
             return ToolResponse(name, "".join(part.partition(">")[2] for part in response.llm_output.split("<")))
         return response
 
-    patch.setattr(results, "_read_plain", stripped)
+    patch.setattr(server_results, "_read_plain", stripped)
 
 
 @breaks("XMCP-TOL-003")
@@ -372,7 +372,7 @@ def forgets_a_tool_in_the_middle_of_a_turn(patch: pytest.MonkeyPatch) -> None:
 
     async def forgetful(call: ActiveCall, proceed: Next) -> Reading:
         if call.entry.tool not in call.entry.server._tools.tools:  # type: ignore[attr-defined]
-            return results.failed(call.name, failures.unknown_tool(call.name, []))
+            return server_results.failed(call.name, error_table.unknown_tool(call.name, []))
         return await proceed(call)
 
     put_first(patch, forgetful)

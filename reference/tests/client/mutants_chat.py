@@ -13,7 +13,7 @@ from xmcp.chat import messages
 from xmcp.chat.events import Done, LLMDelta, LLMRetry, ToolDisplay, ToolError, ToolResult
 from xmcp.client import ai_client
 from xmcp.client.calls import context_budget as model_view
-from xmcp.client.calls import results
+from xmcp.client.calls import server_results
 from xmcp.client.hooks import quotas
 from xmcp.client.loop import chat as loop
 from xmcp.client.loop import usage as accounting
@@ -77,7 +77,7 @@ def gives_the_model_bare_text(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-004")
 def calls_a_cancelled_call_a_fault(patch: pytest.MonkeyPatch) -> None:
     """Answers a call of `slow` that it cancelled with the code INTERNAL."""
-    failed, unanswered = results.failed, messages._unanswered
+    failed, unanswered = server_results.failed, messages._unanswered
     fault = ErrorInfo("INTERNAL", "It was cancelled.")
 
     def crashed(name: str, error: ErrorInfo) -> Any:
@@ -86,7 +86,7 @@ def calls_a_cancelled_call_a_fault(patch: pytest.MonkeyPatch) -> None:
     def failed_message(call: Any) -> str:
         return ToolResponse("slow", error=fault).to_xml() if call.name == "slow" else unanswered(call)
 
-    patch.setattr(results, "failed", crashed)
+    patch.setattr(server_results, "failed", crashed)
     patch.setattr(messages, "_unanswered", failed_message)
 
 

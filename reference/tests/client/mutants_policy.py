@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from mutants import breaks, put_around, put_first
 
-from xmcp.chat import failures
+from xmcp.chat import error_table
 from xmcp.chat.errors import CallFailed
-from xmcp.client.calls import app_parameters, approval, breaker_guard, cache, results, retry
+from xmcp.client.calls import app_parameters, approval, breaker_guard, cache, retry, server_results
 from xmcp.client.calls.active_call import ActiveCall, Next, Stage
 from xmcp.client.calls.cache import ResponseCache
-from xmcp.client.calls.results import Reading
+from xmcp.client.calls.server_results import Reading
 from xmcp.client.loop import turn
 from xmcp.storage import MemoryBreakers, breakers
 from xmcp.wire import ErrorInfo, ToolResponse
@@ -64,7 +64,7 @@ def waits_as_long_as_it_is_told(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-041")
 def calls_a_time_out_a_failure(patch: pytest.MonkeyPatch) -> None:
     """Gives a call that was not answered in time a code of its own making."""
-    patch.setattr(failures, "timed_out", lambda seconds: ErrorInfo("X_TOO_SLOW", "m", retryable=False))
+    patch.setattr(error_table, "timed_out", lambda seconds: ErrorInfo("X_TOO_SLOW", "m", retryable=False))
 
 
 @breaks("XMCP-CLI-042")
@@ -207,7 +207,7 @@ def hides_a_refusal(patch: pytest.MonkeyPatch) -> None:
         error = reading.response.error
         if error is None or error.code != "FORBIDDEN":
             return reading
-        return results.failed(call.name, ErrorInfo("TOOL_ERROR", "It did not work."))
+        return server_results.failed(call.name, ErrorInfo("TOOL_ERROR", "It did not work."))
 
     put_around(patch, approval, hiding)
 
@@ -229,7 +229,7 @@ def lets_the_model_fill_in(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-ERR-012")
 def does_not_know_what_to_do(patch: pytest.MonkeyPatch) -> None:
     """Calls an error of a category that it does not know a fault of its own."""
-    read = results.read
+    read = server_results.read
 
     def strict(result: Any, name: str, *, speaks_xmcp: bool) -> Reading:
         reading = read(result, name, speaks_xmcp=speaks_xmcp)
@@ -238,4 +238,4 @@ def does_not_know_what_to_do(patch: pytest.MonkeyPatch) -> None:
             raise ValueError(error.category)
         return reading
 
-    patch.setattr(results, "read", strict)
+    patch.setattr(server_results, "read", strict)

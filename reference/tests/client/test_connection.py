@@ -11,9 +11,9 @@ import pytest
 
 from xmcp.chat.errors import CallFailed
 from xmcp.client.hooks.log import EventLog
-from xmcp.client.servers import connection, link
-from xmcp.client.servers.connection import Server
+from xmcp.client.servers import connection, mcp_server
 from xmcp.client.servers.errors import ConnectFailed
+from xmcp.client.servers.mcp_server import Server
 from xmcp.client.servers.targets import Source
 
 
@@ -175,7 +175,7 @@ async def test_a_closed_server_stays_closed(make: Make) -> None:
 async def test_closing_while_connecting_does_not_wait_for_the_server(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (connection, link):
+    for module in (mcp_server, connection):
         monkeypatch.setattr(module, "CLOSE_SECONDS", 3600)
     entering = asyncio.Event()
 
@@ -197,7 +197,7 @@ async def test_a_connection_that_does_not_close_is_cancelled(make: Make, monkeyp
         async def __aexit__(self, *_: object) -> None:
             await never()
 
-    for module in (connection, link):
+    for module in (mcp_server, connection):
         monkeypatch.setattr(module, "CLOSE_SECONDS", 0.01)
     made: list[StandIn] = []
     server = Server(Source("s", lambda _: Stubborn(made)), None, 5.0, EventLog())  # type: ignore[arg-type, return-value]

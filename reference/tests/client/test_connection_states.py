@@ -14,13 +14,12 @@ from support.clock import run
 
 from xmcp.chat.errors import CallFailed
 from xmcp.client.hooks.log import EventLog
-from xmcp.client.servers.connection import Server
 from xmcp.client.servers.connection_states import (
-    LINK_TABLE,
+    CONNECTION_TABLE,
     SERVER_TABLE,
-    LinkAction,
-    LinkEvent,
-    LinkState,
+    ConnectionAction,
+    ConnectionEvent,
+    ConnectionState,
     ServerAction,
     ServerEvent,
     ServerState,
@@ -28,13 +27,19 @@ from xmcp.client.servers.connection_states import (
     step,
 )
 from xmcp.client.servers.errors import ConnectFailed
+from xmcp.client.servers.mcp_server import Server
 from xmcp.client.servers.targets import Source
 
 TABLES: Any = pytest.mark.parametrize(
     ("table", "first", "last", "closing"),
     [
         (SERVER_TABLE, ServerState.DISCONNECTED, ServerState.CLOSED, [ServerEvent.CLOSE]),
-        (LINK_TABLE, LinkState.STARTING, LinkState.ENDED, [LinkEvent.CLOSE, LinkEvent.ENDED]),
+        (
+            CONNECTION_TABLE,
+            ConnectionState.STARTING,
+            ConnectionState.ENDED,
+            [ConnectionEvent.CLOSE, ConnectionEvent.ENDED],
+        ),
     ],
 )
 
@@ -82,8 +87,11 @@ def test_the_events_without_a_row_are_those_that_cannot_happen() -> None:
         *((state, end) for state in (ServerState.DISCONNECTED, ServerState.CONNECTED) for end in ends),
         *((state, ServerEvent.LOST) for state in ServerState if state is not ServerState.CONNECTED),
     }
-    link = {(state, event) for state in LinkState for event in LinkEvent} - LINK_TABLE.keys()
-    assert link == {(state, LinkEvent.STARTED) for state in (LinkState.READY, LinkState.DRAINING, LinkState.ENDED)}
+    connection = {(state, event) for state in ConnectionState for event in ConnectionEvent} - CONNECTION_TABLE.keys()
+    assert connection == {
+        (state, ConnectionEvent.STARTED)
+        for state in (ConnectionState.READY, ConnectionState.DRAINING, ConnectionState.ENDED)
+    }
 
 
 def test_an_event_without_a_row_is_an_error_that_names_both() -> None:
@@ -92,15 +100,15 @@ def test_an_event_without_a_row_is_an_error_that_names_both() -> None:
 
 
 def test_a_link_is_asked_to_leave_on_every_way_out_of_its_use() -> None:
-    for (state, event), (after, actions) in LINK_TABLE.items():
-        if after is LinkState.LEAVING and state is not LinkState.LEAVING:
-            assert LinkAction.LEAVE in actions, (state, event)
+    for (state, event), (after, actions) in CONNECTION_TABLE.items():
+        if after is ConnectionState.LEAVING and state is not ConnectionState.LEAVING:
+            assert ConnectionAction.LEAVE in actions, (state, event)
 
 
 def test_what_is_opened_is_adopted_or_closed() -> None:
     for state in ServerState:
         if (row := SERVER_TABLE.get((state, ServerEvent.OPENED))) is not None:
-            assert {ServerAction.ADOPT, ServerAction.CLOSE_LINKS} & set(row[1])
+            assert {ServerAction.ADOPT, ServerAction.CLOSE_CONNECTIONS} & set(row[1])
 
 
 class StandIn:
@@ -163,13 +171,13 @@ def test_whatever_callers_and_servers_do_no_event_is_unexpected_and_nothing_is_l
             if act == "cancelled call":
                 asyncio.get_running_loop().call_later(seconds, tasks[-1].cancel)
             await asyncio.sleep(pause)
-            assert server.connected is (server._link is not None)
+            assert server.connected is (server._connection is not None)
         await server.close()
         ended = await asyncio.gather(*tasks, return_exceptions=True)
         for end in ended:
             if isinstance(end, BaseException):
                 assert isinstance(end, CallFailed | ConnectFailed | asyncio.CancelledError), repr(end)
-        assert (running, server._links, server.connected) == (set(), set(), False)
+        assert (running, server._connections, server.connected) == (set(), set(), False)
         assert server._state is ServerState.CLOSED
 
     run(main())

@@ -19,10 +19,10 @@ from fastmcp.server.auth.providers.jwt import StaticTokenVerifier
 from xmcp import XMCP
 from xmcp.chat.errors import CallFailed
 from xmcp.client.hooks.log import EventLog
-from xmcp.client.servers import connection
-from xmcp.client.servers.connection import Server
+from xmcp.client.servers import mcp_server
 from xmcp.client.servers.errors import ConnectFailed
 from xmcp.client.servers.interfaces import MCPClient
+from xmcp.client.servers.mcp_server import Server
 from xmcp.client.servers.targets import ServerTarget, source
 
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -107,7 +107,7 @@ async def test_resources_are_listed_and_read(http: Any, mode: str) -> None:
 
 
 async def test_a_resource_that_does_not_come_is_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "RESOURCE_SECONDS", 0.2)
+    monkeypatch.setattr(mcp_server, "RESOURCE_SECONDS", 0.2)
     mcp = fastmcp.FastMCP("slow")
 
     @mcp.resource("note://slow")

@@ -20,7 +20,7 @@ from xmcp.client.calls.active_call import ActiveCall, Next
 from xmcp.client.calls.breaker_guard import BreakerGuard
 from xmcp.client.calls.cache import ResponseCache
 from xmcp.client.calls.pipeline import Pipeline, stages_of
-from xmcp.client.calls.results import Reading
+from xmcp.client.calls.server_results import Reading
 from xmcp.client.calls.tool_hooks import snapshot
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import Middleware, Stack

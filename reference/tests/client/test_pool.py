@@ -151,15 +151,15 @@ async def test_a_server_lost_in_the_middle_is_an_error_for_the_model_and_found_a
 async def test_a_server_that_stays_away_is_an_error_that_says_nothing_was_done(
     servers: Any, http: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from xmcp.client.servers.link import Link
+    from xmcp.client.servers.connection import Connection
 
     async with ai([servers.plain()], *[Turn(calls=[("add", {"a": 1, "b": 1})])] * 2) as client:
         server: Any = client._servers._members[0].server
-        link = server._link
-        assert link is not None
-        server._retire(link, ConnectionError("test"))
+        connection = server._connection
+        assert connection is not None
+        server._retire(connection, ConnectionError("test"))
         server._connect_timeout = 0.05
-        monkeypatch.setattr(Link, "_run", lambda self: asyncio.Event().wait())
+        monkeypatch.setattr(Connection, "_run", lambda self: asyncio.Event().wait())
         first, second = await tool_reads(client)
     assert first.error is not None
     assert second.error is not None
@@ -226,9 +226,9 @@ async def test_a_time_out_of_the_servers_own_is_the_tools_error_and_costs_no_con
 
     async with ai([mcp], Turn(calls=[("slow", {})])) as client:
         server: Any = client._servers._members[0].server
-        link = server._link
+        connection = server._connection
         (read,) = await tool_reads(client)
-        assert server._link is link
+        assert server._connection is connection
     assert read.error is not None
     assert read.error.code == "TOOL_ERROR"
     assert "timed out" in read.error.message

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xmcp.chat import failures, messages
+from xmcp.chat import error_table, messages
 from xmcp.chat.arguments import parse_arguments
 from xmcp.chat.completions import unique_ids
 from xmcp.chat.tool_schemas import legal_name
-from xmcp.client.calls import results
+from xmcp.client.calls import server_results
 from xmcp.client.calls.context_budget import Budgets, for_model
 from xmcp.client.hooks.middleware import ChatContext
 from xmcp.client.loop import usage as accounting
@@ -190,13 +190,13 @@ class TestResults:
     @given(st.text())
     def test_text_of_a_plain_server_is_text_whatever_it_looks_like(self, said: str) -> None:
         for value in (said, self.DOCUMENT):
-            read = results.read(result(text(value)), "t", speaks_xmcp=False)
+            read = server_results.read(result(text(value)), "t", speaks_xmcp=False)
             assert read.response.llm_output == value
             assert read.response.display is None
             assert read.document is None
 
     def test_text_of_an_xmcp_server_is_a_document(self) -> None:
-        read = results.read(result(text(self.DOCUMENT)), "t", speaks_xmcp=True)
+        read = server_results.read(result(text(self.DOCUMENT)), "t", speaks_xmcp=True)
         assert (read.response.llm_output, read.document) == ("hi", self.DOCUMENT)
 
     @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ class TestResults:
         ],
     )
     def test_a_document_that_cannot_be_read_is_an_error_without_its_text(self, bad: Any, kind: str | None) -> None:
-        read = results.read(bad, "t", speaks_xmcp=True)
+        read = server_results.read(bad, "t", speaks_xmcp=True)
         assert read.response.error is not None
         assert read.response.error.code == "INVALID_XML"
         assert (read.response.error.meta or {}).get("params", {}).get("kind") == kind
@@ -220,18 +220,18 @@ class TestResults:
 
     def test_a_display_that_cannot_be_read_is_dropped_with_a_warning(self) -> None:
         broken = self.DOCUMENT.replace("</tool_response>", "<display>{oops</display></tool_response>")
-        read = results.read(result(text(broken)), "t", speaks_xmcp=True)
+        read = server_results.read(result(text(broken)), "t", speaks_xmcp=True)
         assert (read.response.llm_output, read.response.display) == ("hi", None)
         assert read.response.warnings
 
     def test_an_error_flag_counts_also_without_an_error_element(self) -> None:
-        read = results.read(result(text(self.DOCUMENT), is_error=True), "t", speaks_xmcp=True)
+        read = server_results.read(result(text(self.DOCUMENT), is_error=True), "t", speaks_xmcp=True)
         assert read.response.error is not None
         assert (read.response.error.code, read.response.error.message) == ("TOOL_ERROR", "hi")
 
     @pytest.mark.parametrize(("said", "message"), [("it broke ", "it broke"), (" ", "without saying what")])
     def test_a_plain_servers_error_is_a_tool_error_in_its_words(self, said: str, message: str) -> None:
-        read = results.read(result(text(said), is_error=True), "t", speaks_xmcp=False)
+        read = server_results.read(result(text(said), is_error=True), "t", speaks_xmcp=False)
         assert read.response.error is not None
         assert read.response.error.code == "TOOL_ERROR"
         assert message in read.response.error.message
@@ -242,7 +242,7 @@ class TestResults:
     def plain(self, said: str, *, speaks_xmcp: bool = True, is_error: bool = False, **members: Any) -> Any:
         meta = {"dev.xmcp/plain": "1.0", **{f"dev.xmcp/{name}": value for name, value in members.items()}}
         given = result(text(said), is_error=is_error, _meta=meta)
-        return results.read(given, "t", speaks_xmcp=speaks_xmcp).response
+        return server_results.read(given, "t", speaks_xmcp=speaks_xmcp).response
 
     def test_a_plain_result_of_an_xmcp_server_has_its_rest_in_the_meta(self) -> None:
         read = self.plain(self.DOCUMENT, display=self.ENVELOPE, server_populated={"values": {"a": 1}})
@@ -276,15 +276,15 @@ class TestResults:
             mt.EmbeddedResource(type="resource", resource=mt.TextResourceContents(uri="file:///t", text="inside")),
             mt.EmbeddedResource(type="resource", resource=mt.BlobResourceContents(uri="file:///b", blob="AAAA")),
         )
-        read = results.read(result(*blocks), "t", speaks_xmcp=False)
+        read = server_results.read(result(*blocks), "t", speaks_xmcp=False)
         assert read.response.llm_output == "a\n[image image/png]\n[resource file:///r]\ninside\n[resource file:///b]"
 
     def test_a_result_with_structured_content_only_is_that_as_json(self) -> None:
-        read = results.read(result(structured_content={"a": "é"}), "t", speaks_xmcp=False)
+        read = server_results.read(result(structured_content={"a": "é"}), "t", speaks_xmcp=False)
         assert read.response.llm_output == '{"a": "é"}'
 
     def test_an_unknown_tool_is_answered_with_the_names_there_are_likely_ones_first(self) -> None:
-        error = failures.unknown_tool("serch", ["add", "search"])
+        error = error_table.unknown_tool("serch", ["add", "search"])
         assert error.code == "UNKNOWN_TOOL"
         assert "There are: search, add." in error.message
         assert error.meta is not None
@@ -516,9 +516,9 @@ class TestBudgets:
 
         monkeypatch.setattr(difflib, "get_close_matches", counted)
         names = [f"find_records_{number:04d}" for number in range(4_999)] + ["search"]
-        error = failures.unknown_tool("serch", names)
+        error = error_table.unknown_tool("serch", names)
         assert error.message.startswith("There is no tool named 'serch'. There are: search, find_records_0000, ")
-        assert "find_records_0001" in failures.unknown_tool("find_records_0001x", names).message
+        assert "find_records_0001" in error_table.unknown_tool("find_records_0001x", names).message
         assert max(compared) <= 200
         assert (error.meta or {})["params"]["names"][0] == "search"
         assert len((error.meta or {})["params"]["names"]) == 50

@@ -23,11 +23,11 @@ from support.scripted_server import ScriptedServer, in_turn
 from xmcp import XMCP
 from xmcp.chat.errors import CallFailed
 from xmcp.client.hooks.log import EventLog
-from xmcp.client.servers import link as links
+from xmcp.client.servers import connection
 from xmcp.client.servers.backoff import reconnect_delays
 from xmcp.client.servers.pool import QUIET_SECONDS, Servers, ServersUnavailable, ToolChanges
 from xmcp.client.servers.targets import ServerTarget
-from xmcp.dependencies import DependencyError
+from xmcp.dependency_graph import DependencyError
 
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
 BOUND = 60.0
@@ -201,8 +201,8 @@ async def test_a_program_that_ends_while_nothing_is_asked_of_it_is_started_again
         assert str(pid) not in await call(servers, "pid")
         kept: Any = servers._members[0].server
         async with asyncio.timeout(BOUND):
-            while len(kept._links) > 1:
-                await asyncio.wait([next(iter(kept._links - {kept._link})).task])
+            while len(kept._connections) > 1:
+                await asyncio.wait([next(iter(kept._connections - {kept._connection})).task])
 
 
 async def test_after_it_was_there_a_server_is_tried_again_as_soon_as_at_first() -> None:
@@ -376,7 +376,7 @@ async def test_a_server_that_offers_no_word_of_changes_costs_no_stream() -> None
 async def test_a_server_that_never_confirms_that_it_will_tell_of_changes_delays_connecting_a_little_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(links, "LISTEN_SECONDS", 0.1)
+    monkeypatch.setattr(connection, "LISTEN_SECONDS", 0.1)
     mcp = server("first")
 
     async def never(_context: Any, _params: Any) -> None:

@@ -12,9 +12,9 @@ from fastmcp import Client
 from mcp.types import CallToolResult, Tool
 
 from xmcp.render import plan
-from xmcp.samples import swatch
-from xmcp.samples.figures import MONTHS, PRODUCTS, REGIONS, REVENUE, growth, revenue
+from xmcp.samples import colour_swatch
 from xmcp.samples.sales import mcp
+from xmcp.samples.sales_figures import MONTHS, PRODUCTS, REGIONS, REVENUE, growth, revenue
 from xmcp.wire import DisplayEnvelope, ToolResponse
 
 SECRETS = ("hunter2", "db.internal", "RuntimeError", "Traceback")
@@ -152,7 +152,7 @@ async def test_a_forecast_goes_on_from_june(client: Client[Any]) -> None:
 
 
 def test_the_picture_of_a_colour_is_a_png_of_that_colour() -> None:
-    picture = swatch.png((1, 2, 3))
+    picture = colour_swatch.png((1, 2, 3))
     assert picture.startswith(b"\x89PNG\r\n\x1a\n")
     at, chunks = 8, {}
     while at < len(picture):

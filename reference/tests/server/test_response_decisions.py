@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xmcp import DisplayEnvelope, ErrorInfo, ToolResponse
-from xmcp.server.responses.results import response_to
+from xmcp.server.responses.returned_values import response_to
 
 ENVELOPE = DisplayEnvelope(type="text", payload="seen")
 JSON = st.recursive(

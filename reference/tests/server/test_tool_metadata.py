@@ -12,7 +12,7 @@ from fastmcp.server import create_proxy
 from mcp_types import ToolAnnotations
 
 from xmcp import XMCP, DependencyError
-from xmcp.dependencies import circle, unknown
+from xmcp.dependency_graph import circle, unknown
 
 
 async def said(server: Any, era: str = "auto") -> dict[str, Any]:

@@ -14,7 +14,7 @@ from xmcp.client import AIClient
 from xmcp.client.hooks.middleware import ToolState
 from xmcp.client.hooks.quotas import Quota, TenantQuotas
 from xmcp.client.servers.targets import ServerTarget
-from xmcp.dependencies import DependencyError
+from xmcp.dependency_graph import DependencyError
 from xmcp.providers import Completion, ModelRequest, ProviderError, ToolCall, Usage
 from xmcp.storage import MemoryBreakers, MemoryCache
 from xmcp.wire import ErrorInfo

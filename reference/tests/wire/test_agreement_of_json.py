@@ -20,7 +20,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from tools.lint import weakened_schema
-from xmcp.cli.bindings import LANGUAGES
+from xmcp.cli.type_bindings import LANGUAGES
 from xmcp.wire.envelope import read_envelope
 
 SCHEMAS = Path(__file__).resolve().parents[3] / "schemas"

@@ -35,7 +35,7 @@ class _Command:
 COMMANDS: dict[str, _Command] = {
     "check": _Command("xmcp.cli.check", "Check whether a server or documents conform to the specification."),
     "serve": _Command("xmcp.cli.serve", "Serve an XMCP or FastMCP server from a module or a file."),
-    "bindings": _Command("xmcp.cli.bindings", "Write the generated types for your language."),
+    "bindings": _Command("xmcp.cli.type_bindings", "Write the generated types for your language."),
     "demo": _Command("xmcp.cli.demo", "See it work: a sample server, a scripted model, your terminal."),
 }
 

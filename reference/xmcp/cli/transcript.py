@@ -15,7 +15,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from xmcp.cli.flow import Flow
+from xmcp.cli.line_breaking import Flow
 from xmcp.render import render
 from xmcp.render.view.untrusted import label, visible
 

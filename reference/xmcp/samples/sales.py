@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel, Field
 
-from xmcp.samples import swatch
-from xmcp.samples.figures import (
+from xmcp.samples import colour_swatch
+from xmcp.samples.sales_figures import (
     COLOURS,
     MONTHS,
     PRODUCTS,
@@ -231,7 +231,12 @@ def product_colour(product: Product) -> DisplayEnvelope:
         type="image",
         title=f"{product} in charts",
         alt=f"{product} is drawn in {name}.",
-        payload={"src": swatch.data_uri(colour), "mime": "image/png", "width": swatch.SIDE, "height": swatch.SIDE},
+        payload={
+            "src": colour_swatch.data_uri(colour),
+            "mime": "image/png",
+            "width": colour_swatch.SIDE,
+            "height": colour_swatch.SIDE,
+        },
     )
 
 

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from xmcp.server.call import current_call
+from xmcp.server.call_state import current_call
 from xmcp.xml_formatters import DeclarativeXMLFormatter, XMLFormatter, default_formatter
 
 logger = logging.getLogger("xmcp.server")

@@ -20,7 +20,7 @@ from fastmcp.tools.base import InputRequiredToolResult, ToolResult
 from mcp_types import CallToolResult
 
 from xmcp.server import telemetry
-from xmcp.server.call import ServedCall, current_call
+from xmcp.server.call_state import ServedCall, current_call
 from xmcp.server.parameters.sensitive import Secrets
 from xmcp.server.responses.capability import Reader, Wire, announcement, declared_by, reader_for
 from xmcp.server.responses.delivery import deliver, deliver_error

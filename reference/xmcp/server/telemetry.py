@@ -10,7 +10,7 @@ from typing import Final
 
 from opentelemetry import trace
 
-from xmcp.server.call import ServedCall
+from xmcp.server.call_state import ServedCall
 from xmcp.server.responses.failures import safe_tool_name
 from xmcp.wire import ErrorInfo
 

@@ -23,7 +23,8 @@ from pydantic import BaseModel, Field, PrivateAttr
 from pydantic import ValidationError as PydanticValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from xmcp.server.call import SHOW_USER, ServedCall, current_call
+from xmcp.server.call_state import SHOW_USER, ServedCall, current_call
+from xmcp.server.lone_surrogates import without_lone_surrogates
 from xmcp.server.parameters.sensitive import Secrets
 from xmcp.server.parameters.server_parameters import (
     FilledArguments,
@@ -34,8 +35,7 @@ from xmcp.server.parameters.server_parameters import (
     without_properties,
 )
 from xmcp.server.responses.mcp_results import response_from, to_mcp_result
-from xmcp.server.responses.results import apply_show_user, response_to
-from xmcp.server.surrogates import without_lone_surrogates
+from xmcp.server.responses.returned_values import apply_show_user, response_to
 from xmcp.server.tool_metadata import in_meta
 from xmcp.wire import DisplayEnvelope, ToolResponse
 from xmcp.xml_formatters import XMLFormatter

@@ -13,7 +13,7 @@ from typing import Any
 
 from fastmcp.tools import Tool
 
-from xmcp.dependencies import DependencyError, circle, unknown
+from xmcp.dependency_graph import DependencyError, circle, unknown
 from xmcp.server.tool import XMCPTool
 from xmcp.server.tool_metadata import metadata_of
 from xmcp_models.registry import TOOL_META_KEY

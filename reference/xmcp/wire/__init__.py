@@ -6,7 +6,7 @@ outside imports from here only; the modules inside are private.
 
 from xmcp.wire.content import BadDisplay
 from xmcp.wire.decoder import Decoder, decode
-from xmcp.wire.emission import REFERENCE_TYPE, check_error, check_server_populated, display_faults
+from xmcp.wire.emitter_rules import REFERENCE_TYPE, check_error, check_server_populated, display_faults
 from xmcp.wire.encoder import encode
 from xmcp.wire.envelope import DisplayEnvelope
 from xmcp.wire.errors import DecodeError, DecodeErrorKind

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from xmcp.wire import lexical
-from xmcp.wire.emission import check_error, check_server_populated, display_faults
+from xmcp.wire.emitter_rules import check_error, check_server_populated, display_faults
 from xmcp.wire.envelope import DisplayEnvelope
 from xmcp.wire.jsontext import dump_json
 from xmcp.wire.response import ErrorInfo, ToolResponse

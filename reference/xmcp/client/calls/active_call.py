@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from xmcp.chat.completions import ToolCall
-from xmcp.client.calls.results import Reading
+from xmcp.client.calls.server_results import Reading
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import ChatContext, ToolState
 from xmcp.client.hooks.telemetry import ChatTelemetry

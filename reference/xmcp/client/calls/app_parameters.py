@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from xmcp.chat import failures
-from xmcp.client.calls import results
+from xmcp.chat import error_table
+from xmcp.client.calls import server_results
 from xmcp.client.calls.active_call import ActiveCall, Next, Stage, Warned
-from xmcp.client.calls.results import Reading
+from xmcp.client.calls.server_results import Reading
 from xmcp.client.hooks.callbacks import CALLBACK_SECONDS
 from xmcp.client.hooks.callbacks import call as call_hook
 from xmcp.client.hooks.middleware import ToolState
@@ -30,7 +30,7 @@ def stage(params: Mapping[str, Any]) -> Stage | None:
         arguments = await filled(params, call.entry, call.state)
         if isinstance(arguments, ErrorInfo):
             call.log.warning("param_missing", tool_name=call.name, message=arguments.message)
-            return results.failed(call.name, arguments)
+            return server_results.failed(call.name, arguments)
         call.filled = arguments
         return await proceed(call)
 
@@ -62,5 +62,5 @@ async def filled(params: Mapping[str, Any], entry: Entry, state: ToolState) -> d
         if value is not None:
             arguments[name] = value
         elif name in needed(entry.input_schema):
-            return failures.missing_app_parameter(name)
+            return error_table.missing_app_parameter(name)
     return arguments

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
 
-from xmcp.chat import failures
-from xmcp.client.calls import results
+from xmcp.chat import error_table
+from xmcp.client.calls import server_results
 from xmcp.client.calls.active_call import ActiveCall, Next, Stage
-from xmcp.client.calls.results import Reading
+from xmcp.client.calls.server_results import Reading
 from xmcp.client.hooks.callbacks import call as call_hook
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import ToolState
@@ -28,7 +28,7 @@ def stage(approve: Approve | None, timeout: float) -> Stage | None:
 
     async def ask_approval(call: ActiveCall, proceed: Next) -> Reading:
         error = await refusal(approve, call.state, timeout, call.log)
-        return await proceed(call) if error is None else results.failed(call.name, error)
+        return await proceed(call) if error is None else server_results.failed(call.name, error)
 
     return ask_approval
 
@@ -44,4 +44,4 @@ async def refusal(approve: Approve, state: ToolState, timeout: float, log: Event
         answer = False
     if answer is True:
         return None
-    return failures.not_approved(answer.strip() if isinstance(answer, str) else "")
+    return error_table.not_approved(answer.strip() if isinstance(answer, str) else "")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-from xmcp.chat import failures
+from xmcp.chat import error_table
 from xmcp.chat.errors import CallFailed
-from xmcp.client.calls import results
+from xmcp.client.calls import server_results
 from xmcp.client.calls.active_call import ActiveCall, Next, Stage
-from xmcp.client.calls.results import Reading
+from xmcp.client.calls.server_results import Reading
 
 
 def take_slot(slots: asyncio.Semaphore) -> Stage:
@@ -36,7 +36,7 @@ def call_server(timeouts: Mapping[str, float]) -> Stage:
                 # A copy for each attempt: a tool in this process may change what it is given.
                 result = await entry.server.execute_tool_call(entry.tool, dict(call.arguments))
         except TimeoutError as exc:
-            raise CallFailed(failures.timed_out(seconds), transport=True) from exc
-        return results.read(result, call.name, speaks_xmcp=entry.server.speaks_xmcp)
+            raise CallFailed(error_table.timed_out(seconds), transport=True) from exc
+        return server_results.read(result, call.name, speaks_xmcp=entry.server.speaks_xmcp)
 
     return ask_the_server

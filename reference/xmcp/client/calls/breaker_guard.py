@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from xmcp.chat import failures
+from xmcp.chat import error_table
 from xmcp.chat.errors import CallFailed, CircuitOpenError
-from xmcp.client.calls import results
+from xmcp.client.calls import server_results
 from xmcp.client.calls.active_call import ActiveCall, Next, Stage
-from xmcp.client.calls.results import Reading
+from xmcp.client.calls.server_results import Reading
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.tools.catalogue import ToolServer
 from xmcp.storage.breakers import Admitted, BreakerStore, Outcome, Refused
@@ -97,7 +97,7 @@ def stage(breakers: BreakerStore | None) -> Stage | None:
         try:
             ticket = await guard.admit(call.entry.server, call.log)
         except CircuitOpenError as exc:
-            return results.failed(call.name, failures.circuit_open(exc.server, exc.retry_after))
+            return server_results.failed(call.name, error_table.circuit_open(exc.server, exc.retry_after))
         outcome: Outcome = "unknown"
         try:
             reading = await proceed(call)

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 import orjson
 
 from xmcp.client.calls.active_call import ActiveCall, Next, Stage
-from xmcp.client.calls.results import Reading
+from xmcp.client.calls.server_results import Reading
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.tools.catalogue import Entry
 from xmcp.storage import Cache, StoreError

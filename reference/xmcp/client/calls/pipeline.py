@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from xmcp.chat import failures
+from xmcp.chat import error_table
 from xmcp.chat.completions import ToolCall
 from xmcp.chat.errors import QuotaExceeded
 from xmcp.chat.events import CallReport
@@ -23,16 +23,16 @@ from xmcp.client.calls import (
     breaker_guard,
     cache,
     context_budget,
-    results,
     retry,
+    server_results,
     tool_hooks,
 )
 from xmcp.client.calls.active_call import ActiveCall, ChatScope, Event, Next, Request, Stage
 from xmcp.client.calls.approval import APPROVAL_SECONDS, Approve
 from xmcp.client.calls.cache import ResponseCache
 from xmcp.client.calls.context_budget import Budgets
-from xmcp.client.calls.results import Reading
 from xmcp.client.calls.retry import RetryPolicy
+from xmcp.client.calls.server_results import Reading
 from xmcp.client.hooks.middleware import Stack, ToolState
 from xmcp.client.tools.dependencies import Result
 from xmcp.storage.breakers import BreakerStore
@@ -97,7 +97,7 @@ class Pipeline:
             except Exception:
                 error_id = uuid.uuid4().hex
                 scope.log.exception("call_crashed", tool_name=request.name, error_id=error_id)
-                reading = results.failed(request.name, failures.crashed(error_id, sent=state.attempts > 0))
+                reading = server_results.failed(request.name, error_table.crashed(error_id, sent=state.attempts > 0))
                 content = context_budget.for_model(reading.response)
             error = reading.response.error
             observed.code = error.code if error else None
@@ -135,7 +135,7 @@ async def refuse_unusable_arguments(call: ActiveCall, proceed: Next) -> Reading:
     """Answer a call whose arguments cannot be used (XMCP-CLI-010); no hook hears of it."""
     arguments = call.request.arguments
     if isinstance(arguments, ErrorInfo):
-        return results.failed(call.name, arguments)
+        return server_results.failed(call.name, arguments)
     return await proceed(call)
 
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from xmcp.chat.errors import CallFailed
-from xmcp.client.calls import results
+from xmcp.client.calls import server_results
 from xmcp.client.calls.active_call import ActiveCall, Next, Retrying, Stage
-from xmcp.client.calls.results import Reading
+from xmcp.client.calls.server_results import Reading
 from xmcp.client.tools.catalogue import Entry
 from xmcp.wire import ErrorInfo
 
@@ -65,7 +65,7 @@ def stage(policy: RetryPolicy, sleep: Callable[[float], Awaitable[object]] = asy
             try:
                 reading = await proceed(call)
             except CallFailed as exc:
-                reading = results.failed(call.name, exc.error)
+                reading = server_results.failed(call.name, exc.error)
             error = reading.response.error
             if error is None or not allowed(error, call.entry):
                 return reading

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import orjson
 
-from xmcp.client.calls import results
+from xmcp.client.calls import server_results
 from xmcp.client.calls.active_call import ActiveCall, Next, Stage
-from xmcp.client.calls.results import Reading
+from xmcp.client.calls.server_results import Reading
 from xmcp.client.hooks.middleware import Stack
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse, encode
 
@@ -24,7 +24,7 @@ def stage(middleware: Stack) -> Stage | None:
         state = call.state
         async with middleware.around("tool", state, call.log) as instead:
             if isinstance(instead, ErrorInfo):
-                reading = results.failed(call.name, instead)
+                reading = server_results.failed(call.name, instead)
             elif isinstance(instead, ToolResponse):
                 reading = Reading(instead)
             else:

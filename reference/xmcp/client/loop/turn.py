@@ -13,7 +13,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Final, TypedDict
 
-from xmcp.chat import failures, messages
+from xmcp.chat import error_table, messages
 from xmcp.chat.arguments import parse_arguments
 from xmcp.chat.completions import ToolCall, VendorState
 from xmcp.chat.errors import QuotaExceeded
@@ -30,10 +30,10 @@ from xmcp.chat.events import (
 )
 from xmcp.chat.tool_schemas import legal_name
 from xmcp.chat.vendor_state import with_vendor_state
-from xmcp.client.calls import app_parameters, context_budget, results
+from xmcp.client.calls import app_parameters, context_budget, server_results
 from xmcp.client.calls.active_call import ChatScope, Event, Request, Retrying, Warned
 from xmcp.client.calls.pipeline import Outcome, Pipeline
-from xmcp.client.calls.results import Reading
+from xmcp.client.calls.server_results import Reading
 from xmcp.client.hooks.callbacks import DisplayCallback, ErrorCallback, notify
 from xmcp.client.tools import dependencies, meta_tools
 from xmcp.client.tools.catalogue import Catalogue
@@ -173,7 +173,7 @@ class ToolTurn:
                 for place, call in enumerate(self._calls):
                     if self.outcomes[place] is None:
                         self.outcomes[place] = self._unmade(
-                            call, results.failed(legal_name(call.name), failures.chat_timed_out())
+                            call, server_results.failed(legal_name(call.name), error_table.chat_timed_out())
                         )
                     if place not in self._yielded:
                         for outcome_event in self._outcome_events(place):
@@ -210,17 +210,17 @@ class ToolTurn:
             self.outcomes[place] = await self._outcome(place, call)
         except QuotaExceeded as exc:
             # It ends the turn for all calls; this one is answered with the reason.
-            self.outcomes[place] = self._unmade(call, results.failed(name, failures.quota_used_up(exc.quota)))
+            self.outcomes[place] = self._unmade(call, server_results.failed(name, error_table.quota_used_up(exc.quota)))
             self._emit(exc)
         except asyncio.CancelledError:
             if task is None or task.cancelling():
                 raise
             # Something inside the call was cancelled, not this task.
-            self.outcomes[place] = self._unmade(call, results.failed(name, failures.cancelled()))
+            self.outcomes[place] = self._unmade(call, server_results.failed(name, error_table.cancelled()))
         except Exception:
             error_id = uuid.uuid4().hex
             self._scope.log.exception("call_crashed", tool_name=name, error_id=error_id)
-            self.outcomes[place] = self._unmade(call, results.failed(name, failures.crashed(error_id)))
+            self.outcomes[place] = self._unmade(call, server_results.failed(name, error_table.crashed(error_id)))
         finally:
             if place in self._ended:
                 self._ended[place].set()
@@ -231,13 +231,13 @@ class ToolTurn:
         if entry is None:
             if name in self._meta_tools:
                 reading = (
-                    results.failed(name, arguments)
+                    server_results.failed(name, arguments)
                     if isinstance(arguments, ErrorInfo)
                     else Reading(meta_tools.answer(name, arguments))
                 )
                 return self._unmade(call, reading)
             known = [*self._catalogue.entries, *self._meta_tools]
-            return self._unmade(call, results.failed(name, failures.unknown_tool(call.name, known)))
+            return self._unmade(call, server_results.failed(name, error_table.unknown_tool(call.name, known)))
         handed_on = None
         for before in self._graph[place]:
             await self._ended[before].wait()
@@ -246,7 +246,7 @@ class ToolTurn:
             own = app_parameters.hidden(self._pipeline.params, entry)
             handed = dependencies.fill_arguments(place, arguments, self._entries, self._graph, known_results, own)
             if isinstance(handed, ErrorInfo):
-                return self._unmade(call, results.failed(name, handed))
+                return self._unmade(call, server_results.failed(name, handed))
             arguments, handed_on = handed.arguments, handed.sources
         request = Request(call, name, entry, arguments, handed_on or {})
         return await self._pipeline.run(request, self._number, self._scope, self._emit)

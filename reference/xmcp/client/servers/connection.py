@@ -1,315 +1,240 @@
-"""One MCP server as the rest of the client uses it: open, list, call, read, close. The server may be gone at any time.
+"""One connection to an MCP server from its start to its end, owned by one task. It is never opened twice.
 
-When a connection breaks, its `Link` is retired and the next request opens a new one. Requests that are under way on
-the retired link end there. `connection_states.SERVER_TABLE` decides; this file carries its actions out.
+A task of its own enters and leaves it, never a caller's: leaving an MCP session re-raises what broke it, in whatever
+task that happens. The task also listens for changes of the tools.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from pydantic_core import PydanticSerializationError
-
-from xmcp.chat import failures
-from xmcp.chat.errors import CallFailed
 from xmcp.client.hooks.log import EventLog
-from xmcp.client.servers.connection_states import SERVER_TABLE, ServerAction, ServerEvent, ServerState, step
-from xmcp.client.servers.errors import ConnectFailed, describe, means_connection_lost
-from xmcp.client.servers.link import CLOSE_SECONDS, Link, Sleep
+from xmcp.client.servers.backoff import MAX_DELAY, reconnect_delays
+from xmcp.client.servers.connection_states import (
+    CONNECTION_TABLE,
+    ConnectionAction,
+    ConnectionEvent,
+    ConnectionState,
+    step,
+)
+from xmcp.client.servers.errors import METHOD_NOT_FOUND, ConnectFailed, describe, means_connection_lost
 from xmcp.client.servers.targets import Source
+from xmcp_models.registry import EXTENSION_ID
 
 if TYPE_CHECKING:
-    from mcp import MCPError
-    from mcp_types import CallToolResult, Resource, Root, Tool
+    from mcp_types import ServerCapabilities, Tool
 
-RESOURCE_SECONDS: Final = 60.0
-"""Time limit for listing or reading resources."""
+CLOSE_SECONDS: Final = 5.0
+"""Time limit for closing a connection before its task is cancelled, and again before the task is abandoned."""
 
-T = TypeVar("T")
+LISTEN_SECONDS: Final = 1.0
+"""Time limit for the server to confirm, before the tools are listed, that it will announce changes of them."""
 
-
-class ConnectionObserver(Protocol):
-    """Observer of connection state. Its methods are called on the event loop; they must not block or await."""
-
-    def connected(self, tools: list[Tool]) -> None:
-        """Note that a new connection is open, on which `tools` were listed."""
-        ...
-
-    def lost(self, reason: str) -> None:
-        """Note that the connection broke."""
-        ...
-
-    def tools_changed(self) -> None:
-        """Note that the server's tools changed, or may have changed without an announcement."""
-        ...
+Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 
 
-class Server:
-    """A server and its current connection; an `interfaces.MCPClient`.
+class Connection:
+    """One connection to a server.
 
     Args:
         source: Where the server is.
-        name: The application's name for it; `None` uses the name that the server gives itself.
-        connect_timeout: Seconds for connecting, including the listing of the tools, and for listing them again.
-        log: Of the client.
-        observer: Is informed when the connection opens and breaks and when tools change.
+        connect_timeout: Seconds for connecting, including the listing of the tools.
+        log: Of the server.
+        on_tools_changed: Called when the tools may have changed.
+        on_broken: Called when the connection itself finds that it is broken.
         sleep: Waits before the stream of changes is opened again.
     """
 
     def __init__(
         self,
         source: Source,
-        name: str | None,
         connect_timeout: float,
         log: EventLog,
-        observer: ConnectionObserver | None = None,
-        sleep: Sleep = asyncio.sleep,
+        on_tools_changed: Callable[[], None],
+        on_broken: Callable[[Connection, Exception], None],
+        sleep: Sleep,
     ) -> None:
         self._source = source
-        self._given_name = name
         self._connect_timeout = connect_timeout
-        self._log = log.bind(server=name or source.label)
-        self._observer = observer
+        self._log = log
+        self._on_tools_changed = on_tools_changed
+        self._on_broken = on_broken
         self._sleep = sleep
-        self._state = ServerState.DISCONNECTED
-        self._link: Link | None = None
-        """The current link; set exactly in the state `CONNECTED`."""
-        self._links: set[Link] = set()
-        """All links whose tasks run."""
-        self._opening: asyncio.Task[Link] | None = None
-        self._announced_xmcp = False
-        self.name = name or "server"
-        """The application's name for it, or the name that the server gave itself at the last connection."""
+        self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._leave = asyncio.Event()
+        self._users = 0
+        self.state = ConnectionState.STARTING
+        self.task = asyncio.create_task(self._run(), name=f"xmcp connection {source.label}")
+        self.task.add_done_callback(lambda _: self._advance(ConnectionEvent.ENDED))
+        self.client: Any = None
+        """The `fastmcp.Client`, while the connection is `READY` or `DRAINING`."""
+        self.tools: list[Tool] = []
+        """As listed when the connection was opened."""
+        self.server_name = ""
+        self.announces_xmcp = False
+        self.modern = False
+        """Whether it uses a protocol revision without sessions, 2026-07-28 or later."""
 
-    @property
-    def label(self) -> str:
-        """Name and place for messages to people, without credentials."""
-        return f"{self._given_name} ({self._source.label})" if self._given_name else self._source.label
-
-    @property
-    def named(self) -> bool:
-        """True if the application named the server."""
-        return self._given_name is not None
-
-    @property
-    def identity(self) -> str:
-        """Equal for two servers only if equal calls have equal answers at both. Contains no secret."""
-        return self._source.identity
-
-    @property
-    def connected(self) -> bool:
-        """True while the connection is open and healthy."""
-        return self._state is ServerState.CONNECTED
-
-    @property
-    def speaks_xmcp(self) -> bool:
-        """Whether its text is read as documents: as configured, else as it announced at the last connection."""
-        return self._announced_xmcp if self._source.xmcp is None else self._source.xmcp
-
-    async def open(self) -> list[Tool]:
-        """Connect if necessary, and return the tools as listed when the connection was opened.
+    async def open(self) -> None:
+        """Wait until the connection is ready. If it is not ready in time, or the caller is cancelled, close it.
 
         Raises:
-            ConnectFailed: the server could not be reached in time.
+            ConnectFailed: it did not become ready.
         """
-        return (await self._current_link()).tools
-
-    async def discover_tools(self) -> list[Tool]:
-        """Ask for the tools on all pages, within `connect_timeout`. If the connection is broken, open a new one.
-
-        Raises:
-            ConnectFailed: the server did not list them.
-        """
-        from mcp import MCPError
-
         try:
             async with asyncio.timeout(self._connect_timeout):
-                while (link := self._link) is not None:
-                    with link.in_use():
-                        try:
-                            return await link.list_tools()
-                        except MCPError as exc:
-                            if not means_connection_lost(exc):
-                                raise ConnectFailed(describe(exc)) from exc
-                            self._retire(link, exc)
-                        except Exception as exc:
-                            self._retire(link, exc)
-                return await self.open()
+                await asyncio.shield(self._ready)
         except TimeoutError as exc:
+            await self.close()
             raise ConnectFailed(f"no answer within {self._connect_timeout:g} s") from exc
+        except BaseException:
+            await self.close()
+            raise
 
-    async def execute_tool_call(self, tool_name: str, arguments: dict[str, Any]) -> CallToolResult:
-        """Call a tool by its name at the server. Cancelling the call cancels it at the server.
-
-        There is no time limit except for connecting.
-
-        Raises:
-            CallFailed: there is no result: the connection broke, or the server answered with a protocol error.
-        """
-        result: CallToolResult = await self._request(lambda client: client.call_tool_mcp(tool_name, arguments))
-        return result
-
-    async def list_resources(self) -> Sequence[Resource]:
-        """Return the resources on all pages, within `RESOURCE_SECONDS`.
-
-        Raises:
-            CallFailed: as for `execute_tool_call`, or the time is over.
-        """
-        resources: Sequence[Resource] = await self._request(lambda client: client.list_resources(), RESOURCE_SECONDS)
-        return resources
-
-    async def read_resource(self, uri: str) -> Sequence[Any]:
-        """Return the contents of the resource `uri`, within `RESOURCE_SECONDS`.
-
-        Raises:
-            CallFailed: as for `execute_tool_call`, or the time is over.
-        """
-        contents: Sequence[Any] = await self._request(lambda client: client.read_resource(uri), RESOURCE_SECONDS)
-        return contents
-
-    async def list_roots(self) -> Sequence[Root]:
-        """Return the roots that the server gets when it asks."""
-        return self._source.roots() if self._source.roots is not None else []
-
-    async def send_roots_list_changed(self) -> None:
-        """Notify the server that the roots changed, if it is connected with a revision before 2026-07-28.
-
-        Later revisions have no such message: a server asks each time it needs the roots. Never raises.
-        """
-        link = self._link
-        if link is None or link.modern or self._source.roots is None:
-            return
-        from mcp_types import RootsListChangedNotification
-
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Keep the connection from being left while a request uses it."""
+        self._users += 1
         try:
-            with link.in_use():
-                async with asyncio.timeout(self._connect_timeout):
-                    await link.client.session.send_notification(RootsListChangedNotification())
-        except Exception as exc:
-            self._log.debug("roots_not_told", reason=describe(exc))
+            yield
+        finally:
+            self._users -= 1
+            self._advance_if_unused()
+
+    def retire(self) -> None:
+        """Leave the connection as soon as no request uses it."""
+        self._advance(ConnectionEvent.RETIRED)
+        self._advance_if_unused()
 
     async def close(self) -> None:
-        """Close all links. Never raises, and takes at most three times `CLOSE_SECONDS`."""
-        for action in self._advance(ServerEvent.CLOSE):
-            match action:
-                case ServerAction.CANCEL_OPENING if self._opening is not None:
-                    self._opening.cancel()
-                    await asyncio.wait({self._opening}, timeout=CLOSE_SECONDS)
-                case ServerAction.CLOSE_LINKS:
-                    self._link = None
-                    await asyncio.gather(*(link.close() for link in tuple(self._links)))
+        """End the connection in at most twice `CLOSE_SECONDS`, whatever uses it."""
+        self._advance(ConnectionEvent.CLOSE)
+        await asyncio.wait({self.task}, timeout=CLOSE_SECONDS)
+        if not self.task.done():
+            self.task.cancel()
+            await asyncio.wait({self.task}, timeout=CLOSE_SECONDS)
 
-    async def _request(self, send: Callable[[Any], Awaitable[T]], seconds: float | None = None) -> T:
-        """Await `send(client)` on the current link, opening one if necessary; what fails is a `CallFailed`."""
+    async def list_tools(self) -> list[Tool]:
+        """Return the tools on all pages, asking the server and not FastMCP's cache. Raises what FastMCP raises."""
         from mcp import MCPError
 
         try:
-            link = await self._current_link()
-        except ConnectFailed as exc:
-            raise self._connection_failed(never_sent=True) from exc
-        with link.in_use():
-            try:
-                async with asyncio.timeout(seconds) as limit:
-                    return await send(link.client)
-            except MCPError as exc:
-                if means_connection_lost(exc):
-                    self._retire(link, exc)
-                    raise self._connection_failed(_never_sent(exc)) from exc
-                raise CallFailed(failures.refused_by_server(exc.message)) from exc
-            except PydanticSerializationError as exc:
-                # The arguments are no JSON, so nothing was sent; the connection is not to blame.
-                raise CallFailed(failures.not_sendable()) from exc
-            except Exception as exc:
-                if limit.expired():
-                    raise CallFailed(failures.request_timed_out(self.name, seconds or 0), transport=True) from exc
-                # Transports raise many classes (httpx2, OSError, anyio, RuntimeError); none of them is a result.
-                self._retire(link, exc)
-                raise self._connection_failed(never_sent=False) from exc
+            tools: list[Tool] = await self.client.list_tools(cache_mode="refresh")
+        except MCPError as exc:
+            capabilities = self.client.server_capabilities
+            if exc.code == METHOD_NOT_FOUND and capabilities is not None and capabilities.tools is None:
+                return []  # a server of resources or prompts only
+            raise
+        return tools
 
-    async def _current_link(self) -> Link:
-        """Return the current link, opening one if necessary. All callers share one opening.
+    def _advance_if_unused(self) -> None:
+        if not self._users:
+            self._advance(ConnectionEvent.UNUSED)
 
-        Raises:
-            ConnectFailed: it could not be opened, or the client is closed.
+    def _advance(self, event: ConnectionEvent) -> None:
+        self.state, actions = step(CONNECTION_TABLE, self.state, event)
+        for action in actions:
+            match action:
+                case ConnectionAction.LEAVE:
+                    self._leave.set()
+                case ConnectionAction.ABORT_START:
+                    self._ready.cancel()
+                    self.task.cancel()
+
+    async def _run(self) -> None:
+        try:
+            # This import takes more than a second, so it must not run on the event loop.
+            fastmcp_internals = await asyncio.to_thread(import_module, "xmcp.client.servers.fastmcp_internals")
+            self.client = self._source.client(self._on_notification)
+            async with self.client:
+                # The client reads the text. A result whose structured part violates its schema is still a result.
+                fastmcp_internals.skip_result_validation(self.client.session)
+                async with self._listening():
+                    self._read_announcement(await self.list_tools())
+                    if not self._ready.done():
+                        self._advance(ConnectionEvent.STARTED)
+                        self._ready.set_result(None)
+                    await self._leave.wait()
+        except (Exception, BaseExceptionGroup) as exc:
+            if not self._ready.done():
+                self._ready.set_exception(ConnectFailed(describe(exc)))
+            else:
+                self._log.debug("connection_left_with_error", reason=describe(exc))
+
+    def _read_announcement(self, tools: list[Tool]) -> None:
+        info, capabilities = self.client.server_info, self.client.server_capabilities
+        self.tools = tools
+        self.server_name = info.name if info else ""
+        self.announces_xmcp = capabilities is not None and announces_xmcp(capabilities)
+
+    # ---- changes of the tools ----
+
+    async def _on_notification(self, message: Any) -> None:
+        from mcp_types import ToolListChangedNotification
+
+        if isinstance(message, ToolListChangedNotification):
+            self._on_tools_changed()
+
+    @asynccontextmanager
+    async def _listening(self) -> AsyncIterator[None]:
+        """Listen for changes of the tools meanwhile, if the server offers it.
+
+        With a revision before 2026-07-28 the notifications come without being asked for.
         """
-        for action in self._advance(ServerEvent.NEEDED):
-            match action:
-                case ServerAction.REFUSE:
-                    raise ConnectFailed("the client is closed")
-                case ServerAction.START_OPENING:
-                    self._opening = asyncio.create_task(self._open(), name=f"xmcp connect {self.label}")
-        if self._link is not None:
-            return self._link
-        opening = self._opening
-        assert opening is not None  # noqa: S101 - the state is CONNECTING
+        from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+        self.modern = self.client.protocol_version in MODERN_PROTOCOL_VERSIONS
+        offered = self.client.server_capabilities
+        if not self.modern or offered is None or offered.tools is None or not offered.tools.list_changed:
+            yield
+            return
+        confirmed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        listener = asyncio.create_task(self._listen(confirmed), name=f"xmcp listen {self._source.label}")
         try:
-            # Shielded: a caller that is cancelled leaves the opening to the other callers.
-            return await asyncio.shield(opening)
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if not opening.cancelled() or (task is not None and task.cancelling()):
-                raise
-            raise ConnectFailed("the client is closed") from None
+            # The tools are listed only after the confirmation: no change falls in between.
+            await asyncio.wait({confirmed, listener}, timeout=LISTEN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            yield
+        finally:
+            listener.cancel()
+            await asyncio.wait({listener}, timeout=CLOSE_SECONDS)
 
-    async def _open(self) -> Link:
-        try:
-            link = Link(self._source, self._connect_timeout, self._log, self._tools_changed, self._retire, self._sleep)
-            self._links.add(link)
-            link.task.add_done_callback(lambda _: self._links.discard(link))
-            await link.open()
-        except ConnectFailed as exc:
-            self._opening_ended(ServerEvent.FAILED, reason=str(exc))
-            raise
-        except BaseException:
-            self._opening_ended(ServerEvent.CANCELLED)
-            raise
-        self._opening_ended(ServerEvent.OPENED, link)
-        return link
+    async def _listen(self, confirmed: asyncio.Future[None]) -> None:
+        """Listen as long as the connection lives. A stream that ends is opened again, after growing delays."""
+        from mcp import MCPError
+        from mcp.client.subscriptions import listen
 
-    def _opening_ended(self, event: ServerEvent, link: Link | None = None, reason: str = "") -> None:
-        self._opening = None
-        for action in self._advance(event):
-            match action:
-                case ServerAction.ADOPT if link is not None:
-                    self._adopt(link)
-                case ServerAction.REPORT_UNREACHABLE:
-                    self._log.warning("server_unreachable", reason=reason)
-                case ServerAction.CLOSE_LINKS if link is not None:
-                    link.retire()
-
-    def _adopt(self, link: Link) -> None:
-        self._link = link
-        self.name, self._announced_xmcp = self._given_name or link.server_name or self.name, link.announces_xmcp
-        self._log.info("server_connected", tools=len(link.tools), xmcp=link.announces_xmcp)
-        if self._observer is not None:
-            self._observer.connected(link.tools)
-
-    def _retire(self, link: Link, exc: Exception) -> None:
-        """Use a broken link for no new request; if it is the current one, the server has lost its connection."""
-        if link is self._link and ServerAction.RETIRE in self._advance(ServerEvent.LOST):
-            self._link = None
-            reason = describe(exc)
-            self._log.warning("server_lost", reason=reason)
-            if self._observer is not None:
-                self._observer.lost(reason)
-        link.retire()
-
-    def _advance(self, event: ServerEvent) -> tuple[ServerAction, ...]:
-        self._state, actions = step(SERVER_TABLE, self._state, event)
-        return actions
-
-    def _tools_changed(self) -> None:
-        if self._observer is not None:
-            self._observer.tools_changed()
-
-    def _connection_failed(self, never_sent: bool) -> CallFailed:
-        return CallFailed(failures.connection_lost(self.name, sent=not never_sent), transport=True)
+        delays = reconnect_delays()
+        while True:
+            begun = time.monotonic()
+            try:
+                async with AsyncExitStack() as stack:
+                    async with asyncio.timeout(self._connect_timeout):
+                        stream = await stack.enter_async_context(listen(self.client.session, tools_list_changed=True))
+                    if self._ready.done():
+                        self._on_tools_changed()  # something may have changed while there was no stream
+                    if not confirmed.done():
+                        confirmed.set_result(None)
+                    async for _ in stream:
+                        self._on_tools_changed()
+            except MCPError as exc:
+                if exc.code == METHOD_NOT_FOUND:
+                    return
+                if means_connection_lost(exc):
+                    self._on_broken(self, exc)
+                    return
+                self._log.debug("listening_failed", reason=describe(exc))
+            except Exception as exc:
+                self._log.debug("listening_failed", reason=describe(exc))
+            if time.monotonic() - begun > MAX_DELAY:
+                delays = reconnect_delays()
+            await self._sleep(next(delays))
 
 
-def _never_sent(exc: MCPError) -> bool:
-    """Return whether the request of a failed call cannot have reached the server."""
-    from xmcp.client.servers.fastmcp_internals import NEVER_SENT
-
-    return isinstance(exc.data, dict) and exc.data.get(NEVER_SENT) is True
+def announces_xmcp(capabilities: ServerCapabilities) -> bool:
+    """Return whether a server announced the extension (XMCP-CNF-002): `experimental` counts for older revisions."""
+    return any(EXTENSION_ID in (place or {}) for place in (capabilities.extensions, capabilities.experimental))

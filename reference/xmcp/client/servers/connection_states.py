@@ -1,14 +1,15 @@
-"""The states of a server's connection, and of one link, as tables: (state, event) to the next state and the actions.
+"""The states of a server and of one connection as tables: (state, event) to the next state and the actions.
 
-A server has at most one current link, and any number of old ones that finish the requests they have:
+A server has at most one current connection, and any number of old ones that finish the requests they have:
 
     server   DISCONNECTED ── NEEDED ──▶ CONNECTING ── OPENED ──▶ CONNECTED        CLOSE leads from every state
                   ▲                        │ FAILED, CANCELLED       │ LOST       to CLOSED, which nothing leaves
                   └────────────────────────┴─────────────────────────┘
 
-    link     STARTING ── STARTED ──▶ READY ── RETIRED ──▶ DRAINING ── UNUSED ──▶ LEAVING ── ENDED ──▶ ENDED
+    connection     STARTING ── STARTED ──▶ READY ── RETIRED ──▶ DRAINING ── UNUSED ──▶ LEAVING ── ENDED ──▶ ENDED
 
-Pure; `connection` and `link` carry the actions out. An event without a row is a fault of theirs: `UnexpectedEvent`.
+Pure; `mcp_server` and `connection` carry the actions out. An event without a row is a programming error there:
+`UnexpectedEvent`.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ class ServerState(Enum):
     DISCONNECTED = "disconnected"
     """There is no connection; the next request opens one."""
     CONNECTING = "connecting"
-    """A link is being opened; all requests wait for it."""
+    """A connection is being opened; all requests wait for it."""
     CONNECTED = "connected"
-    """There is a current link that is not known to be broken."""
+    """There is a current connection that is not known to be broken."""
     CLOSED = "closed"
     """The application closed the client. Final."""
 
@@ -37,13 +38,13 @@ class ServerEvent(Enum):
     NEEDED = "needed"
     """A request needs a connection."""
     OPENED = "opened"
-    """The link that was being opened is ready."""
+    """The connection that was being opened is ready."""
     FAILED = "failed"
     """It could not be opened."""
     CANCELLED = "cancelled"
     """Its opening was cancelled."""
     LOST = "lost"
-    """The current link turned out to be broken. (The loss of an older one is no event of the server.)"""
+    """The current connection turned out to be broken. (The loss of an older one is no event of the server.)"""
     CLOSE = "close"
     """The application closes the client."""
 
@@ -55,16 +56,16 @@ class ServerAction(Enum):
     REFUSE = "refuse"
     """Raise `ConnectFailed`."""
     ADOPT = "adopt"
-    """Make the new link the current one, and report that the server is connected."""
+    """Make the new connection the current one, and report that the server is connected."""
     REPORT_UNREACHABLE = "report unreachable"
     RETIRE = "retire"
-    """Retire the current link and report the loss."""
+    """Retire the current connection and report the loss."""
     CANCEL_OPENING = "cancel opening"
-    CLOSE_LINKS = "close links"
+    CLOSE_CONNECTIONS = "close connections"
 
 
-class LinkState(Enum):
-    """How far one link has come."""
+class ConnectionState(Enum):
+    """How far one connection has come."""
 
     STARTING = "starting"
     READY = "ready"
@@ -77,8 +78,8 @@ class LinkState(Enum):
     """Its task has ended. Final."""
 
 
-class LinkEvent(Enum):
-    """What happens to one link."""
+class ConnectionEvent(Enum):
+    """What happens to one connection."""
 
     STARTED = "started"
     RETIRED = "retired"
@@ -90,13 +91,13 @@ class LinkEvent(Enum):
     ENDED = "ended"
 
 
-class LinkAction(Enum):
-    """What `link.Link` has to do."""
+class ConnectionAction(Enum):
+    """What a `Connection` has to do."""
 
     LEAVE = "leave"
-    """Ask the task that owns the link to close it."""
+    """Ask the task that owns the connection to close it."""
     ABORT_START = "abort start"
-    """Cancel the start of the link, which may hang."""
+    """Cancel the start of the connection, which may hang."""
 
 
 class UnexpectedEvent(RuntimeError):
@@ -119,43 +120,46 @@ SERVER_TABLE: Final[Table[ServerState, ServerEvent, ServerAction]] = {
     (ServerState.CONNECTING, ServerEvent.CANCELLED): (ServerState.DISCONNECTED, ()),
     (ServerState.CONNECTED, ServerEvent.LOST): (ServerState.DISCONNECTED, (ServerAction.RETIRE,)),
     #
-    (ServerState.DISCONNECTED, ServerEvent.CLOSE): (ServerState.CLOSED, (ServerAction.CLOSE_LINKS,)),
+    (ServerState.DISCONNECTED, ServerEvent.CLOSE): (ServerState.CLOSED, (ServerAction.CLOSE_CONNECTIONS,)),
     (ServerState.CONNECTING, ServerEvent.CLOSE): (
         ServerState.CLOSED,
-        (ServerAction.CANCEL_OPENING, ServerAction.CLOSE_LINKS),
+        (ServerAction.CANCEL_OPENING, ServerAction.CLOSE_CONNECTIONS),
     ),
-    (ServerState.CONNECTED, ServerEvent.CLOSE): (ServerState.CLOSED, (ServerAction.CLOSE_LINKS,)),
-    (ServerState.CLOSED, ServerEvent.CLOSE): (ServerState.CLOSED, (ServerAction.CLOSE_LINKS,)),
+    (ServerState.CONNECTED, ServerEvent.CLOSE): (ServerState.CLOSED, (ServerAction.CLOSE_CONNECTIONS,)),
+    (ServerState.CLOSED, ServerEvent.CLOSE): (ServerState.CLOSED, (ServerAction.CLOSE_CONNECTIONS,)),
     # The end of an opening that the closing overtook.
-    (ServerState.CLOSED, ServerEvent.OPENED): (ServerState.CLOSED, (ServerAction.CLOSE_LINKS,)),
+    (ServerState.CLOSED, ServerEvent.OPENED): (ServerState.CLOSED, (ServerAction.CLOSE_CONNECTIONS,)),
     (ServerState.CLOSED, ServerEvent.FAILED): (ServerState.CLOSED, (ServerAction.REPORT_UNREACHABLE,)),
     (ServerState.CLOSED, ServerEvent.CANCELLED): (ServerState.CLOSED, ()),
 }
 
-LINK_TABLE: Final[Table[LinkState, LinkEvent, LinkAction]] = {
-    (LinkState.STARTING, LinkEvent.STARTED): (LinkState.READY, ()),
+CONNECTION_TABLE: Final[Table[ConnectionState, ConnectionEvent, ConnectionAction]] = {
+    (ConnectionState.STARTING, ConnectionEvent.STARTED): (ConnectionState.READY, ()),
     # It ends as soon as it has started.
-    (LinkState.STARTING, LinkEvent.RETIRED): (LinkState.STARTING, (LinkAction.LEAVE,)),
-    (LinkState.STARTING, LinkEvent.UNUSED): (LinkState.STARTING, ()),
-    (LinkState.STARTING, LinkEvent.CLOSE): (LinkState.LEAVING, (LinkAction.LEAVE, LinkAction.ABORT_START)),
+    (ConnectionState.STARTING, ConnectionEvent.RETIRED): (ConnectionState.STARTING, (ConnectionAction.LEAVE,)),
+    (ConnectionState.STARTING, ConnectionEvent.UNUSED): (ConnectionState.STARTING, ()),
+    (ConnectionState.STARTING, ConnectionEvent.CLOSE): (
+        ConnectionState.LEAVING,
+        (ConnectionAction.LEAVE, ConnectionAction.ABORT_START),
+    ),
     #
-    (LinkState.READY, LinkEvent.RETIRED): (LinkState.DRAINING, ()),
-    (LinkState.READY, LinkEvent.UNUSED): (LinkState.READY, ()),
-    (LinkState.READY, LinkEvent.CLOSE): (LinkState.LEAVING, (LinkAction.LEAVE,)),
+    (ConnectionState.READY, ConnectionEvent.RETIRED): (ConnectionState.DRAINING, ()),
+    (ConnectionState.READY, ConnectionEvent.UNUSED): (ConnectionState.READY, ()),
+    (ConnectionState.READY, ConnectionEvent.CLOSE): (ConnectionState.LEAVING, (ConnectionAction.LEAVE,)),
     #
-    (LinkState.DRAINING, LinkEvent.RETIRED): (LinkState.DRAINING, ()),
-    (LinkState.DRAINING, LinkEvent.UNUSED): (LinkState.LEAVING, (LinkAction.LEAVE,)),
-    (LinkState.DRAINING, LinkEvent.CLOSE): (LinkState.LEAVING, (LinkAction.LEAVE,)),
+    (ConnectionState.DRAINING, ConnectionEvent.RETIRED): (ConnectionState.DRAINING, ()),
+    (ConnectionState.DRAINING, ConnectionEvent.UNUSED): (ConnectionState.LEAVING, (ConnectionAction.LEAVE,)),
+    (ConnectionState.DRAINING, ConnectionEvent.CLOSE): (ConnectionState.LEAVING, (ConnectionAction.LEAVE,)),
     #
-    (LinkState.LEAVING, LinkEvent.STARTED): (LinkState.LEAVING, ()),
-    (LinkState.LEAVING, LinkEvent.RETIRED): (LinkState.LEAVING, ()),
-    (LinkState.LEAVING, LinkEvent.UNUSED): (LinkState.LEAVING, ()),
-    (LinkState.LEAVING, LinkEvent.CLOSE): (LinkState.LEAVING, ()),
-    # Whatever ends the task ends the link; what is said of it later changes nothing.
-    **{(state, LinkEvent.ENDED): (LinkState.ENDED, ()) for state in LinkState},
-    (LinkState.ENDED, LinkEvent.RETIRED): (LinkState.ENDED, ()),
-    (LinkState.ENDED, LinkEvent.UNUSED): (LinkState.ENDED, ()),
-    (LinkState.ENDED, LinkEvent.CLOSE): (LinkState.ENDED, ()),
+    (ConnectionState.LEAVING, ConnectionEvent.STARTED): (ConnectionState.LEAVING, ()),
+    (ConnectionState.LEAVING, ConnectionEvent.RETIRED): (ConnectionState.LEAVING, ()),
+    (ConnectionState.LEAVING, ConnectionEvent.UNUSED): (ConnectionState.LEAVING, ()),
+    (ConnectionState.LEAVING, ConnectionEvent.CLOSE): (ConnectionState.LEAVING, ()),
+    # Whatever ends the task ends the connection; what is said of it later changes nothing.
+    **{(state, ConnectionEvent.ENDED): (ConnectionState.ENDED, ()) for state in ConnectionState},
+    (ConnectionState.ENDED, ConnectionEvent.RETIRED): (ConnectionState.ENDED, ()),
+    (ConnectionState.ENDED, ConnectionEvent.UNUSED): (ConnectionState.ENDED, ()),
+    (ConnectionState.ENDED, ConnectionEvent.CLOSE): (ConnectionState.ENDED, ()),
 }
 
 

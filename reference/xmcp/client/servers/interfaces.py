@@ -1,6 +1,6 @@
 """What the client requires of a source of tools and resources, as protocols.
 
-`connection.Server` implements them with MCP. An application can pass its own object with `discover_tools` and
+`mcp_server.Server` implements them with MCP. An application can pass its own object with `discover_tools` and
 `execute_tool_call` to `AIClient` instead of a server, in tests for example.
 """
 

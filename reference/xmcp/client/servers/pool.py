@@ -13,14 +13,14 @@ from typing import Any, Final
 
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.servers.backoff import reconnect_delays
-from xmcp.client.servers.connection import Server
+from xmcp.client.servers.connection import CLOSE_SECONDS, Sleep
 from xmcp.client.servers.interfaces import ToolClient
-from xmcp.client.servers.link import CLOSE_SECONDS, Sleep
+from xmcp.client.servers.mcp_server import Server
 from xmcp.client.servers.pool_member import PoolMember, ServerStatus
 from xmcp.client.servers.targets import ServerTarget, Target, check, source
 from xmcp.client.servers.tool_client_adapter import ToolClientAdapter
 from xmcp.client.tools.catalogue import Catalogue, Offer, build
-from xmcp.dependencies import DependencyError
+from xmcp.dependency_graph import DependencyError
 
 QUIET_SECONDS: Final = 0.1
 """Seconds without another announcement after which the tools are listed: a burst of announcements is one refresh."""

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xmcp.client.servers.connection import Server
 from xmcp.client.servers.errors import ConnectFailed
+from xmcp.client.servers.mcp_server import Server
 from xmcp.client.servers.tool_client_adapter import ToolClientAdapter
 from xmcp.client.tools.catalogue import depends_on
-from xmcp.dependencies import circle, unknown
+from xmcp.dependency_graph import circle, unknown
 
 if TYPE_CHECKING:
     from mcp_types import Tool
@@ -34,7 +34,7 @@ class ServerStatus:
 
 
 class PoolMember:
-    """A server and the tools it listed last; a `connection.ConnectionObserver` of that server.
+    """A server and the tools it listed last; a `mcp_server.ConnectionObserver` of that server.
 
     Args:
         make: Makes the server, given its observer.

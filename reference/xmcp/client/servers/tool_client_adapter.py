@@ -9,7 +9,7 @@ from copy import deepcopy
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from xmcp.chat import failures
+from xmcp.chat import error_table
 from xmcp.chat.errors import CallFailed
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.servers.errors import ConnectFailed, describe
@@ -22,7 +22,7 @@ _SCHEMA_KEYS = ("inputSchema", "input_schema", "parameters")
 
 
 class ToolClientAdapter:
-    """A `ToolClient` with the interface of `connection.Server`.
+    """A `ToolClient` with the interface of `mcp_server.Server`.
 
     The object's attributes `name` (a string) and `speaks_xmcp` (a bool) are used if it has them. The application
     closes the object. Two adapters never have the same `identity`, not even for the same object.
@@ -101,13 +101,13 @@ class ToolClientAdapter:
             raise
         except Exception as exc:
             self._log.exception("tool_client_failed", tool=tool_name)
-            raise CallFailed(failures.tool_client_failed(self.name), transport=True) from exc
+            raise CallFailed(error_table.tool_client_failed(self.name), transport=True) from exc
         if isinstance(result, CallToolResult):
             return result
         if isinstance(result, str):
             return CallToolResult(content=[TextContent(type="text", text=result)])
         self._log.warning("tool_client_answered_amiss", tool=tool_name, type=type(result).__name__)
-        raise CallFailed(failures.unreadable_answer())
+        raise CallFailed(error_table.unreadable_answer())
 
     async def close(self) -> None:
         """Do nothing: the application closes the object."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ToolServer(Protocol):
-    """What a chat needs of a server; `connection.Server` implements it."""
+    """What a chat needs of a server; `mcp_server.Server` implements it."""
 
     @property
     def name(self) -> str:

@@ -23,7 +23,7 @@ from xmcp.render.terminal.plot import PlotChart
 from xmcp.render.terminal.syntax import source
 from xmcp.render.terminal.table import TableGrid, cell
 from xmcp.render.view import content, wording
-from xmcp.render.view.ladder import plan
+from xmcp.render.view.fallback_ladder import plan
 from xmcp.render.view.untrusted import label, link, revealed, visible
 from xmcp_models.display_envelope import DisplayEnvelope
 

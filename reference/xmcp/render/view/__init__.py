@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from xmcp.render.view.content import View
-from xmcp.render.view.ladder import plan
+from xmcp.render.view.fallback_ladder import plan
 
 __all__ = ["View", "plan"]

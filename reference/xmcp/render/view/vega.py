@@ -16,9 +16,9 @@ from typing import Any, Literal, TypeAlias, cast
 
 from xmcp.render.view import content
 from xmcp.render.view.content import CannotShow
-from xmcp.render.view.moments import name_of, seconds_of
 from xmcp.render.view.numerals import quantity
 from xmcp.render.view.payloads import is_number
+from xmcp.render.view.timestamps import name_of, seconds_of
 
 Row: TypeAlias = Mapping[str, Any]
 Kind: TypeAlias = Literal["quantitative", "temporal", "ordinal", "nominal"]

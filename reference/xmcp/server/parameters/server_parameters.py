@@ -20,8 +20,8 @@ from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
 from xmcp.server.errors import XMCPError
+from xmcp.server.lone_surrogates import without_lone_surrogates
 from xmcp.server.parameters.sensitive import Secrets
-from xmcp.server.surrogates import without_lone_surrogates
 
 logger = logging.getLogger("xmcp.server")
 

@@ -14,8 +14,9 @@ from typing import Any, Final
 from fastmcp.tools.base import ToolResult
 from mcp_types import AudioContent, ContentBlock, EmbeddedResource, ImageContent
 
-from xmcp.server.call import ServedCall
+from xmcp.server.call_state import ServedCall
 from xmcp.server.errors import XMCPError
+from xmcp.server.lone_surrogates import sendable, sendable_block, without_lone_surrogates
 from xmcp.server.responses.capability import Reader
 from xmcp.server.responses.failures import safe_tool_name
 from xmcp.server.responses.mcp_results import (
@@ -27,7 +28,6 @@ from xmcp.server.responses.mcp_results import (
     result_of,
     text_block,
 )
-from xmcp.server.surrogates import sendable, sendable_block, without_lone_surrogates
 from xmcp.wire import (
     ErrorInfo,
     ToolResponse,

@@ -20,7 +20,7 @@ from pydantic import ValidationError as PydanticValidationError
 from pydantic_core import ErrorDetails
 
 from xmcp.server._fastmcp_hooks import is_tool_timeout, raised_by_fastmcp
-from xmcp.server.call import ServedCall
+from xmcp.server.call_state import ServedCall
 from xmcp.server.errors import XMCPError
 from xmcp.wire import ErrorInfo
 

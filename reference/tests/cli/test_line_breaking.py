@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from xmcp.cli.flow import Flow
+from xmcp.cli.line_breaking import Flow
 
 texts = st.text("ab漢 \n\t.", max_size=200)
 

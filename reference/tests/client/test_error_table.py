@@ -1,0 +1,92 @@
+"""The table of the errors that the client makes: each row has its function, and no error is made elsewhere."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import xmcp
+from xmcp.chat import error_table
+from xmcp.wire import ErrorInfo
+from xmcp_models.registry import ERROR_CODES
+
+MADE: dict[str, list[ErrorInfo]] = {
+    "unknown_tool": [error_table.unknown_tool("serch", ["search"]), error_table.unknown_tool("x", [])],
+    "unusable_arguments": [error_table.unusable_arguments("not_json", "they are not", "{")],
+    "missing_text": [error_table.missing_text("thought")],
+    "failed_dependency": [error_table.failed_dependency("a")],
+    "unfit_result": [error_table.unfit_result("a", "p", [{"pointer": "/p", "reason": "r", "message": "m"}])],
+    "not_approved": [error_table.not_approved(), error_table.not_approved("No {braces} are filled in.")],
+    "missing_app_parameter": [error_table.missing_app_parameter("p")],
+    "quota_used_up": [error_table.quota_used_up(None), error_table.quota_used_up("tokens")],
+    "circuit_open": [error_table.circuit_open("s", 0.0001), error_table.circuit_open("s", 30)],
+    "not_sendable": [error_table.not_sendable()],
+    "crashed_before_the_call": [error_table.crashed("e")],
+    "crashed": [error_table.crashed("e", sent=True)],
+    "timed_out": [error_table.timed_out(1.5)],
+    "chat_timed_out": [error_table.chat_timed_out()],
+    "request_timed_out": [error_table.request_timed_out("s", 5)],
+    "cancelled": [error_table.cancelled()],
+    "not_ended": [error_table.not_ended()],
+    "connection_lost": [error_table.connection_lost("s", sent=True)],
+    "connection_refused": [error_table.connection_lost("s", sent=False)],
+    "tool_client_failed": [error_table.tool_client_failed("s")],
+    "tool_failed": [error_table.tool_failed(" "), error_table.refused_by_server(""), error_table.tool_failed("{x}")],
+    "unreadable_answer": [error_table.unreadable_answer()],
+    "no_document": [error_table.no_document()],
+    "unreadable_document": [error_table.unreadable_document("LIMIT", 1, 2)],
+    "chat_quota_used_up": [error_table.chat_quota_used_up("No.")],
+    "chat_crashed": [error_table.chat_crashed("ValueError")],
+    "chat_cancelled": [error_table.chat_cancelled()],
+    "unrecorded": [error_table.unrecorded()],
+}
+
+ELSEWHERE = {
+    ("chat/errors.py", "to_error_info"): "what a vendor reports, by its category",
+    ("client/calls/server_results.py", "_read_members"): "what a server wrote into `_meta`",
+}
+
+
+def test_every_row_is_filled_by_a_function_and_has_a_registered_code() -> None:
+    assert set(MADE) == set(error_table.TABLE)
+    assert {row.code for row in error_table.TABLE.values()} <= set(ERROR_CODES)
+    public = {name for name, _ in inspect.getmembers(error_table, inspect.isfunction) if not name.startswith("_")}
+    assert public - {"dataclass"} == set(MADE) - {"connection_refused", "crashed_before_the_call"} | {
+        "refused_by_server"
+    }
+
+
+@pytest.mark.parametrize("row", MADE)
+def test_an_error_says_what_its_row_says(row: str) -> None:
+    for error in MADE[row]:
+        assert error.code == error_table.TABLE[row].code
+        assert (error.meta or {}).get("side_effects") == error_table.TABLE[row].side_effects
+        assert error.message
+        assert error.meta is None or error.meta
+
+
+def test_values_are_filled_in_as_they_are() -> None:
+    assert MADE["not_approved"][1].message == "No {braces} are filled in."
+    assert [error.message for error in MADE["tool_failed"]] == [
+        "The tool reported a failure without saying what.",
+        "The server refused the call.",
+        "{x}",
+    ]
+    assert [error.retry_after_ms for error in MADE["circuit_open"]] == [1, 30_000]
+    assert MADE["chat_timed_out"][0].retryable is False
+
+
+def test_no_error_is_made_anywhere_else_in_the_client() -> None:
+    package = Path(xmcp.__file__).parent
+    made: set[tuple[str, Any]] = set()
+    for path in [*package.glob("chat/*.py"), *package.glob("client/**/*.py")]:
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                calls = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
+                if any(isinstance(called, ast.Name) and called.id == "ErrorInfo" for called in calls):
+                    made.add((path.relative_to(package).as_posix(), function.name))
+    assert made == {*ELSEWHERE, ("chat/error_table.py", "_error")}
