@@ -12,8 +12,8 @@ from xmcp_conformance.core.observation import Path, broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models.registry import ERROR_CODES
 
-from .jsontext import strings
 from .schemas import faults
+from .strict_json import strings
 
 _SPOKEN = 20_000
 _CODE = re.compile(r"[A-Z][A-Z0-9_]{0,62}")

@@ -9,8 +9,8 @@ from typing import Any
 from xmcp_conformance.core.untrusted_text import quoted
 
 from .arguments import forged, invalid, trapped, valid
-from .catalogue_checks import populated_parameters
-from .exchange import Catalogue, Intent, ListedTool, ToolCall
+from .catalogue import Catalogue, ListedTool, populated_parameters
+from .exchange import Intent, ToolCall
 
 ERAS = ("newest", "handshake")
 _NAMED = 10

@@ -1,6 +1,6 @@
-"""Read a plain MCP result (section 6.3) into the values that a document has, and observe what it shows on the way.
+"""Checks of a plain MCP result (section 6.3), and its reading into the values that a document has.
 
-Everything but the text is in the result's `_meta`. The checks that also need the call are in `result_checks`.
+Everything but the text is in the result's `_meta`. The other modules judge the content, as they do that of documents.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from pydantic_core import from_json
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import Observation, broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.profiles.server.exchange import Exchange
 from xmcp_conformance.reader import MOST_BYTES, Document, Reading, envelope, errors, server_populated
-from xmcp_conformance.reader.jsontext import strings
 from xmcp_conformance.reader.schemas import faults, validator
+from xmcp_conformance.reader.strict_json import strings
 from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, PLAIN_META_KEY, POPULATED_META_KEY, VERSION_META_KEY
-
-from .exchange import Exchange
 
 _SPACE = " \t\r\n"
 _FIRST_TAG = re.compile(r"<([A-Za-z_][\w.:-]*)")
