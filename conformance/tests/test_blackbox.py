@@ -11,7 +11,7 @@ from server_reports import report_on
 
 from xmcp_conformance.profiles.server import arguments, blackbox, result_checks
 from xmcp_conformance.profiles.server.call_plan import Options, plan
-from xmcp_conformance.profiles.server.catalogue_checks import of_catalogue
+from xmcp_conformance.profiles.server.catalogue_checks import check_catalogue
 from xmcp_conformance.profiles.server.exchange import Catalogue, Exchange, ListedTool, ToolCall
 from xmcp_conformance.profiles.server.peer import PeerUnavailable, Session
 from xmcp_conformance.profiles.server.result_checks import of_exchange
@@ -162,7 +162,9 @@ def tools_that_need(dependencies):
     ],
 )
 def test_a_name_that_is_no_other_tools_is_one_fault_and_a_circle_another(dependencies, requirements):
-    observations = [o for o in of_catalogue(tools_that_need(dependencies)) if o.requirement.startswith("XMCP-TOL-01")]
+    observations = [
+        o for o in check_catalogue(tools_that_need(dependencies)) if o.requirement.startswith("XMCP-TOL-01")
+    ]
     assert [o.requirement for o in observations if not o.ok] == requirements
 
 
@@ -170,13 +172,13 @@ def test_a_name_that_is_no_other_tools_is_one_fault_and_a_circle_another(depende
 def test_a_schema_without_properties_takes_no_argument(word, value):
     metadata = {TOOL_META_KEY: {"display": True, "server_populated": ["user_id"]}}
     odd = ListedTool("odd", {"type": "object", word: value}, metadata, read_only=True)
-    found = {o.requirement: o.ok for o in of_catalogue(Catalogue("2025-11-25", {}, (odd,)))}
+    found = {o.requirement: o.ok for o in check_catalogue(Catalogue("2025-11-25", {}, (odd,)))}
     assert (found["XMCP-TOL-001"], found["XMCP-TOL-020"], found["XMCP-DSP-020"]) == (True, True, False)
 
 
 def test_a_circle_is_shown_as_each_tool_with_the_one_that_it_depends_on():
     catalogue = tools_that_need({"first": ["a"], "a": ["b"], "b": ["c"], "c": ["a"]})
-    seen = next(o.seen for o in of_catalogue(catalogue) if o.requirement == "XMCP-TOL-011")
+    seen = next(o.seen for o in check_catalogue(catalogue) if o.requirement == "XMCP-TOL-011")
     assert any(circle in seen for circle in ("`a → b → c → a`", "`b → c → a → b`", "`c → a → b → c`"))
 
 

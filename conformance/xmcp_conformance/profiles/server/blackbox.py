@@ -18,7 +18,7 @@ from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.untrusted_text import quoted
 
 from .call_plan import Options, plan
-from .catalogue_checks import announced_versions, negotiates, of_catalogue
+from .catalogue_checks import announced_versions, check_catalogue, negotiates
 from .exchange import Catalogue, DocumentTwin, Exchange, Intent, ToolCall
 from .peer import Peer, PeerUnavailable, Session, connect
 from .result_checks import of_exchange, required_form
@@ -127,7 +127,7 @@ async def _check_run(session: Session, catalogue: Catalogue, calls: Iterable[Too
     """Do one run: judge what the peer lists, and every call."""
     run.era = catalogue.protocol_version
     run.start(len(catalogue.tools))
-    for observation in of_catalogue(catalogue):
+    for observation in check_catalogue(catalogue):
         run.emit(Observed(observation, run.name))
     announced = announced_versions(catalogue)
     # Over HTTP a server need not remember what a client declared with `initialize` (section 6.1).

@@ -1,4 +1,4 @@
-"""Checks of what a server announces and lists (sections 1.3 and 3.3, chapter 5). Pure functions of the catalogue."""
+"""Checks of a server's catalogue: its announcement and its list of tools (sections 1.3 and 3.3, chapter 5). No I/O."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from xmcp_models.registry import EXTENSION_ID, TOOL_META_KEY
 from .exchange import Catalogue, ListedTool
 
 
-def of_catalogue(catalogue: Catalogue) -> Observations:
-    """Yield what all checks of a catalogue observe."""
+def check_catalogue(catalogue: Catalogue) -> Observations:
+    """Run all checks of a catalogue, and yield their observations."""
     yield from _announcement(catalogue)
     for tool in catalogue.tools:
         yield from _metadata_schema(tool)
@@ -27,7 +27,7 @@ def of_catalogue(catalogue: Catalogue) -> Observations:
 
 
 def announced_versions(catalogue: Catalogue) -> list[str] | None:
-    """Return the versions that a server says it emits; `None` where it does not list them as XMCP-CNF-003 requires."""
+    """Return the versions that a server announces; `None` if it does not list them as XMCP-CNF-003 requires."""
     entry = catalogue.extensions.get(EXTENSION_ID)
     versions = entry.get("versions") if isinstance(entry, dict) else None
     if isinstance(versions, list) and versions and all(isinstance(item, str) for item in versions):
@@ -36,7 +36,7 @@ def announced_versions(catalogue: Catalogue) -> list[str] | None:
 
 
 def negotiates(catalogue: Catalogue) -> bool:
-    """Return whether a server announces the wire `negotiated`."""
+    """Return whether a server announces the wire `negotiated` (section 6.1)."""
     entry = catalogue.extensions.get(EXTENSION_ID)
     return isinstance(entry, dict) and entry.get("wire") == "negotiated"
 
@@ -69,7 +69,7 @@ def _metadata_schema(tool: ListedTool) -> Observations:
             "XMCP-TOL-001",
             fault is None,
             f"tool `{tool.name}`: at `{where}`: {quoted(fault.message) if fault else ''}",
-            "as schemas/tool_metadata.schema.json says",
+            "metadata that is valid against schemas/tool_metadata.schema.json",
         )
 
 
@@ -79,23 +79,23 @@ def _show_user_parameter(tool: ListedTool) -> Observations:
         switch = _parameters(tool).get("show_user")
         boolean = isinstance(switch, dict) and switch.get("type") == "boolean"
         required = tool.input_schema.get("required")
-        needed = isinstance(required, list) and "show_user" in required
+        is_required = isinstance(required, list) and "show_user" in required
         yield either(
             "XMCP-DSP-020",
-            boolean and not needed,
-            f"tool `{tool.name}`: `show_user` is {'needed' if needed else quoted(str(switch))}",
-            "a boolean property that a caller can leave out",
+            boolean and not is_required,
+            f"tool `{tool.name}`: `show_user` is {'required' if is_required else quoted(str(switch))}",
+            "an optional boolean property",
         )
 
 
 def _parameters(tool: ListedTool) -> dict[str, Any]:
-    """Return the properties of the input schema; an empty object where the schema does not have an object of them."""
+    """Return the properties of the input schema; empty if the member `properties` is not an object."""
     properties = tool.input_schema.get("properties")
     return properties if isinstance(properties, dict) else {}
 
 
 def _valid_metadata(tool: ListedTool) -> dict[str, Any]:
-    """Return the metadata of a tool where it obeys XMCP-TOL-001; invalid metadata is not judged any further."""
+    """Return the metadata of a tool if it is valid (XMCP-TOL-001), otherwise an empty object: other checks skip it."""
     valid = TOOL_META_KEY in tool.meta and validator("tool_metadata").is_valid(tool.metadata)
     return dict(tool.metadata) if valid else {}
 
@@ -103,12 +103,12 @@ def _valid_metadata(tool: ListedTool) -> dict[str, Any]:
 @check("XMCP-TOL-020", profile="server")
 def _populated_parameters(tool: ListedTool) -> Observations:
     if populated := _valid_metadata(tool).get("server_populated"):
-        shown = [name for name in populated if name in _parameters(tool)]
+        exposed = [name for name in populated if name in _parameters(tool)]
         yield either(
             "XMCP-TOL-020",
-            not shown,
-            f"tool `{tool.name}`: `{quoted(', '.join(shown))}`, which the server fills in, in the input schema",
-            "an input schema without it",
+            not exposed,
+            f"tool `{tool.name}`: the input schema has `{quoted(', '.join(exposed))}`, which the server fills in",
+            "an input schema without parameters that the server fills in",
         )
 
 
@@ -125,30 +125,33 @@ def _cacheable_tool(tool: ListedTool) -> Observations:
 
 @check("XMCP-TOL-010", "XMCP-TOL-011", profile="server")
 def _dependencies(tools: Sequence[ListedTool]) -> Observations:
-    """Judge section 5.2. A name that breaks XMCP-TOL-010 does not count in a circle."""
+    """Judge the dependencies of tools (section 5.2). The search for a circle ignores unknown names."""
     names = {tool.name for tool in tools}
-    needs: dict[str, list[str]] = {}
+    dependencies: dict[str, list[str]] = {}
     for tool in tools:
         wanted = _valid_metadata(tool).get("depends_on", [])
-        needs[tool.name] = [name for name in wanted if name in names and name != tool.name]
+        dependencies[tool.name] = [name for name in wanted if name in names and name != tool.name]
         if wanted:
-            odd = [name for name in wanted if name not in needs[tool.name]]
+            wrong = [name for name in wanted if name not in dependencies[tool.name]]
             yield either(
                 "XMCP-TOL-010",
-                not odd,
-                f"tool `{tool.name}` depends on `{quoted(', '.join(odd))}`",
+                not wrong,
+                f"tool `{tool.name}` depends on `{quoted(', '.join(wrong))}`",
                 "names of other tools of this server",
             )
-    if any(needs.values()):
-        circle = _circle(needs)
-        seen = f"`{quoted(' → '.join(circle))}`, each of which depends on the next"
-        yield either("XMCP-TOL-011", not circle, seen, "dependencies that end")
+    if any(dependencies.values()):
+        circle = _find_circle(dependencies)
+        seen = f"a circle: `{quoted(' → '.join(circle))}`"
+        yield either("XMCP-TOL-011", not circle, seen, "dependencies without a circle")
 
 
-def _circle(needs: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return names that depend on each other in a circle, the first again at the end; empty where there is none."""
+def _find_circle(dependencies: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the names of a dependency circle, each followed by a name that it depends on; empty if there is no circle.
+
+    The first name is repeated at the end.
+    """
     try:
-        TopologicalSorter(needs).prepare()
+        TopologicalSorter(dependencies).prepare()
     except CycleError as error:
         return [str(name) for name in reversed(error.args[1])]
     return []

@@ -158,7 +158,7 @@ def _form(exchange: Exchange, form: RequiredForm, is_document: bool) -> Observat
         seen = f"{exchange.first_block}; a client that declares the extension gets a document"
         yield broken("XMCP-MCP-005", seen, "`wire`: `negotiated` in the announcement, or a document")
     if form is RequiredForm.PLAIN:
-        tagged = plain_result.tag_as_structure(exchange)
+        tagged = plain_result.document_markup(exchange)
         seen = f"the text `{quoted(tagged or '')}`"
         yield either("XMCP-MCP-023", tagged is None, seen, "text without tags around it")
         if tagged is None:
