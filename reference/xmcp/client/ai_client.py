@@ -1,4 +1,4 @@
-"""`AIClient`: its options, its servers, and the two ways to chat. Holds what all chats share; nothing of one chat."""
+"""`AIClient`: the options, the servers, `chat` and `stream_chat`. It holds what all chats share, no state of a chat."""
 
 from __future__ import annotations
 
@@ -56,55 +56,59 @@ class AIClient:
         result = await ai.chat("Show me sales for EMEA", history=[])
     ```
 
-    One client serves any number of chats at once; each has its own history, and the client keeps nothing of it. Times
-    are seconds.
+    One client can run any number of chats at the same time. The application keeps the history of each; the client
+    stores none of it. Times are in seconds.
 
     Args:
-        servers: Targets (`xmcp.client.servers.targets`): a list, whose tools keep their names where those do not clash;
-            or a mapping from a name of yours, with which all tools of that server begin (`crm__find`). A server that
-            cannot be reached is left out, with a warning in the log and in every chat, until it can be.
-        openai_api_key: Key for the built-in `OpenAIProvider`; absent, `OPENAI_API_KEY` counts.
-        openai_base_url: Another server with OpenAI's format, for the built-in provider.
+        servers: Targets (`xmcp.client.servers.targets`), as a list or as a mapping from names that you choose. With a
+            list, tools keep their names unless two servers have a tool of the same name. With a mapping, the names of
+            a server's tools begin with its name (`crm__find`). A server that cannot be reached is left out until it
+            can be reached; the log and every chat have a warning about it.
+        openai_api_key: Key for the built-in `OpenAIProvider`; by default the environment variable `OPENAI_API_KEY`.
+        openai_base_url: URL of another API in OpenAI's format, for the built-in provider.
         llm_provider: A provider to use instead of the built-in one.
-        llm_model: Model to ask for; `None` leaves it to the provider.
-        fallback_models: Models to ask in this order when one fails: names, or pairs of a provider (or the name of its
-            class) and a name. A chat that fell back stays with the model that answered.
+        llm_model: Name of the model; `None` uses the provider's default.
+        fallback_models: Models to try in this order when the model fails: names, or pairs of a provider (or the name of
+            its class) and a name. After a fallback, the chat continues with the model that answered.
         max_turns: Maximum number of answers of the model in one chat.
-        max_concurrency: Maximum number of tool calls at once, over all chats; further calls wait in order.
-        tool_timeout: How long a tool call may take, once it has its slot: a number, or a mapping from names of tools
-            as the model knows them, with `*` for all others.
-        connect_timeout: How long connecting to a server may take, the listing of its tools included.
-        llm_timeout: How long a model may be silent, before its answer and within it.
-        chat_timeout: How long a chat may take; after that it ends with the stop reason `timeout`. `None`: no limit.
+        max_concurrency: Maximum number of simultaneous tool calls of all chats; further calls wait in order.
+        tool_timeout: Time limit of a tool call, without the wait for its slot: a number, or a mapping from the names
+            of tools as the model knows them, with `*` for all others.
+        connect_timeout: Time limit for connecting to a server and listing its tools.
+        llm_timeout: Maximum time without data from the model, before its answer and during it.
+        chat_timeout: Time limit of a chat, which then ends with the stop reason `timeout`. `None`: no limit.
         retry_policy: A `RetryPolicy`, or a mapping with its members (`max_attempts`, `backoff_base`, ...).
-        breaker_threshold: Number of failures of a server in a row after which its calls are held back; `None`: never.
-        breaker_reset_after: Time after which one call may try whether the server works again.
-        breakers: Where the state of the breakers is kept (`xmcp.storage.RedisBreakers` shares it between processes),
-            instead of the two options before.
-        cache: Where answers of cacheable tools are kept (`xmcp.storage`); `None`: there is no cache.
-        cache_ttl: How long they are kept; `None` uses the time of the cache.
+        breaker_threshold: Number of consecutive failures of a server after which calls to it are refused; `None`: no
+            circuit breakers.
+        breaker_reset_after: Time after which one call may test whether the server works again.
+        breakers: Store for the state of the circuit breakers, instead of the two options before;
+            `xmcp.storage.RedisBreakers` shares the state between processes.
+        cache: Store for the answers of cacheable tools (`xmcp.storage`); `None`: no cache.
+        cache_ttl: How long an answer stays in the cache; `None` uses the cache's default.
         cache_read_only: Whether tools annotated `readOnlyHint` are cacheable too.
-        display: `exit`: a turn that shows the answer ends the chat, without another call of the model;
-            `continue`: the model always has the last word.
-        display_budget: Maximum bytes of a display's JSON that the model sees; a larger one is replaced by a reference.
-        result_budget: Maximum bytes of one result's text that the model sees; of a longer one the middle is left out.
-        meta_tools: Whether the model is offered `__think__`, `__clarify__` and `__summarize__`; or which of them.
-        params: Values for parameters of tools that the model neither sees nor sets, by name: a value, or a function of
-            the call (`ToolState`), sync or async.
-        approve: Asked before a tool is called: `True`, `False`, or a refusal in words. Sync or async.
-        approval_timeout: How long that may take; no answer in time is a refusal.
+        display: `exit`: a turn whose displays answer the query ends the chat without another request to the model;
+            `continue`: the chat always ends with an answer of the model.
+        display_budget: Maximum size of a display's JSON for the model, in bytes; a reference replaces a larger one.
+        result_budget: Maximum size of the text of one result for the model, in bytes; a longer text loses its middle.
+        meta_tools: Whether to offer the model `__think__`, `__clarify__` and `__summarize__`; or the names of some.
+        params: Values by name for parameters of tools that are hidden from the model: a value, or a function of the
+            call (`ToolState`), sync or async.
+        approve: Function that is called before each tool call and returns `True`, `False`, or the reason of a refusal
+            as a string. Sync or async.
+        approval_timeout: Time limit of `approve`; no answer in time means a refusal.
         middleware: Objects with hooks around model and tool calls (`xmcp.client.Middleware`), outermost first.
-        on_display: Called with each display and the history at that moment, in call order; sync or async.
-        on_error: The same for each error: of a tool, of the client, of the model.
-        usage_sink: Called with the usage record of each model call as it ends; sync or async.
-        price: What a model call cost, from provider, model and usage; absent, `cost_usd` is `None`.
-        refresh_interval: Time between refreshes of all servers' tools; 0: only when a server announces changes.
-        require_servers: Whether a server that cannot be reached at the start is an error (`ServersUnavailable`).
-        logger: A standard logger or one like structlog's; default `logging.getLogger("xmcp")`.
+        on_display: Called with each display and the history so far, in call order; sync or async.
+        on_error: Called with each error of a tool, the client or the model, and the history so far; sync or async.
+        usage_sink: Called with the usage record of each request to the model when it ends; sync or async.
+        price: Function of provider, model and usage that returns the cost of a request to the model in USD; without it,
+            `cost_usd` is `None`.
+        refresh_interval: Time between refreshes of all tool lists; 0: refresh only when a server announces changes.
+        require_servers: Whether to raise `ServersUnavailable` if a server cannot be reached at the start.
+        logger: A standard logger or a structlog logger; default `logging.getLogger("xmcp")`.
 
     Raises:
-        TypeError, ValueError: options that cannot work, each named in the message.
-        ProviderError: no model: neither a provider nor a key (category `auth`).
+        TypeError, ValueError: an option is not valid; the message names it.
+        ProviderError: there is neither a provider nor an API key (category `auth`).
     """
 
     def __init__(
@@ -182,18 +186,18 @@ class AIClient:
             logger=logger,
         )
         self._log = EventLog(logger)
-        # A provider of the application's is the application's to close.
+        # The client closes only providers that it made itself, not `llm_provider`.
         built_in = OpenAIProvider(openai_api_key, openai_base_url) if llm_provider is None else None
         models = fallback.chain(llm_provider or built_in, llm_model, fallback_models)  # type: ignore[arg-type]
         made = [model.provider for model in models if model.made and hasattr(model.provider, "aclose")]
         self._own_providers: list[Any] = [*([built_in] if built_in else []), *made]
-        own_tools = selected(meta_tools)
+        meta_tool_names = selected(meta_tools)
         self._settings = ChatSettings(
             models=models,
             max_turns=max_turns,
             display=display,
             llm_timeout=llm_timeout,
-            meta_tools=own_tools,
+            meta_tools=meta_tool_names,
             hooks=Hooks(on_display, on_error),
             usage_sink=usage_sink,
             price=price,
@@ -216,7 +220,7 @@ class AIClient:
             budgets=Budgets(display_budget, result_budget),
         )
         if price is None and any(getattr(member, "counts_spend", False) for member in middleware):
-            self._log.warning("quota_without_price", message="A quota of spend_usd counts nothing without price=...")
+            self._log.warning("quota_without_price", message="A quota with spend_usd has no effect without price=...")
         self._chat_timeout = chat_timeout
         self._servers = Servers(
             options.targets,
@@ -225,22 +229,22 @@ class AIClient:
             refresh_interval=refresh_interval,
             require=require_servers,
             offer=self._openai_tool,
-            extra=openai_tools(own_tools),
+            extra=openai_tools(meta_tool_names),
         )
         self._entered = False
         self._running: dict[int, weakref.ref[ChatStream]] = {}
 
     async def __aenter__(self) -> Self:
-        """Connect to all servers at once. It takes no longer than `connect_timeout` and a little, whatever they do.
+        """Connect to all servers at the same time. This takes at most a little longer than `connect_timeout`.
 
         Raises:
             DependencyError: tools of a server depend on each other in a circle.
-            ServersUnavailable: with `require_servers`, where one cannot be reached.
+            ServersUnavailable: a server cannot be reached, and the option `require_servers` is set.
         """
         if self._entered:
-            raise RuntimeError("This AIClient is in use: enter it once and share it, or make another one.")
+            raise RuntimeError("This AIClient is already in use: enter it once and share it, or create another one.")
         self._entered = True
-        # A semaphore belongs to the event loop that first waits for it, and this may be another one than last time.
+        # A semaphore is bound to the event loop in which it is first awaited; this loop may be a new one.
         self._pipeline = replace(self._pipeline, slots=asyncio.Semaphore(self._max_concurrency))
         try:
             await self._servers.open()
@@ -252,11 +256,11 @@ class AIClient:
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """As `aclose`."""
+        """Call `aclose`."""
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Leave every server and close the providers made here. Chats that still run end with `RuntimeError`."""
+        """Disconnect from all servers and close the client's own providers. Running chats end with `RuntimeError`."""
         self._entered = False
         await self._servers.close()
         for provider in self._own_providers:
@@ -264,30 +268,30 @@ class AIClient:
 
     @property
     def tools(self) -> list[Mapping[str, Any]]:
-        """The tools that the model is offered now, in the OpenAI format."""
+        """The tools that are currently offered to the model, in the OpenAI format."""
         return list(self._servers.catalogue.schemas.tools)
 
     @property
     def servers(self) -> list[ServerStatus]:
-        """How each server is, in the order given."""
+        """The status of each server, in the order of the option `servers`."""
         return self._servers.status()
 
     async def refresh_tools(self) -> ToolChanges:
-        """Ask every server for its tools again: what came, went and changed, and how many there are.
+        """List the tools of every server again; return which tools were added, removed or changed, and their number.
 
-        Calls that are under way are not touched; chats offer the new tools from their next turn on.
+        Running calls are not affected. Running chats offer the new tools from their next turn on.
         """
         self._check_entered()
         return await self._servers.refresh()
 
     async def clear_cache(self, tenant_id: str | None = None, *, every_tenant: bool = False) -> None:
-        """Forget the cached answers of one tenant (`None`: of chats without one), or of all.
+        """Delete the cached answers of one tenant (`None`: of chats without a tenant), or of all tenants.
 
         Raises:
-            RuntimeError: there is no cache, or it has no `clear`.
+            RuntimeError: the client has no cache, or the cache has no method `clear`.
         """
         if self._responses is None or not hasattr(self._cache, "clear"):
-            raise RuntimeError("There is no cache that can be cleared: AIClient(cache=...) takes one.")
+            raise RuntimeError("There is no cache that can be cleared: pass one as AIClient(cache=...).")
         await self._responses.clear("" if every_tenant else caching.tenant_prefix(named("tenant_id", tenant_id)))
 
     async def chat(
@@ -298,23 +302,24 @@ class AIClient:
         tenant_id: str | None = None,
         session_id: str | None = None,
     ) -> ChatResult:
-        """Answer one query: ask the model, run the tools it calls, until it has answered or shown the answer.
+        """Answer one query: ask the model and run the tools that it calls, until there is an answer.
 
         Args:
-            user_query: What the person says; appended to the history unless it is its last message already.
+            user_query: The user's message; appended to the history unless it is already the last message.
             history: The conversation so far, in the OpenAI chat format; required, `[]` to begin. It is not changed.
-            tenant_id: Whose chat it is: nothing of it is used for another's. Goes to middleware, cache, usage and log.
-            session_id: Goes into every usage record and log event of this chat.
+            tenant_id: The tenant that the chat belongs to. Data of a chat is never used for another tenant. Middleware,
+                cache, usage records and log events get it.
+            session_id: Included in every usage record and log event of this chat.
 
         Returns:
             `ChatResult`: `answer`, `display`, `displays`, `history`, `usage`, `stop_reason`.
 
         Raises:
-            ValueError: no history, or one that no model would take.
-            RuntimeError: this very list is in another running chat, or the client is not entered.
-            ProviderError: no model could be asked, after the retries of its SDK. Its `history` has all turns that
-                were completed and can be passed to `chat()` again. What tools do wrong never raises: the model is told.
-            QuotaExceeded: a quota of the tenant is used up; with `history` likewise.
+            ValueError: there is no history, or it is not a valid history.
+            RuntimeError: another running chat uses the same list, or the client is not entered.
+            ProviderError: every model failed, after the retries of its SDK. The attribute `history` has all completed
+                turns and can be passed to `chat()` again. Failures of tools are not raised; the model gets them.
+            QuotaExceeded: a quota of the tenant is used up; it has the same attribute `history`.
         """
         stream = self.stream_chat(user_query, history, tenant_id=tenant_id, session_id=session_id)
         async with aclosing(stream) as chunks:
@@ -331,10 +336,11 @@ class AIClient:
         tenant_id: str | None = None,
         session_id: str | None = None,
     ) -> ChatStream:
-        """The same as `chat`, told while it happens: see `ChatChunk`. The last chunk is `done` with the result.
+        """Answer one query as `chat` does, and yield its events (`ChatChunk`); the last one is `done` with the result.
 
-        Leave it early with `aclose()` (or `contextlib.aclosing`), or cancel the task: running calls are cancelled at
-        their servers and nothing stays behind; `ChatStream.history` is what to go on with. Raises what `chat` raises.
+        To stop early, call `aclose()` (or use `contextlib.aclosing`), or cancel the task: running calls are cancelled
+        at their servers, and nothing is left running. `ChatStream.history` is the history to continue with. Raises
+        the same exceptions as `chat`.
         """
         if history is None:
             raise ValueError(_NO_HISTORY)
@@ -352,7 +358,7 @@ class AIClient:
         self, query: str, history: Sequence[Message], context: ChatContext, stream: weakref.ref[ChatStream]
     ) -> AsyncGenerator[Any, None]:
         self._check_entered()
-        # What nobody can change can be in any number of chats.
+        # An immutable history may be used by several chats at once.
         other = self._running.get(id(history)) if isinstance(history, MutableSequence) else None
         if other is not None and other() is not None:
             raise RuntimeError("This history is in use by another running chat: give each conversation its own list.")
@@ -393,9 +399,9 @@ class AIClient:
 
 
 def _breakers(options: ClientOptions) -> BreakerStore | None:
-    """Return where the state of the circuit breakers is kept; `None` if there are no breakers."""
+    """Return the store for the state of the circuit breakers; `None` if there are no breakers."""
     if options.breakers is not None or options.breaker_threshold is None:
         return options.breakers
-    # A probe must not outlive its lease: before its own time it may have waited as long for a slot.
+    # The lease must outlast a probe, which first waits for a slot, perhaps as long as a call may take, and then runs.
     lease = 2 * max(options.time_limits.values())
     return MemoryBreakers(options.breaker_threshold, options.breaker_reset_after, probe_timeout=lease)

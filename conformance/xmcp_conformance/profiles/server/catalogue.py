@@ -50,7 +50,7 @@ class Catalogue:
 
 
 def announced_versions(catalogue: Catalogue) -> list[str] | None:
-    """Return the versions that a server says it emits; `None` where it does not list them as XMCP-CNF-003 requires."""
+    """Return the versions that a server announces; `None` if it does not list them as XMCP-CNF-003 requires."""
     entry = catalogue.extensions.get(EXTENSION_ID)
     versions = entry.get("versions") if isinstance(entry, dict) else None
     if isinstance(versions, list) and versions and all(isinstance(item, str) for item in versions):
@@ -59,7 +59,7 @@ def announced_versions(catalogue: Catalogue) -> list[str] | None:
 
 
 def negotiates(catalogue: Catalogue) -> bool:
-    """Return whether a server announces the wire `negotiated`."""
+    """Return whether a server announces the wire `negotiated` (section 6.1)."""
     entry = catalogue.extensions.get(EXTENSION_ID)
     return isinstance(entry, dict) and entry.get("wire") == "negotiated"
 

@@ -124,7 +124,7 @@ class Chat:
                             yield event
                 finally:
                     self._take(turn)
-                if question := turn.said(meta_tools.CLARIFY):
+                if question := turn.meta_tool_text(meta_tools.CLARIFY):
                     yield self._done("clarify", question)
                     return
                 if turn.timed_out:
@@ -164,7 +164,7 @@ class Chat:
         self._open_turn = None
         self._displays += turn.displays
         new = turn.messages
-        if summary := turn.said(meta_tools.SUMMARIZE):
+        if summary := turn.meta_tool_text(meta_tools.SUMMARIZE):
             self.messages = meta_tools.summarized(self.messages, summary)
         self.messages += new
 

@@ -29,8 +29,8 @@ def dependencies(tools: Sequence[ListedTool]) -> Observations:
             )
     if any(needs.values()):
         circle = _circle(needs)
-        seen = f"`{quoted(' → '.join(circle))}`, each of which depends on the next"
-        yield either("XMCP-TOL-011", not circle, seen, "dependencies that end")
+        seen = f"a circle: `{quoted(' → '.join(circle))}`"
+        yield either("XMCP-TOL-011", not circle, seen, "dependencies without a circle")
 
 
 def _circle(needs: Mapping[str, Sequence[str]]) -> list[str]:

@@ -17,12 +17,12 @@ def show_user_parameter(tool: ListedTool) -> Observations:
         switch = tool.properties.get("show_user")
         boolean = isinstance(switch, dict) and switch.get("type") == "boolean"
         required = tool.input_schema.get("required")
-        needed = isinstance(required, list) and "show_user" in required
+        is_required = isinstance(required, list) and "show_user" in required
         yield either(
             "XMCP-DSP-020",
-            boolean and not needed,
-            f"tool `{tool.name}`: `show_user` is {'needed' if needed else quoted(str(switch))}",
-            "a boolean property that a caller can leave out",
+            boolean and not is_required,
+            f"tool `{tool.name}`: `show_user` is {'required' if is_required else quoted(str(switch))}",
+            "an optional boolean property",
         )
 
 

@@ -55,7 +55,7 @@ def answer_form(exchange: Exchange, form: RequiredForm, is_document: bool) -> Ob
         seen = f"{exchange.first_block}; a client that declares the extension gets a document"
         yield broken("XMCP-MCP-005", seen, "`wire`: `negotiated` in the announcement, or a document")
     if form is RequiredForm.PLAIN:
-        tagged = plain_results.tag_as_structure(exchange)
+        tagged = plain_results.document_markup(exchange)
         seen = f"the text `{quoted(tagged or '')}`"
         yield either("XMCP-MCP-023", tagged is None, seen, "text without tags around it")
         if tagged is None:

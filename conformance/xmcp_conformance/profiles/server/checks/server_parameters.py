@@ -26,8 +26,8 @@ def left_out_of_input_schema(tool: ListedTool) -> Observations:
         yield either(
             "XMCP-TOL-020",
             not shown,
-            f"tool `{tool.name}`: `{quoted(', '.join(shown))}`, which the server fills in, in the input schema",
-            "an input schema without it",
+            f"tool `{tool.name}`: the input schema has `{quoted(', '.join(shown))}`, which the server fills in",
+            "an input schema without parameters that the server fills in",
         )
 
 

@@ -20,7 +20,7 @@ def metadata_schema(tool: ListedTool) -> Observations:
             "XMCP-TOL-001",
             fault is None,
             f"tool `{tool.name}`: at `{where}`: {quoted(fault.message) if fault else ''}",
-            "as schemas/tool_metadata.schema.json says",
+            "metadata that is valid against schemas/tool_metadata.schema.json",
         )
 
 
