@@ -56,55 +56,60 @@ class AIClient:
         result = await ai.chat("Show me sales for EMEA", history=[])
     ```
 
-    One client serves any number of chats at once; each has its own history, and the client keeps nothing of it. Times
-    are seconds.
+    One client serves any number of chats at the same time. Each chat has its own history, which the client does not
+    store. Times are seconds.
 
     Args:
-        servers: Targets (`xmcp.client.servers.targets`): a list, whose tools keep their names where those do not clash;
-            or a mapping from a name of yours, with which all tools of that server begin (`crm__find`). A server that
-            cannot be reached is left out, with a warning in the log and in every chat, until it can be.
-        openai_api_key: Key for the built-in `OpenAIProvider`; absent, `OPENAI_API_KEY` counts.
-        openai_base_url: Another server with OpenAI's format, for the built-in provider.
+        servers: A list of targets, or a mapping from names to targets. A target is a URL, a command that speaks MCP on
+            stdio, a server object in this process, a `ToolClient`, or a `ServerTarget`. With a list, tools keep their
+            names unless two are the same; with a mapping, each tool is offered as `name__tool`. A server that cannot
+            be reached is left out until it can be reached, with a warning in the log and in every chat.
+        openai_api_key: Key for the built-in `OpenAIProvider`. `None`: the environment variable `OPENAI_API_KEY`.
+        openai_base_url: Address of another server with OpenAI's format, for the built-in provider.
         llm_provider: A provider to use instead of the built-in one.
         llm_model: Model to ask for; `None` leaves it to the provider.
-        fallback_models: Models to ask in this order when one fails: names, or pairs of a provider (or the name of its
-            class) and a name. A chat that fell back stays with the model that answered.
+        fallback_models: Models to ask in this order when one fails: each is a name, or a pair of a provider (or the
+            name of its class) and a name. The chat then stays with the model that answered.
         max_turns: Maximum number of answers of the model in one chat.
-        max_concurrency: Maximum number of tool calls at once, over all chats; further calls wait in order.
-        tool_timeout: How long a tool call may take, once it has its slot: a number, or a mapping from names of tools
-            as the model knows them, with `*` for all others.
-        connect_timeout: How long connecting to a server may take, the listing of its tools included.
-        llm_timeout: How long a model may be silent, before its answer and within it.
-        chat_timeout: How long a chat may take; after that it ends with the stop reason `timeout`. `None`: no limit.
+        max_concurrency: Maximum number of tool calls at the same time, in all chats together; further calls wait.
+        tool_timeout: Time limit of one attempt at a tool call, without the wait for a free slot: a number, or a
+            mapping from names of tools, as the model knows them, with `*` for all others.
+        connect_timeout: Time limit for connecting to a server and listing its tools.
+        llm_timeout: Maximum time for which a model may send nothing, before its answer and within it.
+        chat_timeout: Time limit of a chat, which then ends with the stop reason `timeout`. `None`: no limit.
         retry_policy: A `RetryPolicy`, or a mapping with its members (`max_attempts`, `backoff_base`, ...).
-        breaker_threshold: Number of failures of a server in a row after which its calls are held back; `None`: never.
-        breaker_reset_after: Time after which one call may try whether the server works again.
-        breakers: Where the state of the breakers is kept (`xmcp.storage.RedisBreakers` shares it between processes),
-            instead of the two options before.
-        cache: Where answers of cacheable tools are kept (`xmcp.storage`); `None`: there is no cache.
-        cache_ttl: How long they are kept; `None` uses the time of the cache.
-        cache_read_only: Whether tools annotated `readOnlyHint` are cacheable too.
-        display: `exit`: a turn that shows the answer ends the chat, without another call of the model;
-            `continue`: the model always has the last word.
-        display_budget: Maximum bytes of a display's JSON that the model sees; a larger one is replaced by a reference.
-        result_budget: Maximum bytes of one result's text that the model sees; of a longer one the middle is left out.
-        meta_tools: Whether the model is offered `__think__`, `__clarify__` and `__summarize__`; or which of them.
-        params: Values for parameters of tools that the model neither sees nor sets, by name: a value, or a function of
-            the call (`ToolState`), sync or async.
-        approve: Asked before a tool is called: `True`, `False`, or a refusal in words. Sync or async.
-        approval_timeout: How long that may take; no answer in time is a refusal.
+        breaker_threshold: Number of consecutive failures of a server after which its calls are answered with
+            `CIRCUIT_OPEN`. `None`: there are no circuit breakers.
+        breaker_reset_after: Time after which one call tries whether the server works again.
+        breakers: Store for the state of the breakers, in place of the two options above; `RedisBreakers` of
+            `xmcp.storage` shares it between processes.
+        cache: Store for answers of cacheable tools (`xmcp.storage`). `None`: nothing is cached.
+        cache_ttl: Time for which answers are cached. `None`: the default of the cache.
+        cache_read_only: Whether answers of all tools with `readOnlyHint` are cached too.
+        display: `exit`: a turn that shows the answer ends the chat, and the model is not asked again. `continue`: the
+            model is always asked again.
+        display_budget: Maximum bytes of a display's JSON for the model; it gets a reference in place of a larger one.
+        result_budget: Maximum bytes of the text of one result for the model; from a longer one, the middle is left out.
+        meta_tools: Whether the model is offered `__think__`, `__clarify__` and `__summarize__`; or which of them, such
+            as `["think"]`.
+        params: Values of parameters that the model neither sees nor sets, by the parameter's name: a value, or a
+            function that gets the call (`ToolState`) and returns the value, sync or async.
+        approve: Called with the call (`ToolState`) before a tool is called, sync or async. Returns `True`, `False`, or
+            a text that says why not.
+        approval_timeout: Time limit of `approve`; without an answer in time, the call is refused.
         middleware: Objects with hooks around model and tool calls (`xmcp.client.Middleware`), outermost first.
         on_display: Called with each display and the history at that moment, in call order; sync or async.
-        on_error: The same for each error: of a tool, of the client, of the model.
-        usage_sink: Called with the usage record of each model call as it ends; sync or async.
-        price: What a model call cost, from provider, model and usage; absent, `cost_usd` is `None`.
-        refresh_interval: Time between refreshes of all servers' tools; 0: only when a server announces changes.
+        on_error: Called likewise with each error of a tool, of the client or of the model (`ErrorInfo`).
+        usage_sink: Called with the `UsageRecord` of each request to a model when it ends; sync or async.
+        price: Called with provider, model and `Usage`; returns the cost of the request in US dollars, or `None` if it
+            is not known. Without it, `cost_usd` is `None`.
+        refresh_interval: Time between refreshes of all servers' tools. 0: only when a server announces changes.
         require_servers: Whether a server that cannot be reached at the start is an error (`ServersUnavailable`).
-        logger: A standard logger or one like structlog's; default `logging.getLogger("xmcp")`.
+        logger: A standard logger, or one with structlog's interface. `None`: `logging.getLogger("xmcp")`.
 
     Raises:
-        TypeError, ValueError: options that cannot work, each named in the message.
-        ProviderError: no model: neither a provider nor a key (category `auth`).
+        TypeError, ValueError: An option is not valid; the message names it.
+        ProviderError: There is neither a provider nor a key (category `auth`).
     """
 
     def __init__(
@@ -231,11 +236,11 @@ class AIClient:
         self._running: dict[int, weakref.ref[ChatStream]] = {}
 
     async def __aenter__(self) -> Self:
-        """Connect to all servers at once. It takes no longer than `connect_timeout` and a little, whatever they do.
+        """Connect to all servers at the same time. It takes little more than `connect_timeout`, whatever they do.
 
         Raises:
-            DependencyError: tools of a server depend on each other in a circle.
-            ServersUnavailable: with `require_servers`, where one cannot be reached.
+            DependencyError: Tools of a server depend on each other in a circle.
+            ServersUnavailable: A server cannot be reached, and `require_servers` is true.
         """
         if self._entered:
             raise RuntimeError("This AIClient is in use: enter it once and share it, or make another one.")
@@ -256,7 +261,7 @@ class AIClient:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Leave every server and close the providers made here. Chats that still run end with `RuntimeError`."""
+        """Disconnect from every server and close the built-in providers. Running chats end with `RuntimeError`."""
         self._entered = False
         await self._servers.close()
         for provider in self._own_providers:
@@ -264,27 +269,27 @@ class AIClient:
 
     @property
     def tools(self) -> list[Mapping[str, Any]]:
-        """The tools that the model is offered now, in the OpenAI format."""
+        """The tools that the model is offered at the moment, in the OpenAI format."""
         return list(self._servers.catalogue.schemas.tools)
 
     @property
     def servers(self) -> list[ServerStatus]:
-        """How each server is, in the order given."""
+        """The status of each server, in the order given."""
         return self._servers.status()
 
     async def refresh_tools(self) -> ToolChanges:
-        """Ask every server for its tools again: what came, went and changed, and how many there are.
+        """List the tools of every server again, and return what was added, removed and changed.
 
-        Calls that are under way are not touched; chats offer the new tools from their next turn on.
+        Running calls are not affected. Chats offer the new tools from their next turn on.
         """
         self._check_entered()
         return await self._servers.refresh()
 
     async def clear_cache(self, tenant_id: str | None = None, *, every_tenant: bool = False) -> None:
-        """Forget the cached answers of one tenant (`None`: of chats without one), or of all.
+        """Delete the cached answers of one tenant (`None`: of chats without a tenant), or of all tenants.
 
         Raises:
-            RuntimeError: there is no cache, or it has no `clear`.
+            RuntimeError: There is no cache, or it has no method `clear`.
         """
         if self._responses is None or not hasattr(self._cache, "clear"):
             raise RuntimeError("There is no cache that can be cleared: AIClient(cache=...) takes one.")
@@ -298,23 +303,26 @@ class AIClient:
         tenant_id: str | None = None,
         session_id: str | None = None,
     ) -> ChatResult:
-        """Answer one query: ask the model, run the tools it calls, until it has answered or shown the answer.
+        """Answer one query: ask the model and run the tools that it calls, until it has answered or shown the answer.
 
         Args:
-            user_query: What the person says; appended to the history unless it is its last message already.
-            history: The conversation so far, in the OpenAI chat format; required, `[]` to begin. It is not changed.
-            tenant_id: Whose chat it is: nothing of it is used for another's. Goes to middleware, cache, usage and log.
-            session_id: Goes into every usage record and log event of this chat.
+            user_query: What the person says. It is appended to the history unless it is its last message already.
+            history: The conversation so far, in the OpenAI chat format; required, `[]` for a new one. It is not
+                changed.
+            tenant_id: The tenant whose chat this is; middleware, cache, usage records and log have it. No other tenant
+                gets anything of the chat.
+            session_id: An id for every usage record and log event of this chat.
 
         Returns:
             `ChatResult`: `answer`, `display`, `displays`, `history`, `usage`, `stop_reason`.
 
         Raises:
-            ValueError: no history, or one that no model would take.
-            RuntimeError: this very list is in another running chat, or the client is not entered.
-            ProviderError: no model could be asked, after the retries of its SDK. Its `history` has all turns that
-                were completed and can be passed to `chat()` again. What tools do wrong never raises: the model is told.
-            QuotaExceeded: a quota of the tenant is used up; with `history` likewise.
+            ValueError: There is no history, or it is one that no model accepts.
+            RuntimeError: The same list is in use by another running chat, or the client is not entered.
+            ProviderError: No model could be asked, after the retries of its SDK. Its `history` has all turns that
+                were completed and can be passed to `chat()` again. Errors of tools are never raised: the model gets
+                them.
+            QuotaExceeded: A quota of the tenant is used up. It has a `history` too.
         """
         stream = self.stream_chat(user_query, history, tenant_id=tenant_id, session_id=session_id)
         async with aclosing(stream) as chunks:
@@ -331,10 +339,11 @@ class AIClient:
         tenant_id: str | None = None,
         session_id: str | None = None,
     ) -> ChatStream:
-        """The same as `chat`, told while it happens: see `ChatChunk`. The last chunk is `done` with the result.
+        """Answer one query as `chat` does, and yield its events as they happen (`ChatChunk`); the last one is `Done`.
 
-        Leave it early with `aclose()` (or `contextlib.aclosing`), or cancel the task: running calls are cancelled at
-        their servers and nothing stays behind; `ChatStream.history` is what to go on with. Raises what `chat` raises.
+        To end the chat early, use `aclose()` (or `contextlib.aclosing`), or cancel the task: running calls are
+        cancelled at their servers. `ChatStream.history` is then the history with which you can continue. Raises what
+        `chat` raises.
         """
         if history is None:
             raise ValueError(_NO_HISTORY)
@@ -352,7 +361,7 @@ class AIClient:
         self, query: str, history: Sequence[Message], context: ChatContext, stream: weakref.ref[ChatStream]
     ) -> AsyncGenerator[Any, None]:
         self._check_entered()
-        # What nobody can change can be in any number of chats.
+        # Only a list that can change must not be in two chats.
         other = self._running.get(id(history)) if isinstance(history, MutableSequence) else None
         if other is not None and other() is not None:
             raise RuntimeError("This history is in use by another running chat: give each conversation its own list.")

@@ -34,9 +34,12 @@ class LLMProvider(Protocol):
     """
 
     name: str
+    """The name in usage records, events of the log, and opaque vendor state."""
     supports_tools: bool
+    """Whether the model can call tools; if not, it is asked without any."""
     max_context_tokens: int | None
+    """Size of the context window in tokens; `None` if it is not known."""
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
-        """Ask the model once; see the class."""
+        """Ask the model once; see `LLMProvider`."""
         ...

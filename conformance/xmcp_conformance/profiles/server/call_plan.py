@@ -44,7 +44,7 @@ def plan(catalogue: Catalogue, options: Options, note: Callable[[str], None]) ->
     if writing:
         more = f" and {len(writing) - _NAMED} more" if len(writing) > _NAMED else ""
         listed = f"{', '.join(writing[:_NAMED])}{more}"
-        note(f"Not called, for it is not marked read-only (--allow-writes calls it): {listed}.")
+        note(f"Not called, because not marked read-only: {listed}. Use --allow-writes to call such tools.")
     for tool in kept:
         yield from _calls_of(tool, options, note)
     yield ToolCall(None, _NO_SUCH_TOOL, {}, Intent.UNKNOWN_TOOL)
