@@ -13,10 +13,10 @@ from xmcp.chat.tool_schemas import ToolSchemas
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One call of a model. `model=None` means the provider's own default.
+    """One request to a model. `model=None` means the provider's own default.
 
-    If vendors left opaque state in earlier answers, `messages` has only what the provider of this name wrote
-    (`xmcp.chat.vendor_state`).
+    If earlier answers contain opaque state of vendors, `messages` has only the state that the provider of this name
+    wrote (`xmcp.chat.vendor_state`).
     """
 
     messages: Sequence[Message]
