@@ -41,6 +41,8 @@ def made(servers: Any = (), **options: Any) -> AIClient:
         ({"servers": ["htp://h"]}, "write http://host:port"),
         ({"max_concurrency": 1.5}, "max_concurrency must be a whole number, not 1.5"),
         ({"max_turns": True}, "max_turns must be a whole number"),
+        ({"breaker_threshold": 0}, "breaker_threshold must be above 0, not 0"),
+        ({"breaker_reset_after": "5"}, "breaker_reset_after must be a number, not '5'"),
         ({"tool_timeout": None}, "could hang for ever"),
         ({"tool_timeout": {"report": "5"}}, r"tool_timeout\['report'\] must be a number, not '5'"),
         ({"tool_timeout": math.inf}, "tool_timeout"),
@@ -83,6 +85,7 @@ def test_what_cannot_work_is_refused_by_name(options: dict[str, Any], said: str)
         {"price": lambda *given: None},
         {"approve": lambda call, more=None: True},
         {"tool_timeout": {"report": 300}},
+        {"breaker_threshold": None},
         {"tool_timeout": 1, "chat_timeout": 2.5, "refresh_interval": 0.5},
         {"cache": MemoryCache(), "cache_ttl": 5},
     ],
@@ -120,7 +123,6 @@ def test_an_option_that_no_check_knows_is_one_that_another_class_checks_or_that_
         *("openai_api_key", "openai_base_url", "llm_model"),  # the provider's
         "fallback_models",  # `fallback.chain`
         "retry_policy",  # `RetryPolicy.of`
-        *("breaker_threshold", "breaker_reset_after"),  # `breakers.Rules`
         "meta_tools",  # `meta_tools.selected`
         *("cache_read_only", "require_servers"),  # any value is true or false
     }

@@ -45,6 +45,12 @@ def whole_number(option: str, value: Any) -> None:
         raise ValueError(f"{option} must be above 0, not {value!r}.")
 
 
+def whole_number_or_none(option: str, value: Any) -> None:
+    """Require a whole number above 0, or `None`."""
+    if value is not None:
+        whole_number(option, value)
+
+
 def positive_number(option: str, value: Any) -> None:
     """Require a finite number above 0."""
     if not isinstance(value, int | float) or isinstance(value, bool):
@@ -178,8 +184,8 @@ class ClientOptions:
     chat_timeout: float | None = field(default=None, metadata=checked(positive_number))
 
     retry_policy: RetryPolicy | Mapping[str, Any] | None = None
-    breaker_threshold: int | None = 5
-    breaker_reset_after: float = 30.0
+    breaker_threshold: int | None = field(default=5, metadata=checked(whole_number_or_none))
+    breaker_reset_after: float = field(default=30.0, metadata=checked(positive_number))
     breakers: BreakerStore | None = field(default=None, metadata=checked(store(BreakerStore, "RedisBreakers(url)")))
     cache: Cache | None = field(default=None, metadata=checked(store(Cache, "MemoryCache()")))
     cache_ttl: float | None = field(default=None, metadata=checked(positive_number))
