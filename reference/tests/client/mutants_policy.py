@@ -218,7 +218,7 @@ def lets_the_model_fill_in(patch: pytest.MonkeyPatch) -> None:
 
     async def trusting(stage: Stage, call: ActiveCall, proceed: Next) -> Reading:
         def as_written(call: ActiveCall) -> Awaitable[Reading]:
-            call.filled = {**call.arguments, **call.state.arguments}
+            call.settled = {**call.arguments, **call.state.arguments}
             return proceed(call)
 
         return await stage(call, as_written)

@@ -46,6 +46,7 @@ async def test_the_stages_of_a_call_in_their_order() -> None:
         "run_hooks",
         "ask_approval",
         "fill_parameters",
+        "settle_arguments",
         "use_cache",
         "retry",
         "in_a_slot",
@@ -55,7 +56,7 @@ async def test_the_stages_of_a_call_in_their_order() -> None:
 
 
 async def test_a_stage_that_would_do_nothing_is_left_out() -> None:
-    always = ["refuse_unusable_arguments", "retry", "in_a_slot", "ask_the_server"]
+    always = ["refuse_unusable_arguments", "settle_arguments", "retry", "in_a_slot", "ask_the_server"]
     assert names() == always
     for option, make in EVERYTHING.items():
         (more,) = set(names(**{option: make()})) - set(always)

@@ -67,7 +67,11 @@ class ChatScope:
 
 @dataclass(slots=True)
 class ActiveCall:
-    """One call in flight. Stages read it; each changes only what its docstring names."""
+    """One call in flight.
+
+    Stages read it. A stage that sets a member of it says so in its docstring; of `state` the last stage counts
+    `attempts`, the cache sets `cached`, the stage of the hooks sets `response`, and the hooks may set anything.
+    """
 
     request: Request
     state: ToolState
@@ -76,8 +80,8 @@ class ActiveCall:
     emit: Callable[[Event], None]
     deadline: Callable[[], float | None]
     """Returns until when somebody waits for this call, as of now: a time of the event loop's clock."""
-    filled: dict[str, Any] | None = None
-    """The arguments with the application's parameters in them; `None` while there are none."""
+    settled: dict[str, Any] | None = None
+    """The arguments that later stages send; `None` until a stage has set them. Hooks do not see this dict."""
 
     @property
     def name(self) -> str:
@@ -91,8 +95,8 @@ class ActiveCall:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """What the server is sent."""
-        return self.state.arguments if self.filled is None else self.filled
+        """What the server is sent: `settled`, or until then what the hooks see."""
+        return self.state.arguments if self.settled is None else self.settled
 
     @property
     def log(self) -> EventLog:

@@ -122,6 +122,7 @@ def stages_of(pipeline: Pipeline) -> tuple[Stage, ...]:
         tool_hooks.stage(pipeline.middleware),
         approval.stage(pipeline.approve, pipeline.approval_timeout),
         app_parameters.stage(pipeline.params),
+        settle_arguments,
         cache.stage(pipeline.cache, read_only_too=pipeline.cache_read_only),
         retry.stage(pipeline.retry, pipeline.sleep),
         attempt.take_slot(pipeline.slots),
@@ -136,6 +137,16 @@ async def refuse_unusable_arguments(call: ActiveCall, proceed: Next) -> Reading:
     arguments = call.request.arguments
     if isinstance(arguments, ErrorInfo):
         return server_results.failed(call.name, arguments)
+    return await proceed(call)
+
+
+async def settle_arguments(call: ActiveCall, proceed: Next) -> Reading:
+    """Set `ActiveCall.settled`, so that all attempts send, and the cache keeps an answer to, the same arguments.
+
+    A hook can change `ToolState.arguments` while attempts are still made: when a chat is cancelled, its `after_tool`
+    runs, and the call may go on for other chats.
+    """
+    call.settled = dict(call.arguments)
     return await proceed(call)
 
 
