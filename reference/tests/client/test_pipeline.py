@@ -25,7 +25,7 @@ from xmcp.client.calls.tool_hooks import snapshot
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import Middleware, Stack
 from xmcp.storage import MemoryBreakers, MemoryCache
-from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
+from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse, encode
 
 EVERYTHING: dict[str, Callable[[], Any]] = {
     "middleware": lambda: Stack([Middleware()]),
@@ -181,6 +181,15 @@ def test_an_equal_response_is_no_change_whatever_object_it_is(make: Callable[[],
     assert snapshot(make()) == snapshot(make()) == snapshot(deepcopy(make()))
 
 
+@pytest.mark.parametrize("change", ["format", "truncated"])
+def test_what_is_written_only_with_a_text_is_no_change_of_a_response_without_one(change: str) -> None:
+    changed = replace(response(), llm_output=None, format=None)
+    before, document = snapshot(changed), encode(changed, check=False)
+    setattr(changed, change, "text/plain" if change == "format" else True)
+    assert encode(changed, check=False) == document
+    assert snapshot(changed) == before
+
+
 def with_meta(value: Any) -> ToolResponse:
     made = response()
     assert made.display is not None
@@ -208,7 +217,33 @@ class Waiting(MemoryBreakers):
         return await super().record(*args)
 
 
-@pytest.mark.parametrize(("store", "waits"), [(MemoryBreakers, False), (Waiting, True)])
+class Wrapping:
+    """A store that waits, and delegates to another one whatever it does not have itself."""
+
+    def __init__(self) -> None:
+        self._inner = MemoryBreakers()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    async def admit(self, server: str) -> Any:
+        await asyncio.sleep(0)
+        return await self._inner.admit(server)
+
+    async def record(self, *args: Any) -> Any:
+        await asyncio.sleep(0)
+        return await self._inner.record(*args)
+
+
+class Declaring(MemoryBreakers):
+    """A store that says itself that it does not wait."""
+
+    never_waits = True
+
+
+@pytest.mark.parametrize(
+    ("store", "waits"), [(MemoryBreakers, False), (Waiting, True), (Wrapping, True), (Declaring, False)]
+)
 async def test_only_a_store_that_never_waits_is_asked_without_a_task_of_its_own(store: Any, waits: bool) -> None:
     server: Any = ScriptedServer({})
     ticket = await BreakerGuard(store()).admit(server, EventLog())

@@ -27,8 +27,9 @@ class BreakerGuard:
 
     def __init__(self, store: BreakerStore) -> None:
         self._store = store
-        # A store that never waits needs no time-out, and no task of its own that survives a cancellation.
-        self._waits = not getattr(store, "never_waits", False)
+        # A store that never waits needs no time-out, and no task of its own that survives a cancellation. Only its own
+        # class can say so: a subclass, or a wrapper that delegates attributes, may wait in methods of its own.
+        self._waits = not vars(type(store)).get("never_waits", False)
 
     async def admit(self, server: ToolServer, log: EventLog) -> Ticket:
         """Return the ticket of a call, with which its outcome must be reported.
