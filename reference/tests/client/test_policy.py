@@ -280,17 +280,17 @@ async def test_equal_calls_at_once_are_one_call_and_who_leaves_leaves_the_others
     assert asyncio.all_tasks() == tasks
 
 
-class Replacing(Middleware):
+class ReplacingArguments(Middleware):
     async def after_tool(self, state: ToolState) -> None:
         state.arguments = {"q": "redacted"}
 
 
-class InPlace(Middleware):
+class EditingArguments(Middleware):
     async def after_tool(self, state: ToolState) -> None:
         state.arguments["q"] = "redacted"
 
 
-@pytest.mark.parametrize("hook", [Replacing, InPlace])
+@pytest.mark.parametrize("hook", [ReplacingArguments, EditingArguments])
 async def test_a_call_goes_on_for_others_with_the_arguments_that_it_began_with(hook: Any) -> None:
     gate = asyncio.Event()
 
