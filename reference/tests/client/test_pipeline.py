@@ -11,11 +11,11 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from support.chats import chat, events_of, make_pipeline
+from support.chats import by_type, chat, events_of, make_pipeline
 from support.scripted_model import ScriptedModel, asks
 from support.scripted_server import ScriptedServer
 
-from xmcp.client.calls import pipeline
+from xmcp.client.calls import pipeline, server_results
 from xmcp.client.calls.active_call import ActiveCall, Next
 from xmcp.client.calls.breaker_guard import BreakerGuard
 from xmcp.client.calls.cache import ResponseCache
@@ -49,6 +49,7 @@ async def test_the_stages_of_a_call_in_their_order() -> None:
         "settle_arguments",
         "use_cache",
         "retry",
+        "read_result",
         "in_a_slot",
         "ask_the_breaker",
         "ask_the_server",
@@ -56,7 +57,7 @@ async def test_the_stages_of_a_call_in_their_order() -> None:
 
 
 async def test_a_stage_that_would_do_nothing_is_left_out() -> None:
-    always = ["refuse_unusable_arguments", "settle_arguments", "retry", "in_a_slot", "ask_the_server"]
+    always = ["refuse_unusable_arguments", "settle_arguments", "retry", "read_result", "in_a_slot", "ask_the_server"]
     assert names() == always
     for option, make in EVERYTHING.items():
         (more,) = set(names(**{option: make()})) - set(always)
@@ -207,6 +208,36 @@ def test_what_orjson_does_not_write_is_compared_as_it_is_encoded(value: Any) -> 
 def test_a_value_without_a_json_form_is_an_error() -> None:
     with pytest.raises(TypeError, match="display"):
         snapshot(with_meta(object()))
+
+
+class Recording(MemoryBreakers):
+    """A store that keeps the outcomes it was given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.outcomes: list[str] = []
+
+    async def record(self, server: str, admitted: Any, outcome: Any) -> Any:
+        self.outcomes.append(outcome)
+        return await super().record(server, admitted, outcome)
+
+
+async def test_a_result_is_read_when_its_slot_is_free_and_its_server_was_reported_as_reached(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store, slots = Recording(), asyncio.Semaphore(1)
+    seen: list[Any] = []
+
+    def crashing(*_: Any, **__: Any) -> Reading:
+        seen.append((slots.locked(), [*store.outcomes]))
+        raise RecursionError
+
+    monkeypatch.setattr(server_results, "read", crashing)
+    server = ScriptedServer({"t": lambda _: "ok"})
+    told = by_type(await events_of(chat(ScriptedModel(asks("t")), server, slots=slots, breakers=store)))
+    assert seen == [(False, ["ok"])]
+    assert [e.error and e.error.code for e in told["tool_error"]] == ["INTERNAL"]
+    assert store.outcomes == ["ok"]
 
 
 class Waiting(MemoryBreakers):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from xmcp.chat.completions import ToolCall
 from xmcp.client.calls.server_results import Reading
@@ -13,6 +13,9 @@ from xmcp.client.hooks.middleware import ChatContext, ToolState
 from xmcp.client.hooks.telemetry import ChatTelemetry
 from xmcp.client.tools.catalogue import Entry
 from xmcp.wire import ErrorInfo
+
+if TYPE_CHECKING:
+    from mcp_types import CallToolResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +110,40 @@ class ActiveCall:
 Next: TypeAlias = Callable[[ActiveCall], Awaitable[Reading]]
 """The stages that follow."""
 
+NextOfAttempt: TypeAlias = Callable[[ActiveCall], "Awaitable[CallToolResult]"]
+"""The stages that follow within one attempt, before the result is read."""
+
 
 class Stage(Protocol):
     """One step on the way of a call: it answers by itself, or it awaits `proceed(call)` and may change the answer."""
 
     def __call__(self, call: ActiveCall, proceed: Next, /) -> Awaitable[Reading]:
-        """Return the reading of the call.
+        """Return the reading of the call."""
+        ...
+
+
+class ReadingStage(Protocol):
+    """The outermost stage of one attempt: it reads what the others return."""
+
+    def __call__(self, call: ActiveCall, proceed: NextOfAttempt, /) -> Awaitable[Reading]:
+        """Return the reading of the attempt.
 
         Raises:
-            CallFailed: an attempt got no result (raised and caught within the stages of one attempt).
+            CallFailed: the attempt got no result.
         """
         ...
+
+
+class AttemptStage(Protocol):
+    """One step on the way to a server, within one attempt."""
+
+    def __call__(self, call: ActiveCall, proceed: NextOfAttempt, /) -> Awaitable[CallToolResult]:
+        """Return what the server returned.
+
+        Raises:
+            CallFailed: the attempt got no result.
+        """
+        ...
+
+
+AnyStage: TypeAlias = Stage | ReadingStage | AttemptStage

@@ -10,7 +10,7 @@ import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from xmcp.chat import error_table
 from xmcp.chat.completions import ToolCall
@@ -27,7 +27,7 @@ from xmcp.client.calls import (
     server_results,
     tool_hooks,
 )
-from xmcp.client.calls.active_call import ActiveCall, ChatScope, Event, Next, Request, Stage
+from xmcp.client.calls.active_call import ActiveCall, AnyStage, ChatScope, Event, Next, Request
 from xmcp.client.calls.approval import APPROVAL_SECONDS, Approve
 from xmcp.client.calls.cache import ResponseCache
 from xmcp.client.calls.context_budget import Budgets
@@ -112,7 +112,7 @@ class Pipeline:
         )
 
 
-def stages_of(pipeline: Pipeline) -> tuple[Stage, ...]:
+def stages_of(pipeline: Pipeline) -> tuple[AnyStage, ...]:
     """Return the stages of a call, outermost first, without those that would do nothing for this client.
 
     The breaker is asked when the call has its slot: it may have opened, or begun to probe, while the call waited.
@@ -125,6 +125,7 @@ def stages_of(pipeline: Pipeline) -> tuple[Stage, ...]:
         settle_arguments,
         cache.stage(pipeline.cache, read_only_too=pipeline.cache_read_only),
         retry.stage(pipeline.retry, pipeline.sleep),
+        attempt.read_result,
         attempt.take_slot(pipeline.slots),
         breaker_guard.stage(pipeline.breakers),
         attempt.call_server(pipeline.timeouts),
@@ -150,17 +151,17 @@ async def settle_arguments(call: ActiveCall, proceed: Next) -> Reading:
     return await proceed(call)
 
 
-def chained(stages: Sequence[Stage]) -> Next:
+def chained(stages: Sequence[AnyStage]) -> Next:
     """Return the function that runs a call through `stages`."""
-    proceed: Next = _nothing_follows
+    proceed: Any = _nothing_follows
     for stage in reversed(stages):
         proceed = _followed(stage, proceed)
-    return proceed
+    return cast("Next", proceed)
 
 
-def _followed(stage: Stage, proceed: Next) -> Next:
+def _followed(stage: Any, proceed: Any) -> Any:
     return lambda call: stage(call, proceed)
 
 
-async def _nothing_follows(_: ActiveCall) -> Reading:
+async def _nothing_follows(_: ActiveCall) -> Any:
     raise AssertionError("The last stage of a pipeline must answer.")
