@@ -403,6 +403,16 @@ async def test_who_approves_sees_the_call_and_an_approved_call_is_made() -> None
     assert (seen, server.calls) == ([("t", {"a": 1}, True)], [("t", {"a": 1})])
 
 
+async def test_an_approval_without_a_time_limit_is_waited_for() -> None:
+    async def approve(_: ToolState) -> bool:
+        await asyncio.sleep(0)
+        return True
+
+    server = ScriptedServer({"t": in_turn("ok")})
+    await events_of(chat(ScriptedModel(asks("t")), server, approve=approve, approval_timeout=None))
+    assert server.count("t") == 1
+
+
 class Notes(Middleware):
     def __init__(self, notes: list[Any], name: str = "") -> None:
         self.notes, self.name = notes, name
