@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from xmcp_conformance.core.checks import checked
+from xmcp_conformance.core.checks import checks_by_requirement
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.profiles.client.judge import examined, violations
 from xmcp_conformance.profiles.client.trace import Setup, Trace
@@ -35,12 +35,13 @@ def test_its_twin_is_right_and_gives_the_same_occasion(id_, fault):
 
 
 def test_every_check_has_a_fault():
-    assert set(wrong_implementations("client")) == set(checked("client"))
+    assert set(wrong_implementations("client")) == set(checks_by_requirement("client"))
 
 
 def test_every_check_is_of_a_sentence_for_clients():
     sentences = registry().requirements
-    assert {id_: sentences[id_].role for id_ in checked("client") if sentences[id_].role != "client"} == {}
+    roles = {id_: sentences[id_].role for id_ in checks_by_requirement("client")}
+    assert {id_: role for id_, role in roles.items() if role != "client"} == {}
 
 
 @pytest.mark.parametrize("fault", [fault for _, fault in FAULTS], ids=lambda fault: fault.__name__)

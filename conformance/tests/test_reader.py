@@ -166,7 +166,7 @@ def test_a_hostile_document_costs_its_sender_the_requirement_and_not_the_suite(d
 
 def test_only_the_beginning_of_a_long_message_is_searched():
     error = read(failing("at a in " * 1_000_000)).document.error
-    assert len(error.spoken) == 20_000
+    assert len(error.model_text) == 20_000
 
 
 @pytest.mark.parametrize("opening", ["<!--", "<![CDATA[", "<?x "])

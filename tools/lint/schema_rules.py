@@ -1,8 +1,9 @@
-"""Alter every rule of our schemas, one at a time: if no example notices, no example tests that rule.
+"""Check that the examples test every rule of our schemas: change one rule at a time, and see which verdicts change.
 
-    python -m tools.lint.schema_rules    print the mutations that survive
+    python -m tools.lint.schema_rules    print the mutations that no example detects
 
-A mutation that is not a valid schema any more does not count.
+A mutation survives if every example keeps its verdict: then no example tests that rule. Mutations that make the schema
+invalid are ignored.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ KINDS = (XML_KIND, *json_schema_mutations.KINDS)
 
 
 def judge_of(kind: str) -> Judge:
-    """Return the function that validates a parsed example of a kind by its schema."""
+    """Return the function that validates a parsed example against the schema of its kind."""
     if kind == XML_KIND:
         return xsd_mutations.judge_by(xsd_mutations.xsd())
     return json_schema_mutations.judge_by(json_schema_mutations.schema_of(kind))
@@ -37,7 +38,7 @@ def mutations(kind: str) -> list[Mutation]:
 
 
 def parsed_xml(path: Path) -> etree._Element | None:
-    """Return a document as a schema sees it, or None if no schema can judge it: it is malformed or has a DOCTYPE."""
+    """Parse an XML document; return None if it is malformed or has a DOCTYPE: no schema can judge it."""
     try:
         root = etree.fromstring(path.read_bytes(), etree.XMLParser(resolve_entities=False, no_network=True))
     except etree.XMLSyntaxError:
@@ -51,7 +52,7 @@ def doctype(root: etree._Element) -> str:
 
 
 def examples(kind: str) -> dict[str, Any]:
-    """Return the parsed examples of a kind by `valid/name` or `invalid/name`."""
+    """Return the parsed examples of a kind, with keys such as `valid/name` and `invalid/name`."""
     found = {}
     for verdict in ("valid", "invalid"):
         for path in sorted((EXAMPLES / verdict / kind).iterdir()):
@@ -61,8 +62,8 @@ def examples(kind: str) -> dict[str, Any]:
     return found
 
 
-def kills(kind: str) -> dict[str, list[str]]:
-    """Return the examples whose verdict each mutation changes, by the name of the mutation."""
+def detections(kind: str) -> dict[str, list[str]]:
+    """Return, for each mutation, the names of the examples whose verdict it changes."""
     values = examples(kind)
     judge = judge_of(kind)
     verdicts = {name: judge(value) for name, value in values.items()}
@@ -81,9 +82,9 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     ).parse_args()
     for kind in KINDS:
-        killed = kills(kind)
-        print(f"{kind}: {len(killed)} mutations, {len(examples(kind))} examples")
-        for name in (name for name, by in killed.items() if not by):
+        detected = detections(kind)
+        print(f"{kind}: {len(detected)} mutations, {len(examples(kind))} examples")
+        for name in (name for name, by in detected.items() if not by):
             print(f"  survives: {name}")
 
 

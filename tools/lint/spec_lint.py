@@ -23,7 +23,7 @@ import yaml
 
 from tools import ROOT
 from tools.lint import manifest
-from xmcp_conformance.core.checks import checked
+from xmcp_conformance.core.checks import checks_by_requirement
 from xmcp_conformance.wrong.registry import wrong_implementations
 
 REGISTRY = ROOT / "spec" / "requirements.yaml"
@@ -209,11 +209,12 @@ def evidence() -> Evidence:
     for module in CHECKS:
         import_module(module)
     return Evidence(
-        checks=set(checked("server")),
-        documents=set(checked("document")),
+        checks=set(checks_by_requirement("server")),
+        documents=set(checks_by_requirement("document")),
         mutants=set(wrong_implementations("server")),
-        vectors=vector_requirements(json.loads(VECTORS.read_text(encoding="utf-8"))) & set(checked("codec")),
-        client_checks=set(checked("client")),
+        vectors=vector_requirements(json.loads(VECTORS.read_text(encoding="utf-8")))
+        & set(checks_by_requirement("codec")),
+        client_checks=set(checks_by_requirement("client")),
         client_mutants=mutants_of_client(),
     )
 

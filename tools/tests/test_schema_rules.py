@@ -70,8 +70,8 @@ PARTS = {"display": "display_envelope", "error/meta": "error_meta", "server_popu
 
 
 @cache
-def kills(kind: str) -> dict[str, list[str]]:
-    return schema_rules.kills(kind)
+def detections(kind: str) -> dict[str, list[str]]:
+    return schema_rules.detections(kind)
 
 
 @cache
@@ -111,14 +111,14 @@ EXAMPLE_FILES = [
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_rule_of_a_schema_is_shown_by_an_example(kind: str) -> None:
-    survivors = [name for name, by in kills(kind).items() if not by]
+    survivors = [name for name, by in detections(kind).items() if not by]
     assert [name for name in survivors if not any(re.fullmatch(known, name) for known in EQUIVALENT)] == []
 
 
 @pytest.mark.slow
 def test_no_mutation_that_is_listed_as_equivalent_is_killed_or_gone() -> None:
     for known in EQUIVALENT:
-        matched = [by for kind in KINDS for name, by in kills(kind).items() if re.fullmatch(known, name)]
+        matched = [by for kind in KINDS for name, by in detections(kind).items() if re.fullmatch(known, name)]
         assert matched, known
         assert not any(matched), known
 

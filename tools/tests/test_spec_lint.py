@@ -9,7 +9,7 @@ import pytest
 
 from tools.lint import spec_lint as lint
 from xmcp_conformance.core import checks
-from xmcp_conformance.core.checks import checked
+from xmcp_conformance.core.checks import checks_by_requirement
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -153,7 +153,7 @@ def test_a_check_or_mutant_of_clients_of_an_unknown_sentence_is_named(kind):
 
 def test_the_checks_of_clients_are_those_of_the_suite_and_no_checks_of_servers():
     evidence = lint.evidence()
-    assert evidence.client_checks == set(checked("client"))
+    assert evidence.client_checks == set(checks_by_requirement("client"))
     assert "XMCP-CLI-001" not in evidence.checks
 
 
@@ -178,7 +178,7 @@ NOTE = "XMCP-ABC-001"
 def test_an_id_in_a_comment_is_no_evidence(module, faults, monkeypatch):
     monkeypatch.setattr(checks, "_CHECKS", [])
     exec(compile(module, "module.py", "exec"), {"__name__": "module"})
-    evidence = lint.Evidence(checks=set(checked("server")), mutants={"XMCP-ABC-001"})
+    evidence = lint.Evidence(checks=set(checks_by_requirement("server")), mutants={"XMCP-ABC-001"})
     assert list(lint.lint_evidence(ENTRIES, evidence)) == faults
 
 

@@ -1,8 +1,8 @@
 """The registry of checks: which function judges which requirement, for which profiles.
 
-A check is a generator of observations that declares the requirements it can judge. Nobody has to remember to keep the
-declaration true: a check that yields an observation of any other requirement raises. Whoever wants to know what the
-suite verifies asks this registry; an id in a comment or in a message is no evidence.
+A check is a generator of observations. It declares the requirements that it can judge; if it yields an observation of
+any other requirement, it raises `UndeclaredRequirement`, so a declaration cannot become wrong unnoticed. This registry
+is the only evidence of what the suite verifies: an id in a comment or in a message does not count.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class UndeclaredRequirement(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A registered check. `run` is the function, guarded: it raises `UndeclaredRequirement`."""
+    """A registered check. `run` calls its function, and raises `UndeclaredRequirement` for an undeclared id."""
 
     name: str
     requirements: tuple[str, ...]
@@ -44,15 +44,15 @@ def check(
     """Register a check under the requirements that it judges.
 
     Args:
-        requirements: the ids; an observation of any other raises `UndeclaredRequirement`.
-        profile: the profile that runs the check, or all of them.
+        requirements: the ids of the requirements that the check may yield observations of.
+        profile: the profile or profiles that run the check.
 
     Raises:
-        ValueError: no requirement is given, or one is given twice.
+        ValueError: there is no requirement, or the same requirement twice.
     """
     declared = frozenset(requirements)
     if not declared or len(declared) < len(requirements):
-        raise ValueError(f"a check needs the ids of its requirements, each once, not {requirements}")
+        raise ValueError(f"a check must declare at least one requirement, and each only once, not {requirements}")
 
     def register(function: Callable[P, Observations]) -> Callable[P, Observations]:
         name = f"{function.__module__}.{function.__qualname__}"
@@ -72,12 +72,12 @@ def check(
 
 
 def registered(profile: Profile) -> list[Check]:
-    """Return the checks of a profile, in the order in which they were defined."""
+    """Return the checks of a profile, in order of definition."""
     return [entry for entry in _CHECKS if profile in entry.profiles]
 
 
-def checked(profile: Profile) -> dict[str, list[Check]]:
-    """Return the checks of a profile by the requirements that they judge."""
+def checks_by_requirement(profile: Profile) -> dict[str, list[Check]]:
+    """Return the checks of a profile by the id of the requirement that they judge."""
     found: dict[str, list[Check]] = {}
     for entry in registered(profile):
         for requirement in entry.requirements:
@@ -86,6 +86,6 @@ def checked(profile: Profile) -> dict[str, list[Check]]:
 
 
 def run_all(profile: Profile, subject: Any) -> Observations:
-    """Run every check of a profile whose checks take one argument, such as `client`."""
+    """Run every check of a profile with `subject` as the only argument, which fits the profile `client`."""
     for entry in registered(profile):
         yield from entry.run(subject)

@@ -1,4 +1,4 @@
-"""What the reader makes of a text: the document, and the observations on the way."""
+"""The result of reading a text: the document, and the observations made while reading."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from .errors import ErrorElement
 
 @dataclass(slots=True)
 class Document:
-    """A tool response. Absent parts are `None`, as are parts that cannot be read; `lossy` has names of elements."""
+    """A tool response. Parts that are absent or cannot be read are `None`.
+
+    `lossy` has the names of the elements that are marked `lossy`.
+    """
 
     tool_name: str = ""
     version: str | None = "1.0"
@@ -26,9 +29,9 @@ class Document:
 
 @dataclass(slots=True)
 class Reading:
-    """A text that was read: the document, `None` where it cannot be read, and what was observed on the way.
+    """A document (`None` if the text cannot be read) and the observations made while it was read.
 
-    A document is one occasion for a requirement, however often it applies in it: so the observations stay few.
+    A requirement counts once per document, even if it applies several times; this keeps the list of observations short.
     """
 
     document: Document | None = None
@@ -36,5 +39,5 @@ class Reading:
 
     @property
     def faultless(self) -> bool:
-        """True where no requirement was broken."""
+        """Whether no requirement was broken."""
         return all(observation.ok for observation in self.observations)

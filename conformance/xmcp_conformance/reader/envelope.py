@@ -1,4 +1,4 @@
-"""Checks of a display envelope (chapter 3), by its value alone."""
+"""Checks of a display envelope (chapter 3) that need only its JSON value."""
 
 from __future__ import annotations
 
@@ -13,29 +13,31 @@ from xmcp_models.registry import DISPLAY_TYPES, ENVELOPE_RULES, VENDOR_KEY
 
 from .schemas import faults, pointer
 
-_GROUPS = ENVELOPE_RULES["deepest_group"]
-_FALLBACKS = ENVELOPE_RULES["deepest_fallback"]
+_MAX_GROUPS = ENVELOPE_RULES["deepest_group"]
+_MAX_FALLBACKS = ENVELOPE_RULES["deepest_fallback"]
 _META_KEYS = frozenset(ENVELOPE_RULES["meta"])
 _VENDOR_KEY = re.compile(VENDOR_KEY)
 _TYPE = re.compile(r"(?:[a-z][a-z0-9_]*|x-[a-z0-9]+(?:[-.][a-z0-9]+)+)")
-_IMAGE = re.compile(r"https://[^\s\\]+|data:image/(?:png|jpeg|gif|webp|avif)[;,]\S*")
+_IMAGE_SOURCE = re.compile(r"https://[^\s\\]+|data:image/(?:png|jpeg|gif|webp|avif)[;,]\S*")
 _INERT = {name: frozenset(names) for name, names in DISPLAY_TYPES["chart"]["inert"].items()}
-_ANY = "display_envelope.schema.json#/$defs/JsonPayload"
-_SHAPED = frozenset(name for name, row in DISPLAY_TYPES.items() if row.get("payload", _ANY) != _ANY)
+_ANY_PAYLOAD = "display_envelope.schema.json#/$defs/JsonPayload"
+_TYPES_WITH_SCHEMA = frozenset(
+    name for name, row in DISPLAY_TYPES.items() if row.get("payload", _ANY_PAYLOAD) != _ANY_PAYLOAD
+)
 _REFERENCE = "x-xmcp-reference"
 
 
 def observations(
     value: Any, groups: int = 0, fallbacks: int = 0, *, path: Path = (), by_server: bool = True
 ) -> Observations:
-    """Yield what one envelope shows, and the envelopes inside it; `where` is a path.
+    """Check an envelope and the envelopes inside it; `where` of an observation is a path.
 
     Args:
         value: the JSON value in `display`.
-        groups: the number of groups around it.
-        fallbacks: the number of envelopes that it is a fallback of.
-        path: the path of the envelope in the value that is judged.
-        by_server: whether a server sent it; one type of envelope is made only by clients.
+        groups: number of groups that contain this envelope.
+        fallbacks: number of fallbacks that contain this envelope, itself included.
+        path: the path from the outermost envelope to this one.
+        by_server: whether a server sent it: only clients may create the type `x-xmcp-reference`.
     """
     yield from _required_members(value, path)
     if not _is_envelope(value):
@@ -52,7 +54,7 @@ def observations(
             return
     yield from _members(value, path)
     yield from _payload(kind, payload, value, path)
-    yield from _inside(value, groups, fallbacks, path, by_server)
+    yield from _nested_envelopes(value, groups, fallbacks, path, by_server)
 
 
 def _is_envelope(value: Any) -> bool:
@@ -66,7 +68,7 @@ def _is_type_name(kind: Any) -> bool:
 @check("XMCP-DSP-001", profile=OF_DOCUMENTS)
 def _required_members(value: Any, path: Path) -> Observations:
     whole = _is_envelope(value)
-    yield either("XMCP-DSP-001", whole, _outline(value), "an object with `type` and `payload`", where=path)
+    yield either("XMCP-DSP-001", whole, _described(value), "an object with `type` and `payload`", where=path)
 
 
 @check("XMCP-DSP-002", profile=OF_DOCUMENTS)
@@ -91,19 +93,19 @@ def _reserved_type(kind: str, path: Path) -> Observations:
 
 @check("XMCP-DSP-043", profile=OF_DOCUMENTS)
 def _reference(kind: str, path: Path) -> Observations:
-    """Judge that a server sends no reference: those are made by clients."""
+    """Judge that a server sends no reference: only clients create references."""
     seen = f"the type `{kind}`"
     yield either("XMCP-DSP-043", kind != _REFERENCE, seen, "the display itself", where=(*path, "type"))
 
 
-def _outline(value: Any) -> str:
+def _described(value: Any) -> str:
     if isinstance(value, dict):
         return f"an object with the members {quoted(', '.join(map(str, value)) or '(none)')}"
     return f"a JSON {type(value).__name__}"
 
 
 def _shallow(value: dict[str, Any]) -> dict[str, Any]:
-    """Return the envelope with a plain text in place of each envelope inside it: those are judged on their own."""
+    """Return the envelope with each inner envelope replaced by a plain text: inner envelopes are judged separately."""
     plain = {"type": "text", "payload": ""}
     copy = dict(value)
     if isinstance(copy.get("fallback"), dict):
@@ -119,17 +121,19 @@ def _members(value: dict[str, Any], path: Path) -> Observations:
     copy = {**_shallow(value), "type": "json"}  # a type whose payload can have any shape
     fault = next(faults("display_envelope", copy), None)
     if fault is not None:
-        yield broken("XMCP-DSP-005", str(fault), "as the schema says, or left out", where=path + fault.path)
+        yield broken(
+            "XMCP-DSP-005", str(fault), "a member that is valid against the schema, or absent", where=path + fault.path
+        )
     elif value.keys() & {"title", "alt", "fallback", "id", "meta"}:
         yield obeyed("XMCP-DSP-005")
     if isinstance(meta := value.get("meta"), dict):
-        odd = [key for key in meta if key not in _META_KEYS and not _VENDOR_KEY.fullmatch(key)]
+        unknown = [key for key in meta if key not in _META_KEYS and not _VENDOR_KEY.fullmatch(key)]
         yield either(
             "XMCP-DSP-006",
-            not odd,
-            f"the member `{quoted(odd[0]) if odd else ''}` of `meta`",
+            not unknown,
+            f"the unknown member `{quoted(unknown[0]) if unknown else ''}` of `meta`",
             f"{', '.join(ENVELOPE_RULES['meta'])}, or `vendor/name`",
-            where=(*path, "meta", *odd[:1]),
+            where=(*path, "meta", *unknown[:1]),
         )
 
 
@@ -138,7 +142,7 @@ def _payload(kind: str, payload: Any, value: dict[str, Any], path: Path) -> Obse
     source = payload.get("src") if isinstance(payload, dict) else payload
     inside = (*path, "payload")
     if kind == "image" and isinstance(source, str):
-        allowed = bool(_IMAGE.fullmatch(source))
+        allowed = bool(_IMAGE_SOURCE.fullmatch(source))
         yield either(
             "XMCP-DSP-013",
             allowed,
@@ -148,32 +152,36 @@ def _payload(kind: str, payload: Any, value: dict[str, Any], path: Path) -> Obse
         )
         if not allowed:
             return
-    if kind in _SHAPED:
+    if kind in _TYPES_WITH_SCHEMA:
         bare = {"type": kind, "payload": _shallow(value)["payload"]}
         fault = next(faults("display_envelope", bare), None)
         if fault is None:
             yield obeyed("XMCP-DSP-004")
         else:
             seen = f"{kind}: {fault}"
-            yield broken("XMCP-DSP-004", seen, "the shape that section 3.2 gives", where=path + fault.path)
+            yield broken(
+                "XMCP-DSP-004", seen, "the payload that section 3.2 defines for this type", where=path + fault.path
+            )
     if kind in ("chart", "image"):
-        said = bool(value.get("alt")) or (kind == "image" and isinstance(payload, dict) and bool(payload.get("alt")))
-        yield either("XMCP-DSP-012", said, f"`{kind}` without `alt`", "what the picture says, in words", where=path)
+        has_alt = bool(value.get("alt")) or (kind == "image" and isinstance(payload, dict) and bool(payload.get("alt")))
+        yield either(
+            "XMCP-DSP-012", has_alt, f"`{kind}` without `alt`", "a description of the picture in words", where=path
+        )
     if kind == "chart" and isinstance(payload, dict):
-        active = next(_active(payload, inside), None)
+        active = next(_active_members(payload, inside), None)
         yield either(
             "XMCP-DSP-014",
             active is None,
             f"`{quoted(pointer((active or inside)[len(inside) :]))}` in the chart",
-            "data inside, nothing fetched or computed",
+            "a chart with inline data, which fetches, links to and computes nothing",
             where=active,
         )
 
 
-def _active(value: Any, path: Path) -> Iterator[Path]:
-    """Yield the paths at which a chart specification fetches, links or computes.
+def _active_members(value: Any, path: Path) -> Iterator[Path]:
+    """Yield the paths of the members with which a chart fetches data, links somewhere or computes.
 
-    The recursion is bounded: the reader passes on no JSON that is deeper than section 2.6 allows.
+    The recursion is bounded, because the reader refuses JSON that is nested deeper than section 2.6 allows.
     """
     if isinstance(value, dict):
         for key, item in value.items():
@@ -182,35 +190,35 @@ def _active(value: Any, path: Path) -> Iterator[Path]:
             if key in _INERT["members"] or marked:
                 yield (*path, key)
             elif key not in _INERT["data"]:
-                yield from _active(item, (*path, key))
+                yield from _active_members(item, (*path, key))
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _active(item, (*path, index))
+            yield from _active_members(item, (*path, index))
 
 
-def _inside(value: dict[str, Any], groups: int, fallbacks: int, path: Path, by_server: bool) -> Observations:
-    """Yield what the envelopes of a group and the fallback show, as far down as they may be nested."""
+def _nested_envelopes(value: dict[str, Any], groups: int, fallbacks: int, path: Path, by_server: bool) -> Observations:
+    """Check the members of a group and the fallback, down to the deepest level that the specification allows."""
     if value["type"] == "group" and isinstance(value["payload"], list):
         inside = (*path, "payload")
         yield from _group_depth(groups + 1, inside)
-        if groups < _GROUPS:
+        if groups < _MAX_GROUPS:
             for index, item in enumerate(value["payload"]):
                 yield from observations(item, groups + 1, fallbacks, path=(*inside, index), by_server=by_server)
     if isinstance(fallback := value.get("fallback"), dict):
         inside = (*path, "fallback")
         yield from _fallback_depth(fallbacks + 1, inside)
-        if fallbacks < _FALLBACKS:
+        if fallbacks < _MAX_FALLBACKS:
             yield from observations(fallback, groups, fallbacks + 1, path=inside, by_server=by_server)
 
 
 @check("XMCP-DSP-011", profile=OF_DOCUMENTS)
 def _group_depth(depth: int, path: Path) -> Observations:
     yield either(
-        "XMCP-DSP-011", depth <= _GROUPS, f"{depth} groups within each other", f"at most {_GROUPS}", where=path
+        "XMCP-DSP-011", depth <= _MAX_GROUPS, f"groups nested {depth} deep", f"at most {_MAX_GROUPS}", where=path
     )
 
 
 @check("XMCP-DSP-015", profile=OF_DOCUMENTS)
 def _fallback_depth(depth: int, path: Path) -> Observations:
-    seen = f"{depth} fallbacks within each other"
-    yield either("XMCP-DSP-015", depth <= _FALLBACKS, seen, f"at most {_FALLBACKS}", where=path)
+    seen = f"fallbacks nested {depth} deep"
+    yield either("XMCP-DSP-015", depth <= _MAX_FALLBACKS, seen, f"at most {_MAX_FALLBACKS}", where=path)

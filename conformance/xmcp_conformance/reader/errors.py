@@ -1,4 +1,4 @@
-"""Checks of the error element (chapter 4) by its content alone, whatever the reason for the error."""
+"""Checks of the error element (chapter 4) that need only its content, not the call that failed."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from xmcp_conformance.core.observation import Path, broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models.registry import ERROR_CODES
 
-from .jsontext import strings
 from .schemas import faults
+from .strict_json import strings
 
-_SPOKEN = 20_000
+_MAX_MODEL_TEXT = 20_000
+"""Maximum number of characters that are searched: the patterns below take quadratic time on long lines."""
 _CODE = re.compile(r"[A-Z][A-Z0-9_]{0,62}")
-_WHOLE = re.compile(r"\+?[0-9]+|-0+")
+_INTEGER = re.compile(r"\+?[0-9]+|-0+")
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 _CATEGORY_OF = {name: row["category"] for code, row in ERROR_CODES.items() for name in (code, *row.get("aliases", ()))}
 
-# By language, a line that occurs only in a stack trace.
+# For each language, a pattern of a line that occurs only in stack traces.
 _STACK_TRACES = {
     "Python": re.compile(r"Traceback \(most recent call last\)|^\s*File \"[^\"\n]+\", line \d+, in ", re.MULTILINE),
     "Java or Kotlin": re.compile(r"^\s*at [\w$.<>]+\([\w$]+\.(?:java|kt|scala):\d+\)", re.MULTILINE),
@@ -43,7 +44,10 @@ _CREDENTIALS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ErrorElement:
-    """An `<error>` as it was read. Attributes whose value does not have their type are `None`."""
+    """An `<error>` as it was read. Attributes with a value of the wrong type are `None`.
+
+    `meta_reads` is true if `meta` could be read.
+    """
 
     code: str
     retryable: bool | None
@@ -58,7 +62,7 @@ class ErrorElement:
     def of(
         cls, attributes: Mapping[str, str], message: str, meta: Any, *, has_meta: bool, meta_reads: bool
     ) -> ErrorElement:
-        """Return the error with attributes as they are written in the document."""
+        """Create the error from its attributes as they are written in the document."""
         return cls(
             code=attributes.get("code", ""),
             retryable=_BOOLEANS.get(attributes.get("retryable", "false").strip()),
@@ -71,24 +75,24 @@ class ErrorElement:
         )
 
     @property
-    def spoken(self) -> str:
-        """The beginning of what a model could read of it: the patterns above take quadratic time on long lines."""
-        return "\n".join([self.message, *strings(_without_pointers(self.meta))])[:_SPOKEN]
+    def model_text(self) -> str:
+        """The message and the strings in `meta`, which a model could read; at most `_MAX_MODEL_TEXT` characters."""
+        return "\n".join([self.message, *strings(_without_pointers(self.meta))])[:_MAX_MODEL_TEXT]
 
     def path_of(self, match: re.Match[str]) -> Path:
-        """Return the path of something that was found in `spoken`."""
+        """Return the path of a match in `model_text`."""
         return ("message", match.start()) if match.start() < len(self.message) else ("meta",)
 
 
 def _milliseconds(attribute: str) -> int | None:
-    """Return `retry_after_ms` as a number; `None` where section 4.1 does not allow the value."""
+    """Return `retry_after_ms` as a number; `None` if section 4.1 does not allow the value."""
     digits = attribute.strip(" \t\r\n")
-    number = int(digits.lstrip("+-0")[:17] or "0") if _WHOLE.fullmatch(digits) else -1
+    number = int(digits.lstrip("+-0")[:17] or "0") if _INTEGER.fullmatch(digits) else -1
     return number if 0 <= number <= 2**53 - 1 else None
 
 
 def _without_pointers(meta: Any) -> Any:
-    """Return `meta` without the pointers of `fields`: they look like paths, but they name arguments."""
+    """Return `meta` without the JSON pointers in `fields`: they name arguments, but look like file paths."""
     fields = meta.get("fields") if isinstance(meta, dict) else None
     if not isinstance(fields, list):
         return meta
@@ -98,7 +102,7 @@ def _without_pointers(meta: Any) -> Any:
 
 @check("XMCP-ERR-002", "XMCP-ERR-003", "XMCP-ERR-004", profile=OF_DOCUMENTS)
 def attributes(values: Mapping[str, str]) -> Observations:
-    """Judge the attributes of `<error>` (section 4.1); `where` is a path with the name of one."""
+    """Judge the attributes of `<error>` (section 4.1); `where` of an observation is the name of the attribute."""
     code = values.get("code", "")
     legal = bool(_CODE.fullmatch(code))
     yield either("XMCP-ERR-002", legal, f"the code `{quoted(code)}`", "such as `DB_TIMEOUT`", where=("code",))
@@ -117,15 +121,16 @@ def attributes(values: Mapping[str, str]) -> Observations:
             "XMCP-ERR-004",
             _milliseconds(wait) is not None,
             f"retry_after_ms=`{quoted(wait)}`",
-            "whole milliseconds, 0 to 2^53-1",
+            "a whole number of milliseconds, from 0 to 2^53-1",
             where=("retry_after_ms",),
         )
 
 
 def observations(error: ErrorElement) -> Observations:
-    """Yield what one error shows (sections 4.1, 4.2 and 4.4).
+    """Check one error (sections 4.1, 4.2 and 4.4).
 
-    `where` is a path that begins with the name of an attribute, `meta`, or `message` and an index into the text.
+    `where` of an observation is a path. It begins with the name of an attribute, with `meta`, or with `message` and an
+    index into the text.
     """
     yield from _retry(error)
     yield from _message(error)
@@ -149,7 +154,7 @@ def _retry(error: ErrorElement) -> Observations:
 
 @check("XMCP-ERR-006", profile=OF_DOCUMENTS)
 def _message(error: ErrorElement) -> Observations:
-    yield either("XMCP-ERR-006", bool(error.message), "an empty message", "what went wrong, in words")
+    yield either("XMCP-ERR-006", bool(error.message), "an empty message", "a message that says what went wrong")
 
 
 @check("XMCP-ERR-007", profile=OF_DOCUMENTS)
@@ -161,7 +166,7 @@ def _meta(meta: Any) -> Observations:
     if fault is None:
         yield obeyed("XMCP-ERR-007")
     else:
-        expected = "as schemas/error_meta.schema.json says"
+        expected = "an object that is valid against schemas/error_meta.schema.json"
         yield broken("XMCP-ERR-007", f"`meta`: {fault}", expected, where=("meta", *fault.path))
 
 
@@ -172,8 +177,8 @@ def _category(error: ErrorElement) -> Observations:
         yield either(
             "XMCP-ERR-011",
             error.category is not None,
-            f"the code `{quoted(error.code)}`, which is not registered, without a category",
-            "a category, so that a client knows what helps",
+            f"the unregistered code `{quoted(error.code)}` without a category",
+            "a category, from which a client knows how to react",
         )
     if registered is not None and error.category is not None:
         yield either(
@@ -187,25 +192,25 @@ def _category(error: ErrorElement) -> Observations:
 
 @check("XMCP-ERR-031", "XMCP-ERR-032", profile=OF_DOCUMENTS)
 def _private_details(error: ErrorElement) -> Observations:
-    """Judge stack traces, paths and credentials in what a model could read."""
+    """Judge whether the text that a model could read has stack traces, file paths or credentials."""
     if (trace := stack_trace(error)) is not None:
         seen, where = trace
         yield broken("XMCP-ERR-031", seen, "an error_id instead", where=where)
-        return  # a stack trace is full of paths: that fault is reported already
+        return  # a stack trace contains file paths: one report of the fault is enough
     yield obeyed("XMCP-ERR-031")
-    leak = _PATHS.search(error.spoken) or _CREDENTIALS.search(error.spoken)
+    leak = _PATHS.search(error.model_text) or _CREDENTIALS.search(error.model_text)
     yield either(
         "XMCP-ERR-032",
         leak is None,
-        f"what looks like a path or a credential ({quoted(leak.group()[:12]) if leak else ''}…)",
+        f"a likely file path or credential ({quoted(leak.group()[:12]) if leak else ''}…)",
         "an error_id instead",
         where=error.path_of(leak) if leak else None,
     )
 
 
 def stack_trace(error: ErrorElement) -> tuple[str, Path] | None:
-    """Return the first stack trace in an error, in words, and its path; `None` where there is none."""
+    """Return a description and the path of the first stack trace in an error; `None` if it has no stack trace."""
     for language, trace in _STACK_TRACES.items():
-        if match := trace.search(error.spoken):
+        if match := trace.search(error.model_text):
             return f"a stack trace ({language}): `{quoted(match.group().strip())}`", error.path_of(match)
     return None

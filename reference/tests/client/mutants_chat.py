@@ -274,7 +274,7 @@ def thinks_aloud(patch: pytest.MonkeyPatch) -> None:
 
     def aloud(turn: ToolTurn, event: Any) -> list[Any]:
         if isinstance(event, ToolResult) and event.tool_name == meta_tools.THINK:
-            return [LLMDelta(turn=event.turn, text=turn.said(meta_tools.THINK)), event]
+            return [LLMDelta(turn=event.turn, text=turn.meta_tool_text(meta_tools.THINK)), event]
         return [event]
 
     rewrite_events(patch, ToolTurn, aloud)
@@ -283,8 +283,8 @@ def thinks_aloud(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-085")
 def goes_on_after_a_question(patch: pytest.MonkeyPatch) -> None:
     """Asks the model again after it had a question for the person."""
-    said = ToolTurn.said
-    patch.setattr(ToolTurn, "said", lambda ended, tool: "" if tool == meta_tools.CLARIFY else said(ended, tool))
+    text = ToolTurn.meta_tool_text
+    patch.setattr(ToolTurn, "meta_tool_text", lambda turn, tool: "" if tool == meta_tools.CLARIFY else text(turn, tool))
 
 
 @breaks("XMCP-CLI-086")

@@ -6,9 +6,12 @@ import functools
 import inspect
 import math
 from dataclasses import fields
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
+from support.scripted_server import ScriptedServer
 
 from xmcp.client import AIClient, Middleware, Quota, TenantQuotas
 from xmcp.client.options import ClientOptions
@@ -47,6 +50,12 @@ def made(servers: Any = (), **options: Any) -> AIClient:
         ({"tool_timeout": {"report": "5"}}, r"tool_timeout\['report'\] must be a number, not '5'"),
         ({"tool_timeout": math.inf}, "tool_timeout"),
         ({"refresh_interval": -1}, "refresh_interval must be 0 or more"),
+        ({"refresh_interval": math.nan}, "refresh_interval must be 0 or more"),
+        ({"refresh_interval": None}, "refresh_interval must be a number of seconds, not None"),
+        ({"refresh_interval": []}, "refresh_interval must be a number of seconds"),
+        ({"refresh_interval": 1j}, "refresh_interval must be a number of seconds"),
+        ({"connect_timeout": 0}, "connect_timeout must be a finite number above 0"),
+        ({"approval_timeout": "5"}, "approval_timeout must be a number, not '5'"),
         ({"refresh_interval": "5"}, "refresh_interval must be a number of seconds, not '5'"),
         ({"display": "never"}, "display must be 'exit' or 'continue', not 'never'"),
         ({"openai_api_key": "k"}, "either llm_provider, or openai_api_key"),
@@ -88,10 +97,18 @@ def test_what_cannot_work_is_refused_by_name(options: dict[str, Any], said: str)
         {"breaker_threshold": None},
         {"tool_timeout": 1, "chat_timeout": 2.5, "refresh_interval": 0.5},
         {"cache": MemoryCache(), "cache_ttl": 5},
+        {"connect_timeout": None},
+        {"approve": lambda call: True, "approval_timeout": None},
+        *({"refresh_interval": seconds} for seconds in (True, False, Decimal(5), Fraction(1, 2), math.inf)),
     ],
 )
 def test_whatever_can_be_called_as_it_will_be_is_taken(options: dict[str, Any]) -> None:
     made(**options)
+
+
+async def test_a_client_without_a_time_limit_for_connecting_connects() -> None:
+    async with made([ScriptedServer({"t": "ok"})], connect_timeout=None) as ai:
+        assert [tool["function"]["name"] for tool in ai.tools] == ["t"]
 
 
 def test_a_limit_in_dollars_without_prices_is_said_at_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -1,4 +1,4 @@
-"""`AIClient`: its options, its servers, and the two ways to chat. Holds what all chats share; nothing of one chat."""
+"""`AIClient`: the options, the servers, `chat` and `stream_chat`. It holds what all chats share, no state of a chat."""
 
 from __future__ import annotations
 
@@ -187,18 +187,18 @@ class AIClient:
             logger=logger,
         )
         self._log = EventLog(logger)
-        # A provider of the application's is the application's to close.
+        # The client closes only providers that it made itself, not `llm_provider`.
         built_in = OpenAIProvider(openai_api_key, openai_base_url) if llm_provider is None else None
         models = fallback.chain(llm_provider or built_in, llm_model, fallback_models)  # type: ignore[arg-type]
         made = [model.provider for model in models if model.made and hasattr(model.provider, "aclose")]
         self._own_providers: list[Any] = [*([built_in] if built_in else []), *made]
-        own_tools = selected(meta_tools)
+        meta_tool_names = selected(meta_tools)
         self._settings = ChatSettings(
             models=models,
             max_turns=max_turns,
             display=display,
             llm_timeout=llm_timeout,
-            meta_tools=own_tools,
+            meta_tools=meta_tool_names,
             hooks=Hooks(on_display, on_error),
             usage_sink=usage_sink,
             price=price,
@@ -221,7 +221,7 @@ class AIClient:
             budgets=Budgets(display_budget, result_budget),
         )
         if price is None and any(getattr(member, "counts_spend", False) for member in middleware):
-            self._log.warning("quota_without_price", message="A quota of spend_usd counts nothing without price=...")
+            self._log.warning("quota_without_price", message="A quota with spend_usd has no effect without price=...")
         self._chat_timeout = chat_timeout
         self._servers = Servers(
             options.targets,
@@ -230,7 +230,7 @@ class AIClient:
             refresh_interval=refresh_interval,
             require=require_servers,
             offer=self._openai_tool,
-            extra=openai_tools(own_tools),
+            extra=openai_tools(meta_tool_names),
         )
         self._entered = False
         self._running: dict[int, weakref.ref[ChatStream]] = {}
@@ -243,9 +243,9 @@ class AIClient:
             ServersUnavailable: A server cannot be reached, and `require_servers` is true.
         """
         if self._entered:
-            raise RuntimeError("This AIClient is in use: enter it once and share it, or make another one.")
+            raise RuntimeError("This AIClient is already in use: enter it once and share it, or create another one.")
         self._entered = True
-        # A semaphore belongs to the event loop that first waits for it, and this may be another one than last time.
+        # A semaphore is bound to the event loop in which it is first awaited; this loop may be a new one.
         self._pipeline = replace(self._pipeline, slots=asyncio.Semaphore(self._max_concurrency))
         try:
             await self._servers.open()
@@ -257,7 +257,7 @@ class AIClient:
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """As `aclose`."""
+        """Call `aclose`."""
         await self.aclose()
 
     async def aclose(self) -> None:
@@ -292,7 +292,7 @@ class AIClient:
             RuntimeError: There is no cache, or it has no method `clear`.
         """
         if self._responses is None or not hasattr(self._cache, "clear"):
-            raise RuntimeError("There is no cache that can be cleared: AIClient(cache=...) takes one.")
+            raise RuntimeError("There is no cache that can be cleared: pass one as AIClient(cache=...).")
         await self._responses.clear("" if every_tenant else caching.tenant_prefix(named("tenant_id", tenant_id)))
 
     async def chat(
@@ -361,7 +361,7 @@ class AIClient:
         self, query: str, history: Sequence[Message], context: ChatContext, stream: weakref.ref[ChatStream]
     ) -> AsyncGenerator[Any, None]:
         self._check_entered()
-        # Only a list that can change must not be in two chats.
+        # An immutable history may be used by several chats at once.
         other = self._running.get(id(history)) if isinstance(history, MutableSequence) else None
         if other is not None and other() is not None:
             raise RuntimeError("This history is in use by another running chat: give each conversation its own list.")
@@ -402,9 +402,9 @@ class AIClient:
 
 
 def _breakers(options: ClientOptions) -> BreakerStore | None:
-    """Return where the state of the circuit breakers is kept; `None` if there are no breakers."""
+    """Return the store for the state of the circuit breakers; `None` if there are no breakers."""
     if options.breakers is not None or options.breaker_threshold is None:
         return options.breakers
-    # A probe must not outlive its lease: before its own time it may have waited as long for a slot.
+    # The lease must outlast a probe, which first waits for a slot, perhaps as long as a call may take, and then runs.
     lease = 2 * max(options.time_limits.values())
     return MemoryBreakers(options.breaker_threshold, options.breaker_reset_after, probe_timeout=lease)

@@ -86,7 +86,9 @@ class SyncAIClient:
         """Connect to all servers; raises what creating and entering an `AIClient` raise."""
         with self._lock:
             if self._entered:
-                raise RuntimeError("This SyncAIClient is in use: enter it once and share it, or make another one.")
+                raise RuntimeError(
+                    "This SyncAIClient is already in use: enter it once and share it, or create another."
+                )
             self._entered = True
         try:
             with ExitStack() as exits:

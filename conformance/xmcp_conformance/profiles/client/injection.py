@@ -17,12 +17,12 @@ from .trace_index import TraceIndex
 from .trace_model import ModelCall
 
 NEVER_INJECTED = ("show_user", "tag")
-"""The caller's own switch, and the parameter that identifies the calls of a trace."""
+"""Parameters that no result may fill: the caller sets `show_user`, and `tag` identifies a call in a trace."""
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value for a parameter. It is the result of the call `source`, or a member of it where `member` is true."""
+    """A value for a parameter: the result of the call `source`, or a member of that result if `member` is true."""
 
     value: Any
     source: ModelCall
@@ -32,7 +32,11 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The values of which a parameter has to get one, and the values that lose against them, to explain a fault."""
+    """The values that are correct for a parameter, and the values that a client with a known fault injects instead.
+
+    `values`: one of these must be injected. `earlier_calls`: values of earlier calls of the same tools. `other_tools`:
+    values of other tools, which have lower priority.
+    """
 
     values: tuple[Value, ...]
     earlier_calls: tuple[Value, ...]
@@ -40,12 +44,12 @@ class Expected:
 
     @property
     def by_member(self) -> bool:
-        """Whether the value is a member of a structured result, and not a whole result."""
+        """Whether the correct value is a member of a structured result, not a whole result."""
         return self.values[0].member
 
 
 def dependencies_of(call: ModelCall) -> list[ModelCall]:
-    """Return the calls of the turn that a call directly depends on, in the order of the calls."""
+    """Return the calls of the same turn on which a call directly depends, in call order."""
     if call.tool is None:
         return []
     names = {name for name in call.tool.depends_on if name != call.tool.name}
@@ -67,7 +71,7 @@ def failed(call: ModelCall) -> bool:
 
 
 def failed_dependencies(call: ModelCall) -> list[str]:
-    """Return the names of the tools that a call directly depends on and of which every call of the turn failed."""
+    """Return the direct dependencies of a call that failed: tools whose calls in the turn all failed."""
     calls = dependencies_of(call)
     names = {other.tool.name for other in calls if other.tool is not None}
     lost = {name for name in names if all(failed(c) for c in calls if c.tool is not None and c.tool.name == name)}
@@ -75,14 +79,14 @@ def failed_dependencies(call: ModelCall) -> list[str]:
 
 
 def fillable_parameters(trace: TraceIndex, tool: Tool) -> list[str]:
-    """Return the parameters that a result can fill; those that the application fills in are not among them."""
+    """Return the parameters that a result can fill, without those that the application fills."""
     properties = tool.input_schema.get("properties")
     names = properties if isinstance(properties, Mapping) else {}
     return [name for name in names if name not in NEVER_INJECTED and name not in trace.setup.params]
 
 
 def expected_values(trace: TraceIndex, call: ModelCall) -> dict[str, Expected] | None:
-    """Return the values that each parameter has to get from dependencies; `None` where not all results are known."""
+    """Return the values that parameters must get from dependencies; `None` if the trace lacks a result to know them."""
     if call.tool is None or call.turn.is_open:
         return None
     levels = _levels(call)
@@ -97,20 +101,20 @@ def expected_values(trace: TraceIndex, call: ModelCall) -> dict[str, Expected] |
 
 
 def without_fitting_value(call: ModelCall, values: Mapping[str, Expected]) -> list[str]:
-    """Return the parameters for which none of the expected values fits the schema."""
+    """Return the parameters whose schema allows none of the expected values."""
     tool = call.tool
     return [n for n, entry in values.items() if tool and not any(_fits(tool, n, v.value) for v in entry.values)]
 
 
 def expected_arguments(trace: TraceIndex, call: ModelCall) -> dict[str, Any] | None:
-    """Return the arguments that a call has to be made with; `None` where the specification leaves them open."""
+    """Return the arguments with which a call must be made; `None` if the specification allows more than one choice."""
     values = expected_values(trace, call)
     if call.tool is None or call.arguments is None or values is None:
         return None
     if any(len(entry.values) > 1 for entry in values.values()):
         return None
-    handed = {name: entry.values[0].value for name, entry in values.items()}
-    return {**call.arguments, **handed, **application_values(trace, call.tool)}
+    injected = {name: entry.values[0].value for name, entry in values.items()}
+    return {**call.arguments, **injected, **application_values(trace, call.tool)}
 
 
 def application_values(trace: TraceIndex, tool: Tool) -> dict[str, Any]:
@@ -120,7 +124,7 @@ def application_values(trace: TraceIndex, tool: Tool) -> dict[str, Any]:
 
 
 def _levels(call: ModelCall) -> list[list[ModelCall]]:
-    """Return the direct and indirect dependencies of a call by their distance, the nearest first."""
+    """Return the direct and indirect dependencies of a call, grouped by distance, the nearest group first."""
     levels: list[list[ModelCall]] = []
     seen = {id(call)}
     current = [call]
@@ -138,9 +142,11 @@ def _levels(call: ModelCall) -> list[list[ModelCall]]:
 
 
 def _expected(tool: Tool, name: str, levels: Sequence[Sequence[ModelCall]], *, member: bool) -> Expected | None:
-    """Return the values at the nearest level that has any: the last success of each tool, and of tools the later one.
+    """Return the expected values of a parameter; `None` if no dependency has a value for it.
 
-    Which of two tools is declared later is known where the tool names both in `depends_on`; elsewhere it is open.
+    The values come from the nearest level that has any; of several calls of one tool, from the last successful one.
+    Among direct dependencies the tool that `depends_on` names last has priority. For indirect dependencies the
+    specification defines no priority, so the value of each tool is correct.
     """
     by_level = [[value for call in level if (value := _value(call, name, member=member))] for level in levels]
     nearest = next((place for place, values in enumerate(by_level) if values), None)
@@ -178,7 +184,7 @@ def _fits(tool: Tool, name: str, value: Any) -> bool:
 
 @lru_cache(256)
 def _validator(schema: str, name: str) -> jsonschema_rs.Draft202012Validator | None:
-    """Return the validator of one parameter; `None` where its schema is not valid."""
+    """Return the validator of one parameter; `None` if its schema is not valid."""
     root = json.loads(schema)
     pointer = quote(name.replace("~", "~0").replace("/", "~1"), safe="")
     whole = {"$ref": f"json-schema:///input#/properties/{pointer}"}

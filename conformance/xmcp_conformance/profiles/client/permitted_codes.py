@@ -1,4 +1,4 @@
-"""The error codes with which a client may answer a call itself (chapter 11). Several reasons can apply to one call."""
+"""The error codes that a client may use when it answers a call itself, without asking a server (chapter 11)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from .trace_index import TraceIndex
 from .trace_model import INSTANT, ModelCall
 
 CUT_SHORT = ("CANCELLED", "TIMEOUT")
+"""The codes of calls that did not finish because the chat was cut off."""
 
 
 def permitted_codes(trace: TraceIndex, call: ModelCall) -> set[str]:
-    """Return the codes with which the specification allows a client to answer a call without making it.
+    """Return the error codes that the specification allows for a call that the client does not send to a server.
 
-    Only reasons that a trace shows count. Whether a circuit breaker can be open is not examined.
+    Several codes can be allowed for one call. A code is included if the trace has a reason for it. `CIRCUIT_OPEN` is
+    allowed whenever the client has circuit breakers: whether one is open at this moment is not examined.
     """
     codes: set[str] = set()
     if call.arguments is None:
@@ -22,7 +24,7 @@ def permitted_codes(trace: TraceIndex, call: ModelCall) -> set[str]:
     approved = trace.approval_of(call)
     if trace.setup.approval and (approved is None or not approved.answer):
         codes.add("FORBIDDEN")
-    if depends_in_vain(trace, call) or call.turn.is_open:
+    if has_unusable_dependency(trace, call) or call.turn.is_open:
         codes.add("DEPENDENCY_FAILED")
     if trace.setup.breaker_threshold is not None:
         codes.add("CIRCUIT_OPEN")
@@ -33,19 +35,19 @@ def permitted_codes(trace: TraceIndex, call: ModelCall) -> set[str]:
     return codes
 
 
-def depends_in_vain(trace: TraceIndex, call: ModelCall) -> bool:
-    """Return whether a dependency failed, or its value does not fit, so that the call cannot be made."""
+def has_unusable_dependency(trace: TraceIndex, call: ModelCall) -> bool:
+    """Return whether the call cannot be made because a dependency failed or its value does not fit the schema."""
     return bool(injection.failed_dependencies(call)) or bool(unfit_parameters(trace, call))
 
 
 def unfit_parameters(trace: TraceIndex, call: ModelCall) -> list[str]:
-    """Return the parameters for which no value of a dependency fits the schema."""
+    """Return the parameters that should get a value from a dependency, but whose schema allows none of the values."""
     values = injection.expected_values(trace, call)
     return injection.without_fitting_value(call, values) if values else []
 
 
 def was_cut_short(call: ModelCall) -> bool:
-    """Return whether the chat was cut off before the client could use the last answer of the server."""
+    """Return whether the chat was cut off before the client could use the server's last answer to the call."""
     if not call.turn.cut or call.code not in CUT_SHORT:
         return False
     last = call.attempts[-1] if call.attempts else None

@@ -1,6 +1,6 @@
-"""What the servers of a scenario send: the listing of a tool, and the answer to a call with its record. Pure.
+"""The messages that the servers of a scenario send: a tool in `tools/list`, and the result of a call. No I/O.
 
-The documents are written here from chapters 2 to 4 of the specification, as short as they may be.
+The documents in them are minimal documents according to chapters 2 to 4 of the specification.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from .scenario import Act
 from .trace import Answered, Tool
 
 LARGE: Final = 6000
-"""Characters in the payload of a large display: more than the default of `Setup.display_budget`."""
+"""Number of characters in the payload of a large display: more than the default of `Setup.display_budget`."""
 
 
 def listing(description: str, tool: Tool) -> Json:
-    """Return a tool as in the result of `tools/list`; it takes `tag` besides its parameters."""
+    """Return a tool as an entry of `tools/list`, with the additional parameter `tag`."""
     metadata: Json = {"depends_on": list(tool.depends_on), **tool.unknown}
     if tool.provides:
         metadata["provides"] = tool.provides
@@ -38,10 +38,10 @@ def listing(description: str, tool: Tool) -> Json:
 
 
 def answer(act: Act, tool: str, call: int, tag: Any, *, xmcp: bool) -> tuple[Json | ConnectionLost, Answered]:
-    """Return the result of `tools/call`, or how it was lost, and the record of it.
+    """Return the result of `tools/call`, or the error with which the connection breaks, and the record for the trace.
 
     Args:
-        act: what the server does; `late` and `down` have no answer.
+        act: what the server does; not `late` or `down`, because those acts have no answer.
         tool: the name of the tool.
         call: the number of the call, as in the record `Called`.
         tag: the argument `tag` of the call.
@@ -72,14 +72,14 @@ def answer(act: Act, tool: str, call: int, tag: Any, *, xmcp: bool) -> tuple[Jso
 
 
 def _error(act: Act, message: str) -> Json:
-    """Return the error of an act as the record has it: members that are not given are absent."""
+    """Return the error of an act as in the record; members without a value are absent."""
     optional = {
         "category": act.category,
         "retry_after_ms": act.retry_after_ms if act.retryable else None,  # XMCP-ERR-005
         "side_effects": act.side_effects,
     }
-    given = {name: value for name, value in optional.items() if value is not None}
-    return {"code": act.code, "message": message, "retryable": act.retryable, **given}
+    present = {name: value for name, value in optional.items() if value is not None}
+    return {"code": act.code, "message": message, "retryable": act.retryable, **present}
 
 
 def _display(act: Act, call: int) -> Json | None:
@@ -112,7 +112,7 @@ def _error_element(error: Mapping[str, Any]) -> str:
 
 
 def _inert_json(value: Any) -> str:
-    """Return JSON in which nothing can be taken for markup (XMCP-RSP-042)."""
+    """Return JSON without characters that XML treats as markup (XMCP-RSP-042)."""
     return compact(value).replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 

@@ -1,4 +1,4 @@
-"""Load the vectors, and interpret them: tagged values, the pieces of a stream, and the facts that are compared.
+"""Load the test vectors and interpret them: tagged values, pieces of a stream, and the form in which results compare.
 
 `conformance/vectors/README.md` describes the file; `vector_checks` runs the vectors against a codec.
 """
@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 _DEFAULTS = {"version": "1.0", "truncated": False, "lossy": False}
-_SAFE = 2**53 - 1
+_MAX_SAFE_INTEGER = 2**53 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """One vector. `case` is the whole object in the file, with the members of its direction."""
+    """One vector. `case` is its whole object in the file; some members depend on the direction (read or write)."""
 
     id: str
     row: int
@@ -31,7 +31,7 @@ class Vector:
 
     @property
     def expect(self) -> Mapping[str, Any]:
-        """What a conforming implementation does."""
+        """The result that a conforming implementation must have."""
         expect: Mapping[str, Any] = self.case["expect"]
         return expect
 
@@ -48,12 +48,12 @@ def load(path: Path) -> list[Vector]:
         path: `wire.json`, or another file that is valid against `wire.schema.json`.
 
     Raises:
-        ValueError: the file is not JSON, or has another format or version than this runner knows.
+        ValueError: the file is not JSON, or this runner does not support its format or version.
     """
     content = json.loads(path.read_text(encoding="utf-8"))
-    form = (content.get("format"), content.get("version")) if isinstance(content, dict) else None
-    if form != ("xmcp-wire-vectors", "1.0"):
-        raise ValueError(f"{path.name} holds {form}; this runner knows xmcp-wire-vectors 1.0")
+    found = (content.get("format"), content.get("version")) if isinstance(content, dict) else None
+    if found != ("xmcp-wire-vectors", "1.0"):
+        raise ValueError(f"{path.name} has the format and version {found}; supported is xmcp-wire-vectors 1.0")
     return [
         Vector(case["id"], case["row"], case["direction"], tuple(case["requirements"]), case)
         for case in content["vectors"]
@@ -88,7 +88,7 @@ _TAGS: dict[str, Callable[[Any], Any]] = {
 
 
 def untagged(value: Any) -> Any:
-    """Return the value that tagged JSON stands for."""
+    """Replace each tag in a JSON value, such as `{"$repeat": ["x", 3]}`, by the value that it describes."""
     if isinstance(value, dict):
         if len(value) == 1 and (tag := next(iter(value))) in _TAGS:
             return _TAGS[tag](value[tag])
@@ -97,11 +97,11 @@ def untagged(value: Any) -> Any:
 
 
 def pieces(document: str | bytes, chunks: Mapping[str, Any]) -> Iterator[str | bytes]:
-    """Yield the pieces in which a document arrives.
+    """Split a document into the pieces in which a stream delivers it.
 
     Args:
-        document: the whole of it; text is cut as UTF-8 unless `chunks` counts characters.
-        chunks: one of `bytes` and `characters` (length of each piece) or `cuts` (offsets in bytes).
+        document: the whole document; text is split after encoding as UTF-8, unless `chunks` has `characters`.
+        chunks: `bytes` or `characters` with the length of each piece, or `cuts` with byte offsets.
     """
     if "characters" not in chunks and isinstance(document, str):
         document = document.encode()
@@ -115,9 +115,10 @@ def pieces(document: str | bytes, chunks: Mapping[str, Any]) -> Iterator[str | b
 
 
 def facts(response: Mapping[str, Any]) -> str:
-    """Return what readers have to agree on, as one string; an absent member equals its default.
+    """Return a response as canonical JSON: the strings are equal if the responses are equal for every reader.
 
-    `true` differs from `1`, and `-0.0` from `0`; `1.0` equals `1`, as in every language with one type of number.
+    An absent member equals its default. `true` differs from `1`, and `-0.0` from `0`; `1.0` equals `1`, because some
+    languages have only one type of number.
 
     Raises:
         TypeError: a value has no JSON form.
@@ -134,6 +135,6 @@ def _canonical(value: Any) -> Any:
         return {key: _canonical(member) for key, member in value.items()}
     if isinstance(value, list):
         return [_canonical(member) for member in value]
-    if isinstance(value, float) and value.is_integer() and 0 < abs(value) <= _SAFE:
+    if isinstance(value, float) and value.is_integer() and 0 < abs(value) <= _MAX_SAFE_INTEGER:
         return int(value)
     return 0 if isinstance(value, float) and str(value) == "0.0" else value

@@ -1,4 +1,4 @@
-"""Decide which calls to make: from what a server lists and the options to a sequence of calls. No I/O."""
+"""Decide which tool calls the suite makes, from the server's catalogue and the options. No I/O."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 from xmcp_conformance.core.untrusted_text import quoted
 
 from .arguments import forged, invalid, trapped, valid
-from .catalogue_checks import populated_parameters
-from .exchange import Catalogue, Intent, ListedTool, ToolCall
+from .catalogue import Catalogue, ListedTool, populated_parameters
+from .exchange import Intent, ToolCall
 
 ERAS = ("newest", "handshake")
-_NAMED = 10
+"""The protocol eras that a server is judged in: the newest that it supports, and the handshake of MCP 2025-11-25."""
+_MAX_NAMES = 10
 """Maximum number of tool names in a note."""
 _NO_SUCH_TOOL = "xmcp_conformance_no_such_tool"
 
@@ -32,20 +33,20 @@ class Options:
 
 
 def plan(catalogue: Catalogue, options: Options, note: Callable[[str], None]) -> Iterator[ToolCall]:
-    """Yield the calls to make, the same for the same catalogue and options.
+    """Yield the calls to make. Equal catalogues and options result in equal calls.
 
     Args:
         catalogue: what the server lists.
         options: how to judge.
-        note: gets a sentence on each tool that is not called, and why.
+        note: called with a sentence that says which tools are not called, and why.
     """
-    kept = [tool for tool in catalogue.tools if tool.read_only or options.allow_writes]
-    writing = [f"`{quoted(tool.name)}`" for tool in catalogue.tools if tool not in kept]
-    if writing:
-        more = f" and {len(writing) - _NAMED} more" if len(writing) > _NAMED else ""
-        listed = f"{', '.join(writing[:_NAMED])}{more}"
+    callable_tools = [tool for tool in catalogue.tools if tool.read_only or options.allow_writes]
+    skipped = [f"`{quoted(tool.name)}`" for tool in catalogue.tools if tool not in callable_tools]
+    if skipped:
+        more = f" and {len(skipped) - _MAX_NAMES} more" if len(skipped) > _MAX_NAMES else ""
+        listed = f"{', '.join(skipped[:_MAX_NAMES])}{more}"
         note(f"Not called, because not marked read-only: {listed}. Use --allow-writes to call such tools.")
-    for tool in kept:
+    for tool in callable_tools:
         yield from _calls_of(tool, options, note)
     yield ToolCall(None, _NO_SUCH_TOOL, {}, Intent.UNKNOWN_TOOL)
 
@@ -53,12 +54,12 @@ def plan(catalogue: Catalogue, options: Options, note: Callable[[str], None]) ->
 def _calls_of(tool: ListedTool, options: Options, note: Callable[[str], None]) -> Iterator[ToolCall]:
     populated = populated_parameters(tool)
     schema = _without(tool.input_schema, populated)
-    # `show_user` is set on purpose below, never drawn at random.
+    # `show_user` is set explicitly below, never at random.
     drawable = _without(schema, ["show_user"])
     try:
         drawn = valid(drawable, options.examples, options.seed)
     except TimeoutError as error:
-        note(f"`{quoted(tool.name)}` was not called: {error}; look for a `pattern` that backtracks.")
+        note(f"`{quoted(tool.name)}` was not called: {error}; check its input schema for a `pattern` that backtracks.")
         return
     if not drawn:
         note(f"`{quoted(tool.name)}` was not called: no arguments could be made from its input schema.")
@@ -80,6 +81,6 @@ def _calls_of(tool: ListedTool, options: Options, note: Callable[[str], None]) -
 
 
 def _without(schema: dict[str, Any], names: list[str]) -> dict[str, Any]:
-    """Return an input schema without those parameters."""
+    """Return an input schema without the parameters `names`."""
     properties = {name: value for name, value in schema.get("properties", {}).items() if name not in names}
     return {**schema, "properties": properties, "required": [n for n in schema.get("required", ()) if n not in names]}

@@ -1,7 +1,7 @@
-"""The way of every tool call, from what the model wrote to what the model reads (spec sections 11.4 to 11.8).
+"""The pipeline of a tool call, from the model's arguments to the text that the model reads (sections 11.4 to 11.8).
 
-`stages_of` is that way, outermost stage first. Whatever goes wrong becomes an error response; only cancellation and
-`QuotaExceeded` leave by an exception.
+`stages_of` lists the stages, outermost first. Every failure becomes an error response; only cancellation and
+`QuotaExceeded` are raised.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from xmcp.chat import error_table
 from xmcp.chat.completions import ToolCall
@@ -27,7 +27,7 @@ from xmcp.client.calls import (
     server_results,
     tool_hooks,
 )
-from xmcp.client.calls.active_call import ActiveCall, ChatScope, Event, Next, Request, Stage
+from xmcp.client.calls.active_call import ActiveCall, AnyStage, ChatScope, Event, Next, Request
 from xmcp.client.calls.approval import APPROVAL_SECONDS, Approve
 from xmcp.client.calls.cache import ResponseCache
 from xmcp.client.calls.context_budget import Budgets
@@ -41,7 +41,11 @@ from xmcp.wire import ErrorInfo, ToolResponse
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a call ended: the response, the text of its tool message, and what it hands on (`None`: it failed)."""
+    """How a call ended.
+
+    `content` is the text of its tool message. `result` is the value for calls that depend on this one, `None` if
+    this call failed.
+    """
 
     call: ToolCall
     response: ToolResponse
@@ -52,11 +56,14 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
-    """Runs the calls of all chats of a client. Times are seconds."""
+    """Run the tool calls of all chats of a client. Times are in seconds."""
 
     slots: asyncio.Semaphore
     timeouts: Mapping[str, float]
-    """By the tool's name for the model; `*` is for all others. Counted from the slot on, for each attempt anew."""
+    """Time limit of each attempt, by the tool's name for the model; `*` is for all others.
+
+    The time in which an attempt waits for its slot is not included.
+    """
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     breakers: BreakerStore | None = None
     cache: ResponseCache | None = None
@@ -70,13 +77,13 @@ class Pipeline:
     _answer: Next = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_answer", chained(stages_of(self)))
+        object.__setattr__(self, "_answer", chain(stages_of(self)))
 
     async def run(self, request: Request, turn: int, scope: ChatScope, emit: Callable[[Event], None]) -> Outcome:
         """Run one call.
 
         Raises:
-            QuotaExceeded: a middleware stops the chat.
+            QuotaExceeded: a middleware stopped the chat.
         """
         entry = request.entry
         state = ToolState(
@@ -112,18 +119,20 @@ class Pipeline:
         )
 
 
-def stages_of(pipeline: Pipeline) -> tuple[Stage, ...]:
-    """Return the stages of a call, outermost first, without those that would do nothing for this client.
+def stages_of(pipeline: Pipeline) -> tuple[AnyStage, ...]:
+    """Return the stages of a call, outermost first, without the stages that this client does not use.
 
-    The breaker is asked when the call has its slot: it may have opened, or begun to probe, while the call waited.
+    The breaker is checked after the call got its slot, because it may have opened, or begun to probe, during the wait.
     """
     stages = (
         refuse_unusable_arguments,
         tool_hooks.stage(pipeline.middleware),
         approval.stage(pipeline.approve, pipeline.approval_timeout),
         app_parameters.stage(pipeline.params),
+        settle_arguments,
         cache.stage(pipeline.cache, read_only_too=pipeline.cache_read_only),
         retry.stage(pipeline.retry, pipeline.sleep),
+        attempt.read_result,
         attempt.take_slot(pipeline.slots),
         breaker_guard.stage(pipeline.breakers),
         attempt.call_server(pipeline.timeouts),
@@ -132,24 +141,34 @@ def stages_of(pipeline: Pipeline) -> tuple[Stage, ...]:
 
 
 async def refuse_unusable_arguments(call: ActiveCall, proceed: Next) -> Reading:
-    """Answer a call whose arguments cannot be used (XMCP-CLI-010); no hook hears of it."""
+    """Answer a call whose arguments cannot be used (XMCP-CLI-010), without calling any hook."""
     arguments = call.request.arguments
     if isinstance(arguments, ErrorInfo):
         return server_results.failed(call.name, arguments)
     return await proceed(call)
 
 
-def chained(stages: Sequence[Stage]) -> Next:
+async def settle_arguments(call: ActiveCall, proceed: Next) -> Reading:
+    """Set `ActiveCall.settled`, so that all attempts send, and the cache keeps an answer to, the same arguments.
+
+    A hook can change `ToolState.arguments` while attempts are still made: when a chat is cancelled, its `after_tool`
+    runs, and the call may go on for other chats.
+    """
+    call.settled = dict(call.arguments)
+    return await proceed(call)
+
+
+def chain(stages: Sequence[AnyStage]) -> Next:
     """Return the function that runs a call through `stages`."""
-    proceed: Next = _nothing_follows
+    proceed: Any = _no_stage_left
     for stage in reversed(stages):
-        proceed = _followed(stage, proceed)
-    return proceed
+        proceed = _bound(stage, proceed)
+    return cast("Next", proceed)
 
 
-def _followed(stage: Stage, proceed: Next) -> Next:
+def _bound(stage: Any, proceed: Any) -> Any:
     return lambda call: stage(call, proceed)
 
 
-async def _nothing_follows(_: ActiveCall) -> Reading:
+async def _no_stage_left(_: ActiveCall) -> Any:
     raise AssertionError("The last stage of a pipeline must answer.")

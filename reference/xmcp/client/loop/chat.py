@@ -124,7 +124,7 @@ class Chat:
                             yield event
                 finally:
                     self._take(turn)
-                if question := turn.said(meta_tools.CLARIFY):
+                if question := turn.meta_tool_text(meta_tools.CLARIFY):
                     yield self._done("clarify", question)
                     return
                 if turn.timed_out:
@@ -164,7 +164,7 @@ class Chat:
         self._open_turn = None
         self._displays += turn.displays
         new = turn.messages
-        if summary := turn.said(meta_tools.SUMMARIZE):
+        if summary := turn.meta_tool_text(meta_tools.SUMMARIZE):
             self.messages = meta_tools.summarized(self.messages, summary)
         self.messages += new
 
@@ -172,7 +172,8 @@ class Chat:
         provider = self._settings.models[0].provider
         if catalogue.entries and not provider.supports_tools:
             number = len(catalogue.entries)
-            unused = f"The model of provider {provider.name!r} takes no tools: the {number} tools are not offered."
+            offer = "the tool is not offered" if number == 1 else f"the {number} tools are not offered"
+            unused = f"The model of provider {provider.name!r} takes no tools: {offer}."
             return (*catalogue.warnings, unused)
         return catalogue.warnings
 
@@ -254,7 +255,8 @@ class Chat:
             _TimeOver: the chat's deadline has passed.
         """
         name, silence = model.provider.name, self._settings.llm_timeout
-        request = ModelRequest(tuple(for_vendor(state.messages, name)), state.tools, state.model)
+        # `for_vendor` reads the messages twice, and a hook may have put an iterator there.
+        request = ModelRequest(tuple(for_vendor(tuple(state.messages), name)), state.tools, state.model)
         now, deadline = self._now, self._scope.deadline
         completion: Completion | None = None
         try:

@@ -1,7 +1,7 @@
-"""The calls of one turn: all that can run at once, in the order that their dependencies ask for (spec section 11.3).
+"""Run the tool calls of one turn: at the same time, except that a call waits for its dependencies (spec section 11.3).
 
-`ToolTurn.run` yields the events; the state of the turn can be read from the `ToolTurn` at any moment, also after `run`
-was cancelled.
+`ToolTurn.run` yields the events. The state of the turn can be read from the `ToolTurn` at any time, even
+after `run` was cancelled.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from xmcp.client.tools.catalogue import Catalogue
 from xmcp.wire import DisplayEnvelope, ErrorInfo
 
 CANCEL_SECONDS: Final = 5.0
-"""Maximum time that cancelled calls may take to end, after which the turn no longer waits for them."""
+"""How long the turn waits for cancelled calls to end, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """The application's callbacks for the outcomes of calls."""
+    """The application's callbacks for displays and errors."""
 
     on_display: DisplayCallback | None = None
     on_error: ErrorCallback | None = None
@@ -60,19 +60,19 @@ class _CallFields(TypedDict):
 
 
 class ToolTurn:
-    """The calls of one turn.
+    """The tool calls of one answer of the model.
 
     Args:
-        number: Number of the turn, from 1.
-        catalogue: The tools that the model was offered.
-        text: What the model wrote beside its calls.
+        number: Number of the turn in the chat, from 1.
+        catalogue: The tools that were offered to the model.
+        text: The text in the same answer as the calls.
         calls: The calls, in the model's order.
-        pipeline: Makes each call.
-        scope: The chat that the turn is part of.
+        pipeline: Runs each call of a server's tool.
+        scope: The chat that the turn belongs to.
         hooks: The application's callbacks.
         history: The messages before this turn; not changed.
-        meta_tools: Names of the client's own tools that were offered.
-        vendor_state: What the model's vendor must get back with the assistant message of this turn.
+        meta_tools: Names of the meta tools that were offered; the client itself answers their calls.
+        vendor_state: Opaque state that the vendor must get back with the assistant message of this turn.
     """
 
     def __init__(
@@ -101,56 +101,56 @@ class ToolTurn:
         self._vendor_state = vendor_state
         self._entries = [catalogue.entries.get(legal_name(call.name)) for call in calls]
         self._arguments = [parse_arguments(call.arguments) for call in calls]
-        self._graph = dependencies.predecessors(self._entries)
-        self._ended = {place: asyncio.Event() for row in self._graph for place in row}
+        self._predecessors = dependencies.predecessors(self._entries)
+        self._finished = {index: asyncio.Event() for needed in self._predecessors for index in needed}
         self._events: list[Event | int | QuotaExceeded] = []
         self._woken: asyncio.Future[None] | None = None
         self._yielded: set[int] = set()
         self.outcomes: list[Outcome | None] = [None] * len(calls)
-        """In call order; each is set as soon as its call has ended, also before its events are yielded."""
+        """In call order. Each is set as soon as its call has ended, which may be before its events are yielded."""
         self.displays: list[DisplayEnvelope] = []
-        """What was shown, in call order."""
+        """The displays of the turn so far, in call order."""
         self.timed_out = False
-        """Whether the time of the chat was over before all calls had ended."""
+        """Whether the chat's time limit passed before all calls had ended."""
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """The turn as it goes into a history: valid also while calls are under way."""
+        """The messages of the turn, as in a history; a valid history even while calls are still running."""
         contents = [outcome.content if outcome else None for outcome in self.outcomes]
         assistant, *answers = messages.turn_messages(self._text, self._calls, contents)
         return [with_vendor_state(assistant, self._vendor_state), *answers]
 
     @property
     def shows_all(self) -> bool:
-        """Whether the turn is the answer (XMCP-CLI-060): nothing failed, and the last call of each chain displayed."""
+        """Whether the displays answer the query (XMCP-CLI-060): no call failed, and each chain ends with one."""
         ended = [outcome.response for outcome in self.outcomes if outcome is not None]
         return (
             len(ended) == len(self._calls)
             and all(response.error is None for response in ended)
-            and dependencies.shows_all(self._graph, [response.display is not None for response in ended])
+            and dependencies.shows_all(self._predecessors, [response.display is not None for response in ended])
         )
 
-    def said(self, tool: str) -> str:
-        """Return the text that the last successful call of one of the client's own tools carried; empty if none."""
-        said = ""
+    def meta_tool_text(self, tool: str) -> str:
+        """Return the text argument of the last successful call of the meta tool `tool`; empty if there is none."""
+        text = ""
         for call, arguments, outcome in zip(self._calls, self._arguments, self.outcomes, strict=True):
             succeeded = outcome is not None and outcome.response.error is None
             if call.name == tool and tool in self._meta_tools and isinstance(arguments, dict) and succeeded:
-                said = meta_tools.text_of(tool, arguments) or said
-        return said
+                text = meta_tools.text_of(tool, arguments) or text
+        return text
 
     async def run(self) -> AsyncGenerator[ToolEvent, None]:
-        """Yield the events of the turn, as calls end. Hooks are called in call order.
+        """Run the calls, and yield the events of the turn as they happen. Callbacks are called in call order.
 
         Raises:
-            QuotaExceeded: a middleware stops the chat.
+            QuotaExceeded: a middleware stopped the chat.
         """
         for call, parsed in zip(self._calls, self._arguments, strict=True):
             arguments = None if isinstance(parsed, ErrorInfo) else deepcopy(parsed)
             yield ToolRequested(**self._fields(call), arguments=arguments, text=call.arguments)
         tasks = [
-            asyncio.create_task(self._work(place), name=f"xmcp call {legal_name(call.name)}")
-            for place, call in enumerate(self._calls)
+            asyncio.create_task(self._run_call(index), name=f"xmcp call {legal_name(call.name)}")
+            for index, call in enumerate(self._calls)
         ]
         reported = 0
         try:
@@ -167,20 +167,18 @@ class ToolTurn:
                     continue
                 for outcome_event in self._outcome_events(event):
                     yield outcome_event
-                reported = await self._report(reported)
+                reported = await self._call_hooks(reported)
             if self.timed_out:
-                await _end(tasks)
-                for place, call in enumerate(self._calls):
-                    if self.outcomes[place] is None:
-                        self.outcomes[place] = self._unmade(
-                            call, server_results.failed(legal_name(call.name), error_table.chat_timed_out())
-                        )
-                    if place not in self._yielded:
-                        for outcome_event in self._outcome_events(place):
+                await _cancel_and_wait(tasks)
+                for index, call in enumerate(self._calls):
+                    if self.outcomes[index] is None:
+                        self.outcomes[index] = self._failed(call, error_table.chat_timed_out())
+                    if index not in self._yielded:
+                        for outcome_event in self._outcome_events(index):
                             yield outcome_event
-                await self._report(reported)
+                await self._call_hooks(reported)
         finally:
-            await _end(tasks)
+            await _cancel_and_wait(tasks)
 
     def _emit(self, event: Event | int | QuotaExceeded) -> None:
         self._events.append(event)
@@ -188,10 +186,10 @@ class ToolTurn:
             self._woken.set_result(None)
 
     async def _next(self) -> Event | int | QuotaExceeded:
-        """Return the next event, in order. An `asyncio.Queue` would do the same, at 3 kB for each turn that waits.
+        """Wait for the next event and return it. An `asyncio.Queue` would need 3 kB more for each waiting turn.
 
         Raises:
-            TimeoutError: the time of the chat is over.
+            TimeoutError: the time limit of the chat has passed.
         """
         while not self._events:
             self._woken = asyncio.get_running_loop().create_future()
@@ -199,60 +197,61 @@ class ToolTurn:
                 await self._woken
         return self._events.pop(0)
 
-    async def _work(self, place: int) -> None:
+    async def _run_call(self, index: int) -> None:
         """Make one call and set its outcome.
 
-        A call that the turn cancels gets no outcome here: what its message says depends on why the turn ended.
+        If the turn cancels the call, no outcome is set here, because the right one depends on why the turn ended.
         """
-        call, task = self._calls[place], asyncio.current_task()
-        name = legal_name(call.name)
+        call, task = self._calls[index], asyncio.current_task()
         try:
-            self.outcomes[place] = await self._outcome(place, call)
+            self.outcomes[index] = await self._outcome(index, call)
         except QuotaExceeded as exc:
-            # It ends the turn for all calls; this one is answered with the reason.
-            self.outcomes[place] = self._unmade(call, server_results.failed(name, error_table.quota_used_up(exc.quota)))
+            # The event ends the whole turn. This call gets the reason as its answer.
+            self.outcomes[index] = self._failed(call, error_table.quota_used_up(exc.quota))
             self._emit(exc)
         except asyncio.CancelledError:
             if task is None or task.cancelling():
                 raise
-            # Something inside the call was cancelled, not this task.
-            self.outcomes[place] = self._unmade(call, server_results.failed(name, error_table.cancelled()))
+            # Something inside the call was cancelled, but not this task.
+            self.outcomes[index] = self._failed(call, error_table.cancelled())
         except Exception:
             error_id = uuid.uuid4().hex
-            self._scope.log.exception("call_crashed", tool_name=name, error_id=error_id)
-            self.outcomes[place] = self._unmade(call, server_results.failed(name, error_table.crashed(error_id)))
+            self._scope.log.exception("call_crashed", tool_name=legal_name(call.name), error_id=error_id)
+            self.outcomes[index] = self._failed(call, error_table.crashed(error_id))
         finally:
-            if place in self._ended:
-                self._ended[place].set()
-        self._emit(place)
+            if index in self._finished:
+                self._finished[index].set()
+        self._emit(index)
 
-    async def _outcome(self, place: int, call: ToolCall) -> Outcome:
-        name, entry, arguments = legal_name(call.name), self._entries[place], self._arguments[place]
+    async def _outcome(self, index: int, call: ToolCall) -> Outcome:
+        name, entry, arguments = legal_name(call.name), self._entries[index], self._arguments[index]
         if entry is None:
             if name in self._meta_tools:
-                reading = (
-                    server_results.failed(name, arguments)
-                    if isinstance(arguments, ErrorInfo)
-                    else Reading(meta_tools.answer(name, arguments))
-                )
-                return self._unmade(call, reading)
+                if isinstance(arguments, ErrorInfo):
+                    return self._failed(call, arguments)
+                return self._local_outcome(call, Reading(meta_tools.answer(name, arguments)))
             known = [*self._catalogue.entries, *self._meta_tools]
-            return self._unmade(call, server_results.failed(name, error_table.unknown_tool(call.name, known)))
+            return self._failed(call, error_table.unknown_tool(call.name, known))
         handed_on = None
-        for before in self._graph[place]:
-            await self._ended[before].wait()
-        if self._graph[place] and isinstance(arguments, dict):
+        for needed_index in self._predecessors[index]:
+            await self._finished[needed_index].wait()
+        if self._predecessors[index] and isinstance(arguments, dict):
             known_results = [outcome.result if outcome else None for outcome in self.outcomes]
-            own = app_parameters.hidden(self._pipeline.params, entry)
-            handed = dependencies.fill_arguments(place, arguments, self._entries, self._graph, known_results, own)
-            if isinstance(handed, ErrorInfo):
-                return self._unmade(call, server_results.failed(name, handed))
-            arguments, handed_on = handed.arguments, handed.sources
+            hidden = app_parameters.hidden(self._pipeline.params, entry)
+            filled = dependencies.fill_arguments(
+                index, arguments, self._entries, self._predecessors, known_results, hidden
+            )
+            if isinstance(filled, ErrorInfo):
+                return self._failed(call, filled)
+            arguments, handed_on = filled.arguments, filled.sources
         request = Request(call, name, entry, arguments, handed_on or {})
         return await self._pipeline.run(request, self._number, self._scope, self._emit)
 
-    async def _report(self, reported: int) -> int:
-        """Call the hooks for the outcomes that are next in call order; return for how many it was done in all."""
+    async def _call_hooks(self, reported: int) -> int:
+        """Call the callbacks for outcomes whose events were yielded, in call order, from index `reported` on.
+
+        Return the index of the first outcome that is left.
+        """
         while reported in self._yielded and (outcome := self.outcomes[reported]) is not None:
             reported += 1
             display, error = outcome.response.display, outcome.response.error
@@ -265,13 +264,16 @@ class ToolTurn:
         return reported
 
     async def _notify(self, name: str, hook: Any, value: Any) -> None:
-        # A copy, which a hook may change.
+        # A callback may change its copy of the history.
         history = messages.copied([*self._history, *self.messages])
         await notify(name, hook, self._scope.log, value, history, deadline=self._scope.deadline)
 
-    def _unmade(self, call: ToolCall, reading: Reading) -> Outcome:
-        """Return the outcome of a call that was answered without asking a server."""
+    def _local_outcome(self, call: ToolCall, reading: Reading) -> Outcome:
+        """Return the outcome of a call that the client answered without a server."""
         return Outcome(call, reading.response, context_budget.for_model(reading.response, None, self._pipeline.budgets))
+
+    def _failed(self, call: ToolCall, error: ErrorInfo) -> Outcome:
+        return self._local_outcome(call, server_results.failed(legal_name(call.name), error))
 
     def _progress_event(self, event: Event) -> ToolEvent:
         match event:
@@ -284,11 +286,11 @@ class ToolTurn:
                 report = CallReport(entry.server.name if entry else None, attempts=1)
                 return ToolStarted(**self._fields(event), report=report)
 
-    def _outcome_events(self, place: int) -> Sequence[ToolEvent]:
-        outcome = self.outcomes[place]
+    def _outcome_events(self, index: int) -> Sequence[ToolEvent]:
+        outcome = self.outcomes[index]
         if outcome is None:
             return []
-        self._yielded.add(place)
+        self._yielded.add(index)
         fields, response, report = self._fields(outcome.call), outcome.response, outcome.report
         events: list[ToolEvent] = [ToolWarning(**fields, text=text) for text in response.warnings]
         if response.error is not None:
@@ -303,8 +305,8 @@ class ToolTurn:
         return _CallFields(turn=self._number, call_id=call.id, tool_name=legal_name(call.name))
 
 
-async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:
-    """Cancel the tasks that still run and wait for them, for at most `CANCEL_SECONDS`."""
+async def _cancel_and_wait(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Cancel the tasks that still run, and wait for them for at most `CANCEL_SECONDS`."""
     running = [task for task in tasks if not task.done()]
     for task in running:
         task.cancel()

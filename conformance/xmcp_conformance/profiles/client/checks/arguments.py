@@ -80,7 +80,7 @@ def _no_internal_details(trace: TraceIndex) -> Observations:
             continue
         if answer is not None and answer.readable and answer.outcome == "error":
             continue  # the text is the server's
-        words = reply.error.spoken
+        words = reply.error.model_text
         trace_in_error = stack_trace(reply.error)
         leaked = next((text for text in raised if text in words), None)
         found = trace_in_error[0] if trace_in_error else leaked

@@ -1,4 +1,4 @@
-"""Checks of displays (sections 3.5 and 11.6): what is shown, in which order, and what a failing callback changes."""
+"""Checks of displays (sections 3.5 and 11.6): completeness, order, and the effect of a callback that fails."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Display = Mapping[str, Any]
 
 
 def display_of(call: ModelCall) -> Display | None:
-    """Return the display of a call; `None` where the answer has none or cannot be read."""
+    """Return the display in the server's answer to a call; `None` if it has no display or cannot be read."""
     answer = call.answer
     return answer.display if answer is not None and answer.readable and not answer.bad_display else None
 
@@ -47,8 +47,8 @@ def _display_order(trace: TraceIndex) -> Observations:
             order = [_place(display, expected) for display in both]
             same_order = all(same(one, other) for one, other in zip(both, expected, strict=False))
             ok = len(both) < len(expected) or same_order
-            seen = f"the displays come in the order {order}"
-            yield either("XMCP-CLI-063", ok, seen, "by turn, and in the order of the calls", where=chat.ended_at)
+            seen = f"the displays are in the order {order}"
+            yield either("XMCP-CLI-063", ok, seen, "by turn, and within a turn in call order", where=chat.ended_at)
 
 
 def _place(display: Any, among: Sequence[Any]) -> int | None:
@@ -60,33 +60,36 @@ def _whole_display_shown(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         if chat.ended is None or chat.cut:
             continue
-        told = [_known(t.event.get("envelope")) for _, t in chat.told if t.event.get("type") == "tool_display"]
+        in_events = [_known(t.event.get("envelope")) for _, t in chat.told if t.event.get("type") == "tool_display"]
         listed = [_known(display) for display in (chat.ended.result or {}).get("displays") or ()]
         for display in _expected(chat):
             missing = chat.ended.result is not None and _place(_known(display), listed) is None
-            untold = bool(chat.told) and _place(_known(display), told) is None
+            not_in_events = bool(chat.told) and _place(_known(display), in_events) is None
             where = "`displays`" if missing else "an event `tool_display`"
             seen = f"`{quoted(compact(display))}` is not in {where}"
-            yield either("XMCP-DSP-042", not (missing or untold), seen, "the whole display", where=chat.ended_at)
+            yield either("XMCP-DSP-042", not (missing or not_in_events), seen, "the whole display", where=chat.ended_at)
 
 
 @check("XMCP-CLI-064", profile="client")
 def _failing_callback(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
-        for at, back in chat.callbacks:
-            if not back.fails:
+        for at, callback in chat.callbacks:
+            if not callback.fails:
                 continue
             turn = next((turn for turn in reversed(chat.turns) if turn.said_at < at), None)
             if turn is None or turn.next is None:
                 continue
             if chat.ended is not None and chat.ended.failure == "crashed" and not turn.went_on:
                 yield broken(
-                    "XMCP-CLI-064", "the chat ended with the callback", "a chat that goes on", where=turn.next_at
+                    "XMCP-CLI-064",
+                    "the chat ended with the callback's exception",
+                    "a chat that continues",
+                    where=turn.next_at,
                 )
                 continue
             changed = [call for call in turn.calls if _differs_from_answer(trace, call)]
-            seen = f"{changed[0]} is answered by {changed[0].code or 'a result'}" if changed else ""
-            yield either("XMCP-CLI-064", not changed, seen, "what the server answered", where=turn.next_at)
+            seen = f"the model got {changed[0].code or 'a result'} as the answer to {changed[0]}" if changed else ""
+            yield either("XMCP-CLI-064", not changed, seen, "the server's answer", where=turn.next_at)
 
 
 def _differs_from_answer(trace: TraceIndex, call: ModelCall) -> bool:
@@ -95,7 +98,7 @@ def _differs_from_answer(trace: TraceIndex, call: ModelCall) -> bool:
     if answer is None or not answer.readable or call.reply is None or was_cut_short(call):
         return False
     if call.code in permitted_codes(trace, call):
-        return False  # for example, an open breaker held back the next attempt
+        return False  # for example, because an open circuit breaker prevented the next attempt
     if answer.outcome == "ok":
         return call.reply.error is not None
     return answer.outcome == "error" and call.code != (answer.error or {}).get("code")

@@ -65,8 +65,8 @@ def _unreadable_document(trace: TraceIndex) -> Observations:
 
 
 def _holds(reply: Document, raw: str) -> bool:
-    spoken = reply.error.spoken if reply.error is not None else ""
-    return raw in (reply.llm_output or "") or raw in spoken
+    error_text = reply.error.model_text if reply.error is not None else ""
+    return raw in (reply.llm_output or "") or raw in error_text
 
 
 @check("XMCP-RSP-072", profile="client")

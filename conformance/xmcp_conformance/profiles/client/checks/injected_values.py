@@ -18,6 +18,8 @@ from .dependencies import in_order
 
 _MEMBER, _WHOLE, _NEAREST = "XMCP-CLI-030", "XMCP-CLI-031", "XMCP-CLI-032"
 _REPLACES, _LAST = "XMCP-CLI-033", "XMCP-CLI-034"
+# Injected is a member of a result (_MEMBER) or the whole result (_WHOLE). The nearest dependency (_NEAREST) and the
+# last call of a tool (_LAST) have priority. The value replaces the argument that the model wrote (_REPLACES).
 _MISSING = object()
 
 
@@ -31,31 +33,32 @@ def _injected_values(trace: TraceIndex) -> Observations:
             for name, entry in values.items():
                 if name not in injection.without_fitting_value(call, {name: entry}):
                     given = attempt.arguments.get(name, _MISSING)
-                    yield from _of_parameter(call, attempt.at, name, given, entry)
+                    yield from _judged_parameter(call, attempt.at, name, given, entry)
 
 
-def _of_parameter(call: ModelCall, at: int, name: str, given: Any, entry: Expected) -> Observations:
-    written = (call.arguments or {}).get(name, _MISSING)
-    sentences = [_MEMBER if entry.by_member else _WHOLE]
+def _judged_parameter(call: ModelCall, at: int, name: str, given: Any, entry: Expected) -> Observations:
+    """Judge the value that one parameter got; a wrong value breaks the requirement that best explains it."""
+    from_model = (call.arguments or {}).get(name, _MISSING)
+    requirements = [_MEMBER if entry.by_member else _WHOLE]
     if entry.other_tools:
-        sentences.append(_NEAREST)
+        requirements.append(_NEAREST)
     if entry.earlier_calls:
-        sentences.append(_LAST)
-    if written is not _MISSING and not _is_among(written, entry.values):
-        sentences.append(_REPLACES)
+        requirements.append(_LAST)
+    if from_model is not _MISSING and not _is_among(from_model, entry.values):
+        requirements.append(_REPLACES)
     if _is_among(given, entry.values):
-        yield from (obeyed(id_, where=at) for id_ in sentences)
+        yield from (obeyed(id_, where=at) for id_ in requirements)
         return
-    blamed = sentences[0]
+    broken_id = requirements[0]
     if given is not _MISSING:
-        if _REPLACES in sentences and same(given, written):
-            blamed = _REPLACES
+        if _REPLACES in requirements and same(given, from_model):
+            broken_id = _REPLACES
         elif _is_among(given, entry.earlier_calls):
-            blamed = _LAST
+            broken_id = _LAST
         elif _is_among(given, entry.other_tools):
-            blamed = _NEAREST
+            broken_id = _NEAREST
     seen = f"`{name}` of {call} is {_shown(given)}"
-    yield broken(blamed, seen, f"{_shown(entry.values[-1].value)}, from {entry.values[-1].source}", where=at)
+    yield broken(broken_id, seen, f"{_shown(entry.values[-1].value)}, from {entry.values[-1].source}", where=at)
 
 
 def _is_among(given: Any, values: Sequence[Value]) -> bool:

@@ -1,6 +1,6 @@
-"""Read a plain MCP result (section 6.3) into the values that a document has, and observe what it shows on the way.
+"""Checks of a plain MCP result (section 6.3), and its reading into the values that a document has.
 
-Everything but the text is in the result's `_meta`. The checks that also need the call are in `result_checks`.
+Everything but the text is in the result's `_meta`. The other modules judge the content, as they do that of documents.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from pydantic_core import from_json
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import Observation, broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.profiles.server.exchange import Exchange
 from xmcp_conformance.reader import MOST_BYTES, Document, Reading, envelope, errors, server_populated
-from xmcp_conformance.reader.jsontext import strings
 from xmcp_conformance.reader.schemas import faults, validator
+from xmcp_conformance.reader.strict_json import strings
 from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, PLAIN_META_KEY, POPULATED_META_KEY, VERSION_META_KEY
-
-from .exchange import Exchange
 
 _SPACE = " \t\r\n"
 _FIRST_TAG = re.compile(r"<([A-Za-z_][\w.:-]*)")
-# Other XML has elements named `error`, `display` and `meta` too; those of a document have a code, and JSON.
-_OPENING = re.compile(
+# `error`, `display` and `meta` are common names in other XML. In a document, `error` has the attribute `code`, and
+# `display` and `meta` contain a JSON object.
+_DOCUMENT_TAG = re.compile(
     r"<(?=(?P<name>[a-z_]+))(?:(?:tool_response|llm_output|server_populated)(?![\w.:-])"
     r"|error\s[^<>]*\bcode=|(?:display|meta)(?:\s[^<>]*)?>\s*\{)"
 )
@@ -41,7 +41,7 @@ def begins_a_document(text: str | None) -> bool:
     return first is not None and first[1].rpartition(":")[2] == "tool_response"
 
 
-def tag_as_structure(exchange: Exchange) -> str | None:
+def document_markup(exchange: Exchange) -> str | None:
     """Return a text block that is a document, or begins or ends with an element of one; `None` where there is none.
 
     Text that the suite itself sent as an argument does not count.
@@ -52,9 +52,9 @@ def tag_as_structure(exchange: Exchange) -> str | None:
         for string in sent:
             own = own.replace(string, "")
         own = own.strip("\ufeff" + _SPACE)
-        first, last = _OPENING.match(own), _CLOSING.search(own[-100:])
+        first, last = _DOCUMENT_TAG.match(own), _CLOSING.search(own[-100:])
         begins = first is not None and f"</{first['name']}" in own
-        ends = last is not None and any(opening["name"] == last[1] for opening in _OPENING.finditer(own))
+        ends = last is not None and any(opening["name"] == last[1] for opening in _DOCUMENT_TAG.finditer(own))
         if begins_a_document(own) or begins or ends:
             return text
     return None

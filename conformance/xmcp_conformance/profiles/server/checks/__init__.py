@@ -1,0 +1,1 @@
+"""The checks of a server, one subject a module; `judge` runs them."""
