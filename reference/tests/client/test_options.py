@@ -1,4 +1,4 @@
-"""Options that cannot work are refused where they are given, in words that say what would."""
+"""Invalid options are refused at the constructor, with a message that says what is valid."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from xmcp.wire import ErrorInfo
 
 
 class ErrorCategory(StrEnum):
-    """What went wrong with a call of a model; it decides whether another model is asked."""
+    """What went wrong with a request to a model; it decides whether the next model is tried."""
 
     QUOTA = "quota"
     RATE_LIMIT = "rate_limit"
@@ -44,9 +44,9 @@ class ProviderError(Exception):
         category: What went wrong.
         status: The vendor's HTTP status, if it answered.
         began: Whether the answer had begun and broke off. SDKs do not retry that, so asking again can help.
-        history: Set by `chat()` and `stream_chat()`: valid as it stands, with every turn that was completed, so that
+        history: Set by `chat()` and `stream_chat()`: a valid history with every completed turn, so that
             the caller can continue from it.
-        usage: Set likewise: what the chat had used until then.
+        usage: Set by them too: the usage of the chat until then.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class CallFailed(Exception):
 
 
 class CircuitOpenError(Exception):
-    """Calls of a server are held back after too many failures. `retry_after`: seconds until the next probe."""
+    """The circuit breaker of a server is open after too many failures. `retry_after`: seconds until the next probe."""
 
     def __init__(self, server: str, retry_after: float) -> None:
         super().__init__(f"The server {server} failed too often; calls are held back for {retry_after:.1f} s.")
@@ -101,8 +101,8 @@ class QuotaExceeded(Exception):
     Attributes:
         used, limit: In the unit of `quota` (tokens, dollars, calls); what running calls have reserved is included.
         reset: Seconds until there is room again; `None` if waiting does not help.
-        history: Set by `chat()` and `stream_chat()`: valid as it stands; it can be passed to `chat()` again later.
-        usage: Set likewise: what the chat had used until then.
+        history: Set by `chat()` and `stream_chat()`: a valid history; it can be passed to `chat()` again later.
+        usage: Set by them too: the usage of the chat until then.
     """
 
     def __init__(

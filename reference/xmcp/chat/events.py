@@ -1,4 +1,4 @@
-"""The events of a chat: one class each, told apart by `type`, and the JSON form of each (spec section 10.2)."""
+"""The events of a chat: one class each, distinguished by `type`, and the JSON form of each (spec section 10.2)."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class ChatResult(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class CallReport:
-    """How a call of a tool went: which server was asked (`None`: none), how often, and how long it all took."""
+    """How a tool call was made: at which server (`None`: no server), in how many attempts, and how long it took."""
 
     server: str | None = None
     attempts: int = 0
     duration_ms: float = 0.0
     cached: bool = False
-    """Whether the answer came from the cache, or from an equal call that was under way."""
+    """Whether the answer came from the cache, or from an equal call that was running."""
     handed_on: Mapping[str, str] | None = None
     """Parameters that a predecessor filled in, with the predecessor's name (spec section 11.3)."""
 
@@ -66,11 +66,11 @@ class _CallEvent(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LLMDelta(_Event):
-    """The model wrote more."""
+    """A piece of the model's text."""
 
     type: Literal["llm_delta"] = field(default="llm_delta", init=False)
     text: str
-    """The next piece of its text."""
+    """The text that follows the earlier pieces."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the event as the JSON object of spec section 10.2."""
@@ -79,7 +79,7 @@ class LLMDelta(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LLMRetry(_Event):
-    """A call of the model failed, and a model is asked again: the text of this turn so far is void."""
+    """A request to the model failed and another one follows: discard the text of this turn so far."""
 
     type: Literal["retry"] = field(default="retry", init=False)
     attempt: int
@@ -237,7 +237,7 @@ ToolEvent: TypeAlias = ToolRequested | ToolStarted | ToolRetry | ToolResult | To
 """An event of one call of a tool: it has `call_id` and `tool_name`."""
 
 ChatChunk: TypeAlias = LLMDelta | LLMRetry | LLMUsage | ToolEvent | ChatWarning | Done
-"""One event of a chat, told apart by its class or by its `type`.
+"""One event of a chat, distinguished by its class or by its `type`.
 
 ```python
 match chunk:
@@ -249,8 +249,9 @@ match chunk:
         history = result["history"]
 ```
 
-Calls of one turn run at once, so their events mix; those of one call come in the order `ToolRequested`, `ToolStarted`,
-any number of `ToolRetry`, one of `ToolResult` and `ToolError`, `ToolDisplay`. The last event of a chat is `Done`.
+Calls of one turn run at the same time, so their events mix; the events of one call have the order
+`ToolRequested`, `ToolStarted`, any number of `ToolRetry`, one of `ToolResult` and `ToolError`,
+`ToolDisplay`. The last event of a chat is `Done`.
 """
 
 

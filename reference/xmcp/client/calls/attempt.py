@@ -13,7 +13,7 @@ from xmcp.client.calls.server_results import Reading
 
 
 def take_slot(slots: asyncio.Semaphore) -> Stage:
-    """Return the stage that bounds how many calls run at once. Calls that wait get their slots in order."""
+    """Return the stage that limits how many calls run at the same time. Waiting calls get their slots in order."""
 
     async def in_a_slot(call: ActiveCall, proceed: Next) -> Reading:
         async with slots:
@@ -33,7 +33,7 @@ def call_server(timeouts: Mapping[str, float]) -> Stage:
         seconds = timeouts.get(call.name, timeouts["*"])
         try:
             async with asyncio.timeout(seconds):
-                # A copy for each attempt: a tool in this process may change what it is given.
+                # Each attempt gets a copy, because a tool in this process may change its arguments.
                 result = await entry.server.execute_tool_call(entry.tool, dict(call.arguments))
         except TimeoutError as exc:
             raise CallFailed(error_table.timed_out(seconds), transport=True) from exc

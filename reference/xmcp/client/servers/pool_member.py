@@ -1,4 +1,4 @@
-"""One server of the pool: the tools it listed last, what is wrong with it, and the signal that wakes its supervisor."""
+"""One server of the pool: its last list of tools, its current error, and the signal that wakes its supervisor."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class PoolMember:
 
     Args:
         make: Makes the server, given its observer.
-        on_reconnected: Called when the server connected by itself and listed its tools, without `refresh`.
+        on_reconnected: Called when the server reconnected and listed its tools without a call of `refresh`.
     """
 
     def __init__(
