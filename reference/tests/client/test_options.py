@@ -41,7 +41,7 @@ def made(servers: Any = (), **options: Any) -> AIClient:
         ({"servers": ["htp://h"]}, "write http://host:port"),
         ({"max_concurrency": 1.5}, "max_concurrency must be a whole number, not 1.5"),
         ({"max_turns": True}, "max_turns must be a whole number"),
-        ({"tool_timeout": None}, "could hang for ever"),
+        ({"tool_timeout": None}, "could hang forever"),
         ({"tool_timeout": {"report": "5"}}, r"tool_timeout\['report'\] must be a number, not '5'"),
         ({"tool_timeout": math.inf}, "tool_timeout"),
         ({"refresh_interval": -1}, "refresh_interval must be 0 or more"),
