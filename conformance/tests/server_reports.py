@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xmcp_conformance.profiles.server.blackbox import check
 from xmcp_conformance.profiles.server.call_plan import Options
-from xmcp_conformance.profiles.server.peer import InMemoryPeer, Peer
+from xmcp_conformance.profiles.server.server_under_test import InMemoryPeer, Peer
 from xmcp_conformance.reports.server_report import ServerReport
 from xmcp_conformance.wrong.servers.miniature import Miniature
 

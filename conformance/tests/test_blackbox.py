@@ -9,12 +9,13 @@ import pytest
 from rich.console import Console
 from server_reports import report_on
 
-from xmcp_conformance.profiles.server import arguments, blackbox, result_checks
+from xmcp_conformance.profiles.server import arguments, blackbox
 from xmcp_conformance.profiles.server.call_plan import Options, plan
-from xmcp_conformance.profiles.server.catalogue_checks import check_catalogue
-from xmcp_conformance.profiles.server.exchange import Catalogue, Exchange, ListedTool, ToolCall
-from xmcp_conformance.profiles.server.peer import PeerUnavailable, Session
-from xmcp_conformance.profiles.server.result_checks import of_exchange
+from xmcp_conformance.profiles.server.catalogue import Catalogue, ListedTool
+from xmcp_conformance.profiles.server.checks import documents
+from xmcp_conformance.profiles.server.exchange import Exchange, ToolCall
+from xmcp_conformance.profiles.server.judge import catalogue_observations, exchange_observations
+from xmcp_conformance.profiles.server.server_under_test import PeerUnavailable, Session
 from xmcp_conformance.reader import MOST_BYTES
 from xmcp_conformance.reports.server_terminal import show
 from xmcp_conformance.wrong.servers.miniature import Failure, Miniature
@@ -90,15 +91,15 @@ async def test_a_tool_that_does_not_answer_is_called_once():
 
 @pytest.mark.parametrize(("text", "requirement"), [("<a>" + "x" * 8, "XMCP-RSP-081"), ("x" * 11, "XMCP-MCP-001")])
 def test_a_text_too_long_to_read_is_judged_by_its_size_alone(text, requirement, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(result_checks, "LONGEST", 10)
+    monkeypatch.setattr(documents, "LONGEST", 10)
     exchange = Exchange(ToolCall(None, "t", {}), result={"content": [{"type": "text", "text": text}]})
-    assert [o.requirement for o in of_exchange(exchange) if not o.ok] == [requirement]
+    assert [o.requirement for o in exchange_observations(exchange) if not o.ok] == [requirement]
 
 
 def test_a_document_beyond_the_sizes_of_the_specification_is_read_and_said_to_be():
     text = f'<tool_response tool_name="t"><llm_output>{"x" * MOST_BYTES}</llm_output></tool_response>'
     exchange = Exchange(ToolCall(None, "t", {}), result={"content": [{"type": "text", "text": text}]})
-    red = {o.requirement for o in of_exchange(exchange) if not o.ok}
+    red = {o.requirement for o in exchange_observations(exchange) if not o.ok}
     assert "XMCP-RSP-081" in red
     assert exchange.reading.document is not None
 
@@ -163,7 +164,7 @@ def tools_that_need(dependencies):
 )
 def test_a_name_that_is_no_other_tools_is_one_fault_and_a_circle_another(dependencies, requirements):
     observations = [
-        o for o in check_catalogue(tools_that_need(dependencies)) if o.requirement.startswith("XMCP-TOL-01")
+        o for o in catalogue_observations(tools_that_need(dependencies)) if o.requirement.startswith("XMCP-TOL-01")
     ]
     assert [o.requirement for o in observations if not o.ok] == requirements
 
@@ -172,16 +173,16 @@ def test_a_name_that_is_no_other_tools_is_one_fault_and_a_circle_another(depende
 def test_a_schema_without_properties_takes_no_argument(word, value):
     metadata = {TOOL_META_KEY: {"display": True, "server_populated": ["user_id"]}}
     odd = ListedTool("odd", {"type": "object", word: value}, metadata, read_only=True)
-    found = {o.requirement: o.ok for o in check_catalogue(Catalogue("2025-11-25", {}, (odd,)))}
+    found = {o.requirement: o.ok for o in catalogue_observations(Catalogue("2025-11-25", {}, (odd,)))}
     assert (found["XMCP-TOL-001"], found["XMCP-TOL-020"], found["XMCP-DSP-020"]) == (True, True, False)
 
 
 def test_a_circle_is_shown_as_each_tool_with_the_one_that_it_depends_on():
     catalogue = tools_that_need({"first": ["a"], "a": ["b"], "b": ["c"], "c": ["a"]})
-    seen = next(o.seen for o in check_catalogue(catalogue) if o.requirement == "XMCP-TOL-011")
+    seen = next(o.seen for o in catalogue_observations(catalogue) if o.requirement == "XMCP-TOL-011")
     assert any(circle in seen for circle in ("`a → b → c → a`", "`b → c → a → b`", "`c → a → b → c`"))
 
 
 def test_a_result_that_is_not_mcps_breaks_the_binding_and_nothing_else():
     exchange = Exchange(ToolCall(None, "t", {}), malformed="a result that MCP does not allow")
-    assert [o.requirement for o in of_exchange(exchange)] == ["XMCP-MCP-001"]
+    assert [o.requirement for o in exchange_observations(exchange)] == ["XMCP-MCP-001"]

@@ -17,7 +17,8 @@ from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.profiles.client import judge as client
 from xmcp_conformance.profiles.codec import vector_checks
 from xmcp_conformance.profiles.document import checks as document
-from xmcp_conformance.profiles.server import blackbox, call_plan, peer
+from xmcp_conformance.profiles.server import blackbox, call_plan
+from xmcp_conformance.profiles.server.server_under_test import InMemoryPeer
 from xmcp_conformance.reports import ndjson
 from xmcp_conformance.reports.server_report import ServerReport
 from xmcp_conformance.wrong.clients.calls import turn
@@ -98,7 +99,7 @@ def test_the_judge_gives_each_requirement_its_verdict():
 
 async def test_every_event_has_a_json_form_and_a_report_is_folded_from_events_alone():
     seen: list[Event] = []
-    one = peer.InMemoryPeer(server_mutants()["XMCP-MCP-002"]().server())
+    one = InMemoryPeer(server_mutants()["XMCP-MCP-002"]().server())
     await blackbox.check([one], call_plan.Options(examples=1), seen.append)
     report = ServerReport.of(seen)
     document.start(None, strict=False, emit=seen.append)

@@ -21,7 +21,7 @@ from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.profiles.document import checks
 from xmcp_conformance.profiles.document.checks import MOST_READ, check_document, check_lines
 from xmcp_conformance.profiles.document.kinds import FileName, kinds
-from xmcp_conformance.reader import jsontext, schemas
+from xmcp_conformance.reader import schemas, strict_json
 from xmcp_conformance.reports.document_json import SCHEMA, to_dict
 from xmcp_conformance.reports.document_report import DocumentReport, FileOutcome, FileReport
 from xmcp_conformance.reports.document_terminal import show_file, show_verdict
@@ -296,9 +296,9 @@ JSON_TEXT = st.recursive(
 def test_both_ways_to_read_json_agree(text, at, damage, safe_integers):
     """The fast one leaves what is odd to the other; what it takes, the other reads the same."""
     for candidate in (text, text[:at] + damage + text[at:]):
-        quick = jsontext._quickly(candidate, safe_integers)
+        quick = strict_json._quickly(candidate, safe_integers)
         if quick is not None:
-            slow = jsontext._Parser(candidate, safe_integers).whole()
+            slow = strict_json._Parser(candidate, safe_integers).whole()
             assert (slow.met, slow.too_deep) == (quick.met, None)
             assert json.dumps(slow.value) == json.dumps(quick.value)
 
@@ -307,11 +307,11 @@ def test_both_ways_to_read_json_agree(text, at, damage, safe_integers):
 def test_what_is_json_is_read_and_every_value_is_found_in_it(text, spaced):
     text = json.dumps(json.loads(text), indent=1 if spaced else None)
     assume("Infinity" not in text)  # what `1e999` is to Python
-    value = jsontext.parse(text, safe_integers=False).value if "\\ud" not in text else None
+    value = strict_json.parse(text, safe_integers=False).value if "\\ud" not in text else None
     stack = [((), value)]
     while stack:
         path, item = stack.pop()
-        found = jsontext._DECODE(text, jsontext.locate(text, path))[0] if value is not None else item
+        found = strict_json._DECODE(text, strict_json.locate(text, path))[0] if value is not None else item
         assert found == item
         stack += [((*path, name), inner) for name, inner in item.items()] if isinstance(item, dict) else []
         stack += [((*path, index), inner) for index, inner in enumerate(item)] if isinstance(item, list) else []

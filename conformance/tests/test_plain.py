@@ -9,10 +9,12 @@ from server_reports import report_on
 from support.http_host import hosted
 
 from xmcp_conformance.profiles.server.call_plan import Options
-from xmcp_conformance.profiles.server.exchange import Catalogue, DocumentTwin, Exchange, Intent, ListedTool, ToolCall
-from xmcp_conformance.profiles.server.peer import HttpPeer, PeerUnavailable, Session
-from xmcp_conformance.profiles.server.plain_result import begins_a_document
-from xmcp_conformance.profiles.server.result_checks import RequiredForm, of_exchange, required_form
+from xmcp_conformance.profiles.server.catalogue import Catalogue, ListedTool
+from xmcp_conformance.profiles.server.checks.plain_results import begins_a_document
+from xmcp_conformance.profiles.server.checks.required_form import RequiredForm, required_form
+from xmcp_conformance.profiles.server.exchange import DocumentTwin, Exchange, Intent, ToolCall
+from xmcp_conformance.profiles.server.judge import exchange_observations
+from xmcp_conformance.profiles.server.server_under_test import HttpPeer, PeerUnavailable, Session
 from xmcp_conformance.wrong.registry import server_mutants
 from xmcp_conformance.wrong.servers.miniature import Miniature, Negotiated
 from xmcp_models.registry import EXTENSION_ID, TOOL_META_KEY
@@ -35,7 +37,7 @@ def result(text="hi", *, content=None, is_error=False, data=None, **meta):
 
 def broken(result, call=None, *, owes=RequiredForm.PLAIN, twin=None):
     exchange = Exchange(call or ToolCall(tool(), "t", {}), result=result, twin=twin)
-    return {o.requirement for o in of_exchange(exchange, ["1.0"], owes) if not o.ok}
+    return {o.requirement for o in exchange_observations(exchange, ["1.0"], owes) if not o.ok}
 
 
 SHOWN = ToolCall(tool(display=True), "t", {"show_user": True})
@@ -221,7 +223,7 @@ def of_orders(told=None, error=None, schema=None):
     call = ToolCall(orders, "t", {"user_id": "forged"}, refused=refused, trap="forged", forged=("user_id",))
     meta = {} if told is None else {"server_populated": told}
     plain = result(**meta) if error is None else result(f"{error['code']} no", is_error=True, error=error)
-    observations = [*of_exchange(Exchange(call, result=plain), ["1.0"], RequiredForm.PLAIN)]
+    observations = [*exchange_observations(Exchange(call, result=plain), ["1.0"], RequiredForm.PLAIN)]
     return {o.requirement: o.ok for o in observations if o.requirement in ("XMCP-TOL-023", "XMCP-TOL-024")}
 
 

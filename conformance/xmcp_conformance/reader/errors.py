@@ -12,8 +12,8 @@ from xmcp_conformance.core.observation import Path, broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models.registry import ERROR_CODES
 
-from .jsontext import strings
 from .schemas import faults
+from .strict_json import strings
 
 _MAX_MODEL_TEXT = 20_000
 """Maximum number of characters that are searched: the patterns below take quadratic time on long lines."""

@@ -24,8 +24,8 @@ from . import envelope, errors, server_populated
 from .document import Document, Reading
 from .json_content import character_data, is_readable, json_of, place_in_json
 from .markup_checks import attribute_space, code_points, content, prologue, sizes
-from .places import Lines
 from .source import Source
+from .source_positions import Lines
 from .wellformed import first_fault
 from .xml_parser import root_of
 

@@ -11,7 +11,7 @@ from lxml import etree
 from xmcp_conformance.core.observation import Place
 
 from .markup import Attribute, CharacterData, Kind, Token, attributes, tokens
-from .places import Lines
+from .source_positions import Lines
 
 _TAGS = (Kind.START, Kind.EMPTY)
 

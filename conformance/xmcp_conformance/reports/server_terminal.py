@@ -103,7 +103,7 @@ def _show_notes(report: ServerReport, console: Console) -> None:
 def _show_verdict(report: ServerReport, judgements: list[Judgement], console: Console) -> None:
     counts = {status: sum(judgement.status is status for judgement in judgements) for status in Status}
     examined = len(judgements) - counts[Status.NOT_OBSERVED]
-    words = Text(f"{examined} of {len(judgements)} requirements met an occasion: {counts[Status.PASS]} obeyed")
+    words = Text(f"{examined} of {len(judgements)} requirements applied: {counts[Status.PASS]} obeyed")
     if counts[Status.FAIL]:
         words.append(f", {counts[Status.FAIL]} broken", style="bold red")
     if counts[Status.WARN]:

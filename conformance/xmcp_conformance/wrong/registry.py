@@ -19,11 +19,11 @@ _MODULES: dict[Profile, tuple[str, ...]] = {
     "codec": ("codecs.wrong_codecs",),
     "client": (
         "clients.calls",
-        "clients.chats",
-        "clients.failing",
+        "clients.chat_endings",
+        "clients.displays",
+        "clients.failed_calls",
         "clients.miniature",
-        "clients.offers",
-        "clients.showing",
+        "clients.tool_names",
     ),
 }
 

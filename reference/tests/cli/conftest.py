@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,6 +10,18 @@ from pathlib import Path
 import pytest
 
 from xmcp.cli import run
+from xmcp.cli.logs import logging_config
+
+
+@pytest.fixture(autouse=True)
+def loggers_as_before() -> Iterator[None]:
+    """Undo what a command set up for logging: it ran in this process, and its handlers would write for other tests."""
+    loggers = [logging.getLogger(name) for name in ("", *logging_config("info", "text")["loggers"])]
+    before = [(logger.level, logger.propagate, logger.handlers[:], logger.filters[:]) for logger in loggers]
+    yield
+    for logger, (level, propagate, handlers, filters) in zip(loggers, before, strict=True):
+        logger.setLevel(level)
+        logger.propagate, logger.handlers[:], logger.filters[:] = propagate, handlers, filters
 
 
 @pytest.fixture

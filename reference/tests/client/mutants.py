@@ -15,8 +15,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from xmcp.client.calls import pipeline
-from xmcp.client.calls.active_call import ActiveCall, Next, Stage
-from xmcp.client.calls.server_results import Reading
+from xmcp.client.calls.active_call import ActiveCall, AnyStage, Stage
 
 Mutant: TypeAlias = Callable[[pytest.MonkeyPatch], None]
 
@@ -46,16 +45,14 @@ def put_first(patch: pytest.MonkeyPatch, stage: Stage) -> None:
     patch.setattr(pipeline, "stages_of", lambda settings: (stage, *stages_of(settings)))
 
 
-def put_around(
-    patch: pytest.MonkeyPatch, room: Any, stage: Callable[[Stage, ActiveCall, Next], Awaitable[Reading]]
-) -> None:
+def put_around(patch: pytest.MonkeyPatch, room: Any, stage: Callable[[Any, ActiveCall, Any], Awaitable[Any]]) -> None:
     """Put `stage` in the place of the one that the module `room` makes, which it gets as its first argument."""
     build = room.stage
 
-    def built(*args: Any, **options: Any) -> Stage | None:
+    def built(*args: Any, **options: Any) -> AnyStage | None:
         own = build(*args, **options)
 
-        async def instead(call: ActiveCall, proceed: Next) -> Reading:
+        async def instead(call: ActiveCall, proceed: Any) -> Any:
             return await stage(own, call, proceed)
 
         return None if own is None else instead

@@ -13,7 +13,7 @@ from mutants import breaks, put_around, put_first
 from xmcp.chat import error_table
 from xmcp.chat.errors import CallFailed
 from xmcp.client.calls import app_parameters, approval, breaker_guard, cache, retry, server_results
-from xmcp.client.calls.active_call import ActiveCall, Next, Stage
+from xmcp.client.calls.active_call import ActiveCall, AttemptStage, Next, NextOfAttempt, Stage
 from xmcp.client.calls.cache import ResponseCache
 from xmcp.client.calls.server_results import Reading
 from xmcp.client.loop import turn
@@ -71,12 +71,13 @@ def calls_a_time_out_a_failure(patch: pytest.MonkeyPatch) -> None:
 def counts_a_tools_errors(patch: pytest.MonkeyPatch) -> None:
     """Counts the errors of tools as failures of their server."""
 
-    async def counting(stage: Stage, call: ActiveCall, proceed: Next) -> Reading:
-        async def failing(call: ActiveCall) -> Reading:
-            reading = await proceed(call)
-            if reading.response.error is not None:
-                raise CallFailed(reading.response.error, transport=True)
-            return reading
+    async def counting(stage: AttemptStage, call: ActiveCall, proceed: NextOfAttempt) -> Any:
+        async def failing(call: ActiveCall) -> Any:
+            result = await proceed(call)
+            error = server_results.read(result, call.name, speaks_xmcp=call.entry.server.speaks_xmcp).response.error
+            if error is not None:
+                raise CallFailed(error, transport=True)
+            return result
 
         return await stage(call, failing)
 
@@ -218,7 +219,7 @@ def lets_the_model_fill_in(patch: pytest.MonkeyPatch) -> None:
 
     async def trusting(stage: Stage, call: ActiveCall, proceed: Next) -> Reading:
         def as_written(call: ActiveCall) -> Awaitable[Reading]:
-            call.filled = {**call.arguments, **call.state.arguments}
+            call.settled = {**call.arguments, **call.state.arguments}
             return proceed(call)
 
         return await stage(call, as_written)

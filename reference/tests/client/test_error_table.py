@@ -80,6 +80,11 @@ def test_values_are_filled_in_as_they_are() -> None:
     assert MADE["chat_timed_out"][0].retryable is False
 
 
+@pytest.mark.parametrize("row", ["crashed", "crashed_before_the_call"])
+def test_the_error_of_a_crash_begins_with_the_id_that_the_log_has(row: str) -> None:
+    assert [*(MADE[row][0].meta or {})] == ["error_id", "side_effects"]
+
+
 def test_no_error_is_made_anywhere_else_in_the_client() -> None:
     package = Path(xmcp.__file__).parent
     made: set[tuple[str, Any]] = set()

@@ -6,9 +6,12 @@ import functools
 import inspect
 import math
 from dataclasses import fields
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
+from support.scripted_server import ScriptedServer
 
 from xmcp.client import AIClient, Middleware, Quota, TenantQuotas
 from xmcp.client.options import ClientOptions
@@ -41,10 +44,18 @@ def made(servers: Any = (), **options: Any) -> AIClient:
         ({"servers": ["htp://h"]}, "write http://host:port"),
         ({"max_concurrency": 1.5}, "max_concurrency must be a whole number, not 1.5"),
         ({"max_turns": True}, "max_turns must be a whole number"),
+        ({"breaker_threshold": 0}, "breaker_threshold must be above 0, not 0"),
+        ({"breaker_reset_after": "5"}, "breaker_reset_after must be a number, not '5'"),
         ({"tool_timeout": None}, "could hang forever"),
         ({"tool_timeout": {"report": "5"}}, r"tool_timeout\['report'\] must be a number, not '5'"),
         ({"tool_timeout": math.inf}, "tool_timeout"),
         ({"refresh_interval": -1}, "refresh_interval must be 0 or more"),
+        ({"refresh_interval": math.nan}, "refresh_interval must be 0 or more"),
+        ({"refresh_interval": None}, "refresh_interval must be a number of seconds, not None"),
+        ({"refresh_interval": []}, "refresh_interval must be a number of seconds"),
+        ({"refresh_interval": 1j}, "refresh_interval must be a number of seconds"),
+        ({"connect_timeout": 0}, "connect_timeout must be a finite number above 0"),
+        ({"approval_timeout": "5"}, "approval_timeout must be a number, not '5'"),
         ({"refresh_interval": "5"}, "refresh_interval must be a number of seconds, not '5'"),
         ({"display": "never"}, "display must be 'exit' or 'continue', not 'never'"),
         ({"openai_api_key": "k"}, "either llm_provider, or openai_api_key"),
@@ -83,12 +94,21 @@ def test_what_cannot_work_is_refused_by_name(options: dict[str, Any], said: str)
         {"price": lambda *given: None},
         {"approve": lambda call, more=None: True},
         {"tool_timeout": {"report": 300}},
+        {"breaker_threshold": None},
         {"tool_timeout": 1, "chat_timeout": 2.5, "refresh_interval": 0.5},
         {"cache": MemoryCache(), "cache_ttl": 5},
+        {"connect_timeout": None},
+        {"approve": lambda call: True, "approval_timeout": None},
+        *({"refresh_interval": seconds} for seconds in (True, False, Decimal(5), Fraction(1, 2), math.inf)),
     ],
 )
 def test_whatever_can_be_called_as_it_will_be_is_taken(options: dict[str, Any]) -> None:
     made(**options)
+
+
+async def test_a_client_without_a_time_limit_for_connecting_connects() -> None:
+    async with made([ScriptedServer({"t": "ok"})], connect_timeout=None) as ai:
+        assert [tool["function"]["name"] for tool in ai.tools] == ["t"]
 
 
 def test_a_limit_in_dollars_without_prices_is_said_at_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -120,7 +140,6 @@ def test_an_option_that_no_check_knows_is_one_that_another_class_checks_or_that_
         *("openai_api_key", "openai_base_url", "llm_model"),  # the provider's
         "fallback_models",  # `fallback.chain`
         "retry_policy",  # `RetryPolicy.of`
-        *("breaker_threshold", "breaker_reset_after"),  # `breakers.Rules`
         "meta_tools",  # `meta_tools.selected`
         *("cache_read_only", "require_servers"),  # any value is true or false
     }

@@ -11,11 +11,11 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from support.chats import chat, events_of, make_pipeline
+from support.chats import by_type, chat, events_of, make_pipeline
 from support.scripted_model import ScriptedModel, asks
 from support.scripted_server import ScriptedServer
 
-from xmcp.client.calls import pipeline
+from xmcp.client.calls import pipeline, server_results
 from xmcp.client.calls.active_call import ActiveCall, Next
 from xmcp.client.calls.breaker_guard import BreakerGuard
 from xmcp.client.calls.cache import ResponseCache
@@ -25,7 +25,7 @@ from xmcp.client.calls.tool_hooks import snapshot
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import Middleware, Stack
 from xmcp.storage import MemoryBreakers, MemoryCache
-from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
+from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse, encode
 
 EVERYTHING: dict[str, Callable[[], Any]] = {
     "middleware": lambda: Stack([Middleware()]),
@@ -46,8 +46,10 @@ async def test_the_stages_of_a_call_in_their_order() -> None:
         "run_hooks",
         "ask_approval",
         "fill_parameters",
+        "settle_arguments",
         "use_cache",
         "retry",
+        "read_result",
         "in_a_slot",
         "ask_the_breaker",
         "ask_the_server",
@@ -55,7 +57,7 @@ async def test_the_stages_of_a_call_in_their_order() -> None:
 
 
 async def test_a_stage_that_would_do_nothing_is_left_out() -> None:
-    always = ["refuse_unusable_arguments", "retry", "in_a_slot", "ask_the_server"]
+    always = ["refuse_unusable_arguments", "settle_arguments", "retry", "read_result", "in_a_slot", "ask_the_server"]
     assert names() == always
     for option, make in EVERYTHING.items():
         (more,) = set(names(**{option: make()})) - set(always)
@@ -180,6 +182,15 @@ def test_an_equal_response_is_no_change_whatever_object_it_is(make: Callable[[],
     assert snapshot(make()) == snapshot(make()) == snapshot(deepcopy(make()))
 
 
+@pytest.mark.parametrize("change", ["format", "truncated"])
+def test_what_is_written_only_with_a_text_is_no_change_of_a_response_without_one(change: str) -> None:
+    changed = replace(response(), llm_output=None, format=None)
+    before, document = snapshot(changed), encode(changed, check=False)
+    setattr(changed, change, "text/plain" if change == "format" else True)
+    assert encode(changed, check=False) == document
+    assert snapshot(changed) == before
+
+
 def with_meta(value: Any) -> ToolResponse:
     made = response()
     assert made.display is not None
@@ -199,6 +210,36 @@ def test_a_value_without_a_json_form_is_an_error() -> None:
         snapshot(with_meta(object()))
 
 
+class Recording(MemoryBreakers):
+    """A store that keeps the outcomes it was given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.outcomes: list[str] = []
+
+    async def record(self, server: str, admitted: Any, outcome: Any) -> Any:
+        self.outcomes.append(outcome)
+        return await super().record(server, admitted, outcome)
+
+
+async def test_a_result_is_read_when_its_slot_is_free_and_its_server_was_reported_as_reached(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store, slots = Recording(), asyncio.Semaphore(1)
+    seen: list[Any] = []
+
+    def crashing(*_: Any, **__: Any) -> Reading:
+        seen.append((slots.locked(), [*store.outcomes]))
+        raise RecursionError
+
+    monkeypatch.setattr(server_results, "read", crashing)
+    server = ScriptedServer({"t": lambda _: "ok"})
+    told = by_type(await events_of(chat(ScriptedModel(asks("t")), server, slots=slots, breakers=store)))
+    assert seen == [(False, ["ok"])]
+    assert [e.error and e.error.code for e in told["tool_error"]] == ["INTERNAL"]
+    assert store.outcomes == ["ok"]
+
+
 class Waiting(MemoryBreakers):
     """A store that says nothing about whether it waits, and does."""
 
@@ -207,7 +248,33 @@ class Waiting(MemoryBreakers):
         return await super().record(*args)
 
 
-@pytest.mark.parametrize(("store", "waits"), [(MemoryBreakers, False), (Waiting, True)])
+class Wrapping:
+    """A store that waits, and delegates to another one whatever it does not have itself."""
+
+    def __init__(self) -> None:
+        self._inner = MemoryBreakers()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    async def admit(self, server: str) -> Any:
+        await asyncio.sleep(0)
+        return await self._inner.admit(server)
+
+    async def record(self, *args: Any) -> Any:
+        await asyncio.sleep(0)
+        return await self._inner.record(*args)
+
+
+class Declaring(MemoryBreakers):
+    """A store that says itself that it does not wait."""
+
+    never_waits = True
+
+
+@pytest.mark.parametrize(
+    ("store", "waits"), [(MemoryBreakers, False), (Waiting, True), (Wrapping, True), (Declaring, False)]
+)
 async def test_only_a_store_that_never_waits_is_asked_without_a_task_of_its_own(store: Any, waits: bool) -> None:
     server: Any = ScriptedServer({})
     ticket = await BreakerGuard(store()).admit(server, EventLog())

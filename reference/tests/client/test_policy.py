@@ -280,6 +280,43 @@ async def test_equal_calls_at_once_are_one_call_and_who_leaves_leaves_the_others
     assert asyncio.all_tasks() == tasks
 
 
+class ReplacingArguments(Middleware):
+    async def after_tool(self, state: ToolState) -> None:
+        state.arguments = {"q": "redacted"}
+
+
+class EditingArguments(Middleware):
+    async def after_tool(self, state: ToolState) -> None:
+        state.arguments["q"] = "redacted"
+
+
+@pytest.mark.parametrize("hook", [ReplacingArguments, EditingArguments])
+async def test_a_call_goes_on_for_others_with_the_arguments_that_it_began_with(hook: Any) -> None:
+    gate = asyncio.Event()
+
+    async def fails_later(_: Any) -> ErrorInfo:
+        await gate.wait()
+        return ErrorInfo("UPSTREAM_UNAVAILABLE", "m")
+
+    server = ScriptedServer({"t": in_turn(fails_later, lambda given: f"about {given['q']}")}, t=CACHEABLE)
+    pipeline = make_pipeline(**cached(middleware=Stack([hook()])))
+
+    def asked() -> Any:
+        return events_of(chat(ScriptedModel(asks(("t", {"q": "a"}))), server, pipeline=pipeline))
+
+    first, second = asyncio.create_task(asked()), asyncio.create_task(asked())
+    await server.called.wait()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    # The hook of the chat that began the call runs now, while the call goes on for the other one.
+    first.cancel()
+    await asyncio.wait({first})
+    gate.set()
+    assert by_type(await second)["tool_result"][0].text == "about a"
+    assert by_type(await asked())["tool_result"][0].text == "about a"
+    assert server.calls == [("t", {"q": "a"}), ("t", {"q": "a"})]
+
+
 async def test_a_call_that_nobody_waits_for_any_more_is_cancelled_at_its_server() -> None:
     never = asyncio.Event()
     server = ScriptedServer({"t": lambda _: never.wait()}, t=CACHEABLE)
@@ -364,6 +401,16 @@ async def test_who_approves_sees_the_call_and_an_approved_call_is_made() -> None
     server = ScriptedServer({"t": in_turn("ok")}, t=READ_ONLY)
     await events_of(chat(ScriptedModel(asks(("t", {"a": 1}))), server, approve=approve))
     assert (seen, server.calls) == ([("t", {"a": 1}, True)], [("t", {"a": 1})])
+
+
+async def test_an_approval_without_a_time_limit_is_waited_for() -> None:
+    async def approve(_: ToolState) -> bool:
+        await asyncio.sleep(0)
+        return True
+
+    server = ScriptedServer({"t": in_turn("ok")})
+    await events_of(chat(ScriptedModel(asks("t")), server, approve=approve, approval_timeout=None))
+    assert server.count("t") == 1
 
 
 class Notes(Middleware):

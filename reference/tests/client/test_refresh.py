@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 import fastmcp
@@ -459,10 +460,11 @@ async def test_a_refresh_that_finds_nothing_new_leaves_the_very_same_catalogue()
         assert servers.catalogue is before
 
 
-async def test_servers_are_refreshed_every_so_often_if_that_is_asked_for() -> None:
+@pytest.mark.parametrize("seconds", [5, Decimal(5)])
+async def test_servers_are_refreshed_every_so_often_if_that_is_asked_for(seconds: Any) -> None:
     mcp = server("first", make=fastmcp.FastMCP)
     log = Happened()
-    async with opened(mcp, log=log, refresh_interval=5) as servers:
+    async with opened(mcp, log=log, refresh_interval=seconds) as servers:
         add(mcp, "second")
         await log.until("tools_changed")
         add(mcp, "third")

@@ -44,6 +44,26 @@ def chain(**tools: Any) -> ScriptedServer:
     )
 
 
+class OnlyTheQuery(Middleware):
+    async def before_llm(self, state: LLMState) -> None:
+        state.messages = filter(lambda message: message["role"] == "user", state.messages)  # type: ignore[assignment]
+
+
+async def test_messages_that_a_hook_gives_as_an_iterator_are_all_sent() -> None:
+    model = ScriptedModel("ok")
+    history = [{"role": "system", "content": "rules"}]
+    await events_of(chat(model, history=history, middleware=Stack([OnlyTheQuery()])))
+    assert model.requests[0].messages == ({"role": "user", "content": "query"},)
+
+
+@pytest.mark.parametrize(("number", "said"), [(1, "the tool is not offered"), (2, "the 2 tools are not offered")])
+async def test_a_model_that_takes_no_tools_is_a_warning_with_their_number(number: int, said: str) -> None:
+    model = ScriptedModel("ok", supports_tools=False)
+    server = ScriptedServer({f"t{place}": lambda _: "ok" for place in range(number)})
+    (warning,) = by_type(await events_of(chat(model, server)))["warning"]
+    assert said in (warning.text or "")
+
+
 async def test_a_chain_of_calls_in_one_turn_is_one_turn_and_its_display_ends_the_chat() -> None:
     server = chain()
     model = ScriptedModel(asks(("chart", {"title": "T"}), "rows", "sql"))

@@ -17,7 +17,7 @@ _LEGAL_ID: Final = re.compile(rf"[A-Za-z0-9_-]{{1,{MAX_ID}}}")
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call the model asks for. `arguments` is the text that the model wrote, unchanged: it need not be JSON."""
+    """A call that the model asks for. `arguments` is the text that the model wrote, unchanged; it may not be JSON."""
 
     id: str
     name: str
@@ -26,24 +26,24 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class VendorState:
-    """What a vendor must get back unchanged with an answer of its model, such as signed thinking blocks.
+    """State that a vendor needs back unchanged with an earlier answer of its model, such as signed thinking blocks.
 
-    It stays in the assistant message of a history (see `xmcp.chat.vendor_state`) and is not sent to any other
-    vendor. `value` may refer to a tool call by its index among the calls, but not by its id, because duplicate ids are
-    replaced.
+    It is stored in the assistant message of the history (see `xmcp.chat.vendor_state`), and is never sent to another
+    vendor. `value` can refer to a tool call by its position among the calls, but not by its id, because the client
+    replaces ids that occur twice.
     """
 
     vendor: str
     """The `name` of the provider that wrote it."""
     value: Any
-    """JSON that only that provider interprets."""
+    """A JSON value that only that provider interprets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The end of one model call: everything the model answered.
+    """One complete answer of a model; a provider yields it last.
 
-    `finish_reason` is the vendor's, in OpenAI's words (`stop`, `tool_calls`, `length`, `content_filter`).
+    `finish_reason` is the vendor's reason in OpenAI's terms (`stop`, `tool_calls`, `length`, `content_filter`).
     """
 
     text: str = ""

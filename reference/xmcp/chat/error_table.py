@@ -1,4 +1,7 @@
-"""The errors that the client itself makes, for the model to read: one table, and one function for each row.
+"""The errors that the client itself makes, for the model to read: one table, and functions that fill its rows.
+
+Most rows have a function of their name. `crashed` and `connection_lost` each fill one of two rows, depending on whether
+the server had been asked; `tool_failed` is filled by two functions, `refused_by_server` being the other one.
 
 What a server answered with, and what a model vendor reports (`ProviderError`), is not in it. A message must not reveal
 internals or the text of an exception (XMCP-CLI-014).
@@ -105,7 +108,7 @@ TABLE: Final[Mapping[str, Row]] = {
     "chat_cancelled": Row("CANCELLED", "The chat was cancelled before it ended."),
     "unrecorded": Row("CANCELLED", "The call was cancelled before it ended."),
 }
-"""The rows; each is filled by the function of its name below."""
+"""The rows, which the functions below fill."""
 
 
 # ---- Mistakes of the model ----
@@ -182,7 +185,7 @@ def not_sendable() -> ErrorInfo:
 
 def crashed(error_id: str, *, sent: bool = False) -> ErrorInfo:
     """Return the error for a bug in the client or a hook. `sent`: whether the request may have reached the server."""
-    return _error("crashed" if sent else "crashed_before_the_call", meta={"error_id": error_id})
+    return _error("crashed" if sent else "crashed_before_the_call", error_id=error_id)
 
 
 def timed_out(seconds: float) -> ErrorInfo:
@@ -272,14 +275,20 @@ def unrecorded() -> ErrorInfo:
 
 
 def _error(
-    row: str, *, meta: Mapping[str, Any] | None = None, retry_after_ms: int | None = None, **values: object
+    row: str,
+    *,
+    meta: Mapping[str, Any] | None = None,
+    error_id: str | None = None,
+    retry_after_ms: int | None = None,
+    **values: object,
 ) -> ErrorInfo:
     made = TABLE[row]
+    ids = {"error_id": error_id} if error_id else {}
     effects = {"side_effects": made.side_effects} if made.side_effects else {}
     return ErrorInfo(
         made.code,
         made.message.format(**values),
         retryable=made.retryable,
         retry_after_ms=retry_after_ms,
-        meta={**effects, **(meta or {})} or None,
+        meta={**ids, **effects, **(meta or {})} or None,
     )

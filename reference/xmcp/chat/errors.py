@@ -38,15 +38,16 @@ _CODES: Final[dict[ErrorCategory, str]] = {
 
 
 class ProviderError(Exception):
-    """A model call that failed, after the SDK's own retries.
+    """A request to a model failed, after the retries of the SDK.
 
     Attributes:
-        category: What went wrong.
+        category: What went wrong (`ErrorCategory`).
         status: The vendor's HTTP status, if it answered.
-        began: Whether the answer had begun and broke off. SDKs do not retry that, so asking again can help.
-        history: Set by `chat()` and `stream_chat()`: a valid history with every completed turn, so that
-            the caller can continue from it.
-        usage: Set by them too: the usage of the chat until then.
+        began: Whether the answer broke off after it had begun. SDKs do not retry such a request, so asking again can
+            help.
+        history: Set by `chat()` and `stream_chat()`: the conversation with every turn that was completed; it can be
+            passed to `chat()` again.
+        usage: Set likewise: the usage of the chat until then.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class ProviderError(Exception):
 
 
 class CallFailed(Exception):
-    """A call of a tool ended without a result. `error` is for the model: it must not reveal internals."""
+    """A tool call ended without a result. The model gets `error`, so it must not reveal internals."""
 
     def __init__(self, error: ErrorInfo, *, transport: bool = False) -> None:
         """`transport`: the connection to the server failed, which is what a circuit breaker counts."""
@@ -100,9 +101,9 @@ class QuotaExceeded(Exception):
 
     Attributes:
         used, limit: In the unit of `quota` (tokens, dollars, calls); what running calls have reserved is included.
-        reset: Seconds until there is room again; `None` if waiting does not help.
-        history: Set by `chat()` and `stream_chat()`: a valid history; it can be passed to `chat()` again later.
-        usage: Set by them too: the usage of the chat until then.
+        reset: Seconds until the quota allows calls again; `None` if waiting does not help.
+        history: Set by `chat()` and `stream_chat()`: the conversation so far; it can be passed to `chat()` again later.
+        usage: Set likewise: the usage of the chat until then.
     """
 
     def __init__(

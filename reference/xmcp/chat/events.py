@@ -26,8 +26,8 @@ withheld the answer. `empty`: the model wrote nothing at all.
 class ChatResult(TypedDict):
     """What `chat()` returns.
 
-    `answer` is the model's final text, `None` if there is none; `display` the first of `displays`, which are all that
-    was shown, by turn and in call order; `history` the conversation to pass to the next call, complete and valid.
+    `answer` is the model's final text, `None` if there is none. `displays` has all displays by turn and in call order;
+    `display` is the first of them. `history` is the whole conversation; pass it to the next chat.
     """
 
     answer: str | None
@@ -40,7 +40,7 @@ class ChatResult(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class CallReport:
-    """How a tool call was made: at which server (`None`: no server), in how many attempts, and how long it took."""
+    """How a tool call went: the server that was asked (`None`: no server), the number of attempts, the total time."""
 
     server: str | None = None
     attempts: int = 0
@@ -48,7 +48,7 @@ class CallReport:
     cached: bool = False
     """Whether the answer came from the cache, or from an equal call that was running."""
     handed_on: Mapping[str, str] | None = None
-    """Parameters that a predecessor filled in, with the predecessor's name (spec section 11.3)."""
+    """The parameters that got a value from a predecessor, with the predecessor's name (spec section 11.3)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,11 +66,11 @@ class _CallEvent(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LLMDelta(_Event):
-    """A piece of the model's text."""
+    """The model wrote a piece of text."""
 
     type: Literal["llm_delta"] = field(default="llm_delta", init=False)
     text: str
-    """The text that follows the earlier pieces."""
+    """The piece."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the event as the JSON object of spec section 10.2."""
@@ -79,11 +79,11 @@ class LLMDelta(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LLMRetry(_Event):
-    """A request to the model failed and another one follows: discard the text of this turn so far."""
+    """A request to the model failed, and a model is asked again. Discard the text of this turn so far."""
 
     type: Literal["retry"] = field(default="retry", init=False)
     attempt: int
-    """How many attempts have failed."""
+    """Number of attempts that have failed."""
     wait_ms: int
     """Milliseconds until the next attempt."""
     error: ErrorInfo
@@ -101,7 +101,7 @@ class LLMRetry(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LLMUsage(_Event):
-    """A call of the model ended."""
+    """A request to the model ended."""
 
     type: Literal["usage"] = field(default="usage", init=False)
     usage: UsageRecord
@@ -117,7 +117,7 @@ class ToolRequested(_CallEvent):
 
     type: Literal["tool_call"] = field(default="tool_call", init=False)
     arguments: dict[str, Any] | None
-    """`None` where what the model wrote is not a JSON object."""
+    """The arguments; `None` if what the model wrote is not a JSON object."""
     text: str
     """The arguments as the model wrote them."""
 
@@ -144,7 +144,7 @@ class ToolRetry(_CallEvent):
 
     type: Literal["retry"] = field(default="retry", init=False)
     attempt: int
-    """How many attempts have failed."""
+    """Number of attempts that have failed."""
     wait_ms: int
     """Milliseconds until the next attempt."""
     error: ErrorInfo
@@ -186,7 +186,7 @@ class ToolError(_CallEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolDisplay(_CallEvent):
-    """The person is to see this now."""
+    """A display that the person is to be shown now."""
 
     type: Literal["tool_display"] = field(default="tool_display", init=False)
     envelope: DisplayEnvelope
@@ -198,7 +198,7 @@ class ToolDisplay(_CallEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolWarning(_CallEvent):
-    """Something about a call is worth knowing."""
+    """A warning about a call."""
 
     type: Literal["warning"] = field(default="warning", init=False)
     text: str
@@ -210,7 +210,7 @@ class ToolWarning(_CallEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatWarning(_Event):
-    """Something about the chat as a whole is worth knowing."""
+    """A warning about the chat as a whole."""
 
     type: Literal["warning"] = field(default="warning", init=False)
     text: str
@@ -249,9 +249,9 @@ match chunk:
         history = result["history"]
 ```
 
-Calls of one turn run at the same time, so their events mix; the events of one call have the order
-`ToolRequested`, `ToolStarted`, any number of `ToolRetry`, one of `ToolResult` and `ToolError`,
-`ToolDisplay`. The last event of a chat is `Done`.
+Calls of one turn run at the same time, so their events are interleaved. The events of one call come in this order:
+`ToolRequested`, `ToolStarted`, any number of `ToolRetry`, either `ToolResult` or `ToolError`, `ToolDisplay`. The last
+event of a chat is `Done`.
 """
 
 

@@ -8,7 +8,7 @@ from typing import TypedDict
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one model call as the vendor counted them; `None` where it gave no count."""
+    """Tokens of one request to a model as the vendor counted them; `None` if it gave no count."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -16,7 +16,7 @@ class Usage:
 
 
 class UsageRecord(TypedDict):
-    """What one call of a model used (spec section 10.3); `None` where it is not known."""
+    """The usage of one request to a model (spec section 10.3); a member is `None` if it is not known."""
 
     input_tokens: int | None
     output_tokens: int | None
@@ -30,7 +30,7 @@ class UsageRecord(TypedDict):
 
 
 class ChatUsage(TypedDict):
-    """What a chat used: tokens as the vendor counted them (`None`: it gave no count), and calls of the model.
+    """The usage of a chat: tokens as the vendor counted them (`None`: it gave no count), and requests to the model.
 
     `cost_usd` is the sum of the known costs, `None` if no cost is known.
     """

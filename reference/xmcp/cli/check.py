@@ -24,7 +24,7 @@ from xmcp_conformance.core.events import CallMade, Event
 from xmcp_conformance.core.judge import ExitCode
 from xmcp_conformance.profiles.server.blackbox import check as judge
 from xmcp_conformance.profiles.server.call_plan import ERAS, Options
-from xmcp_conformance.profiles.server.peer import HttpPeer, Peer, PeerUnavailable, StdioPeer
+from xmcp_conformance.profiles.server.server_under_test import HttpPeer, Peer, PeerUnavailable, StdioPeer
 from xmcp_conformance.reports.server_json import to_dict
 from xmcp_conformance.reports.server_report import ServerReport
 from xmcp_conformance.reports.server_terminal import show

@@ -77,7 +77,8 @@ def _module(name: str) -> ModuleType:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")) and not _frames(error):
             hint = f"; there is a file {name}.py, does it hide the package?" if Path(f"{name}.py").is_file() else ""
             raise BadTarget(
-                f"there is no module {error.name!r}, seen from {Path.cwd()}{hint}. For a file, write file.py:attribute"
+                f"there is no module {error.name!r} (current folder: {Path.cwd()}){hint}. "
+                "For a file, write file.py:attribute"
             ) from None
         raise _import_failed(name, error) from error
     except (Exception, SystemExit) as error:
@@ -86,7 +87,7 @@ def _module(name: str) -> ModuleType:
 
 def _file(path: Path) -> ModuleType:
     if not path.is_file():
-        raise BadTarget(f"there is no file {str(path)!r}, seen from {Path.cwd()}")
+        raise BadTarget(f"there is no file {str(path)!r} (current folder: {Path.cwd()})")
     _importable(Path.cwd())
     _importable(path.resolve().parent)
     # A file with the name of an imported module (json.py) must not replace that module.

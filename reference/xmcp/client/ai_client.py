@@ -56,59 +56,60 @@ class AIClient:
         result = await ai.chat("Show me sales for EMEA", history=[])
     ```
 
-    One client can run any number of chats at the same time. The application keeps the history of each; the client
-    stores none of it. Times are in seconds.
+    One client serves any number of chats at the same time. Each chat has its own history, which the client does not
+    store. Times are seconds.
 
     Args:
-        servers: Targets (`xmcp.client.servers.targets`), as a list or as a mapping from names that you choose. With a
-            list, tools keep their names unless two servers have a tool of the same name. With a mapping, the names of
-            a server's tools begin with its name (`crm__find`). A server that cannot be reached is left out until it
-            can be reached; the log and every chat have a warning about it.
-        openai_api_key: Key for the built-in `OpenAIProvider`; by default the environment variable `OPENAI_API_KEY`.
-        openai_base_url: URL of another API in OpenAI's format, for the built-in provider.
+        servers: A list of targets, or a mapping from names to targets. A target is a URL, a command that speaks MCP on
+            stdio, a server object in this process, a `ToolClient`, or a `ServerTarget`. With a list, tools keep their
+            names unless two are the same; with a mapping, each tool is offered as `name__tool`. A server that cannot
+            be reached is left out until it can be reached, with a warning in the log and in every chat.
+        openai_api_key: Key for the built-in `OpenAIProvider`. `None`: the environment variable `OPENAI_API_KEY`.
+        openai_base_url: Address of another server with OpenAI's format, for the built-in provider.
         llm_provider: A provider to use instead of the built-in one.
-        llm_model: Name of the model; `None` uses the provider's default.
-        fallback_models: Models to try in this order when the model fails: names, or pairs of a provider (or the name of
-            its class) and a name. After a fallback, the chat continues with the model that answered.
+        llm_model: Model to ask for; `None` leaves it to the provider.
+        fallback_models: Models to ask in this order when one fails: each is a name, or a pair of a provider (or the
+            name of its class) and a name. The chat then stays with the model that answered.
         max_turns: Maximum number of answers of the model in one chat.
-        max_concurrency: Maximum number of simultaneous tool calls of all chats; further calls wait in order.
-        tool_timeout: Time limit of a tool call, without the wait for its slot: a number, or a mapping from the names
-            of tools as the model knows them, with `*` for all others.
+        max_concurrency: Maximum number of tool calls at the same time, in all chats together; further calls wait.
+        tool_timeout: Time limit of one attempt at a tool call, without the wait for a free slot: a number, or a
+            mapping from names of tools, as the model knows them, with `*` for all others.
         connect_timeout: Time limit for connecting to a server and listing its tools.
-        llm_timeout: Maximum time without data from the model, before its answer and during it.
+        llm_timeout: Maximum time for which a model may send nothing, before its answer and within it.
         chat_timeout: Time limit of a chat, which then ends with the stop reason `timeout`. `None`: no limit.
         retry_policy: A `RetryPolicy`, or a mapping with its members (`max_attempts`, `backoff_base`, ...).
-        breaker_threshold: Number of consecutive failures of a server after which calls to it are refused; `None`: no
-            circuit breakers.
-        breaker_reset_after: Time after which one call may test whether the server works again.
-        breakers: Store for the state of the circuit breakers, instead of the two options before;
-            `xmcp.storage.RedisBreakers` shares the state between processes.
-        cache: Store for the answers of cacheable tools (`xmcp.storage`); `None`: no cache.
-        cache_ttl: How long an answer stays in the cache; `None` uses the cache's default.
-        cache_read_only: Whether tools annotated `readOnlyHint` are cacheable too.
-        display: `exit`: a turn whose displays answer the query ends the chat without another request to the model;
-            `continue`: the chat always ends with an answer of the model.
-        display_budget: Maximum size of a display's JSON for the model, in bytes; a reference replaces a larger one.
-        result_budget: Maximum size of the text of one result for the model, in bytes; a longer text loses its middle.
-        meta_tools: Whether to offer the model `__think__`, `__clarify__` and `__summarize__`; or the names of some.
-        params: Values by name for parameters of tools that are hidden from the model: a value, or a function of the
-            call (`ToolState`), sync or async.
-        approve: Function that is called before each tool call and returns `True`, `False`, or the reason of a refusal
-            as a string. Sync or async.
-        approval_timeout: Time limit of `approve`; no answer in time means a refusal.
+        breaker_threshold: Number of consecutive failures of a server after which its calls are answered with
+            `CIRCUIT_OPEN`. `None`: there are no circuit breakers.
+        breaker_reset_after: Time after which one call tries whether the server works again.
+        breakers: Store for the state of the breakers, in place of the two options above; `RedisBreakers` of
+            `xmcp.storage` shares it between processes.
+        cache: Store for answers of cacheable tools (`xmcp.storage`). `None`: nothing is cached.
+        cache_ttl: Time for which answers are cached. `None`: the default of the cache.
+        cache_read_only: Whether answers of all tools with `readOnlyHint` are cached too.
+        display: `exit`: a turn that shows the answer ends the chat, and the model is not asked again. `continue`: the
+            model is always asked again.
+        display_budget: Maximum bytes of a display's JSON for the model; it gets a reference in place of a larger one.
+        result_budget: Maximum bytes of the text of one result for the model; from a longer one, the middle is left out.
+        meta_tools: Whether the model is offered `__think__`, `__clarify__` and `__summarize__`; or which of them, such
+            as `["think"]`.
+        params: Values of parameters that the model neither sees nor sets, by the parameter's name: a value, or a
+            function that gets the call (`ToolState`) and returns the value, sync or async.
+        approve: Called with the call (`ToolState`) before a tool is called, sync or async. Returns `True`, `False`, or
+            a text that says why not.
+        approval_timeout: Time limit of `approve`; without an answer in time, the call is refused.
         middleware: Objects with hooks around model and tool calls (`xmcp.client.Middleware`), outermost first.
-        on_display: Called with each display and the history so far, in call order; sync or async.
-        on_error: Called with each error of a tool, the client or the model, and the history so far; sync or async.
-        usage_sink: Called with the usage record of each request to the model when it ends; sync or async.
-        price: Function of provider, model and usage that returns the cost of a request to the model in USD; without it,
-            `cost_usd` is `None`.
-        refresh_interval: Time between refreshes of all tool lists; 0: refresh only when a server announces changes.
-        require_servers: Whether to raise `ServersUnavailable` if a server cannot be reached at the start.
-        logger: A standard logger or a structlog logger; default `logging.getLogger("xmcp")`.
+        on_display: Called with each display and the history at that moment, in call order; sync or async.
+        on_error: Called likewise with each error of a tool, of the client or of the model (`ErrorInfo`).
+        usage_sink: Called with the `UsageRecord` of each request to a model when it ends; sync or async.
+        price: Called with provider, model and `Usage`; returns the cost of the request in US dollars, or `None` if it
+            is not known. Without it, `cost_usd` is `None`.
+        refresh_interval: Time between refreshes of all servers' tools. 0: only when a server announces changes.
+        require_servers: Whether a server that cannot be reached at the start is an error (`ServersUnavailable`).
+        logger: A standard logger, or one with structlog's interface. `None`: `logging.getLogger("xmcp")`.
 
     Raises:
-        TypeError, ValueError: an option is not valid; the message names it.
-        ProviderError: there is neither a provider nor an API key (category `auth`).
+        TypeError, ValueError: An option is not valid; the message names it.
+        ProviderError: There is neither a provider nor a key (category `auth`).
     """
 
     def __init__(
@@ -235,11 +236,11 @@ class AIClient:
         self._running: dict[int, weakref.ref[ChatStream]] = {}
 
     async def __aenter__(self) -> Self:
-        """Connect to all servers at the same time. This takes at most a little longer than `connect_timeout`.
+        """Connect to all servers at the same time. It takes little more than `connect_timeout`, whatever they do.
 
         Raises:
-            DependencyError: tools of a server depend on each other in a circle.
-            ServersUnavailable: a server cannot be reached, and the option `require_servers` is set.
+            DependencyError: Tools of a server depend on each other in a circle.
+            ServersUnavailable: A server cannot be reached, and `require_servers` is true.
         """
         if self._entered:
             raise RuntimeError("This AIClient is already in use: enter it once and share it, or create another one.")
@@ -260,7 +261,7 @@ class AIClient:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Disconnect from all servers and close the client's own providers. Running chats end with `RuntimeError`."""
+        """Disconnect from every server and close the built-in providers. Running chats end with `RuntimeError`."""
         self._entered = False
         await self._servers.close()
         for provider in self._own_providers:
@@ -268,18 +269,18 @@ class AIClient:
 
     @property
     def tools(self) -> list[Mapping[str, Any]]:
-        """The tools that are currently offered to the model, in the OpenAI format."""
+        """The tools that the model is offered at the moment, in the OpenAI format."""
         return list(self._servers.catalogue.schemas.tools)
 
     @property
     def servers(self) -> list[ServerStatus]:
-        """The status of each server, in the order of the option `servers`."""
+        """The status of each server, in the order given."""
         return self._servers.status()
 
     async def refresh_tools(self) -> ToolChanges:
-        """List the tools of every server again; return which tools were added, removed or changed, and their number.
+        """List the tools of every server again, and return what was added, removed and changed.
 
-        Running calls are not affected. Running chats offer the new tools from their next turn on.
+        Running calls are not affected. Chats offer the new tools from their next turn on.
         """
         self._check_entered()
         return await self._servers.refresh()
@@ -288,7 +289,7 @@ class AIClient:
         """Delete the cached answers of one tenant (`None`: of chats without a tenant), or of all tenants.
 
         Raises:
-            RuntimeError: the client has no cache, or the cache has no method `clear`.
+            RuntimeError: There is no cache, or it has no method `clear`.
         """
         if self._responses is None or not hasattr(self._cache, "clear"):
             raise RuntimeError("There is no cache that can be cleared: pass one as AIClient(cache=...).")
@@ -302,24 +303,26 @@ class AIClient:
         tenant_id: str | None = None,
         session_id: str | None = None,
     ) -> ChatResult:
-        """Answer one query: ask the model and run the tools that it calls, until there is an answer.
+        """Answer one query: ask the model and run the tools that it calls, until it has answered or shown the answer.
 
         Args:
-            user_query: The user's message; appended to the history unless it is already the last message.
-            history: The conversation so far, in the OpenAI chat format; required, `[]` to begin. It is not changed.
-            tenant_id: The tenant that the chat belongs to. Data of a chat is never used for another tenant. Middleware,
-                cache, usage records and log events get it.
-            session_id: Included in every usage record and log event of this chat.
+            user_query: What the person says. It is appended to the history unless it is its last message already.
+            history: The conversation so far, in the OpenAI chat format; required, `[]` for a new one. It is not
+                changed.
+            tenant_id: The tenant whose chat this is; middleware, cache, usage records and log have it. No other tenant
+                gets anything of the chat.
+            session_id: An id for every usage record and log event of this chat.
 
         Returns:
             `ChatResult`: `answer`, `display`, `displays`, `history`, `usage`, `stop_reason`.
 
         Raises:
-            ValueError: there is no history, or it is not a valid history.
-            RuntimeError: another running chat uses the same list, or the client is not entered.
-            ProviderError: every model failed, after the retries of its SDK. The attribute `history` has all completed
-                turns and can be passed to `chat()` again. Failures of tools are not raised; the model gets them.
-            QuotaExceeded: a quota of the tenant is used up; it has the same attribute `history`.
+            ValueError: There is no history, or it is one that no model accepts.
+            RuntimeError: The same list is in use by another running chat, or the client is not entered.
+            ProviderError: No model could be asked, after the retries of its SDK. Its `history` has all turns that
+                were completed and can be passed to `chat()` again. Errors of tools are never raised: the model gets
+                them.
+            QuotaExceeded: A quota of the tenant is used up. It has a `history` too.
         """
         stream = self.stream_chat(user_query, history, tenant_id=tenant_id, session_id=session_id)
         async with aclosing(stream) as chunks:
@@ -336,11 +339,11 @@ class AIClient:
         tenant_id: str | None = None,
         session_id: str | None = None,
     ) -> ChatStream:
-        """Answer one query as `chat` does, and yield its events (`ChatChunk`); the last one is `done` with the result.
+        """Answer one query as `chat` does, and yield its events as they happen (`ChatChunk`); the last one is `Done`.
 
-        To stop early, call `aclose()` (or use `contextlib.aclosing`), or cancel the task: running calls are cancelled
-        at their servers, and nothing is left running. `ChatStream.history` is the history to continue with. Raises
-        the same exceptions as `chat`.
+        To end the chat early, use `aclose()` (or `contextlib.aclosing`), or cancel the task: running calls are
+        cancelled at their servers. `ChatStream.history` is then the history with which you can continue. Raises what
+        `chat` raises.
         """
         if history is None:
             raise ValueError(_NO_HISTORY)

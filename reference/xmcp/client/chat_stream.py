@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class ChatStream(AsyncGenerator[ChatChunk, None]):
-    """What `stream_chat()` returns: iterate over it; `aclose()` ends the chat early."""
+    """The events of a chat, as `stream_chat()` returns them: an async generator. `aclose()` ends the chat early."""
 
     def __init__(self, history: Sequence[Message], chat_id: str) -> None:
         self._given = history
-        self.chat_id = chat_id
+        self.chat_id: str = chat_id
         """The id of the chat, as in the log."""
         self._events: AsyncGenerator[ChatChunk, None]
         self.chat: Chat | None = None
@@ -27,7 +27,7 @@ class ChatStream(AsyncGenerator[ChatChunk, None]):
     def history(self) -> list[dict[str, Any]]:
         """The conversation so far, valid for every vendor at any time, even after `aclose()` or a failure.
 
-        It includes a turn whose calls were cut short: each call without a result is answered as cancelled.
+        It includes a turn that was cancelled: each call without a result is answered with the error `CANCELLED`.
         """
         return [dict(message) for message in self._given] if self.chat is None else self.chat.history
 

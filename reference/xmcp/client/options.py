@@ -45,6 +45,12 @@ def whole_number(option: str, value: Any) -> None:
         raise ValueError(f"{option} must be above 0, not {value!r}.")
 
 
+def whole_number_or_none(option: str, value: Any) -> None:
+    """Require a whole number above 0, or `None`."""
+    if value is not None:
+        whole_number(option, value)
+
+
 def positive_number(option: str, value: Any) -> None:
     """Require a finite number above 0."""
     if not isinstance(value, int | float) or isinstance(value, bool):
@@ -54,10 +60,12 @@ def positive_number(option: str, value: Any) -> None:
 
 
 def interval(option: str, value: Any) -> None:
-    """Require a number of seconds, 0 or more."""
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        raise TypeError(f"{option} must be a number of seconds, not {value!r}.")
-    if not value >= 0:
+    """Require a number of seconds of any type, 0 or more."""
+    try:
+        valid = value >= 0
+    except TypeError:
+        raise TypeError(f"{option} must be a number of seconds, not {value!r}.") from None
+    if not valid:
         raise ValueError(f"{option} must be 0 or more seconds, not {value!r}.")
 
 
@@ -87,6 +95,11 @@ def names_to_values(option: str, value: Any) -> None:
     """Require a mapping with string keys."""
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
         raise TypeError(f"{option} must be a mapping from names, not {value!r}.")
+
+
+def or_none(check: Check) -> Check:
+    """Return `check`, except that it lets `None` pass: no time limit."""
+    return lambda option, value: None if value is None else check(option, value)
 
 
 def one_of(*values: str) -> Check:
@@ -173,13 +186,13 @@ class ClientOptions:
     max_concurrency: int = field(default=16, metadata=checked(whole_number))
 
     tool_timeout: float | Mapping[str, float] = field(default=TOOL_SECONDS, metadata=checked(time_limits))
-    connect_timeout: float = field(default=10.0, metadata=checked(positive_number))
+    connect_timeout: float = field(default=10.0, metadata=checked(or_none(positive_number)))
     llm_timeout: float = field(default=LLM_SECONDS, metadata=checked(positive_number))
     chat_timeout: float | None = field(default=None, metadata=checked(positive_number))
 
     retry_policy: RetryPolicy | Mapping[str, Any] | None = None
-    breaker_threshold: int | None = 5
-    breaker_reset_after: float = 30.0
+    breaker_threshold: int | None = field(default=5, metadata=checked(whole_number_or_none))
+    breaker_reset_after: float = field(default=30.0, metadata=checked(positive_number))
     breakers: BreakerStore | None = field(default=None, metadata=checked(store(BreakerStore, "RedisBreakers(url)")))
     cache: Cache | None = field(default=None, metadata=checked(store(Cache, "MemoryCache()")))
     cache_ttl: float | None = field(default=None, metadata=checked(positive_number))
@@ -192,7 +205,7 @@ class ClientOptions:
     params: Mapping[str, Any] | None = field(default=None, metadata=checked(names_to_values))
 
     approve: Approve | None = field(default=None, metadata=checked(function_of("call")))
-    approval_timeout: float = field(default=APPROVAL_SECONDS, metadata=checked(positive_number))
+    approval_timeout: float = field(default=APPROVAL_SECONDS, metadata=checked(or_none(positive_number)))
     middleware: Sequence[Any] = field(default=(), metadata=checked(list_of_objects))
     on_display: DisplayCallback | None = field(default=None, metadata=checked(function_of("envelope", "history")))
     on_error: ErrorCallback | None = field(default=None, metadata=checked(function_of("error", "history")))

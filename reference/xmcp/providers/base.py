@@ -13,10 +13,10 @@ from xmcp.chat.tool_schemas import ToolSchemas
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One call of a model. `model=None` means the provider's own default.
+    """One request to a model. `model=None` means the provider's own default.
 
-    If vendors left opaque state in earlier answers, `messages` has only what the provider of this name wrote
-    (`xmcp.chat.vendor_state`).
+    If earlier answers contain opaque state of vendors, `messages` has only the state that the provider of this name
+    wrote (`xmcp.chat.vendor_state`).
     """
 
     messages: Sequence[Message]
@@ -34,9 +34,12 @@ class LLMProvider(Protocol):
     """
 
     name: str
+    """The name in usage records, events of the log, and opaque vendor state."""
     supports_tools: bool
+    """Whether the model can call tools; if not, it is asked without any."""
     max_context_tokens: int | None
+    """Size of the context window in tokens; `None` if it is not known."""
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[str | Completion, None]:
-        """Ask the model once; see the class."""
+        """Ask the model once; see `LLMProvider`."""
         ...

@@ -81,7 +81,8 @@ class ToolOptions(TypedDict, total=False):
 class XMCP(Serving):
     """A FastMCP server whose every tool result is a tool response (spec chapters 1 to 4).
 
-    Accepts every option of `FastMCP`. The results and failures of all its tools, including those of mounted and
+    Accepts every option of `FastMCP`. (`subscription_bus` carries the notifications that a list has changed; the
+    default works within this process.) The results and failures of all its tools, including those of mounted and
     proxied servers, are sent as one response document each. `@mcp.tool` and `@mcp.display_tool` register functions,
     `mcp.serve()` runs the server.
 
@@ -90,8 +91,6 @@ class XMCP(Serving):
             declare the extension; others get plain MCP, with the display and the error in `_meta`.
         on_param_override: What happens to a value that a caller sends for a parameter that the server fills in.
             `override`: it is replaced, and the answer says so. `reject`: `FORBIDDEN_PARAM_OVERRIDE`.
-        subscription_bus: Carries the notifications that a list has changed; by default within this process
-            (`LiveLists`).
 
     Raises:
         ValueError: `wire` or `on_param_override` has another value.

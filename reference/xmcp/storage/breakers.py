@@ -15,7 +15,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import ClassVar, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 BreakerState: TypeAlias = Literal["closed", "open", "half_open"]
 
@@ -51,6 +51,9 @@ class BreakerStore(Protocol):
 
     `server` is any text that identifies the server for all users of the store. It may appear in keys, so it must not
     contain credentials.
+
+    A class may declare `never_waits: ClassVar[bool] = True`, which is not required: neither of its methods ever awaits
+    anything, so that the client calls them without a time-out. It counts for exactly that class, not for subclasses.
     """
 
     async def admit(self, server: str) -> Admitted | Refused:
@@ -138,6 +141,9 @@ class MemoryBreakers:
     `clock` returns seconds that never decrease; for tests.
     """
 
+    never_waits: ClassVar[bool] = True
+    """See `BreakerStore`. A subclass does not inherit it."""
+
     def __init__(
         self,
         threshold: int = 5,
@@ -148,8 +154,6 @@ class MemoryBreakers:
         self._rules = Rules(threshold, reset_after, probe_timeout)
         self._clock = clock
         self._circuits: dict[str, Circuit] = {}
-        self.never_waits = type(self) is MemoryBreakers
-        """Whether no call of this store awaits anything, so that callers need no time-out. A subclass may wait."""
 
     async def admit(self, server: str) -> Admitted | Refused:
         """See `BreakerStore`; never raises."""

@@ -25,7 +25,7 @@ PROFILE = "client"
 
 
 def observations(trace: Trace) -> list[Observation]:
-    """Return what all checks observe in a trace, ordered by requirement and record.
+    """Return an observation for each time that a requirement applied in a trace, ordered by requirement and record.
 
     Raises:
         KeyError: a record names a chat, a request or a call that never began.
@@ -44,7 +44,7 @@ def violations(trace: Trace) -> list[Observation]:
 
 
 def examined(trace: Trace) -> set[str]:
-    """Return the ids of the requirements that applied somewhere in a trace; the others were not observed.
+    """Return the ids of the requirements that applied at least once in a trace; the others were not observed.
 
     Raises:
         KeyError: a record names a chat, a request or a call that never began.

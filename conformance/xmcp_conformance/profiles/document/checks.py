@@ -13,9 +13,9 @@ from xmcp_conformance.core.observation import Observation, Place, broken
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.untrusted_text import printable
 from xmcp_conformance.reader import MOST_BYTES, envelope, read, server_populated
-from xmcp_conformance.reader.jsontext import DEEPEST, Json, JsonFault, locate, parse
-from xmcp_conformance.reader.places import Lines
 from xmcp_conformance.reader.schemas import faults
+from xmcp_conformance.reader.source_positions import Lines
+from xmcp_conformance.reader.strict_json import DEEPEST, Json, JsonFault, locate, parse
 from xmcp_models.registry import VERSION
 
 from .kinds import XML, FileName, KindUnknown, is_xml, kind_of_value

@@ -18,10 +18,11 @@ from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.untrusted_text import quoted
 
 from .call_plan import Options, plan
-from .catalogue_checks import announced_versions, check_catalogue, negotiates
-from .exchange import Catalogue, DocumentTwin, Exchange, Intent, ToolCall
-from .peer import Peer, PeerUnavailable, Session, connect
-from .result_checks import of_exchange, required_form
+from .catalogue import Catalogue, announced_versions, negotiates
+from .checks.required_form import required_form
+from .exchange import DocumentTwin, Exchange, Intent, ToolCall
+from .judge import catalogue_observations, exchange_observations
+from .server_under_test import Peer, PeerUnavailable, Session, connect
 
 PROFILE = "server-blackbox"
 _FEW = 3  # number of tools that a server with the wire `always` is asked for as a plain client
@@ -127,7 +128,7 @@ async def _check_run(session: Session, catalogue: Catalogue, calls: Iterable[Too
     """Do one run: judge what the peer lists, and every call."""
     run.era = catalogue.protocol_version
     run.start(len(catalogue.tools))
-    for observation in check_catalogue(catalogue):
+    for observation in catalogue_observations(catalogue):
         run.emit(Observed(observation, run.name))
     announced = announced_versions(catalogue)
     # Over HTTP a server need not remember what a client declared with `initialize` (section 6.1).
@@ -137,7 +138,7 @@ async def _check_run(session: Session, catalogue: Catalogue, calls: Iterable[Too
         async for exchange in exchanges:
             call = exchange.call
             exchange.twin = seen.twins.get(call.key) if run.plain else None
-            for observation in of_exchange(exchange, announced, form):
+            for observation in exchange_observations(exchange, announced, form):
                 run.emit(Observed(observation, run.name, str(call)))
             document = exchange.reading.document
             if document is not None and not run.plain:

@@ -9,8 +9,8 @@ from typing import Any
 from xmcp_conformance.core.untrusted_text import quoted
 
 from .arguments import forged, invalid, trapped, valid
-from .catalogue_checks import populated_parameters
-from .exchange import Catalogue, Intent, ListedTool, ToolCall
+from .catalogue import Catalogue, ListedTool, populated_parameters
+from .exchange import Intent, ToolCall
 
 ERAS = ("newest", "handshake")
 """The protocol eras that a server is judged in: the newest that it supports, and the handshake of MCP 2025-11-25."""
@@ -45,7 +45,7 @@ def plan(catalogue: Catalogue, options: Options, note: Callable[[str], None]) ->
     if skipped:
         more = f" and {len(skipped) - _MAX_NAMES} more" if len(skipped) > _MAX_NAMES else ""
         listed = f"{', '.join(skipped[:_MAX_NAMES])}{more}"
-        note(f"Not called, because not marked read-only (--allow-writes includes them): {listed}.")
+        note(f"Not called, because not marked read-only: {listed}. Use --allow-writes to call such tools.")
     for tool in callable_tools:
         yield from _calls_of(tool, options, note)
     yield ToolCall(None, _NO_SUCH_TOOL, {}, Intent.UNKNOWN_TOOL)

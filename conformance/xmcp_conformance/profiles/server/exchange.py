@@ -1,4 +1,4 @@
-"""What passes between the suite and a server, as data: what the server lists, each call, and how the call ended."""
+"""What passes between the suite and a server, as data: each call, and how it ended."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.reader import Reading
-from xmcp_models.registry import TOOL_META_KEY
+
+from .catalogue import ListedTool
 
 
 class Intent(StrEnum):
@@ -18,41 +19,6 @@ class Intent(StrEnum):
     VALID = "valid arguments"
     INVALID = "invalid arguments"
     UNKNOWN_TOOL = "a tool that does not exist"
-
-
-@dataclass(frozen=True, slots=True)
-class ListedTool:
-    """A tool as the server lists it; the fields are MCP's, unparsed."""
-
-    name: str
-    input_schema: dict[str, Any]
-    meta: dict[str, Any]
-    read_only: bool
-
-    @property
-    def metadata(self) -> Any:
-        """The tool metadata of chapter 5, or `None`."""
-        return self.meta.get(TOOL_META_KEY)
-
-    @property
-    def displays(self) -> bool:
-        """True for a tool whose metadata says that it can answer with a display."""
-        return isinstance(self.metadata, dict) and self.metadata.get("display") is True
-
-    @property
-    def takes_show_user(self) -> bool:
-        """True for a tool whose input schema has the parameter `show_user`."""
-        properties = self.input_schema.get("properties")
-        return isinstance(properties, dict) and "show_user" in properties
-
-
-@dataclass(frozen=True, slots=True)
-class Catalogue:
-    """What a server announces and lists in one protocol era."""
-
-    protocol_version: str
-    extensions: dict[str, Any]
-    tools: tuple[ListedTool, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +96,11 @@ class Exchange:
         if isinstance(first, dict) and first.get("type") == "text" and isinstance(first.get("text"), str):
             return str(first["text"])
         return None
+
+    @property
+    def ended_with(self) -> str:
+        """How a call without a result ended, in words."""
+        return f"the JSON-RPC error {self.rpc_error}" if self.rpc_error else f"{self.lost}"
 
     @property
     def first_block(self) -> str:

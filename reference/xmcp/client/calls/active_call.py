@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from xmcp.chat.completions import ToolCall
 from xmcp.client.calls.server_results import Reading
@@ -13,6 +13,9 @@ from xmcp.client.hooks.middleware import ChatContext, ToolState
 from xmcp.client.hooks.telemetry import ChatTelemetry
 from xmcp.client.tools.catalogue import Entry
 from xmcp.wire import ErrorInfo
+
+if TYPE_CHECKING:
+    from mcp_types import CallToolResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,11 @@ class ChatScope:
 
 @dataclass(slots=True)
 class ActiveCall:
-    """One call in flight. Stages read it; each changes only what its docstring names."""
+    """One call in flight.
+
+    Stages read it. A stage that sets a member of it says so in its docstring; of `state` the last stage counts
+    `attempts`, the cache sets `cached`, the stage of the hooks sets `response`, and the hooks may set anything.
+    """
 
     request: Request
     state: ToolState
@@ -76,8 +83,8 @@ class ActiveCall:
     emit: Callable[[Event], None]
     deadline: Callable[[], float | None]
     """Returns the current deadline of this call, by the event loop's clock; it may change while the call runs."""
-    filled: dict[str, Any] | None = None
-    """The arguments including the application's parameters; `None` until they are filled in."""
+    settled: dict[str, Any] | None = None
+    """The arguments that later stages send; `None` until a stage has set them. Hooks do not see this dict."""
 
     @property
     def name(self) -> str:
@@ -91,8 +98,8 @@ class ActiveCall:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments that are sent to the server."""
-        return self.state.arguments if self.filled is None else self.filled
+        """The arguments for the server: `settled`, or those that the hooks see until it is set."""
+        return self.state.arguments if self.settled is None else self.settled
 
     @property
     def log(self) -> EventLog:
@@ -103,14 +110,40 @@ class ActiveCall:
 Next: TypeAlias = Callable[[ActiveCall], Awaitable[Reading]]
 """The stages that follow."""
 
+NextOfAttempt: TypeAlias = Callable[[ActiveCall], "Awaitable[CallToolResult]"]
+"""The stages that follow within one attempt, before the result is read."""
+
 
 class Stage(Protocol):
     """One step of the pipeline: it answers the call itself, or awaits `proceed(call)` and may change the answer."""
 
     def __call__(self, call: ActiveCall, proceed: Next, /) -> Awaitable[Reading]:
-        """Return the reading of the call.
+        """Return the reading of the call."""
+        ...
+
+
+class ReadingStage(Protocol):
+    """The outermost stage of one attempt: it reads what the others return."""
+
+    def __call__(self, call: ActiveCall, proceed: NextOfAttempt, /) -> Awaitable[Reading]:
+        """Return the reading of the attempt.
 
         Raises:
-            CallFailed: an attempt got no result (raised and caught within the stages of one attempt).
+            CallFailed: the attempt got no result.
         """
         ...
+
+
+class AttemptStage(Protocol):
+    """One step on the way to a server, within one attempt."""
+
+    def __call__(self, call: ActiveCall, proceed: NextOfAttempt, /) -> Awaitable[CallToolResult]:
+        """Return what the server returned.
+
+        Raises:
+            CallFailed: the attempt got no result.
+        """
+        ...
+
+
+AnyStage: TypeAlias = Stage | ReadingStage | AttemptStage

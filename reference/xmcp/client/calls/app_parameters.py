@@ -18,7 +18,7 @@ from xmcp.wire import ErrorInfo
 
 
 def stage(params: Mapping[str, Any]) -> Stage | None:
-    """Return the stage that sets `ActiveCall.filled`, and warns where the model wrote such a parameter itself."""
+    """Return the stage that sets `ActiveCall.settled`, and warns where the model wrote such a parameter itself."""
     if not params:
         return None
 
@@ -31,7 +31,7 @@ def stage(params: Mapping[str, Any]) -> Stage | None:
         if isinstance(arguments, ErrorInfo):
             call.log.warning("param_missing", tool_name=call.name, message=arguments.message)
             return server_results.failed(call.name, arguments)
-        call.filled = arguments
+        call.settled = arguments
         return await proceed(call)
 
     return fill_parameters

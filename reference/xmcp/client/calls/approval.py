@@ -21,8 +21,8 @@ APPROVAL_SECONDS: Final = 300.0
 """How long a person may take, by default."""
 
 
-def stage(approve: Approve | None, timeout: float) -> Stage | None:
-    """Return the stage that asks for an approval; `timeout` in seconds."""
+def stage(approve: Approve | None, timeout: float | None) -> Stage | None:
+    """Return the stage that asks for an approval; `timeout` in seconds (`None`: no limit)."""
     if approve is None:
         return None
 
@@ -33,7 +33,7 @@ def stage(approve: Approve | None, timeout: float) -> Stage | None:
     return ask_approval
 
 
-async def refusal(approve: Approve, state: ToolState, timeout: float, log: EventLog) -> ErrorInfo | None:
+async def refusal(approve: Approve, state: ToolState, timeout: float | None, log: EventLog) -> ErrorInfo | None:
     """Return why a call must not be made; `None` if it was approved. No answer within `timeout` seconds is a no."""
     try:
         answer = await call_hook(approve, state, seconds=timeout)

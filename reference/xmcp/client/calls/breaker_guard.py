@@ -7,16 +7,17 @@ report would keep its breaker half-open.
 from __future__ import annotations
 
 import asyncio
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from xmcp.chat import error_table
 from xmcp.chat.errors import CallFailed, CircuitOpenError
-from xmcp.client.calls import server_results
-from xmcp.client.calls.active_call import ActiveCall, Next, Stage
-from xmcp.client.calls.server_results import Reading
+from xmcp.client.calls.active_call import ActiveCall, AttemptStage, NextOfAttempt
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.tools.catalogue import ToolServer
 from xmcp.storage.breakers import Admitted, BreakerStore, Outcome, Refused
+
+if TYPE_CHECKING:
+    from mcp_types import CallToolResult
 
 STORE_SECONDS: Final = 2.0
 """How long the store may take to answer before calls go on without it."""
@@ -27,8 +28,9 @@ class BreakerGuard:
 
     def __init__(self, store: BreakerStore) -> None:
         self._store = store
-        # A store that never waits needs no time-out, and no task of its own that survives a cancellation.
-        self._waits = not getattr(store, "never_waits", False)
+        # A store that never waits needs no time-out, and no task of its own that survives a cancellation. Only its own
+        # class can say so: a subclass, or a wrapper that delegates attributes, may wait in methods of its own.
+        self._waits = not vars(type(store)).get("never_waits", False)
 
     async def admit(self, server: ToolServer, log: EventLog) -> Ticket:
         """Return the ticket of a call, with which its outcome must be reported.
@@ -87,22 +89,22 @@ class Ticket:
             self._log.warning("circuit_open", server=self._server.name)
 
 
-def stage(breakers: BreakerStore | None) -> Stage | None:
+def stage(breakers: BreakerStore | None) -> AttemptStage | None:
     """Return the stage that holds calls back while the breaker of their server is open."""
     if breakers is None:
         return None
     guard = BreakerGuard(breakers)
 
-    async def ask_the_breaker(call: ActiveCall, proceed: Next) -> Reading:
+    async def ask_the_breaker(call: ActiveCall, proceed: NextOfAttempt) -> CallToolResult:
         try:
             ticket = await guard.admit(call.entry.server, call.log)
         except CircuitOpenError as exc:
-            return server_results.failed(call.name, error_table.circuit_open(exc.server, exc.retry_after))
+            raise CallFailed(error_table.circuit_open(exc.server, exc.retry_after)) from exc
         outcome: Outcome = "unknown"
         try:
-            reading = await proceed(call)
+            result = await proceed(call)
             outcome = "ok"
-            return reading
+            return result
         except CallFailed as exc:
             outcome = "failed" if exc.transport else "ok"
             raise

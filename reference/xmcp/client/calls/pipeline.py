@@ -10,7 +10,7 @@ import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from xmcp.chat import error_table
 from xmcp.chat.completions import ToolCall
@@ -27,7 +27,7 @@ from xmcp.client.calls import (
     server_results,
     tool_hooks,
 )
-from xmcp.client.calls.active_call import ActiveCall, ChatScope, Event, Next, Request, Stage
+from xmcp.client.calls.active_call import ActiveCall, AnyStage, ChatScope, Event, Next, Request
 from xmcp.client.calls.approval import APPROVAL_SECONDS, Approve
 from xmcp.client.calls.cache import ResponseCache
 from xmcp.client.calls.context_budget import Budgets
@@ -119,7 +119,7 @@ class Pipeline:
         )
 
 
-def stages_of(pipeline: Pipeline) -> tuple[Stage, ...]:
+def stages_of(pipeline: Pipeline) -> tuple[AnyStage, ...]:
     """Return the stages of a call, outermost first, without the stages that this client does not use.
 
     The breaker is checked after the call got its slot, because it may have opened, or begun to probe, during the wait.
@@ -129,8 +129,10 @@ def stages_of(pipeline: Pipeline) -> tuple[Stage, ...]:
         tool_hooks.stage(pipeline.middleware),
         approval.stage(pipeline.approve, pipeline.approval_timeout),
         app_parameters.stage(pipeline.params),
+        settle_arguments,
         cache.stage(pipeline.cache, read_only_too=pipeline.cache_read_only),
         retry.stage(pipeline.retry, pipeline.sleep),
+        attempt.read_result,
         attempt.take_slot(pipeline.slots),
         breaker_guard.stage(pipeline.breakers),
         attempt.call_server(pipeline.timeouts),
@@ -146,17 +148,27 @@ async def refuse_unusable_arguments(call: ActiveCall, proceed: Next) -> Reading:
     return await proceed(call)
 
 
-def chain(stages: Sequence[Stage]) -> Next:
+async def settle_arguments(call: ActiveCall, proceed: Next) -> Reading:
+    """Set `ActiveCall.settled`, so that all attempts send, and the cache keeps an answer to, the same arguments.
+
+    A hook can change `ToolState.arguments` while attempts are still made: when a chat is cancelled, its `after_tool`
+    runs, and the call may go on for other chats.
+    """
+    call.settled = dict(call.arguments)
+    return await proceed(call)
+
+
+def chain(stages: Sequence[AnyStage]) -> Next:
     """Return the function that runs a call through `stages`."""
-    proceed: Next = _no_stage_left
+    proceed: Any = _no_stage_left
     for stage in reversed(stages):
         proceed = _bound(stage, proceed)
-    return proceed
+    return cast("Next", proceed)
 
 
-def _bound(stage: Stage, proceed: Next) -> Next:
+def _bound(stage: Any, proceed: Any) -> Any:
     return lambda call: stage(call, proceed)
 
 
-async def _no_stage_left(_: ActiveCall) -> Reading:
+async def _no_stage_left(_: ActiveCall) -> Any:
     raise AssertionError("The last stage of a pipeline must answer.")

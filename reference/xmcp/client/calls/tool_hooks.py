@@ -58,7 +58,9 @@ def snapshot(response: ToolResponse) -> Any:
         response.llm_output,
         error and (error.code, error.message, error.retryable, error.retry_after_ms, error.category),
         (response.tool_name, response.version, response.call_id),
-        (response.format, response.truncated, response.lossy),
+        # The document has these two only as attributes of `llm_output`.
+        None if response.llm_output is None else (response.format, response.truncated),
+        response.lossy,
     )
 
 

@@ -19,22 +19,25 @@ CALLBACK_SECONDS: Final = 60.0
 """How long a chat waits for an async callback that only observes."""
 
 
-async def call(hook: Callable[..., Any], *args: Any, seconds: float, deadline: float | None = None) -> Any:
+async def call(hook: Callable[..., Any], *args: Any, seconds: float | None, deadline: float | None = None) -> Any:
     """Call a hook, await it if it is async, and return its result.
 
-    It may take `seconds`, and not longer than until `deadline`, a time of the event loop's clock. What the hook raises
-    is raised. A `CancelledError` that does not come from a cancellation of this task becomes a `RuntimeError`.
+    It may take `seconds` (`None`: any time), and not longer than until `deadline`, a time of the event loop's clock.
+    What the hook raises is raised. A `CancelledError` that does not come from a cancellation of this task becomes a
+    `RuntimeError`.
 
     Raises:
         TimeoutError: the hook did not end in time.
     """
-    task, until = asyncio.current_task(), asyncio.get_running_loop().time() + seconds
+    task = asyncio.current_task()
+    limit = None if seconds is None else asyncio.get_running_loop().time() + seconds
+    until = min((time for time in (limit, deadline) if time is not None), default=None)
     cancelling = task.cancelling() if task else 0
     try:
         answer = hook(*args)
         if not inspect.isawaitable(answer):
             return answer
-        async with asyncio.timeout_at(until if deadline is None else min(until, deadline)):
+        async with asyncio.timeout_at(until):
             return await answer
     except asyncio.CancelledError as exc:
         if task is not None and task.cancelling() > cancelling:

@@ -60,15 +60,15 @@ class LLMState:
     messages: Sequence[Mapping[str, Any]]
     tools: ToolSchemas
     completion: Completion | None = None
-    """What the model answered; `None` before the call, and if it failed or was cancelled."""
+    """The model's answer; `None` before the call, and if the call failed or was cancelled."""
     usage: UsageRecord | None = None
-    """What the call used; `None` if `completion` is."""
+    """The usage of the call; `None` if `completion` is `None`."""
     error: BaseException | None = None
     """Why there is no completion; a cancelled call has `asyncio.CancelledError` or `GeneratorExit`."""
 
     @property
     def tenant_id(self) -> str | None:
-        """Whose chat it is."""
+        """The tenant given to `chat()`."""
         return self.chat.tenant_id
 
     @property
@@ -89,21 +89,21 @@ class ToolState:
     server: str | None
     """The name of the server that the call goes to."""
     arguments: dict[str, Any]
-    """The model's arguments, with the values from predecessors. Parameters of the application are added later."""
+    """What the model wrote, and the values that predecessors pass on. Parameters of the application are added later."""
     read_only: bool = False
     """Whether the server says that the tool changes nothing (`readOnlyHint`)."""
     response: ToolResponse | None = None
-    """What the call answered; `None` before the call, and if it was cancelled."""
+    """The answer to the call; `None` before the call, and if the call was cancelled."""
     error: BaseException | None = None
     """Why there is no response: the call was cancelled."""
     attempts: int = 0
-    """Number of attempts at the server so far."""
+    """Number of attempts at the server."""
     cached: bool = False
     """Whether the response came from the cache, or from an equal call that was running."""
 
     @property
     def tenant_id(self) -> str | None:
-        """Whose chat it is."""
+        """The tenant given to `chat()`."""
         return self.chat.tenant_id
 
     @property
@@ -122,7 +122,7 @@ class Middleware:
         """Run after the model answered, failed or was cancelled."""
 
     async def before_tool(self, state: ToolState) -> ToolResponse | ErrorInfo | None:  # noqa: ARG002 - for others
-        """Run before a tool is called. Return a response or an error to answer in the tool's place.
+        """Run before a tool is called. A response or an error that it returns is the answer; the tool is not called.
 
         `QuotaExceeded` stops the chat; any other exception fails this call (`INTERNAL`).
         """

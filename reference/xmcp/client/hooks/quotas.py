@@ -35,45 +35,47 @@ if TYPE_CHECKING:
 __all__ = ["Limits", "Quota", "TenantQuotas"]
 
 Limits: TypeAlias = Callable[[str | None], Quota | None] | Mapping[str, Quota]
-"""The quota of a tenant by its id; `None`, or no entry: the one for all."""
+"""The quota of a tenant by its id. `None` or no entry: the quota for all tenants."""
 
 
 class TenantQuotas(Middleware):
     """Stops chats of a tenant that has used up its quota. Chats without a tenant id count as one tenant, `None`.
 
-    Tokens and dollars: a call of the model is let in if what is spent, what running calls have reserved and what this
-    one may use are together within the limit. That is an estimate: the bytes of messages and tools by
-    `BYTES_PER_TOKEN`, and `reserve_output_tokens` for the answer. A call that writes more can end above the limit; the
-    next one is then refused. Dollars are estimated with the average price of a token of this model for this tenant.
-    Before the first call nothing is known of it and nothing reserved; models without a price never count in dollars.
+    Tokens and dollars: a request to the model is allowed if three amounts together are within the limit: what is
+    spent, what running requests have reserved, and what this request may use. The last one is an estimate: the bytes of
+    messages and tools divided by `BYTES_PER_TOKEN`, and `reserve_output_tokens` for the answer. An answer that is
+    longer than estimated can end above the limit; the next request is then refused. Dollars are estimated with the
+    average price of a token of this model for this tenant. Before the first request no price is known, and nothing is
+    reserved. Models without a price never count in dollars.
 
-    A call counts when it ends: by its usage record, and by the estimate for what that leaves open. A call that failed
-    without an answer counts nothing. A cancelled one counts its whole estimate: the vendor bills it, and to hang up
-    early must not be a way around the quota.
+    A request is counted when it ends: by its usage record, and by the estimate where the record has no number. A
+    request that failed without an answer counts nothing. A cancelled one counts its whole estimate, because the vendor
+    bills it; otherwise cancelling early would be a way around the quota.
 
-    A window begins with a tenant's first use after its last window ended; what still runs then stays reserved and
-    counts in the new one. `reset` is the end of the window: by then there is room again.
+    A window begins with a tenant's first use after its last window ended. Requests that still run then stay reserved,
+    and count in the new window. `reset` is the time until the window ends.
 
-    Tool calls at once: the first call of a turn is refused if the tenant has no place free. Once a turn has had a
-    place, its other calls wait for theirs, first come, first served. So no chat fails because its own turn has many
-    calls, and tools that run chats of the same tenant cannot block each other: the latest call that has a place never
-    depends on one that waits.
+    Tool calls at the same time: the first call of a turn is refused if the tenant has no free place. Once a turn has
+    had a place, its other calls wait for places, in order. So no chat fails because its own turn has many calls. Tools
+    that run chats of the same tenant cannot block each other: the latest call with a place never depends on a call
+    that waits.
 
     One object can serve several clients that share an event loop.
 
     Args:
-        tokens: Input and output tokens in a window; cached ones count.
-        spend_usd: Dollars in a window.
-        parallel_calls: Tool calls that run at once.
-        window: Seconds.
-        reserve_output_tokens: Tokens set aside for the answer of each call of the model.
-        limits: Other quotas for some tenants, each instead of all three above. A callable is called before every
-            call, so it must be quick and must not block; an exception that it raises ends the call.
-        queue_timeout: Seconds that a tool call waits for a place before it is refused.
-        clock: Seconds since any moment; it should not go back.
+        tokens: Maximum number of input and output tokens in a window, cached ones included.
+        spend_usd: Maximum number of dollars in a window.
+        parallel_calls: Maximum number of tool calls at the same time.
+        window: Length of a window in seconds.
+        reserve_output_tokens: Number of tokens that are reserved for each answer of the model.
+        limits: Quotas of single tenants, in place of the three above: a mapping, or a function of the tenant's id. The
+            function is called before every call, so it must be quick and must not block; an exception that it raises
+            ends the call.
+        queue_timeout: Maximum seconds for which a tool call waits for a place; it is then refused.
+        clock: Returns seconds since any moment; it should not go back.
 
     Raises:
-        ValueError: a limit or a time that is not valid.
+        ValueError: A limit or a time is not valid.
     """
 
     def __init__(

@@ -172,7 +172,8 @@ class Chat:
         provider = self._settings.models[0].provider
         if catalogue.entries and not provider.supports_tools:
             number = len(catalogue.entries)
-            unused = f"The model of provider {provider.name!r} takes no tools: the {number} tools are not offered."
+            offer = "the tool is not offered" if number == 1 else f"the {number} tools are not offered"
+            unused = f"The model of provider {provider.name!r} takes no tools: {offer}."
             return (*catalogue.warnings, unused)
         return catalogue.warnings
 
@@ -254,7 +255,8 @@ class Chat:
             _TimeOver: the chat's deadline has passed.
         """
         name, silence = model.provider.name, self._settings.llm_timeout
-        request = ModelRequest(tuple(for_vendor(state.messages, name)), state.tools, state.model)
+        # `for_vendor` reads the messages twice, and a hook may have put an iterator there.
+        request = ModelRequest(tuple(for_vendor(tuple(state.messages), name)), state.tools, state.model)
         now, deadline = self._now, self._scope.deadline
         completion: Completion | None = None
         try:

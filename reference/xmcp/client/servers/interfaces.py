@@ -51,7 +51,7 @@ class ResourceManager(Protocol):
 
 @runtime_checkable
 class MCPClient(ToolClient, ResourceManager, Protocol):
-    """Everything that the client uses of an MCP server."""
+    """Everything that the client uses of an MCP server: a `ToolClient` and a `ResourceManager`, with roots."""
 
     async def list_roots(self) -> Sequence[Any]:
         """Return the roots that the server gets when it asks."""

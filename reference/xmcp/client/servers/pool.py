@@ -252,7 +252,7 @@ class Servers:
 
     async def _refresh_regularly(self) -> None:
         while True:
-            await self._sleep(self._refresh_interval)
+            await self._sleep(float(self._refresh_interval))
             try:
                 await self.refresh()
             except Exception:

@@ -17,7 +17,7 @@ import re
 import shlex
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -40,23 +40,25 @@ _DECIDING_VARIABLES: Final = ("PATH", "HOME", "LOGNAME", "USER")
 """Environment variables that a program inherits and that may decide which data it finds."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ServerTarget:
     """A target with options. Its `repr` shows no secret.
 
     Args:
-        target: Any other target.
-        headers: Sent with every request; for a URL.
+        target: A URL, a command, or an object, as described for `servers` of `AIClient`.
+        headers: For a URL: HTTP headers of every request.
         auth: For a URL: a bearer token, `"oauth"`, or an `httpx2.Auth`.
-        env: Environment variables for a command, in addition to the few that it inherits.
-        cwd: Working directory of a command.
-        roots: What the server gets when it asks for roots: `file://` URIs, paths or `Root`s, or a function that
-            returns them each time. `None`: the client has no roots.
-        xmcp: Whether its text is read as documents; `None`: if it announces the extension (XMCP-MCP-010).
+        env: For a command: environment variables, in addition to the few that it inherits.
+        cwd: For a command: its working directory.
+        roots: The roots that the server gets when it asks for them: `file://` URIs, paths or `Root`s, or a function
+            that returns them each time. `None`: the client has no roots.
+        xmcp: Whether the text of results is read as documents. `None`: if the server announces the extension
+            (XMCP-MCP-010).
         mode: The protocol era: `auto`, `legacy`, or a revision from 2026-07-28 on.
     """
 
-    target: Any = field(kw_only=False)
+    target: Any
+    _: KW_ONLY
     headers: Mapping[str, str] | None = field(default=None, repr=False)
     auth: Any = field(default=None, repr=False)
     env: Mapping[str, str] | None = field(default=None, repr=False)

@@ -1,4 +1,4 @@
-"""Faults of what is read, shown and told (sections 2.5, 3.5, 6.4, 10.2 and 11.6)."""
+"""Faults in reading answers, in displays and in events (sections 2.5, 3.5, 6.4, 10.2 and 11.6)."""
 
 from __future__ import annotations
 

@@ -29,7 +29,8 @@ from pydantic import RootModel, ValidationError
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models.registry import EXTENSION_ID, VERSION
 
-from .exchange import Catalogue, Exchange, ListedTool, ToolCall
+from .catalogue import Catalogue, ListedTool
+from .exchange import Exchange, ToolCall
 
 _PAGES = 100
 _FITS_NOTHING: dict[str, Any] = {"not": {}}

@@ -1,7 +1,7 @@
-"""Read a plain MCP result (section 6.3) into a `Document`, and check the result while it is read.
+"""Read a plain MCP result (section 6.3) into a `Document`, and check its form while it is read.
 
-A plain result has its text in text blocks and everything else in `_meta`. Checks that compare a result with its call
-are in `result_checks`.
+A plain result has its text in text blocks and everything else in `_meta`. The other modules of this package judge its
+content, as they judge the content of documents.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from pydantic_core import from_json
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import Observation, broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.profiles.server.exchange import Exchange
 from xmcp_conformance.reader import MOST_BYTES, Document, Reading, envelope, errors, server_populated
-from xmcp_conformance.reader.jsontext import strings
 from xmcp_conformance.reader.schemas import faults, validator
+from xmcp_conformance.reader.strict_json import strings
 from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, PLAIN_META_KEY, POPULATED_META_KEY, VERSION_META_KEY
-
-from .exchange import Exchange
 
 _SPACE = " \t\r\n"
 _FIRST_TAG = re.compile(r"<([A-Za-z_][\w.:-]*)")

@@ -1,4 +1,4 @@
-"""Faults with calls that fail, circuit breakers and caches (sections 4.2, 4.5, 8.6, 11.4 and 11.5)."""
+"""Faults after failed calls, and of circuit breakers and caches (sections 4.2, 4.5, 8.6, 11.4 and 11.5)."""
 
 from __future__ import annotations
 

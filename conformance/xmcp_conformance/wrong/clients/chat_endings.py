@@ -1,4 +1,4 @@
-"""Faults of the end of chats, and of what stands between model and tool (sections 11.7 and 11.8)."""
+"""Faults of how chats end, of approvals and of the tools that the client answers itself (sections 11.7 and 11.8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of which tools are offered, under which names, and where a name leads (sections 5.1 and 11.9)."""
+"""Faults of tool names: what is offered, under which names, and which tool a name calls (sections 5.1 and 11.9)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,75 @@
+"""A server's catalogue: its announcement and its tools, with functions that read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from xmcp_conformance.reader.schemas import validator
+from xmcp_models.registry import EXTENSION_ID, TOOL_META_KEY
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTool:
+    """A tool as the server lists it; the fields are MCP's, unparsed."""
+
+    name: str
+    input_schema: dict[str, Any]
+    meta: dict[str, Any]
+    read_only: bool
+
+    @property
+    def metadata(self) -> Any:
+        """The tool metadata of chapter 5, or `None`."""
+        return self.meta.get(TOOL_META_KEY)
+
+    @property
+    def displays(self) -> bool:
+        """True for a tool whose metadata has `display: true`: it can answer with a display."""
+        return isinstance(self.metadata, dict) and self.metadata.get("display") is True
+
+    @property
+    def properties(self) -> dict[str, Any]:
+        """The properties of the input schema; empty if the member `properties` is not an object."""
+        properties = self.input_schema.get("properties")
+        return properties if isinstance(properties, dict) else {}
+
+    @property
+    def takes_show_user(self) -> bool:
+        """True for a tool whose input schema has the parameter `show_user`."""
+        return "show_user" in self.properties
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """What a server announces and lists in one protocol era."""
+
+    protocol_version: str
+    extensions: dict[str, Any]
+    tools: tuple[ListedTool, ...]
+
+
+def announced_versions(catalogue: Catalogue) -> list[str] | None:
+    """Return the versions that a server announces; `None` if it does not list them as XMCP-CNF-003 requires."""
+    entry = catalogue.extensions.get(EXTENSION_ID)
+    versions = entry.get("versions") if isinstance(entry, dict) else None
+    if isinstance(versions, list) and versions and all(isinstance(item, str) for item in versions):
+        return versions
+    return None
+
+
+def negotiates(catalogue: Catalogue) -> bool:
+    """Return whether a server announces the wire `negotiated` (section 6.1)."""
+    entry = catalogue.extensions.get(EXTENSION_ID)
+    return isinstance(entry, dict) and entry.get("wire") == "negotiated"
+
+
+def populated_parameters(tool: ListedTool | None) -> list[str]:
+    """Return the parameters that the server fills in itself, as the tool's metadata lists them."""
+    return list(valid_metadata(tool).get("server_populated", [])) if tool is not None else []
+
+
+def valid_metadata(tool: ListedTool) -> dict[str, Any]:
+    """Return the metadata of a tool if it is valid (XMCP-TOL-001), otherwise an empty object: other checks skip it."""
+    valid = TOOL_META_KEY in tool.meta and validator("tool_metadata").is_valid(tool.metadata)
+    return dict(tool.metadata) if valid else {}

@@ -1,0 +1,1 @@
+"""The checks of a server, one module for each subject; `judge` runs them."""

@@ -1,0 +1,43 @@
+"""Checks of when a display is sent, and of the switch `show_user` (section 3.4 and XMCP-TOL-002)."""
+
+from __future__ import annotations
+
+from xmcp_conformance.core.checks import Observations, check
+from xmcp_conformance.core.observation import either
+from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.profiles.server.catalogue import ListedTool
+from xmcp_conformance.profiles.server.exchange import Intent, ToolCall
+from xmcp_conformance.reader import Document
+
+
+@check("XMCP-DSP-020", profile="server")
+def show_user_parameter(tool: ListedTool) -> Observations:
+    """Judge whether a display tool has an optional boolean property `show_user`."""
+    if tool.displays:
+        switch = tool.properties.get("show_user")
+        boolean = isinstance(switch, dict) and switch.get("type") == "boolean"
+        required = tool.input_schema.get("required")
+        is_required = isinstance(required, list) and "show_user" in required
+        yield either(
+            "XMCP-DSP-020",
+            boolean and not is_required,
+            f"tool `{tool.name}`: `show_user` is {'required' if is_required else quoted(str(switch))}",
+            "an optional boolean property",
+        )
+
+
+@check("XMCP-DSP-021", "XMCP-DSP-022", "XMCP-TOL-002", profile="server")
+def display_presence(call: ToolCall, document: Document) -> Observations:
+    """Judge whether there is a display exactly where one was asked for, from a tool that says that it displays."""
+    if not call.shows and (document.has_display or (call.tool and call.tool.takes_show_user)):
+        yield either("XMCP-DSP-021", not document.has_display, "a display that nobody asked for", "no `display`")
+    if call.tool is None or call.intent is not Intent.VALID:
+        return
+    if document.has_display:
+        seen = f"tool `{call.name}` displays and does not say so"
+        yield either("XMCP-TOL-002", call.tool.displays, seen, '{"display": true}')
+    if call.shows and call.tool.displays and document.error is None:
+        parts = {"llm_output": document.llm_output is not None, "display": document.has_display}
+        present = [name for name, there in parts.items() if there]
+        seen = f"{' and '.join(present) or 'neither'}"
+        yield either("XMCP-DSP-022", all(parts.values()), seen, "`llm_output` and `display`")

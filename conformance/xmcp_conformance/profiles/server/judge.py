@@ -1,0 +1,102 @@
+"""Judge what a server lists and how it answers a call: which checks run, and in which order.
+
+The checks are pure functions, one subject a module in `checks`. What concerns a document alone, the reader judges.
+"""
+
+from __future__ import annotations
+
+from xmcp_conformance.core.checks import Observations
+from xmcp_conformance.reader import Document, read
+
+from .catalogue import Catalogue
+from .checks import (
+    announcement,
+    dependencies,
+    displays,
+    documents,
+    errors,
+    input_validation,
+    mcp_results,
+    plain_results,
+    server_parameters,
+    tool_metadata,
+)
+from .checks.required_form import RequiredForm, answer_form
+from .exchange import Exchange, ToolCall
+
+
+def catalogue_observations(catalogue: Catalogue) -> Observations:
+    """Yield what all checks of a catalogue observe."""
+    yield from announcement.extension_entry(catalogue)
+    for tool in catalogue.tools:
+        yield from tool_metadata.metadata_schema(tool)
+        yield from displays.show_user_parameter(tool)
+        yield from server_parameters.left_out_of_input_schema(tool)
+        yield from tool_metadata.cacheable_tool(tool)
+    yield from dependencies.dependencies(catalogue.tools)
+
+
+def exchange_observations(
+    exchange: Exchange, announced: list[str] | None = None, form: RequiredForm = RequiredForm.DOCUMENT
+) -> Observations:
+    """Yield what all checks of one call observe, and set `exchange.reading`.
+
+    Args:
+        exchange: the call and how it ended.
+        announced: the versions that the server says it emits, where it says so.
+        form: the form that the answer must have. The content is judged only where the form is right.
+    """
+    if exchange.malformed:
+        yield from mcp_results.malformed_result(exchange, form)
+        return
+    if exchange.result is None:
+        yield from errors.valid_call_without_result(exchange)
+        yield from input_validation.invalid_call_without_result(exchange)
+        return
+    # Where a plain result is required, a document in the text is the suite's own text, or breaks XMCP-MCP-023.
+    is_document = form is RequiredForm.DOCUMENT or (
+        form is not RequiredForm.PLAIN and plain_results.begins_a_document(exchange.text)
+    )
+    of_form = list(answer_form(exchange, form, is_document))
+    yield from of_form
+    if all(observation.ok for observation in of_form):
+        yield from _of_document(exchange, announced) if is_document else _of_plain_result(exchange, announced)
+
+
+def _of_document(exchange: Exchange, announced: list[str] | None) -> Observations:
+    readable = list(documents.document_text(exchange))
+    yield from readable
+    if not all(observation.ok for observation in readable) or exchange.text is None:
+        return
+    exchange.reading = read(exchange.text)
+    yield from exchange.reading.observations
+    document = exchange.reading.document
+    if document is not None:
+        if announced is not None:
+            yield from announcement.document_version(document, announced)
+        yield from mcp_results.result_of_document(exchange, document)
+        yield from _of_content(exchange.call, document)
+        yield from documents.replaced_code_points(exchange, document)
+        yield from server_parameters.named_in_document(exchange, document)
+        yield from server_parameters.forged_arguments(exchange, document)
+
+
+def _of_plain_result(exchange: Exchange, announced: list[str] | None) -> Observations:
+    exchange.reading = plain_results.read(exchange, announced)
+    yield from exchange.reading.observations
+    document = exchange.reading.document
+    if document is not None:
+        yield from _of_content(exchange.call, document)
+        yield from server_parameters.named_in_plain_result(exchange, document)
+        yield from server_parameters.forged_arguments(exchange, document)
+
+
+def _of_content(call: ToolCall, document: Document) -> Observations:
+    """Yield what the content of the answer shows, in whichever form it came."""
+    yield from documents.tool_name(call, document)
+    yield from displays.display_presence(call, document)
+    if document.error is not None:
+        yield from errors.error_of_call(document.error)
+        yield from input_validation.error_of_invalid_call(call, document.error)
+    else:
+        yield from input_validation.success_of_invalid_call(call)
