@@ -54,7 +54,7 @@ class PoolMember:
         self._unknown: dict[str, list[str]] = {}
         """For each tool, the names in its `depends_on` that the server does not have."""
         self._answered = False
-        # Lists are numbered as they are asked for: an older one never replaces a newer one.
+        # Lists are numbered when they are requested, so that an older one never replaces a newer one.
         self._last_asked = self._last_taken = 0
         self._woken = asyncio.Event()
         self.server = make(self)

@@ -1,4 +1,4 @@
-"""The tools of all servers as one immutable snapshot: what the model is offered, and where each call goes."""
+"""The tools of all servers as one immutable snapshot: the offer to the model, and the server of each tool."""
 
 from __future__ import annotations
 
