@@ -1,4 +1,4 @@
-"""Judge a miniature server in this process, and fold the events into a report. Shared by the tests; no test module."""
+"""Judge a miniature server in this process, and collect the events in a report. Shared by tests."""
 
 from __future__ import annotations
 

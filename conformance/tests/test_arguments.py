@@ -1,4 +1,4 @@
-"""Arguments made from schemas: what is called valid is, what is called invalid is not."""
+"""Arguments made from schemas: valid ones are valid, invalid ones are not."""
 
 from __future__ import annotations
 

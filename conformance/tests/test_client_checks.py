@@ -1,4 +1,4 @@
-"""The oracle of clients judged: each check sees its own fault, and nothing in the twin that is right."""
+"""The checks of clients are tested: each check finds its own fault, and nothing in the correct twin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The suite judged: what conforms passes, and each mutant breaks its own sentence and no other."""
+"""The suite is tested: what conforms passes, and each mutant breaks its own requirement and no other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run as a plain client: what a server with the wire `negotiated` owes whom, and how a plain result is read."""
+"""A run as a plain client: what a server with the wire `negotiated` must send, and how a plain result is read."""
 
 from __future__ import annotations
 

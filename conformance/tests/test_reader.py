@@ -1,4 +1,4 @@
-"""The strict reader: exact on what is right, and one fault, one requirement."""
+"""The strict reader: it accepts what is correct, and finds one fault for one requirement."""
 
 from __future__ import annotations
 

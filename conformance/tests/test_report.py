@@ -1,4 +1,4 @@
-"""What a report says, to machines and to people."""
+"""Reports: what they contain, for programs and for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vectors judged: a right codec passes every one, and each wrong one fails just those that its mistake touches."""
+"""The vectors are tested: a correct codec passes all, and each wrong one fails only those that its mistake affects."""
 
 from __future__ import annotations
 

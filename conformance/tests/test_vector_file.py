@@ -1,4 +1,4 @@
-"""The file of vectors itself: valid, complete, and each fault beside a document without it."""
+"""The vector file itself: valid, complete, and each fault next to a document without it."""
 
 from __future__ import annotations
 

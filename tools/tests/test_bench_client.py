@@ -1,4 +1,4 @@
-"""The bench of the client measures chats that are right: both clients do as scripted, and a wrong one is noticed."""
+"""The bench of the client measures correct chats: both clients follow the script, and a wrong one is detected."""
 
 from __future__ import annotations
 

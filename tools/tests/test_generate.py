@@ -1,4 +1,4 @@
-"""The generators write what is committed; otherwise the check names what is out of date and the command to run."""
+"""The generators write what is committed; otherwise the check names what is outdated and the command to run."""
 
 from __future__ import annotations
 

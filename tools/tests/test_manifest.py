@@ -1,4 +1,4 @@
-"""The manifest of the specification: a file that changes, goes or comes is named."""
+"""The manifest of the specification: every changed, removed or added file is named."""
 
 from __future__ import annotations
 

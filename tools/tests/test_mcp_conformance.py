@@ -1,4 +1,4 @@
-"""What the comparison with bare FastMCP takes for a difference, for a regression, and for explained."""
+"""The comparison with bare FastMCP: what counts as a difference, as a regression, and as explained."""
 
 from __future__ import annotations
 

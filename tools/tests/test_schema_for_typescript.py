@@ -1,4 +1,4 @@
-"""What json-schema-to-typescript is given: rules by value as a union, a `$ref` as a name, and never too narrow."""
+"""The input of json-schema-to-typescript: rules by value as a union, a `$ref` as a name, and never too narrow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every rule of the schemas is shown by an example, and every example is there and says what it is said to say."""
+"""Every rule of the schemas has an example that tests it, and every example is what its name says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A weakened schema accepts more than the schema by what is forgotten, and nothing else."""
+"""A weakened schema accepts more than the schema only by the removed rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An installed wheel holds what a checkout holds: `xmcp bindings` writes the same files from both."""
+"""An installed wheel has what a checkout has: `xmcp bindings` writes the same files from both."""
 
 from __future__ import annotations
 

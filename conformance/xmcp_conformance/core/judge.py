@@ -1,4 +1,4 @@
-"""The judge of all profiles: from observations to a verdict on each requirement. Pure."""
+"""The judge of all profiles: turns observations into a verdict on each requirement. No I/O."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ExitCode(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The verdict on one requirement: how many occasions it had, how many broke it, and the first of those."""
+    """The verdict on one requirement: how often it was observed and broken, and the first fault."""
 
     requirement: Requirement
     status: Status
@@ -69,7 +69,7 @@ def status_of(observed: Observed, *, strict: bool = False) -> Status:
     """Return the verdict on one observation: a fault of a SHOULD is a warning, any other fault a failure.
 
     Args:
-        observed: the observation. A fault that stopped the suite is a failure, whatever its requirement.
+        observed: the observation. A fault that stopped the suite is a failure for every requirement.
         strict: a broken SHOULD counts as a broken MUST.
     """
     if observed.observation.ok:

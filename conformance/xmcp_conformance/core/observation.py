@@ -1,4 +1,4 @@
-"""One occasion on which a requirement applied, and whether it was obeyed. The judge adds observations up."""
+"""An observation: a requirement applied once, and was obeyed or broken. The judge counts observations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`xmcp bindings`: what it writes works where it is written, and what it says is lost is what is lost."""
+"""`xmcp bindings`: the written files work where they are, and the losses that it reports are the real losses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `xmcp` itself: light help, exit codes, and no traceback for anybody."""
+"""The command `xmcp` itself: light help, exit codes, and never a traceback."""
 
 from __future__ import annotations
 

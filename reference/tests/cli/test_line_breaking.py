@@ -1,4 +1,4 @@
-"""Words of a model are wrapped the same however they come in pieces."""
+"""The words of a model are wrapped equally, independent of the pieces in which they arrive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a log record becomes, and which loggers speak."""
+"""How a log record is written, and which loggers are enabled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`xmcp serve` in several processes: who serves, who ends whom, and what is said when one cannot start."""
+"""`xmcp serve` in several processes: which serves, which ends which, and the message when one cannot start."""
 
 from __future__ import annotations
 

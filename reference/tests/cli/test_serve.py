@@ -1,4 +1,4 @@
-"""`xmcp serve` finds a person's server, says in one line why not, and serves it for real."""
+"""`xmcp serve` finds the user's server, explains in one line why it cannot, and really serves it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A chat in a terminal: what each event looks like, and that strangers' words are only words."""
+"""A chat in a terminal: how each event looks, and that untrusted text stays plain text."""
 
 from __future__ import annotations
 

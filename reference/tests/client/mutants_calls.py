@@ -1,4 +1,4 @@
-"""Mutants of what becomes of the calls of a turn: arguments, dependencies, names, readings."""
+"""Mutants of the handling of calls in a turn: arguments, dependencies, names, readings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mutants of what the model is sent, what the application is told, and what ends a chat."""
+"""Mutants of the requests to the model, the events for the application, and the end of a chat."""
 
 from __future__ import annotations
 

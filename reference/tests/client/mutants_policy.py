@@ -1,4 +1,4 @@
-"""Mutants of the way of a call: attempts, time-outs, breakers, caches, approvals, parameters."""
+"""Mutants of the call pipeline: attempts, time-outs, breakers, caches, approvals, parameters."""
 
 from __future__ import annotations
 

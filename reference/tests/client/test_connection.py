@@ -1,4 +1,4 @@
-"""A server's connections, with a stand-in for the MCP client: who shares them, when they end, what is said of them."""
+"""A server's connections, with a fake MCP client: who shares them, when they end, and how states are reported."""
 
 from __future__ import annotations
 

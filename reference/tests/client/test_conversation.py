@@ -1,4 +1,4 @@
-"""`Conversation`: what it remembers whatever ends a chat, and that a snapshot is all that is needed to go on."""
+"""`Conversation`: it keeps its history for every end of a chat, and a snapshot is enough to continue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes between: a consumer that leaves, a cancellation, a hook that hangs, a client that is closed."""
+"""Interruptions: a consumer that leaves, a cancellation, a hook that hangs, a client that is closed."""
 
 from __future__ import annotations
 

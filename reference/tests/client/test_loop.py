@@ -1,4 +1,4 @@
-"""The loop with stand-ins for model and servers: what holds for every chat, whatever they do."""
+"""The loop with a scripted model and scripted servers: what holds for every chat, independent of their behaviour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client's own tools, as pure functions."""
+"""The meta tools, as pure functions."""
 
 from __future__ import annotations
 

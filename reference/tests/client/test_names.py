@@ -1,4 +1,4 @@
-"""Names that stay: what the model sees as servers and their tools come and go (spec section 11.9)."""
+"""Stable names: what the model sees while servers and their tools come and go (spec section 11.9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options that cannot work are refused where they are given, in words that say what would."""
+"""Invalid options are refused at the constructor, with a message that says what is valid."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def made(servers: Any = (), **options: Any) -> AIClient:
         ({"max_turns": True}, "max_turns must be a whole number"),
         ({"breaker_threshold": 0}, "breaker_threshold must be above 0, not 0"),
         ({"breaker_reset_after": "5"}, "breaker_reset_after must be a number, not '5'"),
-        ({"tool_timeout": None}, "could hang for ever"),
+        ({"tool_timeout": None}, "could hang forever"),
         ({"tool_timeout": {"report": "5"}}, r"tool_timeout\['report'\] must be a number, not '5'"),
         ({"tool_timeout": math.inf}, "tool_timeout"),
         ({"refresh_interval": -1}, "refresh_interval must be 0 or more"),

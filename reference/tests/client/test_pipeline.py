@@ -1,4 +1,4 @@
-"""The stages of a tool call: which there are, in what order, and what notices that a hook changed a response."""
+"""The stages of a tool call: their order, and how a response that a hook changed is recognized."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way of a call through the pipeline: retries, breaker, cache, parameters, approval, middleware."""
+"""A call through the pipeline: retries, breaker, cache, parameters, approval, middleware."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quotas of tenants: what is let in, what is counted, who waits and who is refused."""
+"""Quotas of tenants: what is allowed, what is counted, who waits and who is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A chat as JSON: every event and record is valid against its schema, whatever was in the chat."""
+"""A chat as JSON: every event and record is valid against its schema, for every content of a chat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All servers of a client while time goes by: late ones, lost ones, changed ones, and the catalogue made of them."""
+"""All servers of a client over time: late ones, lost ones, changed ones, and the resulting catalogue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client's examples of the document the project began with, as written there, against our names.
+"""The client's examples of the project's first design document, unchanged, against our names.
 
 Where the document writes `AIClient(urls=[...], ...)` the servers are our first argument. The model is a loopback server
 of OpenAI's format, found by the variables of the environment; `3333` is a port of this test's.

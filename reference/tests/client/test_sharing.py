@@ -1,4 +1,4 @@
-"""Who shares lists and dicts with whom: nobody whose changes another would see without being meant to."""
+"""Sharing of lists and dicts: no change is visible to a party that should not see it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spans of chats: which there are, whose child each is, what failures leave in them, and what none of them may tell."""
+"""Spans of chats: which exist, their parents, what failures leave in them, and what they must never contain."""
 
 from __future__ import annotations
 

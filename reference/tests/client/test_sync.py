@@ -1,4 +1,4 @@
-"""`SyncAIClient`: blocking, from any thread, and nothing stays behind."""
+"""`SyncAIClient`: blocking, from any thread, and nothing is left running."""
 
 from __future__ import annotations
 

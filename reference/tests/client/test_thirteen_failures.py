@@ -1,7 +1,6 @@
-"""The thirteen ways in which clients fail, one test for each, by number; peers and wires are real.
+"""Thirteen known ways in which clients fail, one numbered test for each, with real peers and transports.
 
-The numbers and the sentences above the tests are those of the survey of today's clients (design notes, clients.md,
-section 4). Further faults are in test_real_faults.py.
+They were found in a comparison of existing clients. Further faults are in test_real_faults.py.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def codes(told: Any) -> list[str | None]:
     return [response.error and response.error.code for response in told.seen]
 
 
-# 1. Dead server at connect (1 of 2): all six fail the whole setup.
+# 1. Dead server at connect (1 of 2): in all six clients the whole setup fails.
 async def test_1_a_dead_server_at_connect_is_left_out_and_named_and_the_other_one_works(
     peers: Any, program: Any, chat_server: Any, ai_for: Any, talk: Any
 ) -> None:
@@ -83,7 +82,7 @@ async def test_2_a_server_that_dies_during_a_call_is_an_error_for_the_model_and_
     assert not chat.cancelling()
 
 
-# 3. Server restart: legacy clients say "Session terminated" for ever.
+# 3. Server restart: legacy clients report "Session terminated" forever.
 @pytest.mark.slow
 @pytest.mark.parametrize("era", ERAS)
 async def test_3_a_server_that_restarts_is_found_again(

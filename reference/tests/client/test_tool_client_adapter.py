@@ -1,4 +1,4 @@
-"""An object with `discover_tools` and `execute_tool_call` in the place of a server (requirement D1)."""
+"""An object with `discover_tools` and `execute_tool_call` in the place of a server."""
 
 from __future__ import annotations
 

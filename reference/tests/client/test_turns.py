@@ -1,4 +1,4 @@
-"""What the loop makes of dependencies, of models that fail, of its own tools and of the time it has."""
+"""The loop with dependencies, with models that fail, with meta tools and with time limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AIClient with a server of our own kind: what `XMCP` writes, `AIClient` reads, in both eras."""
+"""AIClient with an XMCP server: what `XMCP` writes, `AIClient` reads, in both eras."""
 
 from __future__ import annotations
 

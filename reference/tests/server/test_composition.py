@@ -1,4 +1,4 @@
-"""Servers made of servers, tools of other makes, and FastMCP's own middleware in between."""
+"""Servers composed of servers, tools from other libraries, and FastMCP's own middleware in between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The display channel: who decides, what must be there, and the text for the model (spec sections 3.4 and 3.5)."""
+"""The display channel: who decides, what is required, and the text for the model (spec sections 3.4 and 3.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an author hands in and the specification does not let a server send, does not leave the server."""
+"""Values from an author that the specification does not let a server send are never sent."""
 
 from __future__ import annotations
 

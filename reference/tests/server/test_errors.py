@@ -1,4 +1,4 @@
-"""Every way a call can fail, and what the model is told of it: never more than the author meant to say."""
+"""Every way a call can fail, and what the model sees of it: never more than the author intended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients of both eras are told when the lists change, on every transport that can tell them."""
+"""Clients of both eras are notified when the lists change, on every transport that supports it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The decision from a value to a response, without a server: what it promises to whoever calls it."""
+"""The decision from a value to a response, without a server: what it promises to its callers."""
 
 from __future__ import annotations
 

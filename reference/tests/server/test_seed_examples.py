@@ -1,4 +1,4 @@
-"""The examples of the document the project began with, as written there, against our names."""
+"""The examples of the project's first design document, unchanged, against our names."""
 
 from __future__ import annotations
 

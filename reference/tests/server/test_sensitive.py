@@ -1,4 +1,4 @@
-"""What an author marks as sensitive is in no answer, in whatever form the server writes it."""
+"""Values that an author marks as sensitive are in no answer, in any form that the server writes."""
 
 from __future__ import annotations
 

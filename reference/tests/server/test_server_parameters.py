@@ -1,4 +1,4 @@
-"""Parameters that the server fills in: hidden from the caller, filled from the request, told or kept secret."""
+"""Parameters that the server fills in: hidden from the caller, taken from the request, reported or kept secret."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`serve()` and `run()` as a person at a terminal meets them: child processes, signals, ports."""
+"""`serve()` and `run()` as a user at a terminal sees them: child processes, signals, ports."""
 
 from __future__ import annotations
 

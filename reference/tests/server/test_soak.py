@@ -1,4 +1,4 @@
-"""Ten thousand calls with bad days in between: each is answered or cancelled, and nothing is left behind."""
+"""Ten thousand calls, some with faults: each is answered or cancelled, and nothing is left running."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told of each call: a line in the log with its fields, and the span."""
+"""Telemetry of each call: a log line with its fields, and the span."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of a tool beyond MCP: how it gets into the catalogue, and that it is true there."""
+"""The XMCP metadata of a tool: how it gets into the catalogue, and that it is correct there."""
 
 from __future__ import annotations
 

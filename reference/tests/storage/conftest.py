@@ -1,4 +1,4 @@
-"""A Redis for the tests of stores: a place of its own for each test, and a road to it that can be blocked."""
+"""A Redis for the tests of stores: a separate namespace for each test, and a connection that can be blocked."""
 
 from __future__ import annotations
 

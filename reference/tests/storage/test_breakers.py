@@ -1,4 +1,4 @@
-"""Circuit breakers: the rules, in memory and in Redis, and that the two are the same rules."""
+"""Circuit breakers: the rules, in memory and in Redis, and that both follow the same rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cache in memory: what it keeps, for how long, and what goes first."""
+"""The cache in memory: what it keeps, for how long, and what it evicts first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cache in Redis: what it shares, for how long, and what a failing Redis does to who uses it."""
+"""The cache in Redis: what it shares, for how long, and how a failing Redis affects its users."""
 
 from __future__ import annotations
 

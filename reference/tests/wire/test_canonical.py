@@ -1,4 +1,4 @@
-"""What is read at a glance is what the walk through the document reads, for documents of that form and near it."""
+"""The fast path reads the same as the full decoder, for documents in canonical form and near it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reader: whatever arrives is a response or a DecodeError; it agrees with the XSD; a fault says where it is."""
+"""The reader: every input results in a response or a DecodeError; it agrees with the XSD; a fault has its position."""
 
 from __future__ import annotations
 

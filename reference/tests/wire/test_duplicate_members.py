@@ -1,4 +1,4 @@
-"""A member that stands twice in an object is found, whatever else is in the JSON."""
+"""A duplicate member of an object is found, independent of the rest of the JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an emitter may not write is judged by the JSON that would go out, whatever Python values stand for it."""
+"""The rules for emitters apply to the JSON that would be sent, for all Python values that have this JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The writer: every string comes back exactly, none can pass for markup, and what cannot be written says so."""
+"""The writer: every string comes back exactly, none is taken for markup, and values without a form raise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data that looks like a document, a terminal or nothing XML knows comes out as specified, whatever field it is in."""
+"""Data that looks like a document, terminal codes or illegal XML comes out as specified, in every field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Responses and errors as values: what they fill in and what they refuse."""
+"""Responses and errors as values: their defaults and the values that they refuse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A document in pieces: the same response or the same fault, at the same place, wherever it is cut."""
+"""A document in pieces: the same response, or the same fault at the same position, for all cuts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads what a model wrote as the arguments of a call, or explains to the model why it cannot be read. Pure."""
+"""Parse the arguments that a model wrote for a call, or explain to the model why they are not valid. No I/O."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xmcp.chat import error_table
 from xmcp.wire import ErrorInfo
 
 MAX_DEPTH: Final = 64
-"""Maximum levels of objects and lists. No tool needs more, and libraries on the way fail at a few hundred."""
+"""Maximum levels of objects and lists. No tool needs more, and some libraries fail at a few hundred."""
 
 MAX_QUOTED: Final = 200
 """Maximum number of characters of the model's own text that an error quotes."""

@@ -1,4 +1,4 @@
-"""What a model answers: text, the tool calls it asks for, the tokens it used, and state of its vendor. Values only."""
+"""The answer of a model: text, tool calls, token usage, and opaque state of the vendor. Values only."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class Completion:
 def unique_ids(calls: Iterable[ToolCall], taken: Collection[str] = ()) -> tuple[ToolCall, ...]:
     """Return the calls with ids that every vendor accepts and that differ from each other and from `taken`.
 
-    Some vendors give no ids, some give the same ones in every turn, some give ids that others refuse; a history needs
-    them to tell results apart.
+    Some vendors have no ids, some repeat the same ids in every turn, some have ids that others refuse. A history needs
+    unique ids to match results with calls.
     """
     seen = set(taken)
     out = []

@@ -29,8 +29,8 @@ SideEffects: TypeAlias = Literal["none", "unknown"]
 class Row:
     """One kind of failure. `message` is a template for `str.format`.
 
-    `side_effects` says whether the call may have changed something (`None`: nothing is said). `retryable` overrides
-    what the registry says of the code.
+    `side_effects` says whether the call may have changed something (`None`: not stated). `retryable` overrides
+    the registry's value for the code.
     """
 
     code: str
@@ -40,7 +40,7 @@ class Row:
 
 
 TABLE: Final[Mapping[str, Row]] = {
-    # What the model wrote
+    # Mistakes of the model
     "unknown_tool": Row("UNKNOWN_TOOL", "There is no tool named {name!r}.{offer}", "none"),
     "unusable_arguments": Row(
         "VALIDATION_FAIL",
@@ -80,7 +80,7 @@ TABLE: Final[Mapping[str, Row]] = {
         "TIMEOUT",
         "The time for this conversation was over before the call ended; it was cancelled.",
         "unknown",
-        # Nobody is left to make the call again: the chat has ended.
+        # The chat has ended, so the model cannot repeat the call.
         retryable=False,
     ),
     "request_timed_out": Row("TIMEOUT", "The server {server} did not answer within {seconds:g} s."),
@@ -111,7 +111,7 @@ TABLE: Final[Mapping[str, Row]] = {
 """The rows, which the functions below fill."""
 
 
-# ---- What the model wrote ----
+# ---- Mistakes of the model ----
 
 
 def unknown_tool(name: str, known: Collection[str]) -> ErrorInfo:
@@ -127,7 +127,7 @@ def unknown_tool(name: str, known: Collection[str]) -> ErrorInfo:
 def unusable_arguments(reason: str, problem: str, written: str = "") -> ErrorInfo:
     """Return the error for arguments that are not one JSON object that can be sent.
 
-    `reason` is a word for programs, `problem` a phrase for the model, `written` a quotation of what it wrote.
+    `reason` is a machine-readable word, `problem` a phrase for the model, `written` a quotation of its arguments.
     """
     field = {"pointer": "", "reason": reason, "message": problem}
     quotation = f" You wrote: {written}" if written else ""
@@ -135,7 +135,7 @@ def unusable_arguments(reason: str, problem: str, written: str = "") -> ErrorInf
 
 
 def missing_text(parameter: str) -> ErrorInfo:
-    """Return the error for a call of one of the client's own tools without its text."""
+    """Return the error for a call of a meta tool without its text argument."""
     problem = f"{parameter!r} is missing, or is not a text"
     field = {"pointer": f"/{parameter}", "reason": "missing", "message": f"{problem}."}
     return _error("missing_text", meta={"fields": [field]}, problem=problem)
@@ -150,13 +150,13 @@ def failed_dependency(tool: str) -> ErrorInfo:
 
 
 def unfit_result(tool: str, parameter: str, fields: Sequence[Mapping[str, str]]) -> ErrorInfo:
-    """Return the error for a call to which the result of `tool` cannot be handed on. `fields`: all that do not fit."""
+    """Return the error for a call whose parameters do not accept the result of `tool`; `fields` lists all of them."""
     meta = {"fields": list(fields), "params": {"tool": tool}}
     return _error("unfit_result", meta=meta, tool=tool, parameter=parameter)
 
 
 def not_approved(reason: str = "") -> ErrorInfo:
-    """Return the error for a call that was refused; `reason` is in the words of whoever refused it."""
+    """Return the error for a call that was refused; `reason` is the text from the refusing application, if any."""
     return _error("not_approved", reason=reason or "The person did not approve this call.")
 
 
@@ -171,7 +171,7 @@ def quota_used_up(quota: str | None) -> ErrorInfo:
 
 
 def circuit_open(server: str, retry_after: float) -> ErrorInfo:
-    """Return the error for a call that a circuit breaker holds back for `retry_after` seconds."""
+    """Return the error for a call that an open circuit breaker refuses for `retry_after` seconds."""
     return _error("circuit_open", retry_after_ms=max(1, round(retry_after * 1000)), server=server, seconds=retry_after)
 
 
@@ -184,7 +184,7 @@ def not_sendable() -> ErrorInfo:
 
 
 def crashed(error_id: str, *, sent: bool = False) -> ErrorInfo:
-    """Return the error for a fault of the client or of a hook. `sent`: whether the server had been asked."""
+    """Return the error for a bug in the client or a hook. `sent`: whether the request may have reached the server."""
     return _error("crashed" if sent else "crashed_before_the_call", error_id=error_id)
 
 
@@ -194,7 +194,7 @@ def timed_out(seconds: float) -> ErrorInfo:
 
 
 def chat_timed_out() -> ErrorInfo:
-    """Return the error for a call that was still running when the time of its chat was over."""
+    """Return the error for a call that was still running when the time limit of its chat passed."""
     return _error("chat_timed_out")
 
 
@@ -209,7 +209,7 @@ def cancelled() -> ErrorInfo:
 
 
 def not_ended() -> ErrorInfo:
-    """Return the error that stands in a history for a call whose result never came."""
+    """Return the error that a history has for a call without a result."""
     return _error("not_ended")
 
 
@@ -219,7 +219,7 @@ def connection_lost(server: str, *, sent: bool) -> ErrorInfo:
 
 
 def tool_client_failed(server: str) -> ErrorInfo:
-    """Return the error for an exception of an object that stands in for a server."""
+    """Return the error for an exception of a tool client, an object in the place of a server."""
     return _error("tool_client_failed", server=server)
 
 

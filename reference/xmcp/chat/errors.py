@@ -12,7 +12,7 @@ from xmcp.wire import ErrorInfo
 
 
 class ErrorCategory(StrEnum):
-    """What went wrong with a call of a model; it decides whether another model is asked."""
+    """What went wrong with a request to a model; it decides whether the next model is tried."""
 
     QUOTA = "quota"
     RATE_LIMIT = "rate_limit"
@@ -88,7 +88,7 @@ class CallFailed(Exception):
 
 
 class CircuitOpenError(Exception):
-    """Calls of a server are held back after too many failures. `retry_after`: seconds until the next probe."""
+    """The circuit breaker of a server is open after too many failures. `retry_after`: seconds until the next probe."""
 
     def __init__(self, server: str, retry_after: float) -> None:
         super().__init__(f"The server {server} failed too often; calls are held back for {retry_after:.1f} s.")

@@ -1,4 +1,4 @@
-"""The events of a chat: one class each, told apart by `type`, and the JSON form of each (spec section 10.2)."""
+"""The events of a chat: one class each, distinguished by `type`, and the JSON form of each (spec section 10.2)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class CallReport:
     attempts: int = 0
     duration_ms: float = 0.0
     cached: bool = False
-    """Whether the answer came from the cache, or from an equal call that was under way."""
+    """Whether the answer came from the cache, or from an equal call that was running."""
     handed_on: Mapping[str, str] | None = None
     """The parameters that got a value from a predecessor, with the predecessor's name (spec section 11.3)."""
 
@@ -237,7 +237,7 @@ ToolEvent: TypeAlias = ToolRequested | ToolStarted | ToolRetry | ToolResult | To
 """An event of one call of a tool: it has `call_id` and `tool_name`."""
 
 ChatChunk: TypeAlias = LLMDelta | LLMRetry | LLMUsage | ToolEvent | ChatWarning | Done
-"""One event of a chat. Its class, and its `type`, say which.
+"""One event of a chat, distinguished by its class or by its `type`.
 
 ```python
 match chunk:

@@ -1,6 +1,6 @@
 """The audit records of a chat (spec section 10.4): a `Trace` makes them from the chat's events. Pure.
 
-The records are JSON whatever a model, a server or an application put into the chat.
+The records can be written as JSON for every content of models, servers and applications.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class ToolCallRecord:
     error: ErrorInfo | None = None
     duration_ms: float = 0.0
     attempts: int = 0
-    """How often the server was asked; 0 where the answer came from elsewhere."""
+    """Number of attempts at the server; 0 if the answer came from elsewhere."""
     cached: bool = False
     displayed: bool = False
 
@@ -114,7 +114,7 @@ class Trace:
         return "".join(json.dumps(record, allow_nan=False, separators=(",", ":")) + "\n" for record in self.records)
 
     def take(self, chunk: ChatChunk) -> None:
-        """Record what this event says."""
+        """Record an event."""
         match chunk:
             case LLMDelta() | LLMRetry() | ChatWarning():
                 pass
@@ -126,7 +126,7 @@ class Trace:
                 self._take_call(chunk)
 
     def end(self, history: Sequence[Message], failure: BaseException | None = None) -> None:
-        """Record the end of the chat, and in `failure` what it raised, if it did. Only the first call counts."""
+        """Record the end of the chat; `failure` is its exception, if any. Only the first call has an effect."""
         if self._ended:
             return
         self._ended = True
@@ -186,7 +186,7 @@ class Trace:
 
 
 def _failure_error(failure: BaseException | None) -> ErrorInfo:
-    """Return why a chat ended without a result. A failure that is not known says only its class."""
+    """Return why a chat ended without a result. Of an unknown exception only the class is named."""
     match failure:
         case ProviderError():
             return failure.to_error_info()
@@ -199,7 +199,7 @@ def _failure_error(failure: BaseException | None) -> ErrorInfo:
 
 
 def _answer(tool_message: Message | None) -> ToolResponse:
-    """Return what the history says of a call whose last event did not come, such as why the call was not made."""
+    """Return the history's text for a call without a final event, such as the reason why the call was not made."""
     if tool_message is not None:
         try:
             return ToolResponse.from_xml(tool_message["content"])

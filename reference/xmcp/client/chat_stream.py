@@ -1,4 +1,4 @@
-"""The stream of a chat's events, with the history as it is at any moment."""
+"""The stream of a chat's events, and the chat's current history."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ChatStream(AsyncGenerator[ChatChunk, None]):
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """The conversation so far, valid for every vendor at every moment, also after `aclose()` or a failure.
+        """The conversation so far, valid for every vendor at any time, even after `aclose()` or a failure.
 
         It includes a turn that was cancelled: each call without a result is answered with the error `CANCELLED`.
         """

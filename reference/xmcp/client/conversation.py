@@ -146,7 +146,7 @@ class Conversation:
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """A copy of the messages so far, valid for every vendor at every moment, also while a chat runs."""
+        """A copy of the messages so far, valid for every vendor at any time, even while a chat runs."""
         if self._running is not None and self._running.stream is not None:
             return self._running.stream.history
         return [dict(one) for one in self._history]

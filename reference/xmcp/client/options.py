@@ -74,7 +74,7 @@ def time_limits(option: str, value: Any) -> None:
     limits = {f"{option}[{name!r}]": limit for name, limit in value.items()} if isinstance(value, Mapping) else None
     for place, limit in ({option: value} if limits is None else limits).items():
         if limit is None:
-            reason = "a call without a limit could hang for ever"
+            reason = "a call without a limit could hang forever"
             raise TypeError(f"{place} must be a number of seconds, not None: {reason}.")
         positive_number(place, limit)
 

@@ -1,6 +1,6 @@
 """The sample server `sales`: its tools together use every rule of the spec for servers.
 
-The figures are in figures.py. Run it with `xmcp serve xmcp.samples.sales:mcp`.
+The figures are in sales_figures.py. Run it with `xmcp serve xmcp.samples.sales:mcp`.
 """
 
 from __future__ import annotations

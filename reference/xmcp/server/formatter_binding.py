@@ -49,7 +49,7 @@ def bound(given: Any, registered: Mapping[str, XMLFormatter]) -> XMLFormatter:
     `registered` maps names to the formatters of the server; it may be filled later.
 
     Raises:
-        TypeError: `given` is none of these, a class that cannot be created without arguments, or cannot be called
+        TypeError: `given` is not one of these, is a class that cannot be created without arguments, or cannot be called
             with the data and the indentation.
     """
     if isinstance(given, str):

@@ -80,7 +80,7 @@ class Announcements:
             announcements._schedule(events)
 
     def component_changed(self, component: FastMCPComponent | None) -> None:
-        """Announce that `component` was added or removed; None stands for any component."""
+        """Announce that `component` was added or removed; None means any component."""
         match component:
             case None:
                 self.changed(*EVERY_LIST)

@@ -64,7 +64,7 @@ class ResponseMiddleware(Middleware):
         context: MiddlewareContext[mcp_types.CallToolRequestParams],
         call_next: CallNext[mcp_types.CallToolRequestParams, ToolResult],
     ) -> ToolResult:
-        """Answer the call with a response, whatever happens.
+        """Answer the call with a response, even if anything in it fails.
 
         A call from another XMCP server of this process, or from a tool that is answering the same request, stays a
         plain MCP result and fails as in FastMCP: only what leaves the process becomes a document.

@@ -1,7 +1,7 @@
 """The tool that `@mcp.tool` and `@mcp.display_tool` register.
 
 It removes the parameters that are not the caller's from the input schema and adds them to the call (`show_user`, and
-those that the server fills in), and passes the value that a function returned to `responses/results.py`.
+those that the server fills in), and passes the value that a function returned to `responses/returned_values.py`.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ class XMCPTool(FunctionTool):
             native = super().convert_result(raw_value)
         except PydanticSerializationError:
             # FastMCP cannot write lone surrogates. The client gets the data without them; the text for the model is
-            # made from the value as it is, so that the wire marks what it replaces.
+            # made from the unchanged value, so that the encoder marks what it replaces.
             data = _as_json(raw_value)
             readable = to_jsonable_python(without_lone_surrogates(data), fallback=str)
             if readable == raw_value:

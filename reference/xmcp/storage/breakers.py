@@ -29,7 +29,7 @@ MIN_RETRY_AFTER: Final = 0.001
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """The call is allowed; its outcome must be recorded with this object, whatever happens."""
+    """The call is allowed; its outcome must be recorded with this object in every case."""
 
     probe: bool
     """Whether this is the call that decides if the breaker closes."""

@@ -22,7 +22,7 @@ def decode(data: str | bytes, *, limits: Limits = DEFAULT_LIMITS, bad_display: B
     display that is not JSON or not an envelope is left out, and `warnings` says so.
 
     Raises:
-        DecodeError: The document is not a valid tool response. No other exception is raised, whatever the content.
+        DecodeError: The document is not a valid tool response. No other exception is raised for any content.
     """
     if len(data) <= limits.document_bytes:
         raw = _utf8(data)
@@ -34,7 +34,7 @@ def decode(data: str | bytes, *, limits: Limits = DEFAULT_LIMITS, bad_display: B
 
 
 _PIECE = 512
-"""Bytes: at most so many are collected before a call of the parser, however long the document is."""
+"""Maximum number of bytes that are collected before a call of the parser, for documents of any length."""
 
 
 class Decoder:

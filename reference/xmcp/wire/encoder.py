@@ -19,7 +19,7 @@ def encode(response: ToolResponse, *, illegal: Illegal = "replace", check: bool 
 
     Any conforming reader returns every string exactly. A character that XML 1.0 cannot carry (in JSON: only a lone
     surrogate) becomes U+FFFD and the element gets `lossy="true"`; with `illegal="error"` it is a ValueError that
-    names the place. With `check=False` the rules for emitters only (emission.py) are not applied: to write again
+    names the place. With `check=False` the rules for emitters only (emitter_rules.py) are not applied: to write again
     what a reader accepted.
 
     Raises:

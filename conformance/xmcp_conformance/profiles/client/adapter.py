@@ -1,7 +1,7 @@
 """The protocol between the suite and a client under test: what an adapter offers, and what it is given.
 
 The suite plays the model, the servers and the application of a client. An adapter starts the client with them: it
-translates a `Setup` to the client's options, and the three parties to whatever the client calls its model, its servers
+translates a `Setup` to the client's options, and the three parties to the client's types for its model, its servers
 and its callbacks. It decides nothing and hides nothing.
 
 All that passes between the two is JSON or plain data, so that a client in another process can be driven in the same

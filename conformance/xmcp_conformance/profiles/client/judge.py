@@ -1,9 +1,9 @@
-"""Judge a client by a trace: what the trace shows of each requirement for clients, mostly of chapter 11.
+"""Judge a client by traces of its behaviour, against the requirements for clients (mostly chapter 11).
 
-The checks are written from the sentences of the specification alone. They recompute from the setup and the records
+The checks are written from the specification alone. They recompute from the setup and the records
 what the client had to do: which call depends on which, which values are injected, which calls the client answers
-itself, and when a chat ends. What a sentence leaves open, and what a trace does not show, is not judged: a client may
-be slower, may try less often, and may answer for any of several reasons that apply.
+itself, and when a chat ends. What the specification leaves open, or a trace does not show, is not judged: a client
+may be slower, may retry less often, and may give any of several reasons that apply.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from .trace import Answered, Approved, Asked, Called, CalledBack, Listed, Record
 NEVER: Final = 1e9
 """Seconds; longer than any client waits."""
 _MARKER: Final = "chat="
-"""Stands in each query before the name of the chat, so that the model sees whose request it is."""
+"""Text in each query before the name of the chat, by which the model recognizes the chat of a request."""
 
 
 class Recorder:
@@ -45,7 +45,7 @@ class Recorder:
 
 
 class ChatScript:
-    """What the model still has to say in one chat. All models of a scenario follow the same one."""
+    """The remaining answers of the model in one chat. All models of a scenario share the script of the chat."""
 
     def __init__(self, name: str, conversation: Conversation) -> None:
         self.query = f"{conversation.query} {_MARKER}{name}"
@@ -90,7 +90,7 @@ class ObservedModel:
 
 
 class ObservedServer:
-    """A server that answers as the acts of its tools say. `index`: its place in `Setup.servers`."""
+    """A server whose answers follow the acts of its tools. `index` is its index in `Setup.servers`."""
 
     def __init__(self, recorder: Recorder, scenario: Scenario, index: int) -> None:
         self._recorder, self._scenario, self._index = recorder, scenario, index
@@ -196,7 +196,7 @@ def _chat_of(messages: Messages) -> str:
 
 
 def _description(number: int) -> str:
-    """Return the description by which the model recognizes a tool, under whatever name it is offered."""
+    """Return the description by which the model recognizes a tool, under any name that the client offers it."""
     return f"tool {number}"
 
 

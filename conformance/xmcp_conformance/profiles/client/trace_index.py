@@ -62,7 +62,7 @@ class TraceIndex:
 
     @cached_property
     def calls(self) -> list[ModelCall]:
-        """The calls of the model in order, without those whose attempts cannot be told from those of equal calls."""
+        """The calls of the model in order, without those whose attempts can also belong to equal calls."""
         return [call for call in self.all_calls if not call.unclear]
 
     @cached_property
@@ -139,7 +139,7 @@ class TraceIndex:
                 case Said():
                     self._read_answer(at, record)
                 case Told():
-                    self.chats[record.chat].told.append((at, record))
+                    self.chats[record.chat].received.append((at, record))
                 case Approved():
                     self.chats[record.chat].approvals.append((at, record))
                 case CalledBack():
@@ -184,8 +184,8 @@ class TraceIndex:
         written = calls_of(messages[turn.at])
         names = [(entry.get("function") or {}).get("name") for entry in written]
         # A name that no vendor accepts can be another one in the history.
-        told = [name if is_legal(call.name) else call.name for name, call in zip(names, turn.calls, strict=False)]
-        if len(names) != len(turn.calls) or told != [call.name for call in turn.calls]:
+        expected = [name if is_legal(call.name) else call.name for name, call in zip(names, turn.calls, strict=False)]
+        if len(names) != len(turn.calls) or expected != [call.name for call in turn.calls]:
             turn.at = None
             return
         answers = {m.get("tool_call_id"): text_of(m) for m in reversed(answers_after(messages, turn.at))}
@@ -230,9 +230,9 @@ class TraceIndex:
         # With a cache, an equal call waits for the next attempt of this one and makes none itself.
         shared = self.setup.cache and any(t.cacheable or (t.read_only and self.setup.cache_read_only) for t in there)
         could = (again + new if shared else new + again) or fits
-        told = [c for c in could if answer is not None and _says(c, answer)] or could
-        attempt.call = told[0]
-        if len(told) > 1 and not shared and told[0].arguments is not None:
+        candidates = [c for c in could if answer is not None and _says(c, answer)] or could
+        attempt.call = candidates[0]
+        if len(candidates) > 1 and not shared and candidates[0].arguments is not None:
             for one in fits:
                 one.unclear = True
         attempt.call.attempts.append(attempt)

@@ -28,7 +28,7 @@ from .trace import (
 NEVER = sys.maxsize
 """The index that stands for a record that does not exist; its time is infinite."""
 INSTANT = 0.001
-"""Records that are no further apart than this, in seconds, count as simultaneous."""
+"""Records that are at most this far apart, in seconds, count as simultaneous."""
 
 
 @dataclass(eq=False, slots=True)
@@ -79,7 +79,7 @@ class Attempt:
 
 @dataclass(eq=False, slots=True)
 class ModelCall:
-    """A call that the model asked for. `tool` is what its name means; `content` is the result that the model got."""
+    """A call that the model asked for. `tool` is the tool of that name; `content` is the result for the model."""
 
     turn: Turn
     place: int
@@ -95,9 +95,9 @@ class ModelCall:
     content: str | None = None
     attempts: list[Attempt] = field(default_factory=list)
     source: Answered | None = None
-    """Where no attempt was made: the answer that it was given, as far as its text shows."""
+    """The answer that a call without an attempt shares, if its text shows which one."""
     unclear: bool = False
-    """Whether its attempts cannot be told from those of equal calls."""
+    """Whether its attempts cannot be distinguished from those of equal calls."""
 
     @property
     def reply(self) -> Document | None:
@@ -164,7 +164,7 @@ class Turn:
 
     @property
     def is_open(self) -> bool:
-        """Whether the tool of one of its calls is not known: then the dependencies are not known either."""
+        """Whether the tool of one of its calls is unknown, so that the dependencies are unknown too."""
         return any(call.offered and not call.meta and call.tool is None for call in self.calls)
 
     @property
@@ -175,7 +175,7 @@ class Turn:
 
 @dataclass(eq=False, slots=True)
 class Chat:
-    """One chat. `failed` has the answers of the model that broke off."""
+    """One chat. `failed` has the model's answers that broke off."""
 
     name: str
     began_at: int
@@ -183,7 +183,8 @@ class Chat:
     asks: list[tuple[int, Asked]] = field(default_factory=list)
     turns: list[Turn] = field(default_factory=list)
     failed: list[tuple[int, Said]] = field(default_factory=list)
-    told: list[tuple[int, Told]] = field(default_factory=list)
+    received: list[tuple[int, Told]] = field(default_factory=list)
+    """The events that the application got."""
     approvals: list[tuple[int, Approved]] = field(default_factory=list)
     callbacks: list[tuple[int, CalledBack]] = field(default_factory=list)
     cancelled_at: int = NEVER
@@ -211,7 +212,7 @@ class Chat:
 
     def events(self, call: ModelCall) -> list[tuple[int, Mapping[str, Any]]]:
         """Return the events of one call, with the indexes of their records."""
-        return [(at, told.event) for at, told in self.told if call.id and told.event.get("call_id") == call.id]
+        return [(at, one.event) for at, one in self.received if call.id and one.event.get("call_id") == call.id]
 
     @property
     def histories(self) -> Iterator[tuple[int, str, Sequence[Message]]]:
@@ -222,7 +223,7 @@ class Chat:
             yield at, "a callback", back.history
         if self.ended is not None:
             yield self.ended_at, "the application", self.ended.history
-        for at, told in self.told:
-            result = told.event.get("result")
+        for at, received in self.received:
+            result = received.event.get("result")
             if isinstance(result, Mapping) and isinstance(result.get("history"), Sequence):
                 yield at, "the application, in `done`", result["history"]

@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Stuck(BaseException):
-    """Nothing is ready and no timer is set: whatever waits would wait for ever."""
+    """No task is ready and no timer is set: the waiting tasks would wait forever."""
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
@@ -51,7 +51,7 @@ def run(main: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine as `asyncio.run` does, in virtual time.
 
     Raises:
-        Stuck: something waits for ever.
+        Stuck: a task would wait forever.
         AssertionError: a task was left behind.
     """
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:

@@ -180,7 +180,7 @@ def _encoding(data: bytes, text: str, bad: int | None, xml: bool, lines: Lines) 
     if data[:2] in _UTF_16:
         yield broken(requirement, "UTF-16, by its first two bytes", expected, where=Place(1, 1))
     elif bad is not None:
-        seen = f"the byte 0x{data[bad]:02X}, which is no UTF-8 there"
+        seen = f"the byte 0x{data[bad]:02X}, which is not valid UTF-8 there"
         yield broken(requirement, seen, expected, where=lines.place(len(text)))
     elif not text.strip("\ufeff \t\r\n"):
         yield broken(requirement, "nothing: the file is empty", expected, where=Place(1, 1))

@@ -1,4 +1,4 @@
-"""Decide what a file holds: from its content, its name, and what the user says of it."""
+"""Decide which format a file has, from its content, its name, and the user's option `--kind`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _NO_TEXT = b"\xef\xbb\xbf\xff\xfe\x00"  # bytes of byte order marks, and every s
 
 @dataclass(frozen=True, slots=True)
 class FileName:
-    """What is known of a file before it is read.
+    """The name of a file, and its format if the user states one.
 
     Attributes:
         path: its path, as reports show it.
-        kind: its format, where the user says so.
+        kind: its format, if the user states it.
         folder: the name of its folder.
         suffix: its suffix in lower case, with the dot.
     """
@@ -30,7 +30,7 @@ class FileName:
 
 
 class KindUnknown(Exception):
-    """Nothing shows which format a document has."""
+    """The format of a document cannot be recognized."""
 
 
 def kinds() -> tuple[str, ...]:

@@ -231,7 +231,7 @@ def _strategy(schema: Any, root: Schema, depth: int) -> st.SearchStrategy[Any]:
     if schema is False:
         return st.nothing()
     if depth > _TOO_DEEP:
-        raise ValueError("a schema that needs arguments so deep that drawing them takes for ever")
+        raise ValueError("a schema that needs arguments so deep that drawing them takes forever")
     schema = _resolve(schema, root)
     if "const" in schema:
         return st.just(schema["const"])

@@ -1,4 +1,4 @@
-"""What a server announces and lists, and what the announcement and the metadata of its tools say."""
+"""A server's catalogue: its announcement and its tools, with functions that read them."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class ListedTool:
 
     @property
     def displays(self) -> bool:
-        """True for a tool whose metadata says that it can answer with a display."""
+        """True for a tool whose metadata has `display: true`: it can answer with a display."""
         return isinstance(self.metadata, dict) and self.metadata.get("display") is True
 
     @property
     def properties(self) -> dict[str, Any]:
-        """The properties of the input schema; empty where the schema does not have an object of them."""
+        """The properties of the input schema; empty if the member `properties` is not an object."""
         properties = self.input_schema.get("properties")
         return properties if isinstance(properties, dict) else {}
 
@@ -70,6 +70,6 @@ def populated_parameters(tool: ListedTool | None) -> list[str]:
 
 
 def valid_metadata(tool: ListedTool) -> dict[str, Any]:
-    """Return the metadata of a tool where it obeys XMCP-TOL-001; invalid metadata is not judged any further."""
+    """Return the metadata of a tool if it is valid (XMCP-TOL-001), otherwise an empty object: other checks skip it."""
     valid = TOOL_META_KEY in tool.meta and validator("tool_metadata").is_valid(tool.metadata)
     return dict(tool.metadata) if valid else {}

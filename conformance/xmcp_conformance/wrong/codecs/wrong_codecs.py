@@ -217,7 +217,7 @@ def _of_lxml(element: ElementTree.Element) -> etree._Element:
 
 @breaks("XMCP-RSP-062", "XMCP-RSP-071", profile="codec")
 class AnyEncodingReader(MiniatureCodec):
-    """Reads whatever encoding and version of XML its parser takes."""
+    """Reads every encoding and version of XML that its parser accepts."""
 
     def _bytes(self, arriving: Iterable[str | bytes]) -> Iterator[bytes]:
         given = list(arriving)
@@ -232,7 +232,7 @@ class AnyEncodingReader(MiniatureCodec):
 
 @breaks("XMCP-RSP-062", "XMCP-RSP-070", "XMCP-RSP-071", profile="codec")
 class NoDeclarationReader(MiniatureCodec):
-    """Takes an XML declaration or a byte order mark in text for a fault."""
+    """Treats an XML declaration or a byte order mark inside text as a fault."""
 
     def decode(self, document: str | bytes, *, bad_display: BadDisplay = "raise") -> tuple[Response, int]:
         if isinstance(document, str) and document.startswith(("\ufeff", "<?xml")):
@@ -267,7 +267,7 @@ class FindingReader(MiniatureCodec):
 
 @breaks("XMCP-DSP-008", "XMCP-RSP-069", profile="codec")
 class TrustingReader(MiniatureCodec):
-    """Takes whatever JSON is in `display`, `meta` and `server_populated`."""
+    """Accepts every JSON value in `display`, `meta` and `server_populated`."""
 
     def _envelope_of(self, element: etree._Element) -> Any:
         return self._value_of(self._text_of(element))
@@ -296,7 +296,7 @@ class LiteralBooleanReader(MiniatureCodec):
 
 @breaks("XMCP-DSP-008", "XMCP-RSP-069", profile="codec")
 class AllOrNothingReader(MiniatureCodec):
-    """Refuses the whole document for a bad display, whatever it was told."""
+    """Refuses the whole document for a bad display, even where it should keep the rest of it."""
 
     def decode_pieces(
         self, arriving: Iterable[str | bytes], *, bad_display: BadDisplay = "raise"

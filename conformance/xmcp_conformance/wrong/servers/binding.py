@@ -74,7 +74,7 @@ class LetsTheCallerSayWhoHeIs(Miniature):
 class DoesNotSayWhatItFilledIn(Miniature):
     """Fills parameters in without a word."""
 
-    def server_populated(self, told: Any) -> str:
+    def server_populated(self, populated: Any) -> str:
         return ""
 
 
@@ -83,10 +83,10 @@ class BelievesTheCaller(Miniature):
     """Fills a parameter in with what the caller sent for it."""
 
     def filled_in(self, name: str, forged: Json) -> Any:
-        told = super().filled_in(name, forged)
+        populated = super().filled_in(name, forged)
         if "user_id" in forged:
-            told["values"]["user_id"] = forged["user_id"]
-        return told
+            populated["values"]["user_id"] = forged["user_id"]
+        return populated
 
 
 @breaks("XMCP-TOL-024", profile="server")

@@ -78,7 +78,7 @@ class NestsGroups(Miniature):
 
 @breaks("XMCP-DSP-015", profile="server")
 class NestsFallbacks(Miniature):
-    """Gives four fallbacks, one behind the other."""
+    """Nests fallbacks four deep."""
 
     def picture(self) -> Any:
         envelope: Json = {"type": "text", "payload": "last"}

@@ -213,15 +213,19 @@ class AddsHundredsOfElements(Miniature):
 
 @breaks("XMCP-RSP-095", profile="server")
 class ListsValuesWithoutNames(Miniature):
-    """Tells what it filled in as a list, where the schema has an object."""
+    """Reports the values that it filled in as a list; the schema has an object."""
 
     def filled_in(self, name: str, forged: Json) -> Any:
-        return {**told, "values": list(told["values"].values())} if (told := super().filled_in(name, forged)) else None
+        return (
+            {**filled, "values": list(filled["values"].values())}
+            if (filled := super().filled_in(name, forged))
+            else None
+        )
 
 
 @breaks("XMCP-RSP-096", profile="server")
 class TellsWhatItRedacts(Miniature):
-    """Names a parameter as redacted and tells its value."""
+    """Lists a parameter as redacted, and reports its value too."""
 
     def filled_in(self, name: str, forged: Json) -> Any:
-        return {**told, "redacted": ["api_key", "user_id"]} if (told := super().filled_in(name, forged)) else None
+        return {**filled, "redacted": ["api_key", "user_id"]} if (filled := super().filled_in(name, forged)) else None

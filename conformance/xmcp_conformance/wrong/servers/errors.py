@@ -1,4 +1,4 @@
-"""Mutants of chapter 4: failures that are told wrongly."""
+"""Mutants of chapter 4: failures that are reported wrongly."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class SaysYes(Miniature):
 
 @breaks("XMCP-ERR-004", profile="server")
 class SaysSoon(Miniature):
-    """Writes a time to wait that is no number."""
+    """Writes a retry delay that is not a number."""
 
     def busy(self) -> dict[str, str]:
         return {**super().busy(), "retry_after_ms": "soon"}
@@ -77,7 +77,7 @@ class SaysNothing(_Busy):
 
 @breaks("XMCP-ERR-007", profile="server")
 class InventsASideEffect(_Busy):
-    """Gives a reserved member of `meta` a value that the schema does not have."""
+    """Writes a reserved member of `meta` with a value that the schema does not allow."""
 
     def busy_failure(self) -> Failure:
         return Failure("RATE_LIMIT", "Too many calls.", self.busy(), {"side_effects": "some"})
@@ -93,7 +93,7 @@ class PutsTheMessageLast(Miniature):
 
 @breaks("XMCP-ERR-010", profile="server")
 class MixesUpCategories(Miniature):
-    """Gives a registered code another category."""
+    """Writes another category for a registered code."""
 
     def busy(self) -> dict[str, str]:
         return {**super().busy(), "category": "timeout"}

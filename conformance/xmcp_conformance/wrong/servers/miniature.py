@@ -67,7 +67,7 @@ def _schema(needed: list[str] | None = None, **properties: Json) -> Json:
 
 
 class Miniature:
-    """A few tools that together give occasion for every requirement of a server with the wire `always`."""
+    """A few tools to which, together, every requirement for a server with the wire `always` applies."""
 
     wire = "always"
 
@@ -138,8 +138,8 @@ class Miniature:
         """Return what the server filled in, as `server_populated` has it; `None` where that is nothing."""
         if name != "orders":
             return None
-        told: Json = {"values": {"user_id": "u-17"}, "redacted": ["api_key"]}
-        return {**told, "overridden": list(forged)} if forged else told
+        populated: Json = {"values": {"user_id": "u-17"}, "redacted": ["api_key"]}
+        return {**populated, "overridden": list(forged)} if forged else populated
 
     def busy(self) -> dict[str, str]:
         """Return the attributes of an error that can be retried."""
@@ -218,9 +218,9 @@ class Miniature:
         """Return the display element."""
         return f"<display>{self.json(envelope)}</display>"
 
-    def server_populated(self, told: Any) -> str:
+    def server_populated(self, populated: Any) -> str:
         """Return the element that names what the server filled in."""
-        return "" if told is None else f"<server_populated>{self.json(told)}</server_populated>"
+        return "" if populated is None else f"<server_populated>{self.json(populated)}</server_populated>"
 
     def error(self, failure: Failure) -> str:
         """Return the error element."""

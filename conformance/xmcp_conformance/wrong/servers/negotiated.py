@@ -76,8 +76,8 @@ class RenamesWhatItFilledIn(Negotiated):
 
     def members(self, outcome: ToolOutcome) -> Json:
         members = super().members(outcome)
-        told = members.pop(POPULATED_META_KEY, None)
-        return members if told is None else {**members, "acme/filled-in": told}
+        populated = members.pop(POPULATED_META_KEY, None)
+        return members if populated is None else {**members, "acme/filled-in": populated}
 
 
 @breaks("XMCP-MCP-026", profile="server")

@@ -1,4 +1,4 @@
-"""One tool call in flight, and what the stages of its pipeline are."""
+"""A tool call in flight, its request and events, and the protocol of the pipeline's stages."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Request:
 
     call: ToolCall
     name: str
-    """The tool as the model knows it, legal for every vendor."""
+    """The tool's name for the model, which is legal for every vendor."""
     entry: Entry
     arguments: dict[str, Any] | ErrorInfo
-    """As the model wrote them, with what predecessors handed on; an error where they cannot be used."""
+    """The model's arguments, with the values from predecessors; an error if they cannot be used."""
     handed_on: Mapping[str, str] = field(default_factory=dict)
-    """Which arguments came from the result of which predecessor, by name."""
+    """For each argument that a predecessor's result filled, the tool name of that predecessor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Warned:
 
 
 Event: TypeAlias = ToolCall | Retrying | Warned
-"""What a call reports while it runs. A bare `ToolCall` means: it has its slot, and its server is now asked."""
+"""What a call reports while it runs. A bare `ToolCall` means that it got its slot and its request is sent now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +79,13 @@ class ActiveCall:
     scope: ChatScope
     emit: Callable[[Event], None]
     deadline: Callable[[], float | None]
-    """Returns until when somebody waits for this call, as of now: a time of the event loop's clock."""
+    """Returns the current deadline of this call, by the event loop's clock; it may change while the call runs."""
     settled: dict[str, Any] | None = None
     """The arguments that later stages send; `None` until a stage has set them. Hooks do not see this dict."""
 
     @property
     def name(self) -> str:
-        """The tool as the model knows it."""
+        """The tool's name for the model."""
         return self.request.name
 
     @property
@@ -95,7 +95,7 @@ class ActiveCall:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """What the server is sent: `settled`, or until then what the hooks see."""
+        """The arguments for the server: `settled`, or those that the hooks see until it is set."""
         return self.state.arguments if self.settled is None else self.settled
 
     @property
@@ -112,7 +112,7 @@ NextOfAttempt: TypeAlias = Callable[[ActiveCall], Awaitable[ServerResult]]
 
 
 class Stage(Protocol):
-    """One step on the way of a call: it answers by itself, or it awaits `proceed(call)` and may change the answer."""
+    """One step of the pipeline: it answers the call itself, or awaits `proceed(call)` and may change the answer."""
 
     def __call__(self, call: ActiveCall, proceed: Next, /) -> Awaitable[Reading]:
         """Return the reading of the call."""

@@ -15,7 +15,7 @@ from xmcp.client.hooks.middleware import ToolState
 from xmcp.wire import ErrorInfo
 
 Approve: TypeAlias = Callable[[ToolState], "Awaitable[bool | str] | bool | str"]
-"""Decides about a call: `True`, `False`, or a refusal in words that the model will read."""
+"""Decides about a call: `True`, `False`, or the reason of a refusal, which the model reads."""
 
 APPROVAL_SECONDS: Final = 300.0
 """How long a person may take, by default."""

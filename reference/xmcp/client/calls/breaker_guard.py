@@ -88,7 +88,7 @@ class Ticket:
 
 
 def stage(breakers: BreakerStore | None) -> AttemptStage | None:
-    """Return the stage that holds calls back while the breaker of their server is open."""
+    """Return the stage that refuses calls while the circuit breaker of their server is open."""
     if breakers is None:
         return None
     guard = BreakerGuard(breakers)

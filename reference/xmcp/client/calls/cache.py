@@ -1,7 +1,7 @@
 """Cached answers of tools (spec section 11.5): which calls, under which key, and one call for equal ones at a time.
 
 The store is any object with `get` and `set` (`xmcp.storage`). A store that fails is a miss and a log line, never a
-failed call. A call that is under way and whose answer others may wait for is a flight.
+failed call. A running call whose answer several callers may wait for is called a flight.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NEVER: Final = "health_check"
 """The tool that is never cached."""
 
 Deadline: TypeAlias = Callable[[], "float | None"]
-"""Returns until when somebody waits for the answer, as of now; `None`: without a limit."""
+"""Returns the current deadline of the caller; `None`: no limit."""
 
 Make: TypeAlias = Callable[[Deadline], Awaitable[Reading]]
 """Makes the call."""
@@ -105,11 +105,11 @@ class ResponseCache:
         self._flights: dict[str, _Flight] = {}
 
     async def answer(self, key: str, make: Make, deadline: float | None = None) -> tuple[Reading, bool]:
-        """Return the stored answer, or that of an equal call under way, or that of `make`; and whether it was not ours.
+        """Return the answer from the cache, an equal running call, or `make`; and whether it is not from `make`.
 
-        A flight is not tied to the chat that began it: when one that waits is cancelled, it goes on for the others, for
-        as long as the most patient of them can wait. It is cancelled when nobody waits any more. Each that waits gets
-        a reading of its own.
+        A flight is not tied to the chat that began it: if a waiting caller is cancelled, the flight continues for the
+        others, until the latest of their deadlines. It is cancelled when no caller waits any more. Each caller gets a
+        separate copy of the reading.
         """
         flight = self._flights.get(key)
         others = flight is not None

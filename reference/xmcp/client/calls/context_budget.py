@@ -44,7 +44,7 @@ def for_model(response: ToolResponse, document: str | None = None, budgets: Budg
     written = encode(seen, check=False)
     if not _above(written, most):
         return written
-    # What is too large now is data beside the text: parameters that the server filled in, or the details of an error.
+    # The remaining excess is data outside the text: parameters that the server filled in, or the details of an error.
     error = seen.error and replace(seen.error, meta=None)
     return encode(replace(seen, error=error, server_populated=None, truncated=True), check=False)
 

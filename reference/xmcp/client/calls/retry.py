@@ -81,9 +81,9 @@ def stage(policy: RetryPolicy, sleep: Callable[[float], Awaitable[object]] = asy
 
 
 def allowed(error: ErrorInfo, entry: Entry) -> bool:
-    """Return whether this error lets the client make the call again by itself (XMCP-ERR-040)."""
+    """Return whether this error allows the client to repeat the call automatically (XMCP-ERR-040)."""
     if not error.retryable or error.code == "CIRCUIT_OPEN":
-        # A call that the breaker holds back fails at once: to wait for the probe would defeat the breaker.
+        # A call that the open breaker refuses fails immediately: waiting for the probe would defeat the breaker.
         return False
     return entry.read_only or entry.idempotent or (error.meta or {}).get("side_effects") == "none"
 

@@ -68,7 +68,7 @@ def _read_document(result: CallToolResult, tool_name: str) -> Reading:
 
 
 def _read_members(result: CallToolResult, tool_name: str, meta: Mapping[str, Any]) -> ToolResponse:
-    """Read a plain result of an XMCP server: everything but its text stands in `_meta` (spec section 6.3)."""
+    """Read a plain result of an XMCP server: everything but its text is in `_meta` (spec section 6.3)."""
     response, filled, warnings = _read_plain(result, tool_name), meta.get(POPULATED_META_KEY), []
     error = response.error
     if error is not None and isinstance(given := meta.get(ERROR_META_KEY), Mapping):

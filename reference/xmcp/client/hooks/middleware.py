@@ -87,7 +87,7 @@ class ToolState:
     tool_name: str
     """The tool as the model knows it."""
     server: str | None
-    """The name of the server that will be asked."""
+    """The name of the server that the call goes to."""
     arguments: dict[str, Any]
     """What the model wrote, and the values that predecessors pass on. Parameters of the application are added later."""
     read_only: bool = False
@@ -99,7 +99,7 @@ class ToolState:
     attempts: int = 0
     """Number of attempts at the server."""
     cached: bool = False
-    """Whether the response came from the cache, or from an equal call that was under way."""
+    """Whether the response came from the cache, or from an equal call that was running."""
 
     @property
     def tenant_id(self) -> str | None:
@@ -116,7 +116,7 @@ class Middleware:
     """Base class whose hooks do nothing: override those you need, each sync or async."""
 
     async def before_llm(self, state: LLMState) -> None:
-        """Run before the model is asked. Raise to stop the chat: `QuotaExceeded`, or an exception of yours."""
+        """Run before the model is asked. Raise to stop the chat: `QuotaExceeded`, or another exception."""
 
     async def after_llm(self, state: LLMState) -> None:
         """Run after the model answered, failed or was cancelled."""
@@ -140,7 +140,7 @@ class Stack:
         for one in middleware:
             if isinstance(one, type) or not any(callable(getattr(one, hook, None)) for hook in _HOOKS):
                 raise TypeError(f"middleware takes objects with a hook of {', '.join(_HOOKS)}, not {one!r}.")
-            # A hook whose name is misspelt would never run, and nobody would notice.
+            # A hook with a misspelt name would silently never run.
             unknown = [name for name in dir(one) if name.startswith(("before_", "after_")) and name not in _HOOKS]
             if unknown:
                 raise TypeError(f"middleware {one!r} has {', '.join(unknown)}; the hooks are {', '.join(_HOOKS)}.")

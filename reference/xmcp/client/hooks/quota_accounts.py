@@ -13,7 +13,7 @@ KNOWN_PRICES: Final = 10_000
 """How many average prices are kept, one for each tenant and model; the one not updated for longest is dropped first."""
 
 DROPPED_PER_USE: Final = 8
-"""How many ended windows one use drops: more than the one that it can open, and too few to be noticed."""
+"""How many expired windows one use removes: more than the one that it can open, but few enough to be fast."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class Accounts:
 
 
 Priced: TypeAlias = tuple[str | None, str, str | None]
-"""What an average price is of: tenant, provider and model, as they were asked for."""
+"""The key of an average price: tenant, provider and model of the request."""
 
 
 class AveragePrices:

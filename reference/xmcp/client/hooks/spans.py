@@ -16,9 +16,9 @@ _tracer = trace.get_tracer("xmcp.client")
 
 
 def tool_span(parent: Span | None, tool: str, call_id: str, server: str | None) -> AbstractContextManager[Span] | None:
-    """Return the span of one tool call, retries included, to be entered; `None` if nobody traces the chat.
+    """Return the span of one tool call, retries included, to be entered; `None` if the chat is not traced.
 
-    It is the current one in its block, so that the spans of MCP's SDK lie under it.
+    It is the current span in its block, so that the spans of MCP's SDK become its children.
     """
     if _untraced(parent):
         return None
@@ -34,7 +34,7 @@ def tool_span(parent: Span | None, tool: str, call_id: str, server: str | None) 
 
 
 def end_tool_span(span: Span, code: str | None, attempts: int, *, cached: bool) -> None:
-    """Set how the call went, before its block ends; `code` is that of its error."""
+    """Set the outcome of the call before its block ends; `code` is the code of its error."""
     if not span.is_recording():
         return
     span.set_attributes({"xmcp.call.attempts": attempts, "xmcp.call.cached": cached})
@@ -74,7 +74,7 @@ def finish(span: Span, error: str | None = None, **attributes: Any) -> None:
 
 
 def _untraced(parent: Span | None) -> bool:
-    """Return whether nobody traces this chat: there is no SDK, and no span of the application either."""
+    """Return whether this chat is not traced: there is neither an SDK nor a span of the application."""
     return parent is not None and not parent.get_span_context().is_valid
 
 

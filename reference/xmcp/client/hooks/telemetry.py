@@ -57,7 +57,7 @@ class ChatTelemetry:
         return ModelCallObserver(self, state)
 
     def model_failed(self, turn: int, error: ProviderError) -> None:
-        """Observe that a model could not be asked, after which another attempt may follow."""
+        """Observe that a request to a model failed; another attempt may follow."""
         facts = {"provider": error.provider, "model": error.model, "status": error.status, "message": error.message}
         self.log.warning("llm_failed", turn=turn, category=error.category.value, **facts)
 

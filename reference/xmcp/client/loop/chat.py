@@ -1,8 +1,8 @@
 """The loop: ask the model, run the calls it asks for, ask again, until it has answered (spec chapter 11).
 
 There is one loop, `Chat.run`; everything else consumes its events. All state of a chat lives in its `Chat`.
-`Chat.messages` is a valid history at every moment: a turn's assistant message and its tool messages enter it together,
-however the turn ended.
+`Chat.messages` is a valid history at any time: a turn's assistant message and its tool messages are added together,
+no matter how the turn ended.
 """
 
 from __future__ import annotations
@@ -93,8 +93,8 @@ class Chat:
         """Yield the events of the chat; the last one is `Done`.
 
         Raises:
-            ProviderError: no model could be asked; its `history` and `usage` are set.
-            QuotaExceeded: a middleware stopped the chat; likewise.
+            ProviderError: every model failed; `history` and `usage` of the exception are set.
+            QuotaExceeded: a middleware stopped the chat; the same attributes are set.
         """
         try:
             for text in self._warnings(self._catalogue()):
@@ -142,7 +142,7 @@ class Chat:
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """The messages so far, with those of a turn that is under way."""
+        """The messages so far, with those of a running turn."""
         return messages.copied([*self.messages, *(self._open_turn.messages if self._open_turn else ())])
 
     def _begin_turn(self, catalogue: Catalogue, text: str, calls: Sequence[ToolCall]) -> ToolTurn:
@@ -160,7 +160,7 @@ class Chat:
         )
 
     def _take(self, turn: ToolTurn) -> None:
-        """Add a turn to the history, however it ended; a summary by the model replaces the older messages."""
+        """Add a finished or interrupted turn to the history; a summary by the model replaces the older messages."""
         self._open_turn = None
         self._displays += turn.displays
         new = turn.messages
@@ -178,9 +178,9 @@ class Chat:
         return catalogue.warnings
 
     async def _ask(self, catalogue: Catalogue) -> AsyncGenerator[ChatChunk, None]:
-        """Ask the models in their order until one has answered; yield its text as it comes, then what it used.
+        """Ask the models in order until one answers; yield its text piece by piece, then its usage.
 
-        The answer is in `_completion` afterwards, its text so far in `_text` at any moment.
+        `_completion` has the complete answer afterwards, `_text` the pieces received so far.
         """
         failures, repeated, earlier = 0, False, list[str]()
         while True:

@@ -1,4 +1,4 @@
-"""Which model is asked, and which next when one fails. Pure, except that it makes providers from their names."""
+"""Decide which model is asked next after a failure. No I/O, but providers are created from their class names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Fallback: TypeAlias = "str | tuple[LLMProvider | str, str | None]"
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model to ask; `name=None` leaves it to the provider."""
+    """A model to ask; `name=None` uses the provider's default."""
 
     provider: LLMProvider
     name: str | None
@@ -39,8 +39,8 @@ def chain(provider: LLMProvider, model: str | None, fallbacks: Sequence[Fallback
 def next_step(error: ProviderError, *, repeated: bool, more: bool) -> Literal["repeat", "next", "raise"]:
     """Return what to do after a model failed, when the SDK's own retries are over.
 
-    An answer that broke off is asked for once more, since no SDK does that. Then the next model is asked, unless the
-    request itself was refused (`content`): the others would refuse it as well, or answer what should not be answered.
+    A model whose answer broke off is asked once more, because no SDK retries that. Then the next model is asked, unless
+    the request itself was refused (`content`): other models would refuse it too, or answer what they should not.
     """
     if error.began and error.category is ErrorCategory.NETWORK and not repeated:
         return "repeat"

@@ -1,4 +1,4 @@
-"""Why an answer without calls ends a chat. Pure."""
+"""Decide with which stop reason an answer without tool calls ends a chat. No I/O."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xmcp.chat.completions import Completion
 from xmcp.chat.events import StopReason
 
 DisplayMode: TypeAlias = Literal["exit", "continue"]
-"""Whether a turn that displayed the answer ends the chat (`exit`), or the model is asked again (`continue`)."""
+"""Whether a turn whose displays answer the query ends the chat (`exit`), or the model is asked again (`continue`)."""
 
 _CUT: Final[dict[str, tuple[StopReason, str]]] = {
     "length": ("length", "The model reached its output limit: the answer is cut."),

@@ -55,7 +55,7 @@ def add(total: ChatUsage, one: UsageRecord) -> ChatUsage:
 
 
 def _count(value: object) -> int | None:
-    """Return the count of a provider, which may be anybody's code; `None` if it is not a count."""
+    """Return a provider's token count; `None` if it is not a valid count, since a provider can be third-party code."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 

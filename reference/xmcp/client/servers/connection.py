@@ -112,7 +112,7 @@ class Connection:
         self._advance_if_unused()
 
     async def close(self) -> None:
-        """End the connection in at most twice `CLOSE_SECONDS`, whatever uses it."""
+        """End the connection within twice `CLOSE_SECONDS`, even if requests are running on it."""
         self._advance(ConnectionEvent.CLOSE)
         await asyncio.wait({self.task}, timeout=CLOSE_SECONDS)
         if not self.task.done():

@@ -71,7 +71,7 @@ class ConnectionState(Enum):
     READY = "ready"
     """It is connected and the tools are listed."""
     DRAINING = "draining"
-    """It is not used for new requests; those under way on it may end."""
+    """It is not used for new requests; running requests may finish."""
     LEAVING = "leaving"
     """Its task is closing it."""
     ENDED = "ended"
@@ -87,7 +87,7 @@ class ConnectionEvent(Enum):
     UNUSED = "unused"
     """The last request on it has ended."""
     CLOSE = "close"
-    """It must end now, whatever is under way on it."""
+    """It must end now, even if requests are running on it."""
     ENDED = "ended"
 
 
@@ -155,7 +155,7 @@ CONNECTION_TABLE: Final[Table[ConnectionState, ConnectionEvent, ConnectionAction
     (ConnectionState.LEAVING, ConnectionEvent.RETIRED): (ConnectionState.LEAVING, ()),
     (ConnectionState.LEAVING, ConnectionEvent.UNUSED): (ConnectionState.LEAVING, ()),
     (ConnectionState.LEAVING, ConnectionEvent.CLOSE): (ConnectionState.LEAVING, ()),
-    # Whatever ends the task ends the connection; what is said of it later changes nothing.
+    # When the task ends, the connection is over; later events change nothing.
     **{(state, ConnectionEvent.ENDED): (ConnectionState.ENDED, ()) for state in ConnectionState},
     (ConnectionState.ENDED, ConnectionEvent.RETIRED): (ConnectionState.ENDED, ()),
     (ConnectionState.ENDED, ConnectionEvent.UNUSED): (ConnectionState.ENDED, ()),

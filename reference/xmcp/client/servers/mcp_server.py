@@ -1,6 +1,6 @@
 """One MCP server as the rest of the client uses it: open, list, call, read, close. The server may be gone at any time.
 
-When its connection breaks, that is retired and the next request opens a new one. Requests that are under way on the
+When its connection breaks, it is retired and the next request opens a new one. Requests that are running on the
 retired connection end there. `connection_states.SERVER_TABLE` decides; this file carries its actions out.
 """
 
@@ -51,7 +51,7 @@ class Server:
 
     Args:
         source: Where the server is.
-        name: The application's name for it; `None` uses the name that the server gives itself.
+        name: The application's name for it; `None` uses the name that the server announces.
         connect_timeout: Seconds for connecting, including the listing of the tools, and for listing them again.
         log: Of the client.
         observer: Is informed when the connection opens and breaks and when tools change.

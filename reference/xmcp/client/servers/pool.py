@@ -119,7 +119,7 @@ class Servers:
         return self._catalogue
 
     async def open(self) -> None:
-        """Connect to all servers at once and supervise them from then on. Takes little more than `connect_timeout`.
+        """Connect to all servers at the same time, and supervise them. This takes little more than `connect_timeout`.
 
         A server that cannot be reached is left out, with a warning in the catalogue, until it can be reached.
 
@@ -144,7 +144,7 @@ class Servers:
             self._tasks.append(self._task(self._refresh_regularly(), "all"))
 
     async def refresh(self) -> ToolChanges:
-        """List the tools of all servers again at once, lost ones included, within `connect_timeout` each.
+        """List the tools of all servers again, lost servers included, in parallel and within `connect_timeout` each.
 
         A server that does not answer keeps the tools it had, with a warning in the catalogue. Calls go on undisturbed.
         """
@@ -212,7 +212,7 @@ class Servers:
             self._on_change(changes)
 
     def _publish_reconnected(self) -> None:
-        """Publish the tools of a server that reconnected by itself."""
+        """Publish the tools of a server that reconnected without a refresh."""
         if not self._open:
             return
         try:

@@ -1,4 +1,4 @@
-"""One server of the pool: the tools it listed last, what is wrong with it, and the signal that wakes its supervisor."""
+"""One server of the pool: its last list of tools, its current error, and the signal that wakes its supervisor."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class PoolMember:
 
     Args:
         make: Makes the server, given its observer.
-        on_reconnected: Called when the server connected by itself and listed its tools, without `refresh`.
+        on_reconnected: Called when the server reconnected and listed its tools without a call of `refresh`.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class PoolMember:
         self._unknown: dict[str, list[str]] = {}
         """For each tool, the names in its `depends_on` that the server does not have."""
         self._answered = False
-        # Lists are numbered as they are asked for: an older one never replaces a newer one.
+        # Lists are numbered when they are requested, so that an older one never replaces a newer one.
         self._last_asked = self._last_taken = 0
         self._woken = asyncio.Event()
         self.server = make(self)

@@ -51,7 +51,7 @@ class ToolClientAdapter:
         self.named = name is not None
         self.identity = f"object:{uuid.uuid4().hex}"
         self.connected = False
-        """True if it listed its tools when it was last asked."""
+        """True if its last listing of tools succeeded."""
         self._xmcp = xmcp
         self._connect_timeout = connect_timeout
         self._log = log.bind(server=self.name)

@@ -1,4 +1,4 @@
-"""The tools of all servers as one immutable snapshot: what the model is offered, and where each call goes."""
+"""The tools of all servers as one immutable snapshot: the offer to the model, and the server of each tool."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Entry:
     read_only: bool = False
     idempotent: bool = False
     fingerprint: str = ""
-    """Hash of everything that the server says of the tool: part of cache keys; a refresh compares it."""
+    """Hash of the tool's whole entry in the server's list: part of cache keys; a refresh compares it."""
 
     @classmethod
     def of(cls, name: str, server: ToolServer, tool: Tool, known: Container[str]) -> Entry:

@@ -1,7 +1,7 @@
-"""The calls of one turn: which depends on which, and which results fill which arguments (spec/11-client.md, 11.3).
+"""Dependencies between the calls of one turn, and the results that fill arguments (spec section 11.3). No I/O.
 
-Pure. A graph has one row for each call of the turn, in call order: the places of the calls on which it directly
-depends. All calls of one tool have the same row.
+A graph has one row for each call of the turn, in call order: the indexes of the calls on which it directly depends. All
+calls of one tool have the same row.
 """
 
 from __future__ import annotations
@@ -99,18 +99,18 @@ def fill_arguments(
     results: Sequence[Result | None],
     hidden: Collection[str] = (),
 ) -> FilledArguments | ErrorInfo:
-    """Return the arguments of the call at place `call`, or the error because of which it is not made.
+    """Return the arguments of the call at index `call`, or the error that prevents the call.
 
     Args:
-        call: Place of the call in the turn.
+        call: Index of the call in the turn.
         arguments: As the model wrote them.
         entries: The tools of all calls of the turn.
         graph: As returned by `predecessors`.
         results: Of all calls of the turn, `None` for a failed one; those of all predecessors must be there.
-        hidden: Parameters that the application fills, and no result.
+        hidden: Parameters that the application fills; no result fills them.
 
-    The error is `DEPENDENCY_FAILED`. It names the tool that failed first and whose calls in the turn all failed, or
-    each parameter whose schema refuses the value of a result; it does not contain the value.
+    The error is `DEPENDENCY_FAILED`. It names the first tool of which all calls in the turn failed, or each parameter
+    whose schema refuses the value of a result; it does not contain the value.
     """
     entry = entries[call]
     if entry is None or not graph[call]:
@@ -136,13 +136,13 @@ def fill_arguments(
 
 
 def shows_all(graph: Graph, shown: Sequence[bool]) -> bool:
-    """Return whether every call on which no other depends has shown something; False for a turn without calls."""
+    """Return whether every call that no other call depends on has a display; False for a turn without calls."""
     needed = {place for row in graph for place in row}
     return bool(shown) and all(showed or place in needed for place, showed in enumerate(shown))
 
 
 def nearest_first(start: Node, before: Callable[[Node], Sequence[Node]]) -> dict[Node, Node]:
-    """Return all predecessors of `start`: nearest first, of equally near ones the later declared first.
+    """Return all predecessors of `start`, nearest first; at equal distance, the one declared later first.
 
     The value of each is the node through which it was reached: `start` for a direct predecessor. Circles are allowed.
     """
@@ -197,7 +197,7 @@ def _has_member(result: Result | None, name: str) -> bool:
 
 
 def _has_value(result: Result | None) -> bool:
-    """Return whether there is a value to pass on: not for a display alone; a structured `null` is a value."""
+    """Return whether the result has a value to inject: a structured `null` is a value, a display alone is not."""
     return result is not None and (result.structured or result.value is not None)
 
 

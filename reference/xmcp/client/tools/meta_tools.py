@@ -60,7 +60,7 @@ def openai_tools(names: Collection[str]) -> list[dict[str, Any]]:
 
 
 def answer(name: str, arguments: Mapping[str, Any]) -> ToolResponse:
-    """Return the answer of a call of one of them."""
+    """Return the answer to a call of a meta tool."""
     parameter, _, _, acknowledgement = _TOOLS[name]
     if text_of(name, arguments):
         return ToolResponse(name, acknowledgement)
@@ -84,8 +84,8 @@ def summarized(history: Sequence[Message], summary: str) -> list[dict[str, Any]]
     newest = max((i for i, m in enumerate(messages) if m["role"] == "user"), default=head)
     if newest <= head:
         return messages
-    told = {"role": "user", "content": f"Summary of our conversation up to here, written by you:\n{summary}"}
-    return [*messages[:head], told, *messages[newest:]]
+    summary_message = {"role": "user", "content": f"Summary of our conversation up to here, written by you:\n{summary}"}
+    return [*messages[:head], summary_message, *messages[newest:]]
 
 
 def _openai_tool(name: str, parameter: str, description: str, parameter_description: str) -> dict[str, Any]:

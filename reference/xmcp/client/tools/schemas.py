@@ -38,11 +38,11 @@ def _parameters(entry: Entry, siblings: Mapping[str, Entry], hidden: Collection[
     given = schema.get("properties")
     if not isinstance(given, Mapping):
         return {**schema, "properties": {}}  # MCP does not require them, some vendors do
-    filled = {name: told for name in parameters(entry, hidden) if (told := _sources(name, entry, siblings))}
+    filled = {name: hints for name in parameters(entry, hidden) if (hints := _sources(name, entry, siblings))}
     if not filled and schema is entry.input_schema:
         return schema
     properties = {name: part for name, part in given.items() if name not in hidden}
-    properties |= {name: _described(properties[name], told) for name, told in filled.items()}
+    properties |= {name: _described(properties[name], hints) for name, hints in filled.items()}
     return _asking_less({**schema, "properties": properties}, hidden, {*hidden, *filled})
 
 
@@ -100,5 +100,5 @@ def _described(schema: Any, sentences: Sequence[str]) -> Any:
     known = {} if schema is True else schema
     if not isinstance(known, Mapping):
         return schema
-    own, told = known.get("description"), " ".join(sentences)
-    return {**known, "description": f"{own}\n{told}" if own and isinstance(own, str) else told}
+    own, added = known.get("description"), " ".join(sentences)
+    return {**known, "description": f"{own}\n{added}" if own and isinstance(own, str) else added}

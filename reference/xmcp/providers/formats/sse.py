@@ -13,7 +13,7 @@ MAX_EVENT_BYTES: Final = 16 * 1024 * 1024
 
 
 class Event(NamedTuple):
-    """One event: its name (`message` unless the stream gives another) and its data."""
+    """One event: its name (`message` unless the stream has another) and its data."""
 
     name: str
     data: bytes

@@ -1,4 +1,4 @@
-"""Views drawn in a terminal, with rich. What is shown is decided in `xmcp.render.view`."""
+"""Views drawn in a terminal, with rich. `xmcp.render.view` decides what is shown."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Canvas:
         return round(x * (self._width - 1)), round((1 - y) * (self._height - 1))
 
     def dot(self, at: Dot, series: int) -> None:
-        """Set one dot; where two series meet, the later one gives the colour."""
+        """Set one dot; where two series meet, the later one sets the colour."""
         (column, dx), (row, dy) = divmod(at[0], self._across), divmod(at[1], self._down)
         cell = self._cells.setdefault((column, row), _Cell(0, series))
         cell.dots |= self._DOTS[dx][dy]

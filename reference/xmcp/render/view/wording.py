@@ -62,7 +62,7 @@ def is_inline(image: content.Image) -> bool:
 
 
 def image_description(image: content.Image) -> str | None:
-    """Return the picture in words, None if nobody described it."""
+    """Return the description of the picture; None if it has none."""
     return revealed(image.alt) if image.alt else None
 
 

@@ -56,12 +56,12 @@ class ToolResponseExtension(ServerExtension):
         self._wire = wire
 
     def settings(self) -> dict[str, Any]:
-        """Return what is announced."""
+        """Return the announcement of the extension."""
         return announcement(self._wire)
 
 
 def reader_for(wire: Wire, declared: Mapping[str, Any] | None) -> Reader:
-    """Return what is sent to a client that declared `declared` about the extension; None if it declared nothing."""
+    """Return the form of results for a client that declared `declared` about the extension (None: no declaration)."""
     if declared is None:
         return Reader(documents=wire == "always")
     most = declared.get("maxBytes")

@@ -90,7 +90,7 @@ def deliver_error(
     native = ToolResult(content=[])
     if not reader.documents:
         return _plain(response, native), response.error
-    # Whatever its maximum size, the client must learn that the call failed.
+    # Even if the maximum size is very small, the client must learn that the call failed.
     return _with_document(encode(response), response, native, Reader(documents=True))
 
 

@@ -1,7 +1,7 @@
 """MCP over stdio, with a standard input that Ctrl-C can end.
 
 The SDK reads stdin in a thread, and a thread that waits for a terminal keeps the process alive: Ctrl-C on a stdio
-server would do nothing until somebody presses return. So a pipe replaces stdin, and Ctrl-C closes the pipe. To the
+server would do nothing until the user presses return. So a pipe replaces stdin, and Ctrl-C closes the pipe. To the
 server this looks as if its client hung up, and it ends normally.
 """
 
@@ -41,7 +41,7 @@ def interruptible_stdin() -> Iterator[None]:
     reader, writer = os.pipe()
     os.dup2(reader, STDIN)
     os.close(reader)
-    # A daemon: it may wait for the terminal for ever, so the end of the process must not wait for it.
+    # A daemon: it may wait for the terminal forever, so the end of the process must not wait for it.
     threading.Thread(target=_pump, args=(source, writer), name="xmcp stdin", daemon=True).start()
 
     def hang_up(*_: object) -> None:

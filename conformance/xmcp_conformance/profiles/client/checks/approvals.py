@@ -73,7 +73,7 @@ def _is_said_anyway(trace: TraceIndex, chat: Chat, thought: str) -> bool:
 
 def _shown_in(chat: Chat, thought: str) -> str | None:
     result = (chat.ended.result if chat.ended else None) or {}
-    events = [told.event for _, told in chat.told]
+    events = [received.event for _, received in chat.received]
     places = {
         "the answer": str(result.get("answer") or ""),
         "events of text": "".join(str(event.get("text")) for event in events if event.get("type") == "llm_delta"),

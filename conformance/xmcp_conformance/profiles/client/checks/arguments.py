@@ -1,4 +1,4 @@
-"""Checks of section 11.2: the arguments that the model wrote, and what becomes of invalid calls."""
+"""Checks of section 11.2: the arguments that the model wrote, and the handling of invalid calls."""
 
 from __future__ import annotations
 

@@ -100,8 +100,8 @@ class _Breaker:
     def _is_known_to(self, attempt: Attempt) -> bool:
         """Return whether the client knew of the failure when it made the attempt; the two can be simultaneous."""
         turns = [one.turn for one in (attempt.call, self.opened_by.call if self.opened_by else None) if one]
-        told = len(turns) == 2 and turns[0].chat is turns[1].chat and turns[0].number > turns[1].number
-        return told or attempt.begun > self.since + INSTANT
+        later_turn = len(turns) == 2 and turns[0].chat is turns[1].chat and turns[0].number > turns[1].number
+        return later_turn or attempt.begun > self.since + INSTANT
 
     def ends(self, attempt: Attempt, at: int, now: float) -> None:
         """Take the end of an attempt into account."""
@@ -199,18 +199,18 @@ def _of_answer(trace: TraceIndex, breaker: _Breaker, call: ModelCall) -> Observa
 
 def _held_back_call(trace: TraceIndex, breaker: _Breaker, call: ModelCall, moments: list[_Moment]) -> Observations:
     turn, reply, phases = call.turn, call.reply, {moment.phase for moment in moments}
-    told = reply.error.retry_after_ms if reply is not None and reply.error is not None else None
+    wait = reply.error.retry_after_ms if reply is not None and reply.error is not None else None
     seen = f"CIRCUIT_OPEN for {call} without `retry_after_ms`: `{quoted(call.content or '')}`"
-    yield either(_HOLDS, told is not None, seen, "`retry_after_ms`", where=turn.next_at)
+    yield either(_HOLDS, wait is not None, seen, "`retry_after_ms`", where=turn.next_at)
     if phases == {_Phase.OPEN} and trace.time(turn.said_at) >= moments[0].until_at_most:
         yield broken(
-            _PROBES, f"{call} is held back after the time was over", "one call let through", where=turn.next_at
+            _PROBES, f"{call} was refused although the reset time had passed", "one call as a probe", where=turn.next_at
         )
     elif phases == {_Phase.OPEN} and moments[0].reopened:
         yield obeyed(_DECIDES, where=turn.next_at)
     if phases == {_Phase.CLOSED}:
         failures = max(moment.failures for moment in moments)
-        seen = f"{call} is held back after {failures} failures on the way to the server"
+        seen = f"{call} was refused after {failures} failures to reach the server"
         blamed = _DECIDES if moments[0].probed else _COUNTS
         yield either(blamed, failures >= breaker.threshold, seen, f"{breaker.threshold} of them", where=turn.next_at)
 

@@ -60,11 +60,11 @@ def _whole_display_shown(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         if chat.ended is None or chat.cut:
             continue
-        in_events = [_known(t.event.get("envelope")) for _, t in chat.told if t.event.get("type") == "tool_display"]
+        in_events = [_known(t.event.get("envelope")) for _, t in chat.received if t.event.get("type") == "tool_display"]
         listed = [_known(display) for display in (chat.ended.result or {}).get("displays") or ()]
         for display in _expected(chat):
             missing = chat.ended.result is not None and _place(_known(display), listed) is None
-            not_in_events = bool(chat.told) and _place(_known(display), in_events) is None
+            not_in_events = bool(chat.received) and _place(_known(display), in_events) is None
             where = "`displays`" if missing else "an event `tool_display`"
             seen = f"`{quoted(compact(display))}` is not in {where}"
             yield either("XMCP-DSP-042", not (missing or not_in_events), seen, "the whole display", where=chat.ended_at)

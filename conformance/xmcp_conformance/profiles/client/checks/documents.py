@@ -75,7 +75,7 @@ def _bad_display_dropped(trace: TraceIndex) -> Observations:
         at = call.turn.next_at
         if not (xmcp and answer.bad_display and answer.readable):
             continue
-        events = [told.event.get("type") for _, told in call.turn.chat.told]
+        events = [received.event.get("type") for _, received in call.turn.chat.received]
         failed = reply.error is not None and answer.outcome == "ok"
         silent = bool(events) and "warning" not in events
         seen = f"{call} is answered by {call.code}" if failed else "no event `warning`"

@@ -1,4 +1,4 @@
-"""Checks of the history that a client gives to the model and to the application (section 11.1)."""
+"""Checks of the history that a client sends to the model and returns to the application (section 11.1)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _one_tool_message_per_call(trace: TraceIndex) -> Observations:
 
 
 def _fault_of(messages: Sequence[Message]) -> str | None:
-    """Return the first fault in a history for which a vendor would refuse it, in words; `None` where there is none."""
+    """Describe the first fault because of which a vendor would refuse a history; return `None` if it has no fault."""
     due = 0  # messages up to this index are the answers to an assistant message
     for place, message in enumerate(messages):
         if message.get("role") == "tool":
@@ -81,7 +81,7 @@ def _tool_message_has_the_answer(trace: TraceIndex) -> Observations:
         if call.content is None:
             continue
         if call.reply is None:
-            seen = f"{call} is answered by `{quoted(call.content)}`, which is no document"
+            seen = f"{call} is answered by `{quoted(call.content)}`, which is not a document"
             yield either("XMCP-CLI-003", False, seen, "a document (chapter 2)", where=call.turn.next_at)
             continue
         fault = _difference_from_answer(trace, call, call.reply)
@@ -97,7 +97,7 @@ def _difference_from_answer(trace: TraceIndex, call: ModelCall, reply: Document)
         return None
     if call.code in permitted_codes(trace, call):
         return None  # the call must not be made, and the model got just that as its result
-    if not answer.readable or answer.bad_display or any(back.fails for _, back in call.turn.chat.callbacks):
+    if not answer.readable or answer.bad_display or any(callback.fails for _, callback in call.turn.chat.callbacks):
         return None
     if answer.outcome == "ok":
         if reply.error is not None:

@@ -18,18 +18,18 @@ _OF_CALLS = ("tool_call", "tool_started", "tool_result", "tool_error", "tool_dis
 @check("XMCP-REC-002", profile="client")
 def _event_order_of_a_call(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
-        for at, told in chat.told:
-            if told.event.get("type") in _OF_CALLS and not told.event.get("call_id"):
+        for at, r in chat.received:
+            if r.event.get("type") in _OF_CALLS and not r.event.get("call_id"):
                 yield either(
-                    "XMCP-REC-002", False, f"{told.event.get('type')} without `call_id`", "its `call_id`", where=at
+                    "XMCP-REC-002", False, f"{r.event.get('type')} without `call_id`", "its `call_id`", where=at
                 )
         calls = [call for turn in chat.turns for call in turn.calls]
         made = {call.id for call in calls if call.sent and call.offered and call.arguments is not None}
-        ids = dict.fromkeys(told.event.get("call_id") for _, told in chat.told if told.event.get("call_id"))
+        ids = dict.fromkeys(r.event.get("call_id") for _, r in chat.received if r.event.get("call_id"))
         for id_ in ids:
             if sum(call.id == id_ for call in calls) > 1:
                 continue  # the fault is that calls share an id, and not that their events are mixed
-            events = [(at, told.event) for at, told in chat.told if told.event.get("call_id") == id_]
+            events = [(at, r.event) for at, r in chat.received if r.event.get("call_id") == id_]
             types = [str(event.get("type")) for _, event in events]
             known = " ".join(type_ for type_ in types if type_ in _OF_CALLS or type_ == "retry")
             whole = chat.ended is not None and chat.ended.result is not None
@@ -41,11 +41,11 @@ def _event_order_of_a_call(trace: TraceIndex) -> Observations:
 @check("XMCP-REC-003", profile="client")
 def _done_once_and_last(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
-        if chat.told and chat.ended is not None and chat.ended.result is not None:
-            types = [told.event.get("type") for _, told in chat.told]
+        if chat.received and chat.ended is not None and chat.ended.result is not None:
+            types = [r.event.get("type") for _, r in chat.received]
             ok = types.count("done") == 1 and types[-1] == "done"
             seen = f"{types.count('done')} events `done`, the last event {types[-1]}"
-            yield either("XMCP-REC-003", ok, seen, "one `done`, as the last", where=chat.told[-1][0])
+            yield either("XMCP-REC-003", ok, seen, "one `done`, as the last", where=chat.received[-1][0])
 
 
 @check("XMCP-CLI-075", profile="client")
@@ -53,12 +53,12 @@ def _broken_off_text_retried(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         for at, said in chat.failed:
             again = next((asked_at for asked_at, _ in chat.asks if asked_at > at), None)
-            if again is None or not said.text or not chat.told:
+            if again is None or not said.text or not chat.received:
                 continue
             ok = any(
-                told.event.get("type") == "retry" and not told.event.get("call_id")
-                for told_at, told in chat.told
-                if at < told_at < _first_event_after_answer(chat, again)
+                r.event.get("type") == "retry" and not r.event.get("call_id")
+                for received_at, r in chat.received
+                if at < received_at < _first_event_after_answer(chat, again)
             )
             seen = f"`{quoted(said.text)}` broke off, and the model was asked again"
             yield either("XMCP-CLI-075", ok, seen, "an event `retry` without `call_id`", where=again)
@@ -69,4 +69,4 @@ def _first_event_after_answer(chat: Chat, again: int) -> int:
     answers = [turn.said_at for turn in chat.turns] + [at for at, _ in chat.failed]
     answered = min((at for at in answers if at > again), default=again)
     types = ("llm_delta", "tool_call", "done")
-    return min((at for at, told in chat.told if at > answered and told.event.get("type") in types), default=1 << 60)
+    return min((at for at, r in chat.received if at > answered and r.event.get("type") in types), default=1 << 60)

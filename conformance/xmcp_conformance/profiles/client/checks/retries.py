@@ -41,7 +41,7 @@ def _only_safe_retries(trace: TraceIndex) -> Observations:
         seen = f"{call} was made again after {before.outcome} {quoted(str(before.error.get('code', '')))}"
         yield either("XMCP-ERR-040", legal, seen, "no other attempt", where=after.at)
     for call in trace.calls:
-        # A call that failed and was not repeated is an occasion too.
+        # The requirement also applies to a call that failed and was not repeated.
         if len(call.attempts) == 1 and call.attempts[0].outcome in ("error", "lost", "late"):
             yield obeyed("XMCP-ERR-040", where=call.attempts[0].at)
 
@@ -68,13 +68,13 @@ def _error_reaches_the_model(trace: TraceIndex) -> Observations:
             or _undefined_category(last) is not None
         ):
             continue
-        if any(back.fails for _, back in call.turn.chat.callbacks) or call.code in permitted_codes(trace, call):
+        if any(callback.fails for _, callback in call.turn.chat.callbacks) or call.code in permitted_codes(trace, call):
             continue
         code = last.error.get("code")
         known = last.outcome == "error" and trace.setup.servers[last.server].xmcp
-        told = call.code is not None and (not known or call.code == code or was_cut_short(call))
+        reported = call.code is not None and (not known or call.code == code or was_cut_short(call))
         seen = f"{call} failed with {quoted(str(code or last.outcome))} and is answered by {call.code or 'a result'}"
-        yield either("XMCP-ERR-042", told, seen, "the error, for the model", where=call.turn.next_at)
+        yield either("XMCP-ERR-042", reported, seen, "the error, for the model", where=call.turn.next_at)
 
 
 def _opened_meanwhile(trace: TraceIndex, call: ModelCall) -> bool:
@@ -134,8 +134,8 @@ def _waits_bounded(trace: TraceIndex) -> Observations:
                 yield either("XMCP-CLI-040", wait <= most + INSTANT, seen, f"{most:g} s at most", where=at)
         if call.attempts:
             last = call.attempts[-1]
-            told = (last.error.get("retry_after_ms") or 0) / 1000
-            if told > _remaining_seconds(trace, call, last.ended):  # the next attempt was not made, as required
+            wait = (last.error.get("retry_after_ms") or 0) / 1000
+            if wait > _remaining_seconds(trace, call, last.ended):  # the next attempt was not made, as required
                 yield obeyed("XMCP-CLI-040", where=last.at)
 
 
@@ -158,7 +158,7 @@ def _timed_out_call_cancelled(trace: TraceIndex) -> Observations:
             yield either("XMCP-CLI-041", took <= most, seen, f"{limit:g} s at most", where=attempt.at)
     for call in trace.calls:
         if call.attempts and call.attempts[-1].outcome == "late" and call.content is not None:
-            seen = f"{call}, which nobody answered, has the code {call.code}"
+            seen = f"{call}, which got no answer, has the code {call.code}"
             ok = call.code == "TIMEOUT" or was_cut_short(call) or _opened_meanwhile(trace, call)
             yield either("XMCP-CLI-041", ok, seen, "TIMEOUT", where=call.turn.next_at)
 

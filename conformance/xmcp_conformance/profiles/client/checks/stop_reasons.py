@@ -100,7 +100,7 @@ def _other_turns_go_on(trace: TraceIndex) -> Observations:
 def _judged_by_other_checks(trace: TraceIndex, turn: Turn) -> bool:
     """Return whether a limit that was not reached or a failing callback ended the chat: other checks judge that."""
     chat, reason = turn.chat, turn.chat.stop_reason
-    if any(back.fails for _, back in chat.callbacks) and chat.ended is not None and chat.ended.failure == "crashed":
+    if any(one.fails for _, one in chat.callbacks) and chat.ended is not None and chat.ended.failure == "crashed":
         return True
     return reason in ("max_turns", "timeout") and not turn.went_on and not _limit_is_met(trace, turn, reason)
 

@@ -36,9 +36,9 @@ def _tenants_separated(trace: TraceIndex) -> Observations:
             found = next((text for text in foreign if any(text in one for one in shown)), None)
             seen = f"`{quoted(found or '')}`, of another tenant, in the history for {to}"
             yield either("XMCP-CLI-076", found is None, seen, "the tenant's own chats", where=at)
-        for at, told in chat.told:
-            usage = told.event.get("usage")
-            if told.event.get("type") == "usage" and isinstance(usage, dict) and "tenant_id" in usage:
+        for at, received in chat.received:
+            usage = received.event.get("usage")
+            if received.event.get("type") == "usage" and isinstance(usage, dict) and "tenant_id" in usage:
                 seen = f"a usage record of tenant `{quoted(str(usage['tenant_id']))}`"
                 yield either(
                     "XMCP-CLI-076", usage["tenant_id"] == chat.began.tenant, seen, "the chat's tenant", where=at

@@ -1,1 +1,1 @@
-"""The checks of a server, one subject a module; `judge` runs them."""
+"""The checks of a server, one module for each subject; `judge` runs them."""

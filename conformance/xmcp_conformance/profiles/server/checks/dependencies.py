@@ -13,30 +13,30 @@ from xmcp_conformance.profiles.server.catalogue import ListedTool, valid_metadat
 
 @check("XMCP-TOL-010", "XMCP-TOL-011", profile="server")
 def dependencies(tools: Sequence[ListedTool]) -> Observations:
-    """Judge the names in `depends_on`. A name that breaks XMCP-TOL-010 does not count in a circle."""
+    """Judge the names in `depends_on`. The search for a circle ignores names that break XMCP-TOL-010."""
     names = {tool.name for tool in tools}
-    needs: dict[str, list[str]] = {}
+    needed: dict[str, list[str]] = {}
     for tool in tools:
         wanted = valid_metadata(tool).get("depends_on", [])
-        needs[tool.name] = [name for name in wanted if name in names and name != tool.name]
+        needed[tool.name] = [name for name in wanted if name in names and name != tool.name]
         if wanted:
-            odd = [name for name in wanted if name not in needs[tool.name]]
+            unknown = [name for name in wanted if name not in needed[tool.name]]
             yield either(
                 "XMCP-TOL-010",
-                not odd,
-                f"tool `{tool.name}` depends on `{quoted(', '.join(odd))}`",
+                not unknown,
+                f"tool `{tool.name}` depends on `{quoted(', '.join(unknown))}`",
                 "names of other tools of this server",
             )
-    if any(needs.values()):
-        circle = _circle(needs)
+    if any(needed.values()):
+        circle = _find_circle(needed)
         seen = f"a circle: `{quoted(' → '.join(circle))}`"
         yield either("XMCP-TOL-011", not circle, seen, "dependencies without a circle")
 
 
-def _circle(needs: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return names that depend on each other in a circle, the first again at the end; empty where there is none."""
+def _find_circle(needed: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the tools of a circle, each followed by one that it depends on, up to the first again; empty if none."""
     try:
-        TopologicalSorter(needs).prepare()
+        TopologicalSorter(needed).prepare()
     except CycleError as error:
         return [str(name) for name in reversed(error.args[1])]
     return []

@@ -1,6 +1,7 @@
-"""Checks of a plain MCP result (section 6.3), and its reading into the values that a document has.
+"""Read a plain MCP result (section 6.3) into a `Document`, and check its form while it is read.
 
-Everything but the text is in the result's `_meta`. The other modules judge the content, as they do that of documents.
+A plain result has its text in text blocks and everything else in `_meta`. The other modules of this package judge its
+content, as they judge the content of documents.
 """
 
 from __future__ import annotations
@@ -30,32 +31,32 @@ _DOCUMENT_TAG = re.compile(
     r"<(?=(?P<name>[a-z_]+))(?:(?:tool_response|llm_output|server_populated)(?![\w.:-])"
     r"|error\s[^<>]*\bcode=|(?:display|meta)(?:\s[^<>]*)?>\s*\{)"
 )
-_CLOSING = re.compile(r"</([a-z_]+)\s*>\Z")
+_LAST_CLOSING_TAG = re.compile(r"</([a-z_]+)\s*>\Z")
 _ERROR = "chat_event#/$defs/Error"
 
 
 def begins_a_document(text: str | None) -> bool:
-    """Return whether the first element of a text is the root of a document, whatever follows."""
+    """Return whether the first element of a text is the root element of a document; the rest is not examined."""
     text = (text or "").lstrip("\ufeff" + _SPACE)
     first = _FIRST_TAG.search(text) if text.startswith("<") else None
     return first is not None and first[1].rpartition(":")[2] == "tool_response"
 
 
 def document_markup(exchange: Exchange) -> str | None:
-    """Return a text block that is a document, or begins or ends with an element of one; `None` where there is none.
+    """Return the first text block that is a document, or begins or ends with an element of a document, or `None`.
 
-    Text that the suite itself sent as an argument does not count.
+    Text that the suite itself sent as an argument is ignored, because a tool may repeat its arguments.
     """
     sent = [text for text in strings(exchange.call.arguments) if text]
     for text in _texts(exchange.result or {}):
-        own = text
+        written = text
         for string in sent:
-            own = own.replace(string, "")
-        own = own.strip("\ufeff" + _SPACE)
-        first, last = _DOCUMENT_TAG.match(own), _CLOSING.search(own[-100:])
-        begins = first is not None and f"</{first['name']}" in own
-        ends = last is not None and any(opening["name"] == last[1] for opening in _DOCUMENT_TAG.finditer(own))
-        if begins_a_document(own) or begins or ends:
+            written = written.replace(string, "")
+        written = written.strip("\ufeff" + _SPACE)
+        first, last = _DOCUMENT_TAG.match(written), _LAST_CLOSING_TAG.search(written[-100:])
+        begins = first is not None and f"</{first['name']}" in written
+        ends = last is not None and any(opening["name"] == last[1] for opening in _DOCUMENT_TAG.finditer(written))
+        if begins_a_document(written) or begins or ends:
             return text
     return None
 
@@ -65,22 +66,22 @@ def read(exchange: Exchange, announced: list[str] | None) -> Reading:
 
     Args:
         exchange: a call with a result.
-        announced: the versions that the server says it emits, where it says so.
+        announced: the versions that the server announces; `None` if it does not list any.
 
     Returns:
-        The reading; `document` is `None` where nothing says whether the call failed or with which error.
+        The reading; its `document` is `None` if the result is marked as failed but has no error in `_meta`.
     """
     result = exchange.result or {}
-    stated = result.get("_meta")
-    meta: dict[str, Any] = stated if isinstance(stated, dict) else {}
+    raw_meta = result.get("_meta")
+    meta: dict[str, Any] = raw_meta if isinstance(raw_meta, dict) else {}
     document = Document(version=None)
     observations = [*_version(meta, announced), *_failure_marks(result, meta)]
     if ERROR_META_KEY in meta:
         value = meta[ERROR_META_KEY]
-        reads = validator(_ERROR).is_valid(value)
-        document.error = _error_element(value, reads=reads)
+        valid = validator(_ERROR).is_valid(value)
+        document.error = _error_element(value, valid=valid)
         observations += _error_schema(value)
-        observations += errors.observations(document.error) if reads else ()
+        observations += errors.observations(document.error) if valid else ()
         observations += _error_text(exchange, document.error)
     elif result.get("isError") is True:
         return Reading(None, observations)
@@ -91,11 +92,11 @@ def read(exchange: Exchange, announced: list[str] | None) -> Reading:
     if POPULATED_META_KEY in meta:
         document.server_populated = meta[POPULATED_META_KEY]
         observations += server_populated.observations(document.server_populated)
-    return Reading(document, _one_occasion(observations))
+    return Reading(document, _without_repeats(observations))
 
 
-def _one_occasion(observations: Iterable[Observation]) -> list[Observation]:
-    """Return each observation once: a result is one occasion for a requirement, however often it applies in it."""
+def _without_repeats(observations: Iterable[Observation]) -> list[Observation]:
+    """Return the observations without repeats: a requirement counts once per result."""
     seen: dict[tuple[str, bool], Observation] = {}
     for observation in observations:
         seen.setdefault((observation.requirement, observation.ok), observation)
@@ -103,7 +104,7 @@ def _one_occasion(observations: Iterable[Observation]) -> list[Observation]:
 
 
 def _text(result: Mapping[str, Any]) -> str:
-    """Return what a model reads of a plain result."""
+    """Return the text of a plain result that a model reads."""
     return "\n".join(_texts(result))
 
 
@@ -127,7 +128,7 @@ def _version(meta: Mapping[str, Any], announced: list[str] | None) -> Observatio
 
 @check("XMCP-MCP-004", "XMCP-MCP-022", profile="server")
 def _failure_marks(result: Mapping[str, Any], meta: Mapping[str, Any]) -> Observations:
-    """Judge whether the two marks of a failed call agree."""
+    """Judge whether `isError` and the error in `_meta` agree, and that a failed result has no structured content."""
     has_error, flag = ERROR_META_KEY in meta, result.get("isError") is True
     if has_error or flag:
         seen = f"isError={flag} {'with' if has_error else 'without'} `{ERROR_META_KEY}`"
@@ -142,36 +143,36 @@ def _error_schema(value: Any) -> Observations:
         yield obeyed("XMCP-MCP-024")
     else:
         seen = f"`{ERROR_META_KEY}`: {next(faults(_ERROR, value))}"
-        yield broken("XMCP-MCP-024", seen, "as the definition `Error` of schemas/chat_event.schema.json says")
+        yield broken("XMCP-MCP-024", seen, "a value that is valid against `Error` of schemas/chat_event.schema.json")
 
 
-def _error_element(value: Any, *, reads: bool) -> errors.ErrorElement:
-    """Return the error as the error element would have it; `reads`: the value obeys its schema."""
+def _error_element(value: Any, *, valid: bool) -> errors.ErrorElement:
+    """Convert an error in `_meta` to an `ErrorElement`. An invalid value keeps only code and message."""
     members: Mapping[str, Any] = value if isinstance(value, dict) else {}
     code, message = members.get("code"), members.get("message")
     return errors.ErrorElement(
         code=code if isinstance(code, str) else "",
-        retryable=members.get("retryable") if reads else None,
-        retry_after_ms=members.get("retry_after_ms") if reads else None,
-        category=members.get("category") if reads else None,
+        retryable=members.get("retryable") if valid else None,
+        retry_after_ms=members.get("retry_after_ms") if valid else None,
+        category=members.get("category") if valid else None,
         message=message.strip(_SPACE) if isinstance(message, str) else "",
         meta=members.get("meta"),
         has_meta="meta" in members,
-        meta_reads=reads,
+        meta_reads=valid,
     )
 
 
 @check("XMCP-MCP-020", profile="server")
 def _error_text(exchange: Exchange, error: errors.ErrorElement) -> Observations:
-    """Judge whether the text for the model has the code and the message of the error."""
+    """Judge whether the text for the model contains the code and the message of the error."""
     text = _text(exchange.result or {})
-    missed = [f"`{quoted(part)}`" for part in (error.code, error.message) if part not in text]
-    yield either("XMCP-MCP-020", not missed, f"the text `{quoted(text)}`", f"a text with {' and '.join(missed)}")
+    missing = [f"`{quoted(part)}`" for part in (error.code, error.message) if part not in text]
+    yield either("XMCP-MCP-020", not missing, f"the text `{quoted(text)}`", f"a text with {' and '.join(missing)}")
 
 
 @check("XMCP-MCP-020", profile="server")
 def _result_text(exchange: Exchange) -> Observations:
-    """Judge whether the text has what the suite sent, unchanged, where the document for the same call had it."""
+    """Judge whether the text repeats the argument unchanged, if the document for the same call repeated it."""
     text, trap = _text(exchange.result or {}), exchange.call.trap
     whole = not (exchange.twin and exchange.twin.echoes and trap not in text)
     expected = f"the text `{quoted(trap)}`, as in the document for the same call"
@@ -181,28 +182,28 @@ def _result_text(exchange: Exchange) -> Observations:
 def _display(
     exchange: Exchange, result: Mapping[str, Any], meta: Mapping[str, Any], document: Document
 ) -> Iterator[Observation]:
-    """Read the display, and yield what it shows: it belongs in `_meta`, and nowhere else."""
+    """Read the display into `document`, and judge the envelope and its place: `_meta`, and nowhere else."""
     call = exchange.call
-    placed = DISPLAY_META_KEY in meta
-    shown = meta.get(DISPLAY_META_KEY)
-    asked = call.shows and call.tool is not None and call.tool.displays and document.error is None
-    if not (placed or asked):
+    in_place = DISPLAY_META_KEY in meta
+    display = meta.get(DISPLAY_META_KEY)
+    requested = call.shows and call.tool is not None and call.tool.displays and document.error is None
+    if not (in_place or requested):
         return
-    same: Callable[[Any], bool] = partial(eq, shown) if placed else _is_envelope
-    found = (at for at, value in _elsewhere(result, meta) if isinstance(value, dict) and same(value))
-    also = next(found, None)
-    document.has_display, document.display = placed or also is not None, shown
+    is_display: Callable[[Any], bool] = partial(eq, display) if in_place else _is_envelope
+    misplaced = (at for at, value in _elsewhere(result, meta) if isinstance(value, dict) and is_display(value))
+    wrong_place = next(misplaced, None)
+    document.has_display, document.display = in_place or wrong_place is not None, display
     if document.has_display:
-        yield from _display_place(also)
-    if placed:
-        yield from envelope.observations(shown)
+        yield from _display_place(wrong_place)
+    if in_place:
+        yield from envelope.observations(display)
 
 
 @check("XMCP-MCP-021", profile="server")
-def _display_place(also: str | None) -> Observations:
-    """Judge where the display is; `also` names a second place, in words."""
+def _display_place(wrong_place: str | None) -> Observations:
+    """Judge where the display is; `wrong_place` describes a place other than the member of `_meta`, if there is one."""
     expected = f"a display as `{DISPLAY_META_KEY}` of `_meta` only"
-    yield either("XMCP-MCP-021", also is None, f"a display as {also}", expected)
+    yield either("XMCP-MCP-021", wrong_place is None, f"a display as {wrong_place}", expected)
 
 
 def _is_envelope(value: Any) -> bool:
@@ -210,7 +211,7 @@ def _is_envelope(value: Any) -> bool:
 
 
 def _elsewhere(result: Mapping[str, Any], meta: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield each value in a place where no display belongs, and the name of that place."""
+    """Yield a description and the value of each place where a display is not allowed."""
     data = result.get("structuredContent")
     yield "`structuredContent`", data
     for name, value in data.items() if isinstance(data, dict) else ():
@@ -221,7 +222,7 @@ def _elsewhere(result: Mapping[str, Any], meta: Mapping[str, Any]) -> Iterator[t
     for text in _texts(result):
         if text.lstrip(_SPACE).startswith("{") and len(text) <= MOST_BYTES:
             try:
-                value = from_json(text)  # cannot be nested deeper than the SDK allows in a message
+                value = from_json(text)  # the SDK limits the nesting of a message
             except ValueError:
                 continue
             yield "the text of a block", value
