@@ -21,7 +21,7 @@ _LOST: Final = re.compile(
     r"|^sse stream failed|^failed to parse (?:json response|sse message)|^unexpected content type"
     r"|^server returned an error response|^server answered a request with|^redirect to .* not followed"
 )
-"""Messages of protocol errors which mean that the connection is over, or that it delivered an invalid answer. They are the
+"""Messages of protocol errors of a closed connection, or of an answer that is not valid MCP. They are the
 SDK's, or those of a server that lost its session. The error code does not tell: FastMCP answers a time-out of a tool
 with the code for a closed connection."""
 
