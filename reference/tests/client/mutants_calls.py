@@ -17,13 +17,8 @@ from xmcp.client.calls import server_results
 from xmcp.client.calls.active_call import ActiveCall, Next
 from xmcp.client.calls.server_results import Reading
 from xmcp.client.loop.chat import Chat
-from xmcp.client.servers import pool as servers
-from xmcp.client.servers import pool_member
-from xmcp.client.servers import tool_client_adapter as object_server
-from xmcp.client.tools import catalogue
-from xmcp.client.tools import dependencies as layers
-from xmcp.client.tools import names as naming
-from xmcp.client.tools import schemas as offering
+from xmcp.client.servers import pool, pool_member, tool_client_adapter
+from xmcp.client.tools import catalogue, dependencies, names, schemas
 from xmcp.client.tools.dependencies import FilledArguments
 from xmcp.wire import ErrorInfo, ToolResponse
 
@@ -70,17 +65,17 @@ def drops_empty_arguments(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-014")
 def tells_the_model_its_own_exception(patch: pytest.MonkeyPatch) -> None:
     """Puts the text of an exception of its own into an error for the model."""
-    execute = object_server.ToolClientAdapter.execute_tool_call
+    execute = tool_client_adapter.ToolClientAdapter.execute_tool_call
 
     async def telling(server: Any, tool: str, given: dict[str, Any]) -> Any:
         try:
             return await execute(server, tool, given)
-        except object_server.CallFailed as exc:
-            if exc.__cause__ is not None and not isinstance(exc.__cause__, object_server.CallFailed):
+        except tool_client_adapter.CallFailed as exc:
+            if exc.__cause__ is not None and not isinstance(exc.__cause__, tool_client_adapter.CallFailed):
                 exc.error = replace(exc.error, message=f"{exc.error.message} {exc.__cause__}")
             raise
 
-    patch.setattr(object_server.ToolClientAdapter, "execute_tool_call", telling)
+    patch.setattr(tool_client_adapter.ToolClientAdapter, "execute_tool_call", telling)
 
 
 @breaks("XMCP-CLI-020")
@@ -104,64 +99,64 @@ def has_no_limit(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-022")
 def one_failure_fails_the_turn(patch: pytest.MonkeyPatch) -> None:
     """Does not make calls that come after others in their chains when an unrelated call has failed."""
-    handed_on = layers.fill_arguments
+    handed_on = dependencies.fill_arguments
 
     def unforgiving(call: int, given: Any, entries: Any, graph: Any, known: Any, hidden: Any = ()) -> Any:
-        before = layers.nearest_first(call, lambda place: graph[place])
+        before = dependencies.nearest_first(call, lambda place: graph[place])
         made = [p for p, entry in enumerate(entries) if entry is not None and p != call and not graph[p]]
         if any(known[p] is None and p not in before for p in made):
             return ErrorInfo("DEPENDENCY_FAILED", "Another call of the turn failed.")
         return handed_on(call, given, entries, graph, known, hidden)
 
-    patch.setattr(layers, "fill_arguments", unforgiving)
+    patch.setattr(dependencies, "fill_arguments", unforgiving)
 
 
 @breaks("XMCP-TOL-012")
 def does_not_wait(patch: pytest.MonkeyPatch) -> None:
     """Starts calls of `hasty` before those that it depends on have ended."""
-    predecessors = layers.predecessors
+    predecessors = dependencies.predecessors
 
     def hasty(entries: Any) -> Any:
         rows = zip(entries, predecessors(entries), strict=True)
         return tuple(() if entry is not None and entry.tool == "hasty" else row for entry, row in rows)
 
-    patch.setattr(layers, "predecessors", hasty)
+    patch.setattr(dependencies, "predecessors", hasty)
 
 
 @breaks("XMCP-CLI-030")
 def hands_on_no_numbers(patch: pytest.MonkeyPatch) -> None:
     """Hands on no member of a result that is a number."""
-    has_member = layers._has_member
+    has_member = dependencies._has_member
 
     def texts_only(result: Any, name: str) -> bool:
         return has_member(result, name) and not isinstance(result.value[name], int)
 
-    patch.setattr(layers, "_has_member", texts_only)
+    patch.setattr(dependencies, "_has_member", texts_only)
 
 
 @breaks("XMCP-CLI-031")
 def hands_on_members_only(patch: pytest.MonkeyPatch) -> None:
     """Hands on members of results only, whatever a tool provides."""
-    handed_on = layers.fill_arguments
+    handed_on = dependencies.fill_arguments
 
     def members(call: int, given: Any, entries: Any, graph: Any, *rest: Any) -> Any:
         bare = [entry and replace(entry, provides=None) for entry in entries]
         return handed_on(call, given, bare, graph, *rest)
 
-    patch.setattr(layers, "fill_arguments", members)
+    patch.setattr(dependencies, "fill_arguments", members)
 
 
 @breaks("XMCP-CLI-032")
 def prefers_the_farthest(patch: pytest.MonkeyPatch) -> None:
     """Takes a value from the farthest predecessor that has one."""
-    nearest_first = layers.nearest_first
-    patch.setattr(layers, "nearest_first", lambda *args: dict(reversed(nearest_first(*args).items())))
+    nearest_first = dependencies.nearest_first
+    patch.setattr(dependencies, "nearest_first", lambda *args: dict(reversed(nearest_first(*args).items())))
 
 
 @breaks("XMCP-CLI-033")
 def trusts_what_the_model_wrote(patch: pytest.MonkeyPatch) -> None:
     """Keeps what the model wrote where a value is handed on."""
-    handed_on = layers.fill_arguments
+    handed_on = dependencies.fill_arguments
 
     def trusting(call: int, given: Mapping[str, Any], *rest: Any) -> Any:
         handed = handed_on(call, given, *rest)
@@ -171,7 +166,7 @@ def trusts_what_the_model_wrote(patch: pytest.MonkeyPatch) -> None:
             else handed
         )
 
-    patch.setattr(layers, "fill_arguments", trusting)
+    patch.setattr(dependencies, "fill_arguments", trusting)
 
 
 @breaks("XMCP-CLI-034")
@@ -185,36 +180,36 @@ def hands_on_the_first_of_several(patch: pytest.MonkeyPatch) -> None:
                 firsts.setdefault(entries[place].tool, place)
         return [*firsts.values()]
 
-    patch.setattr(layers, "_successes", first)
+    patch.setattr(dependencies, "_successes", first)
 
 
 @breaks("XMCP-CLI-035")
 def calls_in_spite_of_a_failed_predecessor(patch: pytest.MonkeyPatch) -> None:
     """Makes a call although every call of a tool that it depends on has failed."""
-    patch.setattr(layers, "_all_failed", lambda row, entries, known: None)
+    patch.setattr(dependencies, "_all_failed", lambda row, entries, known: None)
 
 
 @breaks("XMCP-CLI-036")
 def hands_on_what_does_not_fit(patch: pytest.MonkeyPatch) -> None:
     """Makes a call with a handed-on value that does not fit its parameter."""
-    patch.setattr(layers, "_refused", lambda schema, values: {})
+    patch.setattr(dependencies, "_refused", lambda schema, values: {})
 
 
 @breaks("XMCP-CLI-037")
 def demands_what_is_provided(patch: pytest.MonkeyPatch) -> None:
     """Lists a parameter as one that the model has to give although a predecessor provides it."""
-    less = offering._asking_less
-    patch.setattr(offering, "_asking_less", lambda schema, hidden, optional: less(schema, hidden, hidden))
+    less = schemas._asking_less
+    patch.setattr(schemas, "_asking_less", lambda schema, hidden, optional: less(schema, hidden, hidden))
 
 
 @breaks("XMCP-CLI-090")
 def drops_a_tool_whose_name_is_taken(patch: pytest.MonkeyPatch) -> None:
     """Offers only the first of two tools that have the same name."""
-    expose = naming.expose
+    expose = names.expose
 
     def dropping(listings: Any, *args: Any, **kwargs: Any) -> Any:
         exposed, warnings = expose(listings, *args, **kwargs)
-        return [e for e in exposed if listings[e.listing].named or e.name == naming.legal_name(e.tool)], warnings
+        return [e for e in exposed if listings[e.listing].named or e.name == names.legal_name(e.tool)], warnings
 
     patch.setattr(catalogue, "expose", dropping)
 
@@ -240,7 +235,7 @@ def names_with_one_underscore(patch: pytest.MonkeyPatch) -> None:
             tools.append(tool)
         return replace(built, entries=entries, schemas=type(built.schemas).of(tools, version))
 
-    patch.setattr(servers, "build", building)
+    patch.setattr(pool, "build", building)
 
 
 @breaks("XMCP-CLI-093")
@@ -258,7 +253,7 @@ def calls_by_the_models_name(patch: pytest.MonkeyPatch) -> None:
 def one_server_down_is_none_up(patch: pytest.MonkeyPatch) -> None:
     """Offers no tools at all where one server cannot be reached."""
     build = catalogue.build
-    discover = object_server.ToolClientAdapter.discover_tools
+    discover = tool_client_adapter.ToolClientAdapter.discover_tools
     down: list[Any] = []
 
     async def discovering(server: Any) -> Any:
@@ -271,8 +266,8 @@ def one_server_down_is_none_up(patch: pytest.MonkeyPatch) -> None:
     def building(given: Any, *args: Any, **kwargs: Any) -> Any:
         return build([] if asyncio.get_running_loop() in down else given, *args, **kwargs)
 
-    patch.setattr(object_server.ToolClientAdapter, "discover_tools", discovering)
-    patch.setattr(servers, "build", building)
+    patch.setattr(tool_client_adapter.ToolClientAdapter, "discover_tools", discovering)
+    patch.setattr(pool, "build", building)
 
 
 @breaks("XMCP-MCP-010")
@@ -350,7 +345,7 @@ def refuses_metadata_it_does_not_know(patch: pytest.MonkeyPatch) -> None:
         ]
         return build(kept, *args, **kwargs)
 
-    patch.setattr(servers, "build", strict)
+    patch.setattr(pool, "build", strict)
 
 
 @breaks("XMCP-CLI-038")
@@ -362,7 +357,7 @@ def starts_with_a_circle(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-091")
 def gives_a_name_to_another_tool(patch: pytest.MonkeyPatch) -> None:
     """Gives the name of a tool that has gone to another one."""
-    expose = naming.expose
+    expose = names.expose
     patch.setattr(catalogue, "expose", lambda listings, *args, **kwargs: expose(listings))
 
 

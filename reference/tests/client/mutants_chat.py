@@ -10,17 +10,15 @@ import pytest
 from mutants import breaks, rewrite_events
 
 from xmcp.chat import messages
+from xmcp.chat.completions import unique_ids
 from xmcp.chat.events import Done, LLMDelta, LLMRetry, ToolDisplay, ToolError, ToolResult
 from xmcp.client import ai_client
-from xmcp.client.calls import context_budget as model_view
-from xmcp.client.calls import server_results
+from xmcp.client.calls import context_budget, server_results
 from xmcp.client.hooks import quotas
-from xmcp.client.loop import chat as loop
-from xmcp.client.loop import usage as accounting
+from xmcp.client.loop import usage
 from xmcp.client.loop.chat import Chat
 from xmcp.client.loop.turn import ToolTurn
-from xmcp.client.tools import meta_tools
-from xmcp.client.tools import schemas as offering
+from xmcp.client.tools import meta_tools, schemas
 from xmcp.wire import ErrorInfo, ToolResponse
 
 
@@ -63,7 +61,7 @@ def answers_in_reverse(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-003")
 def gives_the_model_bare_text(patch: pytest.MonkeyPatch) -> None:
     """Gives the model the text of a plain server's result instead of a document."""
-    for_model = model_view.for_model
+    for_model = context_budget.for_model
 
     def bare(response: ToolResponse, document: str | None = None, *budgets: Any) -> str:
         text = response.llm_output
@@ -71,7 +69,7 @@ def gives_the_model_bare_text(patch: pytest.MonkeyPatch) -> None:
             return text
         return for_model(response, document, *budgets)
 
-    patch.setattr(model_view, "for_model", bare)
+    patch.setattr(context_budget, "for_model", bare)
 
 
 @breaks("XMCP-CLI-004")
@@ -93,8 +91,7 @@ def calls_a_cancelled_call_a_fault(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-005")
 def keeps_ids_that_were_used(patch: pytest.MonkeyPatch) -> None:
     """Keeps the id that a model gave to a call of an earlier turn too."""
-    unique = loop.unique_ids
-    patch.setattr(loop, "unique_ids", lambda calls, taken: unique(calls))
+    patch.setattr("xmcp.client.loop.chat.unique_ids", lambda calls, taken: unique_ids(calls))
 
 
 @breaks("XMCP-CLI-006")
@@ -265,7 +262,7 @@ def asks_again_without_a_word(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-082")
 def shows_what_the_application_fills(patch: pytest.MonkeyPatch) -> None:
     """Shows the model the parameters that the application fills in."""
-    patch.setattr(ai_client, "offered", lambda entry, siblings, hidden: offering.offered(entry, siblings))
+    patch.setattr(ai_client, "offered", lambda entry, siblings, hidden: schemas.offered(entry, siblings))
 
 
 @breaks("XMCP-CLI-084")
@@ -301,22 +298,22 @@ def summarizes_the_rules_away(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-DSP-040")
 def repeats_large_displays(patch: pytest.MonkeyPatch) -> None:
     """Puts a display of any size before the model."""
-    patch.setattr(model_view, "size", lambda display: 0)
+    patch.setattr(context_budget, "size", lambda display: 0)
 
 
 @breaks("XMCP-DSP-041")
 def drops_large_displays(patch: pytest.MonkeyPatch) -> None:
     """Puts nothing in the place of a display that is too large for the model."""
-    for_model = model_view.for_model
+    for_model = context_budget.for_model
 
     def dropping(response: ToolResponse, document: str | None = None, *budgets: Any) -> str:
         display = response.display
-        if display is None or model_view.size(display) <= budgets[0].display:
+        if display is None or context_budget.size(display) <= budgets[0].display:
             return for_model(response, document, *budgets)
         bare = ToolResponse(response.tool_name, response.llm_output, error=response.error)
         return for_model(bare, None, *budgets)
 
-    patch.setattr(model_view, "for_model", dropping)
+    patch.setattr(context_budget, "for_model", dropping)
 
 
 @breaks("XMCP-DSP-042")
@@ -324,8 +321,8 @@ def shows_the_person_the_reference(patch: pytest.MonkeyPatch) -> None:
     """Shows the person what the model sees of a large display."""
 
     def small(_: ToolTurn, event: Any) -> list[Any]:
-        if isinstance(event, ToolDisplay) and model_view.size(event.envelope) > model_view.DISPLAY_BUDGET:
-            return [replace(event, envelope=model_view.reference(event.envelope))]
+        if isinstance(event, ToolDisplay) and context_budget.size(event.envelope) > context_budget.DISPLAY_BUDGET:
+            return [replace(event, envelope=context_budget.reference(event.envelope))]
         return [event]
 
     rewrite_events(patch, ToolTurn, small)
@@ -362,14 +359,14 @@ def says_done_twice(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-076")
 def books_on_another_tenant(patch: pytest.MonkeyPatch) -> None:
     """Writes the usage of a chat into the record of the tenant that came first."""
-    record = accounting.record
+    record = usage.record
     first: list[Any] = []
 
     def booked(completion: Any, provider: str, model: Any, chat: Any, *rest: Any) -> Any:
         first.append(chat.tenant_id)
         return {**record(completion, provider, model, chat, *rest), "tenant_id": first[0]}
 
-    patch.setattr(accounting, "record", booked)
+    patch.setattr(usage, "record", booked)
 
 
 @breaks("XMCP-CLI-007")

@@ -15,7 +15,7 @@ from support.scripted_server import ScriptedServer
 
 from xmcp.chat.errors import CallFailed, QuotaExceeded
 from xmcp.client import AIClient
-from xmcp.client.calls import app_parameters as params
+from xmcp.client.calls import app_parameters
 from xmcp.client.calls.cache import ResponseCache
 from xmcp.client.calls.retry import RetryPolicy
 from xmcp.client.hooks import callbacks
@@ -189,7 +189,7 @@ async def test_a_hook_that_hangs_after_the_last_failure_of_the_model_keeps_nobod
 
 
 async def test_a_parameter_of_the_application_that_never_comes_fails_its_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(params, "CALLBACK_SECONDS", 0.02)
+    monkeypatch.setattr(app_parameters, "CALLBACK_SECONDS", 0.02)
     server = ScriptedServer({"t": lambda _: "ok"}, t={"inputSchema": {"type": "object", "properties": {"user": {}}}})
     model = ScriptedModel(asks("t"))
     async with asyncio.timeout(5):

@@ -22,8 +22,8 @@ from xmcp.chat.tool_schemas import legal_name
 from xmcp.client.calls import server_results
 from xmcp.client.calls.context_budget import Budgets, for_model
 from xmcp.client.hooks.middleware import ChatContext
-from xmcp.client.loop import usage as accounting
 from xmcp.client.loop.stop_reason import ending
+from xmcp.client.loop.usage import NOTHING, add, record
 from xmcp.client.servers import targets
 from xmcp.client.tools.catalogue import build
 from xmcp.client.tools.names import Listing, expose
@@ -452,21 +452,21 @@ class TestMoney:
         ids=str,
     )
     def test_a_price_is_a_number_of_dollars_or_not_known(self, price: Any, cost: float | None) -> None:
-        told = accounting.record(Completion("hi"), "p", "m", ChatContext("c"), lambda *_: price)["cost_usd"]
+        told = record(Completion("hi"), "p", "m", ChatContext("c"), lambda *_: price)["cost_usd"]
         assert (told, type(told)) == (cost, type(cost))
 
     def test_a_price_list_that_raises_does_not_know_the_price(self) -> None:
         def price(provider: str, model: str, usage: Usage) -> float:
             return {"other": 1.0}[model]
 
-        assert accounting.record(Completion("hi"), "p", "m", ChatContext("c"), price)["cost_usd"] is None
+        assert record(Completion("hi"), "p", "m", ChatContext("c"), price)["cost_usd"] is None
 
     def test_costs_that_are_known_are_added_up(self) -> None:
         prices: list[Any] = [Decimal("1"), 0.5, None, float("nan")]
-        total = accounting.NOTHING
+        total = NOTHING
         for price in prices:
-            one = accounting.record(Completion("hi"), "p", "m", ChatContext("c"), lambda *_, price=price: price)
-            total = accounting.add(total, one)
+            one = record(Completion("hi"), "p", "m", ChatContext("c"), lambda *_, price=price: price)
+            total = add(total, one)
         assert (total["cost_usd"], total["llm_calls"]) == (1.5, 4)
 
 

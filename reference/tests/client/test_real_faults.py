@@ -21,12 +21,15 @@ import pytest
 from fastmcp.client.transports import StdioTransport
 
 from xmcp.client import AIClient
+from xmcp.client.servers.fastmcp_internals import CONNECT_SECONDS
 from xmcp.providers import OpenAIProvider, ProviderError
 from xmcp.wire import ToolResponse
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("nothing_left")]
 
 ERAS = ["modern", "legacy"]
+NOTHING_HUNG = CONNECT_SECONDS - 5
+"""Seconds; a chat that took less did not wait until the time limit of its HTTP connections ended something."""
 _numbers = itertools.count()
 
 
@@ -73,11 +76,14 @@ async def test_a_call_that_is_never_answered_times_out_and_the_next_one_is_answe
     line.faults.append(getattr(peers, fault))
     script = [reply(calls=[call("add", a=1, b=2)]), reply(calls=[call("add", a=3, b=4)]), reply("ok")]
     async with asyncio.timeout(45), ai_for([speaking(line.url(), era)], tool_timeout=0.5) as ai:
+        begun = time.monotonic()
         told = await talk(ai, script, seconds=40)
+        took = time.monotonic() - begun
     assert (told.result["answer"], told.result["stop_reason"]) == ("ok", "stop")
     assert codes(told) == ["TIMEOUT", None]
     assert told.seen[0].error.meta["side_effects"] == "unknown"
     assert told.seen[1].llm_output == "7"
+    assert took < NOTHING_HUNG
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -104,8 +110,11 @@ async def test_a_damaged_answer_is_a_lost_connection_for_the_model_and_the_call_
     script = [reply(calls=[call("add", a=1, b=2)]), reply(calls=[call("add", a=3, b=4)]), reply("ok")]
     # The time-out is far above what any of this takes: nothing may hang until it strikes.
     async with asyncio.timeout(45), ai_for([speaking(line.url(), era)], tool_timeout=60) as ai:
+        begun = time.monotonic()
         told = await talk(ai, script, seconds=40)
+        took = time.monotonic() - begun
     assert (told.result["answer"], told.result["stop_reason"]) == ("ok", "stop")
+    assert took < NOTHING_HUNG
     assert codes(told) == ["CONNECTION_FAILED", None]
     error = told.seen[0].error
     assert (error.retryable, error.meta["side_effects"]) == (True, "unknown")

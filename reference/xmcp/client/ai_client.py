@@ -186,49 +186,52 @@ class AIClient:
             require_servers=require_servers,
             logger=logger,
         )
-        self._log = EventLog(logger)
+        self._log = EventLog(options.logger)
         # The client closes only providers that it made itself, not `llm_provider`.
-        built_in = OpenAIProvider(openai_api_key, openai_base_url) if llm_provider is None else None
-        models = fallback.chain(llm_provider or built_in, llm_model, fallback_models)  # type: ignore[arg-type]
+        built_in = None
+        if options.llm_provider is None:
+            built_in = OpenAIProvider(options.openai_api_key, options.openai_base_url)
+        provider: Any = options.llm_provider or built_in
+        models = fallback.chain(provider, options.llm_model, options.fallback_models)
         made = [model.provider for model in models if model.made and hasattr(model.provider, "aclose")]
         self._own_providers: list[Any] = [*([built_in] if built_in else []), *made]
-        meta_tool_names = selected(meta_tools)
+        meta_tool_names = selected(options.meta_tools)
         self._settings = ChatSettings(
             models=models,
-            max_turns=max_turns,
-            display=display,
-            llm_timeout=llm_timeout,
+            max_turns=options.max_turns,
+            display=options.display,
+            llm_timeout=options.llm_timeout,
             meta_tools=meta_tool_names,
-            hooks=Hooks(on_display, on_error),
-            usage_sink=usage_sink,
-            price=price,
+            hooks=Hooks(options.on_display, options.on_error),
+            usage_sink=options.usage_sink,
+            price=options.price,
         )
-        self._cache = cache
-        self._params = dict(params or {})
-        self._max_concurrency = max_concurrency
-        self._responses = None if cache is None else ResponseCache(cache, cache_ttl, self._log)
+        self._cache = options.cache
+        self._params = dict(options.params or {})
+        self._max_concurrency = options.max_concurrency
+        self._responses = None if options.cache is None else ResponseCache(options.cache, options.cache_ttl, self._log)
         self._pipeline = Pipeline(
-            slots=asyncio.Semaphore(max_concurrency),
+            slots=asyncio.Semaphore(options.max_concurrency),
             timeouts=options.time_limits,
-            retry=RetryPolicy.of(retry_policy),
+            retry=RetryPolicy.of(options.retry_policy),
             breakers=_breakers(options),
             cache=self._responses,
-            cache_read_only=cache_read_only,
-            middleware=Stack(middleware),
-            approve=approve,
-            approval_timeout=approval_timeout,
+            cache_read_only=options.cache_read_only,
+            middleware=Stack(options.middleware),
+            approve=options.approve,
+            approval_timeout=options.approval_timeout,
             params=self._params,
-            budgets=Budgets(display_budget, result_budget),
+            budgets=Budgets(options.display_budget, options.result_budget),
         )
-        if price is None and any(getattr(member, "counts_spend", False) for member in middleware):
+        if options.price is None and any(getattr(member, "counts_spend", False) for member in options.middleware):
             self._log.warning("quota_without_price", message="A quota with spend_usd has no effect without price=...")
-        self._chat_timeout = chat_timeout
+        self._chat_timeout = options.chat_timeout
         self._servers = Servers(
             options.targets,
-            connect_timeout=connect_timeout,
+            connect_timeout=options.connect_timeout,
             log=self._log,
-            refresh_interval=refresh_interval,
-            require=require_servers,
+            refresh_interval=options.refresh_interval,
+            require=options.require_servers,
             offer=self._openai_tool,
             extra=openai_tools(meta_tool_names),
         )

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from xmcp.chat.completions import ToolCall
-from xmcp.client.calls.server_results import Reading
+from xmcp.client.calls.server_results import Reading, ServerResult
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import ChatContext, ToolState
 from xmcp.client.hooks.telemetry import ChatTelemetry
 from xmcp.client.tools.catalogue import Entry
 from xmcp.wire import ErrorInfo
-
-if TYPE_CHECKING:
-    from mcp_types import CallToolResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +107,7 @@ class ActiveCall:
 Next: TypeAlias = Callable[[ActiveCall], Awaitable[Reading]]
 """The stages that follow."""
 
-NextOfAttempt: TypeAlias = Callable[[ActiveCall], "Awaitable[CallToolResult]"]
+NextOfAttempt: TypeAlias = Callable[[ActiveCall], Awaitable[ServerResult]]
 """The stages that follow within one attempt, before the result is read."""
 
 
@@ -137,7 +134,7 @@ class ReadingStage(Protocol):
 class AttemptStage(Protocol):
     """One step on the way to a server, within one attempt."""
 
-    def __call__(self, call: ActiveCall, proceed: NextOfAttempt, /) -> Awaitable[CallToolResult]:
+    def __call__(self, call: ActiveCall, proceed: NextOfAttempt, /) -> Awaitable[ServerResult]:
         """Return what the server returned.
 
         Raises:

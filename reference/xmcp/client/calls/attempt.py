@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from xmcp.chat import error_table
 from xmcp.chat.errors import CallFailed
 from xmcp.client.calls import server_results
 from xmcp.client.calls.active_call import ActiveCall, AttemptStage, NextOfAttempt
-from xmcp.client.calls.server_results import Reading
-
-if TYPE_CHECKING:
-    from mcp_types import CallToolResult
+from xmcp.client.calls.server_results import Reading, ServerResult
 
 
 async def read_result(call: ActiveCall, proceed: NextOfAttempt) -> Reading:
@@ -29,7 +25,7 @@ async def read_result(call: ActiveCall, proceed: NextOfAttempt) -> Reading:
 def take_slot(slots: asyncio.Semaphore) -> AttemptStage:
     """Return the stage that bounds how many calls run at once. Calls that wait get their slots in order."""
 
-    async def in_a_slot(call: ActiveCall, proceed: NextOfAttempt) -> CallToolResult:
+    async def in_a_slot(call: ActiveCall, proceed: NextOfAttempt) -> ServerResult:
         async with slots:
             return await proceed(call)
 
@@ -39,7 +35,7 @@ def take_slot(slots: asyncio.Semaphore) -> AttemptStage:
 def call_server(timeouts: Mapping[str, float]) -> AttemptStage:
     """Return the last stage, which asks the server. `timeouts`: seconds, by the tool's name for the model, or `*`."""
 
-    async def ask_the_server(call: ActiveCall, _: NextOfAttempt) -> CallToolResult:
+    async def ask_the_server(call: ActiveCall, _: NextOfAttempt) -> ServerResult:
         entry, state = call.entry, call.state
         state.attempts += 1
         if state.attempts == 1:

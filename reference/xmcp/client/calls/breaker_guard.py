@@ -7,17 +7,15 @@ report would keep its breaker half-open.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from xmcp.chat import error_table
 from xmcp.chat.errors import CallFailed, CircuitOpenError
 from xmcp.client.calls.active_call import ActiveCall, AttemptStage, NextOfAttempt
+from xmcp.client.calls.server_results import ServerResult
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.tools.catalogue import ToolServer
 from xmcp.storage.breakers import Admitted, BreakerStore, Outcome, Refused
-
-if TYPE_CHECKING:
-    from mcp_types import CallToolResult
 
 STORE_SECONDS: Final = 2.0
 """How long the store may take to answer before calls go on without it."""
@@ -95,7 +93,7 @@ def stage(breakers: BreakerStore | None) -> AttemptStage | None:
         return None
     guard = BreakerGuard(breakers)
 
-    async def ask_the_breaker(call: ActiveCall, proceed: NextOfAttempt) -> CallToolResult:
+    async def ask_the_breaker(call: ActiveCall, proceed: NextOfAttempt) -> ServerResult:
         try:
             ticket = await guard.admit(call.entry.server, call.log)
         except CircuitOpenError as exc:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import ValidationError
 
@@ -19,6 +19,9 @@ from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, PLAIN_META_KE
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, ContentBlock
+
+ServerResult: TypeAlias = "CallToolResult"
+"""What a server returned, before it is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ class Reading:
     structured: Any = None
 
 
-def read(result: CallToolResult, tool_name: str, *, speaks_xmcp: bool) -> Reading:
+def read(result: ServerResult, tool_name: str, *, speaks_xmcp: bool) -> Reading:
     """Read a result. Nothing of a document that cannot be read is passed on but the kind of fault and its place."""
     meta = result.meta or {}
     if not speaks_xmcp:
