@@ -82,8 +82,8 @@ def packages(folder, **wanted):
 
 def test_an_npm_that_cannot_install_is_told_what_to_do(tmp_path):
     absent = packages(tmp_path, absent="file:./none/at-all")
-    told = r"(?s)npm could not install absent file:./none/at-all .*A test runs with them. Configure a registry"
-    with pytest.raises(SystemExit, match=told):
+    message = r"(?s)npm could not install absent file:./none/at-all .*A test runs with them. Configure a registry"
+    with pytest.raises(SystemExit, match=message):
         absent.install()
 
 

@@ -50,9 +50,9 @@ def test_a_check_that_is_there_once_only_is_a_difference():
 def test_no_check_may_stop_passing_when_the_wire_is_negotiated(status):
     excused = Expected("Nothing excuses it.", ["status"])
     worse = {**PLAIN, STATUS: status}
-    told = judged(runs(negotiated=worse), nothing(negotiated=[excused]))
-    assert "passes on FastMCP fails" in told[0]
-    assert STATUS.scenario in told[0]
+    lines = judged(runs(negotiated=worse), nothing(negotiated=[excused]))
+    assert "passes on FastMCP fails" in lines[0]
+    assert STATUS.scenario in lines[0]
     assert len(judged(runs(negotiated=worse), nothing())) == 1
 
 

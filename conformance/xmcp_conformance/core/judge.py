@@ -69,7 +69,7 @@ def status_of(observed: Observed, *, strict: bool = False) -> Status:
     """Return the verdict on one observation: a fault of a SHOULD is a warning, any other fault a failure.
 
     Args:
-        observed: the observation. A fault that stopped the suite is a failure for every requirement.
+        observed: the observation. A fault that stopped the suite is always a failure, even of a SHOULD.
         strict: a broken SHOULD counts as a broken MUST.
     """
     if observed.observation.ok:

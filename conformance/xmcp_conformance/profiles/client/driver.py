@@ -16,7 +16,7 @@ def observe(scenario: Scenario, adapter: ClientAdapter) -> Trace:
     """Run a scenario in virtual time and return what was seen of the client.
 
     Raises:
-        virtual_time.Stuck: something waits for ever.
+        virtual_time.Stuck: a task would wait forever.
         AssertionError: a task was left behind.
         Exception: what the client raised in a chat, and the adapter did not translate: the client crashed.
     """

@@ -186,7 +186,7 @@ class Miniature:
         return str(tool.listed["name"])
 
     def words_for(self, exc: ConnectionError) -> str:
-        """Return what the model is told of a server that was not reached."""
+        """Return the model's error for a server that was not reached."""
         return "The server could not be asked."
 
 
