@@ -200,27 +200,6 @@ def _name(call: Mapping[str, object]) -> str:
     return str(function.get("name")) if isinstance(function, Mapping) else ""
 
 
-@check("XMCP-CLI-074", profile="client")
-def _quota_kept(trace: TraceIndex) -> Observations:
-    for chat in trace.chats.values():
-        tenant = chat.began.tenant
-        quota = trace.setup.quota_tokens.get(tenant) if tenant is not None else None
-        if quota is None:
-            continue
-        for at, _ in chat.asks:
-            spent = [
-                said.tokens or 0
-                for other in trace.chats.values()
-                if other.began.tenant == tenant
-                for said_at, said in [*((t.said_at, t.said) for t in other.turns), *other.failed]
-                if said_at < at
-            ]
-            seen = f"the model is asked with {sum(spent)} tokens used"
-            yield either("XMCP-CLI-074", sum(spent) < quota, seen, f"no request at {quota}", where=at)
-        if chat.ended is not None and chat.ended.failure == "quota":
-            yield obeyed("XMCP-CLI-074", where=chat.ended_at)
-
-
 @check("XMCP-CLI-085", profile="client")
 def _question_ends_the_chat(trace: TraceIndex) -> Observations:
     for turn in trace.turns:

@@ -1,11 +1,11 @@
-"""Checks that nothing of one tenant's chats gets into another's (section 11.7)."""
+"""Checks of tenants: quotas, and that nothing of one tenant's chats gets into another's (section 11.7)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from xmcp_conformance.core.checks import Observations, check
-from xmcp_conformance.core.observation import either
+from xmcp_conformance.core.observation import either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.messages import strings_of
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
@@ -13,6 +13,27 @@ from xmcp_conformance.profiles.client.trace_model import Chat
 
 _SHORTEST = 8
 """Number of characters below which a text can occur in two chats by chance."""
+
+
+@check("XMCP-CLI-074", profile="client")
+def _quota_kept(trace: TraceIndex) -> Observations:
+    for chat in trace.chats.values():
+        tenant = chat.began.tenant
+        quota = trace.setup.quota_tokens.get(tenant) if tenant is not None else None
+        if quota is None:
+            continue
+        for at, _ in chat.asks:
+            spent = [
+                said.tokens or 0
+                for other in trace.chats.values()
+                if other.began.tenant == tenant
+                for said_at, said in [*((t.said_at, t.said) for t in other.turns), *other.failed]
+                if said_at < at
+            ]
+            seen = f"the model is asked with {sum(spent)} tokens used"
+            yield either("XMCP-CLI-074", sum(spent) < quota, seen, f"no request at {quota}", where=at)
+        if chat.ended is not None and chat.ended.failure == "quota":
+            yield obeyed("XMCP-CLI-074", where=chat.ended_at)
 
 
 @check("XMCP-CLI-076", profile="client")
