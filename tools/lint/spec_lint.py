@@ -75,6 +75,7 @@ class Evidence:
     checks: set[str] = field(default_factory=set)
     mutants: set[str] = field(default_factory=set)
     vectors: set[str] = field(default_factory=set)
+    codec_checks: set[str] = field(default_factory=set)
     documents: set[str] = field(default_factory=set)
     client_checks: set[str] = field(default_factory=set)
     client_mutants: set[str] = field(default_factory=set)
@@ -166,6 +167,7 @@ def lint_evidence(entries: Sequence[Mapping[str, Any]], evidence: Evidence) -> I
         ("check of documents", evidence.documents),
         ("mutant", evidence.mutants),
         ("vector", evidence.vectors),
+        ("check of codecs", evidence.codec_checks),
         ("check of clients", evidence.client_checks),
         ("mutant of the client", evidence.client_mutants),
     ):
@@ -182,6 +184,7 @@ def lint_evidence(entries: Sequence[Mapping[str, Any]], evidence: Evidence) -> I
             ("server", "check", evidence.checks),
             ("server", "mutant", evidence.mutants),
             ("vectors", "vector", evidence.vectors),
+            ("vectors", "check of codecs", evidence.codec_checks),
         ):
             if mean in means and id_ not in ids:
                 yield f"{id_}: claims `{mean}`, and no {name} names it"
@@ -212,8 +215,8 @@ def evidence() -> Evidence:
         checks=set(checks_by_requirement("server")),
         documents=set(checks_by_requirement("document")),
         mutants=set(wrong_implementations("server")),
-        vectors=vector_requirements(json.loads(VECTORS.read_text(encoding="utf-8")))
-        & set(checks_by_requirement("codec")),
+        vectors=vector_requirements(json.loads(VECTORS.read_text(encoding="utf-8"))),
+        codec_checks=set(checks_by_requirement("codec")),
         client_checks=set(checks_by_requirement("client")),
         client_mutants=mutants_of_client(),
     )

@@ -170,7 +170,7 @@ def lists_displays_in_reverse(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-064")
 def stops_after_a_failing_callback(patch: pytest.MonkeyPatch) -> None:
     """Tells the model of a result where a callback for an error failed."""
-    report = ToolTurn._report
+    report = ToolTurn._call_hooks
 
     async def reported(ended: ToolTurn, place: int) -> int:
         failed = []
@@ -193,7 +193,7 @@ def stops_after_a_failing_callback(patch: pytest.MonkeyPatch) -> None:
                 ended.outcomes[number] = replace(outcome, content=ToolResponse("t", "It worked.").to_xml())
         return known
 
-    patch.setattr(ToolTurn, "_report", reported)
+    patch.setattr(ToolTurn, "_call_hooks", reported)
 
 
 @breaks("XMCP-CLI-070")

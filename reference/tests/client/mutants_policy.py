@@ -133,7 +133,7 @@ def lets_calls_run_on(patch: pytest.MonkeyPatch) -> None:
         if tasks:
             await asyncio.wait(tasks)
 
-    patch.setattr(turn, "_end", patient)
+    patch.setattr(turn, "_cancel_and_wait", patient)
 
 
 @breaks("XMCP-CLI-050")

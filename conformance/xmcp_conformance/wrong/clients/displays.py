@@ -243,6 +243,26 @@ def a_failing_callback_ends_the_chat(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-CLI-064", profile="client")
+def a_failing_callback_is_answered_as_an_open_breaker(wrong: bool) -> Trace:
+    s = turn(call(), display="continue", breaker_threshold=5)
+    s.answered(s.called(), display=TABLE)
+    s.call_back(fails=True)
+    s.reply(content=error("CIRCUIT_OPEN", retry_after_ms=1000) if wrong else None)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-064", profile="client")
+def a_final_error_becomes_an_open_breaker_after_a_failing_callback(wrong: bool) -> Trace:
+    s = turn(call(), breaker_threshold=5)
+    s.failed(s.called())
+    s.call_back(fails=True)
+    s.reply(content=error("CIRCUIT_OPEN", retry_after_ms=1000) if wrong else None)
+    s.finish()
+    return s.trace
+
+
 @breaks("XMCP-REC-002", profile="client")
 def a_result_is_told_before_its_start(wrong: bool) -> Trace:
     s = turn(call())

@@ -97,8 +97,10 @@ def _differs_from_answer(trace: TraceIndex, call: ModelCall) -> bool:
     answer = call.attempts[-1].answered if call.attempts else None
     if answer is None or not answer.readable or call.reply is None or was_cut_short(call):
         return False
-    if call.code in permitted_codes(trace, call):
-        return False  # for example, because an open circuit breaker prevented the next attempt
     if answer.outcome == "ok":
         return call.reply.error is not None
-    return answer.outcome == "error" and call.code != (answer.error or {}).get("code")
+    code, retryable = (answer.error or {}).get("code"), (answer.error or {}).get("retryable") is True
+    if answer.outcome != "error" or call.code == code:
+        return False
+    # A call that is tried again may end otherwise: an open breaker, for example, holds back the next attempt.
+    return not (retryable and call.code in permitted_codes(trace, call))
