@@ -133,7 +133,9 @@ async def test_a_server_whose_list_of_tools_is_damaged_is_left_out_in_bounded_ti
     line.at = "tools/list"
     line.faults.extend([getattr(peers, fault)] * 20)
     targets = [speaking(line.url(), era), program.url("crashing")]
+    begun = time.monotonic()
     async with asyncio.timeout(45), ai_for(targets, connect_timeout=1) as ai:
+        assert time.monotonic() - begun < NOTHING_HUNG
         told = await talk(ai, [reply(calls=[call("greet", name="Ann")]), reply("done")])
     assert (told.result["answer"], told.seen[0].llm_output) == ("done", "hello Ann")
     assert len([chunk for chunk in told.chunks if chunk.type == "warning"]) == 1
@@ -241,8 +243,10 @@ async def test_a_model_that_never_answers_raises_after_the_sdks_time_out_with_a_
         peers.listening(peers.never_answer) as port,
         asking(f"http://127.0.0.1:{port}/v1", [], timeout=0.2, max_retries=1) as ai,
     ):
+        begun = time.monotonic()
         with pytest.raises(ProviderError) as caught:
             await ai.chat("q", [])
+        assert time.monotonic() - begun < NOTHING_HUNG
     assert caught.value.category == "network"
     assert caught.value.history == [{"role": "user", "content": "q"}]
 
@@ -276,8 +280,10 @@ async def test_a_call_whose_model_broke_off_while_it_wrote_it_is_never_made(
     whole = chat_server.reply.streamed(calls=[call("add", a=1, b=2)])
     chat_server.replies = [breaking_off(whole, 3, how)]
     async with asyncio.timeout(45), asking(chat_server.url, [line.url()], timeout=5) as ai:
+        begun = time.monotonic()
         with pytest.raises(ProviderError) as caught:
             await ai.chat("q", [])
+        assert time.monotonic() - begun < NOTHING_HUNG
     assert caught.value.category == "network"
     assert caught.value.history == [{"role": "user", "content": "q"}]
     assert "tools/call" not in line.methods
