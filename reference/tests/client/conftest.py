@@ -10,10 +10,13 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
+# What a client imports at its first connection takes seconds on a busy machine; tests with short time-outs start after it.
+import mcp.client.subscriptions  # noqa: F401
 import pytest
 from support import faulty_line, mcp_servers
 from support.http_host import HttpHost
 
+import xmcp.client.servers.fastmcp_internals  # noqa: F401
 from xmcp.wire import ToolResponse
 
 
