@@ -10,7 +10,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
-# What a client imports at its first connection takes seconds on a busy machine; tests with short time-outs start after it.
+# The first connection of a process imports for seconds on a busy machine; tests with short time-outs start after that.
 import mcp.client.subscriptions  # noqa: F401
 import pytest
 from support import faulty_line, mcp_servers
