@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xmcp_conformance.reader import read
-from xmcp_conformance.reader.markup import tokens
+from xmcp_conformance.reader.xml_tokens import tokens
 from xmcp_conformance.wrong.servers.miniature import Miniature
 
 WELL = '<tool_response tool_name="a"><llm_output>x</llm_output></tool_response>'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .document import Document, Reading
-from .markup_checks import MOST_BYTES
 from .reader import looks_like_a_document, read
+from .xml_text_checks import MOST_BYTES
 
 __all__ = ["MOST_BYTES", "Document", "Reading", "looks_like_a_document", "read"]

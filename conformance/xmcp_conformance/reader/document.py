@@ -7,7 +7,7 @@ from typing import Any
 
 from xmcp_conformance.core.observation import Observation
 
-from .errors import ErrorElement
+from .error_element import ErrorElement
 
 
 @dataclass(slots=True)

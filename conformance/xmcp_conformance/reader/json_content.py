@@ -11,9 +11,9 @@ from xmcp_conformance.core.checks import OF_DOCUMENTS, Observations, check
 from xmcp_conformance.core.observation import Observation, Path, Place, broken, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 
-from .markup_checks import INERT_JSON
 from .source import Source
 from .strict_json import DEEPEST, Json, JsonFault, locate, parse
+from .xml_text_checks import INERT_JSON
 
 # After these faults the JSON still means what it says.
 _READABLE = frozenset({"XMCP-RSP-042", "XMCP-RSP-081"})

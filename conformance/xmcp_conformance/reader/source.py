@@ -10,8 +10,8 @@ from lxml import etree
 
 from xmcp_conformance.core.observation import Place
 
-from .markup import Attribute, CharacterData, Kind, Token, attributes, tokens
 from .source_positions import Lines
+from .xml_tokens import Attribute, CharacterData, Kind, Token, attributes, tokens
 
 _TAGS = (Kind.START, Kind.EMPTY)
 

@@ -6,8 +6,8 @@ import re
 
 from lxml import etree
 
-from .markup import REFERENCE, Kind, attributes, bare_ampersands, character
 from .source import Source
+from .xml_tokens import REFERENCE, Kind, attributes, bare_ampersands, character
 
 _TAGS = (Kind.START, Kind.EMPTY)
 _NAMESPACES_WITH_A_MEANING = {

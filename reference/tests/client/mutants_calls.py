@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from mutants import breaks, put_first
 
-from xmcp.chat import error_table
+from xmcp.chat import client_made_errors
 from xmcp.client import ai_client
 from xmcp.client.calls import server_results
 from xmcp.client.calls.active_call import ActiveCall, Next
@@ -367,7 +367,7 @@ def forgets_a_tool_in_the_middle_of_a_turn(patch: pytest.MonkeyPatch) -> None:
 
     async def forgetful(call: ActiveCall, proceed: Next) -> Reading:
         if call.entry.tool not in call.entry.server._tools.tools:  # type: ignore[attr-defined]
-            return server_results.failed(call.name, error_table.unknown_tool(call.name, []))
+            return server_results.failed(call.name, client_made_errors.unknown_tool(call.name, []))
         return await proceed(call)
 
     put_first(patch, forgetful)

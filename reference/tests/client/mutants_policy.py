@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from mutants import breaks, put_around, put_first
 
-from xmcp.chat import error_table
+from xmcp.chat import client_made_errors
 from xmcp.chat.errors import CallFailed
-from xmcp.client.calls import app_parameters, approval, breaker_guard, cache, retry, server_results
+from xmcp.client.calls import app_parameters, approval, breaker_guard, cache, retry_policy, server_results
 from xmcp.client.calls.active_call import ActiveCall, AttemptStage, Next, NextOfAttempt, Stage
 from xmcp.client.calls.cache import ResponseCache
 from xmcp.client.calls.server_results import Reading
@@ -24,14 +24,14 @@ from xmcp.wire import ErrorInfo, ToolResponse
 @breaks("XMCP-ERR-040")
 def tries_anything_again(patch: pytest.MonkeyPatch) -> None:
     """Makes any call again whose error is retryable, whatever the tool may have done."""
-    patch.setattr(retry, "allowed", lambda error, entry: error.retryable and error.code != "CIRCUIT_OPEN")
+    patch.setattr(retry_policy, "allowed", lambda error, entry: error.retryable and error.code != "CIRCUIT_OPEN")
 
 
 @breaks("XMCP-ERR-041")
 def is_impatient(patch: pytest.MonkeyPatch) -> None:
     """Waits for no more than half a second, whatever the server asks for."""
-    wait = retry.wait
-    patch.setattr(retry, "wait", lambda *args: min(wait(*args), 0.5))
+    wait = retry_policy.wait
+    patch.setattr(retry_policy, "wait", lambda *args: min(wait(*args), 0.5))
 
 
 @breaks("XMCP-ERR-042")
@@ -51,20 +51,20 @@ def keeps_the_error_to_itself(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-SEC-040")
 def tries_for_ever(patch: pytest.MonkeyPatch) -> None:
     """Does not count its attempts."""
-    ends = retry.ends
-    patch.setattr(retry, "ends", lambda policy, failures, *rest: failures > 30 or ends(policy, 0, *rest))
+    ends = retry_policy.ends
+    patch.setattr(retry_policy, "ends", lambda policy, failures, *rest: failures > 30 or ends(policy, 0, *rest))
 
 
 @breaks("XMCP-CLI-040")
 def waits_as_long_as_it_is_told(patch: pytest.MonkeyPatch) -> None:
     """Waits for another attempt however long the server asks for."""
-    patch.setattr(retry, "ends", lambda policy, failures, *rest: failures >= policy.max_attempts)
+    patch.setattr(retry_policy, "ends", lambda policy, failures, *rest: failures >= policy.max_attempts)
 
 
 @breaks("XMCP-CLI-041")
 def calls_a_time_out_a_failure(patch: pytest.MonkeyPatch) -> None:
     """Gives a call that was not answered in time a code of its own making."""
-    patch.setattr(error_table, "timed_out", lambda seconds: ErrorInfo("X_TOO_SLOW", "m", retryable=False))
+    patch.setattr(client_made_errors, "timed_out", lambda seconds: ErrorInfo("X_TOO_SLOW", "m", retryable=False))
 
 
 @breaks("XMCP-CLI-042")

@@ -17,7 +17,7 @@ from xmcp.chat.errors import CallFailed, QuotaExceeded
 from xmcp.client import AIClient
 from xmcp.client.calls import app_parameters
 from xmcp.client.calls.cache import ResponseCache
-from xmcp.client.calls.retry import RetryPolicy
+from xmcp.client.calls.retry_policy import RetryPolicy
 from xmcp.client.hooks import callbacks
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import LLMState, Middleware, Stack, ToolState

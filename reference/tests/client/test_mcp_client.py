@@ -21,8 +21,8 @@ from xmcp.chat.errors import CallFailed
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.servers import mcp_server
 from xmcp.client.servers.errors import ConnectFailed
-from xmcp.client.servers.interfaces import MCPClient
 from xmcp.client.servers.mcp_server import Server
+from xmcp.client.servers.server_protocols import MCPClient
 from xmcp.client.servers.targets import ServerTarget, source
 
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])

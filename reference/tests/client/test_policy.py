@@ -21,7 +21,7 @@ from support.scripted_server import ScriptedServer, in_turn
 from xmcp.chat.errors import CallFailed, QuotaExceeded
 from xmcp.client.calls.app_parameters import hidden
 from xmcp.client.calls.cache import ResponseCache
-from xmcp.client.calls.retry import RetryPolicy
+from xmcp.client.calls.retry_policy import RetryPolicy
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import LLMState, Middleware, Stack, ToolState
 from xmcp.client.loop import turn

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xmcp.chat import error_table, messages
+from xmcp.chat import client_made_errors, messages
 from xmcp.chat.arguments import parse_arguments
 from xmcp.chat.completions import unique_ids
 from xmcp.chat.tool_schemas import legal_name
@@ -284,7 +284,7 @@ class TestResults:
         assert read.response.llm_output == '{"a": "é"}'
 
     def test_an_unknown_tool_is_answered_with_the_names_there_are_likely_ones_first(self) -> None:
-        error = error_table.unknown_tool("serch", ["add", "search"])
+        error = client_made_errors.unknown_tool("serch", ["add", "search"])
         assert error.code == "UNKNOWN_TOOL"
         assert "There are: search, add." in error.message
         assert error.meta is not None
@@ -516,9 +516,9 @@ class TestBudgets:
 
         monkeypatch.setattr(difflib, "get_close_matches", counted)
         names = [f"find_records_{number:04d}" for number in range(4_999)] + ["search"]
-        error = error_table.unknown_tool("serch", names)
+        error = client_made_errors.unknown_tool("serch", names)
         assert error.message.startswith("There is no tool named 'serch'. There are: search, find_records_0000, ")
-        assert "find_records_0001" in error_table.unknown_tool("find_records_0001x", names).message
+        assert "find_records_0001" in client_made_errors.unknown_tool("find_records_0001x", names).message
         assert max(compared) <= 200
         assert (error.meta or {})["params"]["names"][0] == "search"
         assert len((error.meta or {})["params"]["names"]) == 50

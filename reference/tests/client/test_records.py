@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from xmcp.chat.audit_records import Trace
 from xmcp.chat.errors import QuotaExceeded, error_to_json
 from xmcp.chat.events import (
     CallReport,
@@ -32,7 +33,6 @@ from xmcp.chat.events import (
     ToolStarted,
     ToolWarning,
 )
-from xmcp.chat.records import Trace
 from xmcp.chat.usage import ChatUsage, UsageRecord
 from xmcp.providers import ProviderError
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xmcp.client.calls import retry
-from xmcp.client.calls.retry import RetryPolicy
+from xmcp.client.calls import retry_policy
+from xmcp.client.calls.retry_policy import RetryPolicy
 from xmcp.client.tools.catalogue import Entry
 from xmcp.wire import ErrorInfo
 
@@ -34,7 +34,7 @@ NONE, UNKNOWN = {"side_effects": "none"}, {"side_effects": "unknown"}
 def test_only_what_is_retryable_and_cannot_do_harm_twice_is_tried_again(
     entry: Entry, error: ErrorInfo, allowed: bool
 ) -> None:
-    assert retry.allowed(error, entry) is allowed
+    assert retry_policy.allowed(error, entry) is allowed
 
 
 @given(st.integers(1, 50), st.none() | st.integers(0, 500_000), st.floats(0, 1))
@@ -43,7 +43,7 @@ def test_the_wait_grows_to_its_bound_is_jittered_and_never_less_than_the_server_
 ) -> None:
     policy = RetryPolicy(backoff_base=0.5, backoff_max=30)
     error = ErrorInfo("RATE_LIMIT", "m", True, hint)
-    waited = retry.wait(policy, failures, error, draw=lambda low, high: low + share * (high - low))
+    waited = retry_policy.wait(policy, failures, error, draw=lambda low, high: low + share * (high - low))
     assert waited >= (hint or 0) / 1000
     assert waited <= max(30, (hint or 0) / 1000)
     if not hint:
@@ -65,7 +65,7 @@ def test_the_wait_grows_to_its_bound_is_jittered_and_never_less_than_the_server_
 def test_attempts_waits_and_the_time_of_the_chat_bound_a_call(
     attempt: int, pause: float, elapsed: float, left: float | None, ends: bool
 ) -> None:
-    assert retry.ends(RetryPolicy(max_attempts=3, max_elapsed=140), attempt, pause, elapsed, left) is ends
+    assert retry_policy.ends(RetryPolicy(max_attempts=3, max_elapsed=140), attempt, pause, elapsed, left) is ends
 
 
 def test_a_policy_is_written_as_a_mapping_too_and_a_wrong_one_is_refused_by_name() -> None:

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ValidationError
 
 from tools.lint import weakened_schema
 from xmcp.cli.type_bindings import LANGUAGES
-from xmcp.wire.envelope import read_envelope
+from xmcp.wire.display_envelope import read_envelope
 
 SCHEMAS = Path(__file__).resolve().parents[3] / "schemas"
 SUFFIX = ".schema.json"

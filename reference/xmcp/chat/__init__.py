@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from xmcp.chat.audit_records import ToolCallRecord, Trace
     from xmcp.chat.completions import Completion, ToolCall, VendorState
     from xmcp.chat.errors import CallFailed, CircuitOpenError, ErrorCategory, ProviderError, QuotaExceeded
     from xmcp.chat.events import (
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
         ToolWarning,
     )
     from xmcp.chat.messages import Message
-    from xmcp.chat.records import ToolCallRecord, Trace
     from xmcp.chat.tool_schemas import ToolSchemas
     from xmcp.chat.usage import ChatUsage, Usage, UsageRecord
 
@@ -61,7 +61,7 @@ _HOME: Final[dict[str, str]] = {
             "ToolWarning",
         ),
         "xmcp.chat.messages": ("Message",),
-        "xmcp.chat.records": ("ToolCallRecord", "Trace"),
+        "xmcp.chat.audit_records": ("ToolCallRecord", "Trace"),
         "xmcp.chat.tool_schemas": ("ToolSchemas",),
         "xmcp.chat.usage": ("ChatUsage", "Usage", "UsageRecord"),
     }.items()

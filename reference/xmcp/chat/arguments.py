@@ -6,7 +6,7 @@ import json
 import math
 from typing import Any, Final, NoReturn
 
-from xmcp.chat import error_table
+from xmcp.chat import client_made_errors
 from xmcp.wire import ErrorInfo
 
 MAX_DEPTH: Final = 64
@@ -55,7 +55,9 @@ def _too_deep(text: str) -> ErrorInfo:
 
 
 def _refused(reason: str, problem: str, text: str) -> ErrorInfo:
-    return error_table.unusable_arguments(reason, problem, text if len(text) <= MAX_QUOTED else text[:MAX_QUOTED] + "…")
+    return client_made_errors.unusable_arguments(
+        reason, problem, text if len(text) <= MAX_QUOTED else text[:MAX_QUOTED] + "…"
+    )
 
 
 def _refuse_constant(name: str) -> NoReturn:

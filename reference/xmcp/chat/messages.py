@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Final, TypeAlias
 
-from xmcp.chat import error_table
+from xmcp.chat import client_made_errors
 from xmcp.chat.arguments import parse_arguments
 from xmcp.chat.completions import ToolCall
 from xmcp.chat.json_values import Replacement, as_json, as_text, nearest
@@ -132,7 +132,7 @@ def problem(history: Sequence[Message]) -> str | None:
 
 
 def _unanswered(call: ToolCall) -> str:
-    return ToolResponse(legal_name(call.name), error=error_table.not_ended()).to_xml()
+    return ToolResponse(legal_name(call.name), error=client_made_errors.not_ended()).to_xml()
 
 
 def call_ids(history: Sequence[Message]) -> set[str]:

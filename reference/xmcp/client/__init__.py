@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     )
     from xmcp.chat.usage import ChatUsage, UsageRecord
     from xmcp.client.ai_client import AIClient
-    from xmcp.client.calls.retry import RetryPolicy
+    from xmcp.client.calls.retry_policy import RetryPolicy
     from xmcp.client.chat_stream import ChatStream
     from xmcp.client.conversation import Conversation, ConversationReply, SnapshotError
     from xmcp.client.hooks.middleware import ChatContext, LLMState, Middleware, ToolState
     from xmcp.client.hooks.quotas import Quota, TenantQuotas
-    from xmcp.client.servers.interfaces import MCPClient, ResourceManager, ToolClient
     from xmcp.client.servers.pool import ServersUnavailable, ToolChanges
     from xmcp.client.servers.pool_member import ServerStatus
+    from xmcp.client.servers.server_protocols import MCPClient, ResourceManager, ToolClient
     from xmcp.client.servers.targets import ServerTarget
     from xmcp.client.sync import SyncAIClient
 
@@ -67,12 +67,12 @@ _HOME: Final[dict[str, str]] = {
         ),
         "xmcp.chat.usage": ("ChatUsage", "UsageRecord"),
         "xmcp.client.ai_client": ("AIClient",),
-        "xmcp.client.calls.retry": ("RetryPolicy",),
+        "xmcp.client.calls.retry_policy": ("RetryPolicy",),
         "xmcp.client.chat_stream": ("ChatStream",),
         "xmcp.client.conversation": ("Conversation", "ConversationReply", "SnapshotError"),
         "xmcp.client.hooks.middleware": ("ChatContext", "LLMState", "Middleware", "ToolState"),
         "xmcp.client.hooks.quotas": ("Quota", "TenantQuotas"),
-        "xmcp.client.servers.interfaces": ("MCPClient", "ResourceManager", "ToolClient"),
+        "xmcp.client.servers.server_protocols": ("MCPClient", "ResourceManager", "ToolClient"),
         "xmcp.client.servers.pool": ("ServersUnavailable", "ToolChanges"),
         "xmcp.client.servers.pool_member": ("ServerStatus",),
         "xmcp.client.servers.targets": ("ServerTarget",),

@@ -20,7 +20,7 @@ from xmcp.client.calls.approval import Approve
 from xmcp.client.calls.cache import ResponseCache
 from xmcp.client.calls.context_budget import Budgets
 from xmcp.client.calls.pipeline import Pipeline
-from xmcp.client.calls.retry import RetryPolicy
+from xmcp.client.calls.retry_policy import RetryPolicy
 from xmcp.client.chat_stream import ChatStream
 from xmcp.client.hooks.callbacks import DisplayCallback, ErrorCallback, UsageSink
 from xmcp.client.hooks.log import EventLog

@@ -16,11 +16,11 @@ from typing import IO, Any, Final, NoReturn, Self
 import jsonschema_rs
 
 from xmcp.chat import messages
+from xmcp.chat.audit_records import ToolCallRecord, Trace
 from xmcp.chat.events import ChatChunk, ChatResult, Done, LLMUsage, StopReason
 from xmcp.chat.json_schemas import validator
 from xmcp.chat.json_values import MAX_DEPTH, MAX_INTEGER_BITS, Replacement, as_json
 from xmcp.chat.messages import Message, message_to_json
-from xmcp.chat.records import ToolCallRecord, Trace
 from xmcp.chat.usage import ChatUsage
 from xmcp.client.ai_client import AIClient
 from xmcp.client.chat_stream import ChatStream

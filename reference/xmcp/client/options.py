@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from xmcp.client.calls.approval import APPROVAL_SECONDS, Approve
 from xmcp.client.calls.context_budget import DISPLAY_BUDGET, RESULT_BUDGET
-from xmcp.client.calls.retry import RetryPolicy
+from xmcp.client.calls.retry_policy import RetryPolicy
 from xmcp.client.hooks.callbacks import DisplayCallback, ErrorCallback, UsageSink
 from xmcp.client.loop.chat import LLM_SECONDS
 from xmcp.client.loop.fallback import Fallback

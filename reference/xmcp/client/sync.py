@@ -17,9 +17,9 @@ from typing import IO, Any, Concatenate, Final, ParamSpec, Self, TypeVar
 
 from anyio.from_thread import start_blocking_portal
 
+from xmcp.chat.audit_records import Trace
 from xmcp.chat.events import ChatChunk, ChatResult
 from xmcp.chat.messages import Message
-from xmcp.chat.records import Trace
 from xmcp.chat.usage import ChatUsage
 from xmcp.client.ai_client import AIClient
 from xmcp.client.conversation import Conversation, ConversationReply

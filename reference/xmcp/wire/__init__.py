@@ -6,9 +6,9 @@ outside imports from here only; the modules inside are private.
 
 from xmcp.wire.content import BadDisplay
 from xmcp.wire.decoder import Decoder, decode
+from xmcp.wire.display_envelope import DisplayEnvelope
 from xmcp.wire.emitter_rules import REFERENCE_TYPE, check_error, check_server_populated, display_faults
 from xmcp.wire.encoder import encode
-from xmcp.wire.envelope import DisplayEnvelope
 from xmcp.wire.errors import DecodeError, DecodeErrorKind
 from xmcp.wire.jsontext import dump_json
 from xmcp.wire.jsonvalue import plain

@@ -13,7 +13,7 @@ from typing import Any
 from xml.parsers import expat
 
 from xmcp.wire import lexical
-from xmcp.wire.envelope import read_envelope
+from xmcp.wire.display_envelope import read_envelope
 from xmcp.wire.jsontext import load_json
 from xmcp.wire.limits import DEFAULT_LIMITS, Limits
 from xmcp.wire.response import ToolResponse

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, NoReturn
 from xml.parsers import expat
 
 from xmcp.wire import lexical
-from xmcp.wire.envelope import DisplayEnvelope, read_envelope
+from xmcp.wire.display_envelope import DisplayEnvelope, read_envelope
 from xmcp.wire.errors import DecodeError, DecodeErrorKind
 from xmcp.wire.jsontext import JsonDepthError, load_json
 from xmcp.wire.limits import Limits

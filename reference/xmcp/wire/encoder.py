@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from xmcp.wire import lexical
+from xmcp.wire.display_envelope import DisplayEnvelope
 from xmcp.wire.emitter_rules import check_error, check_server_populated, display_faults
-from xmcp.wire.envelope import DisplayEnvelope
 from xmcp.wire.jsontext import dump_json
 from xmcp.wire.response import ErrorInfo, ToolResponse
 from xmcp.wire.xmltext import Illegal, escape, escape_attribute, legal

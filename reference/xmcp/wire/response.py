@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xmcp.wire import lexical
-from xmcp.wire.envelope import DisplayEnvelope
+from xmcp.wire.display_envelope import DisplayEnvelope
 from xmcp_models.registry import ERROR_CATEGORIES, ERROR_CODES, VERSION
 
 _ALIASES: dict[str, str] = {alias: code for code, row in ERROR_CODES.items() for alias in row.get("aliases", ())}

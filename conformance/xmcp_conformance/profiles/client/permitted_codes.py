@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import injection
+from . import expected_injections
 from .trace_index import TraceIndex
 from .trace_model import INSTANT, ModelCall
 
@@ -37,13 +37,13 @@ def permitted_codes(trace: TraceIndex, call: ModelCall) -> set[str]:
 
 def has_unusable_dependency(trace: TraceIndex, call: ModelCall) -> bool:
     """Return whether the call cannot be made because a dependency failed or its value does not fit the schema."""
-    return bool(injection.failed_dependencies(call)) or bool(unfit_parameters(trace, call))
+    return bool(expected_injections.failed_dependencies(call)) or bool(unfit_parameters(trace, call))
 
 
 def unfit_parameters(trace: TraceIndex, call: ModelCall) -> list[str]:
     """Return the parameters that should get a value from a dependency, but whose schema allows none of the values."""
-    values = injection.expected_values(trace, call)
-    return injection.without_fitting_value(call, values) if values else []
+    values = expected_injections.expected_values(trace, call)
+    return expected_injections.without_fitting_value(call, values) if values else []
 
 
 def was_cut_short(call: ModelCall) -> bool:

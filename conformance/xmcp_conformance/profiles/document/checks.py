@@ -12,7 +12,7 @@ from xmcp_conformance.core.events import Emit, Excerpt, FileEnded, Observed, Run
 from xmcp_conformance.core.observation import Observation, Place, broken
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.untrusted_text import printable
-from xmcp_conformance.reader import MOST_BYTES, envelope, read, server_populated
+from xmcp_conformance.reader import MOST_BYTES, display_envelope, read, server_populated
 from xmcp_conformance.reader.schemas import faults
 from xmcp_conformance.reader.source_positions import Lines
 from xmcp_conformance.reader.strict_json import DEEPEST, Json, JsonFault, locate, parse
@@ -234,7 +234,7 @@ def _value(value: Any, kind: str) -> Observations:
     """Yield what a JSON value shows; `where` is the path in it."""
     if kind == "display_envelope":
         # An envelope in a file can be one that a client made for its model: `by_server` is not known.
-        yield from envelope.observations(value, by_server=False)
+        yield from display_envelope.observations(value, by_server=False)
     elif kind == "server_populated":
         yield from server_populated.observations(value)
     else:

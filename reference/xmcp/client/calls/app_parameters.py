@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from xmcp.chat import error_table
+from xmcp.chat import client_made_errors
 from xmcp.client.calls import server_results
 from xmcp.client.calls.active_call import ActiveCall, Next, Stage, Warned
 from xmcp.client.calls.server_results import Reading
@@ -62,5 +62,5 @@ async def filled(params: Mapping[str, Any], entry: Entry, state: ToolState) -> d
         if value is not None:
             arguments[name] = value
         elif name in needed(entry.input_schema):
-            return error_table.missing_app_parameter(name)
+            return client_made_errors.missing_app_parameter(name)
     return arguments

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
 
-from xmcp.chat import error_table
+from xmcp.chat import client_made_errors
 from xmcp.client.calls import server_results
 from xmcp.client.calls.active_call import ActiveCall, Next, Stage
 from xmcp.client.calls.server_results import Reading
@@ -44,4 +44,4 @@ async def refusal(approve: Approve, state: ToolState, timeout: float | None, log
         answer = False
     if answer is True:
         return None
-    return error_table.not_approved(answer.strip() if isinstance(answer, str) else "")
+    return client_made_errors.not_approved(answer.strip() if isinstance(answer, str) else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-from xmcp.chat import error_table
+from xmcp.chat import client_made_errors
 from xmcp.chat.errors import CallFailed
 from xmcp.client.calls import server_results
 from xmcp.client.calls.active_call import ActiveCall, AttemptStage, NextOfAttempt
@@ -46,6 +46,6 @@ def call_server(timeouts: Mapping[str, float]) -> AttemptStage:
                 # A copy for each attempt: a tool in this process may change what it is given.
                 return await entry.server.execute_tool_call(entry.tool, dict(call.arguments))
         except TimeoutError as exc:
-            raise CallFailed(error_table.timed_out(seconds), transport=True) from exc
+            raise CallFailed(client_made_errors.timed_out(seconds), transport=True) from exc
 
     return ask_the_server

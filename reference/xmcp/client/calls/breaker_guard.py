@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from xmcp.chat import error_table
+from xmcp.chat import client_made_errors
 from xmcp.chat.errors import CallFailed, CircuitOpenError
 from xmcp.client.calls.active_call import ActiveCall, AttemptStage, NextOfAttempt
 from xmcp.client.calls.server_results import ServerResult
@@ -97,7 +97,7 @@ def stage(breakers: BreakerStore | None) -> AttemptStage | None:
         try:
             ticket = await guard.admit(call.entry.server, call.log)
         except CircuitOpenError as exc:
-            raise CallFailed(error_table.circuit_open(exc.server, exc.retry_after)) from exc
+            raise CallFailed(client_made_errors.circuit_open(exc.server, exc.retry_after)) from exc
         outcome: Outcome = "unknown"
         try:
             result = await proceed(call)

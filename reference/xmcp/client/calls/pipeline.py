@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from xmcp.chat import error_table
+from xmcp.chat import client_made_errors
 from xmcp.chat.completions import ToolCall
 from xmcp.chat.errors import QuotaExceeded
 from xmcp.chat.events import CallReport
@@ -23,7 +23,7 @@ from xmcp.client.calls import (
     breaker_guard,
     cache,
     context_budget,
-    retry,
+    retry_policy,
     server_results,
     tool_hooks,
 )
@@ -31,7 +31,7 @@ from xmcp.client.calls.active_call import ActiveCall, AnyStage, ChatScope, Event
 from xmcp.client.calls.approval import APPROVAL_SECONDS, Approve
 from xmcp.client.calls.cache import ResponseCache
 from xmcp.client.calls.context_budget import Budgets
-from xmcp.client.calls.retry import RetryPolicy
+from xmcp.client.calls.retry_policy import RetryPolicy
 from xmcp.client.calls.server_results import Reading
 from xmcp.client.hooks.middleware import Stack, ToolState
 from xmcp.client.tools.dependencies import Result
@@ -104,7 +104,9 @@ class Pipeline:
             except Exception:
                 error_id = uuid.uuid4().hex
                 scope.log.exception("call_crashed", tool_name=request.name, error_id=error_id)
-                reading = server_results.failed(request.name, error_table.crashed(error_id, sent=state.attempts > 0))
+                reading = server_results.failed(
+                    request.name, client_made_errors.crashed(error_id, sent=state.attempts > 0)
+                )
                 content = context_budget.for_model(reading.response)
             error = reading.response.error
             observed.code = error.code if error else None
@@ -131,7 +133,7 @@ def stages_of(pipeline: Pipeline) -> tuple[AnyStage, ...]:
         app_parameters.stage(pipeline.params),
         settle_arguments,
         cache.stage(pipeline.cache, read_only_too=pipeline.cache_read_only),
-        retry.stage(pipeline.retry, pipeline.sleep),
+        retry_policy.stage(pipeline.retry, pipeline.sleep),
         attempt.read_result,
         attempt.take_slot(pipeline.slots),
         breaker_guard.stage(pipeline.breakers),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import ValidationError
 
-from xmcp.chat import error_table
+from xmcp.chat import client_made_errors
 from xmcp.wire import DecodeError, ErrorInfo, ToolResponse, decode
 from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, PLAIN_META_KEY, POPULATED_META_KEY
 
@@ -53,14 +53,16 @@ def failed(tool_name: str, error: ErrorInfo) -> Reading:
 def _read_document(result: CallToolResult, tool_name: str) -> Reading:
     first = result.content[0] if result.content else None
     if first is None or first.type != "text":
-        return failed(tool_name, error_table.no_document())
+        return failed(tool_name, client_made_errors.no_document())
     try:
         response = decode(first.text, bad_display="drop")
     except DecodeError as exc:
-        return failed(tool_name, error_table.unreadable_document(str(exc.kind), exc.line, exc.column))
+        return failed(tool_name, client_made_errors.unreadable_document(str(exc.kind), exc.line, exc.column))
     if result.is_error and response.error is None:
         return Reading(
-            ToolResponse(tool_name, error=error_table.tool_failed(response.llm_output or ""), display=response.display)
+            ToolResponse(
+                tool_name, error=client_made_errors.tool_failed(response.llm_output or ""), display=response.display
+            )
         )
     # The text still has a display that was dropped; the model must get the response without it.
     left_out = response.display is None and "<display" in first.text
@@ -96,7 +98,7 @@ def _read_members(result: CallToolResult, tool_name: str, meta: Mapping[str, Any
 def _read_plain(result: CallToolResult, tool_name: str) -> ToolResponse:
     text = "\n".join(_block_text(block) for block in result.content)
     if result.is_error:
-        return ToolResponse(tool_name, error=error_table.tool_failed(text))
+        return ToolResponse(tool_name, error=client_made_errors.tool_failed(text))
     if not text and result.structured_content is not None:
         text = json.dumps(result.structured_content, ensure_ascii=False)
     return ToolResponse(tool_name, llm_output=text)

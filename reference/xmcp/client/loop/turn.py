@@ -13,7 +13,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Final, TypedDict
 
-from xmcp.chat import error_table, messages
+from xmcp.chat import client_made_errors, messages
 from xmcp.chat.arguments import parse_arguments
 from xmcp.chat.completions import ToolCall, VendorState
 from xmcp.chat.errors import QuotaExceeded
@@ -172,7 +172,7 @@ class ToolTurn:
                 await _cancel_and_wait(tasks)
                 for index, call in enumerate(self._calls):
                     if self.outcomes[index] is None:
-                        self.outcomes[index] = self._failed(call, error_table.chat_timed_out())
+                        self.outcomes[index] = self._failed(call, client_made_errors.chat_timed_out())
                     if index not in self._yielded:
                         for outcome_event in self._outcome_events(index):
                             yield outcome_event
@@ -207,17 +207,17 @@ class ToolTurn:
             self.outcomes[index] = await self._outcome(index, call)
         except QuotaExceeded as exc:
             # The event ends the whole turn. This call gets the reason as its answer.
-            self.outcomes[index] = self._failed(call, error_table.quota_used_up(exc.quota))
+            self.outcomes[index] = self._failed(call, client_made_errors.quota_used_up(exc.quota))
             self._emit(exc)
         except asyncio.CancelledError:
             if task is None or task.cancelling():
                 raise
             # Something inside the call was cancelled, but not this task.
-            self.outcomes[index] = self._failed(call, error_table.cancelled())
+            self.outcomes[index] = self._failed(call, client_made_errors.cancelled())
         except Exception:
             error_id = uuid.uuid4().hex
             self._scope.log.exception("call_crashed", tool_name=legal_name(call.name), error_id=error_id)
-            self.outcomes[index] = self._failed(call, error_table.crashed(error_id))
+            self.outcomes[index] = self._failed(call, client_made_errors.crashed(error_id))
         finally:
             if index in self._finished:
                 self._finished[index].set()
@@ -231,7 +231,7 @@ class ToolTurn:
                     return self._failed(call, arguments)
                 return self._local_outcome(call, Reading(meta_tools.answer(name, arguments)))
             known = [*self._catalogue.entries, *self._meta_tools]
-            return self._failed(call, error_table.unknown_tool(call.name, known))
+            return self._failed(call, client_made_errors.unknown_tool(call.name, known))
         handed_on = None
         for needed_index in self._predecessors[index]:
             await self._finished[needed_index].wait()

@@ -23,7 +23,7 @@ from mcp.client.session import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CONNECTION_CLOSED
 
-from xmcp.client.servers.interfaces import NotificationHandler
+from xmcp.client.servers.server_protocols import NotificationHandler
 
 SSE_EVENT_BYTES: Final = 64 * 1024 * 1024
 """Maximum size of a server-sent event. The SDK's default is 1 MiB, and FastMCP 4.1 has no option for it."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from pydantic_core import PydanticSerializationError
 
-from xmcp.chat import error_table
+from xmcp.chat import client_made_errors
 from xmcp.chat.errors import CallFailed
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.servers.connection import CLOSE_SECONDS, Connection, Sleep
@@ -217,13 +217,15 @@ class Server:
                 if means_connection_lost(exc):
                     self._retire(connection, exc)
                     raise self._connection_failed(_never_sent(exc)) from exc
-                raise CallFailed(error_table.refused_by_server(exc.message)) from exc
+                raise CallFailed(client_made_errors.refused_by_server(exc.message)) from exc
             except PydanticSerializationError as exc:
                 # The arguments are no JSON, so nothing was sent; the connection is not to blame.
-                raise CallFailed(error_table.not_sendable()) from exc
+                raise CallFailed(client_made_errors.not_sendable()) from exc
             except Exception as exc:
                 if limit.expired():
-                    raise CallFailed(error_table.request_timed_out(self.name, seconds or 0), transport=True) from exc
+                    raise CallFailed(
+                        client_made_errors.request_timed_out(self.name, seconds or 0), transport=True
+                    ) from exc
                 # Transports raise many classes (httpx2, OSError, anyio, RuntimeError); none of them is a result.
                 self._retire(connection, exc)
                 raise self._connection_failed(never_sent=False) from exc
@@ -310,7 +312,7 @@ class Server:
             self._observer.tools_changed()
 
     def _connection_failed(self, never_sent: bool) -> CallFailed:
-        return CallFailed(error_table.connection_lost(self.name, sent=not never_sent), transport=True)
+        return CallFailed(client_made_errors.connection_lost(self.name, sent=not never_sent), transport=True)
 
 
 def _never_sent(exc: MCPError) -> bool:

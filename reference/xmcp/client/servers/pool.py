@@ -14,9 +14,9 @@ from typing import Any, Final
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.servers.backoff import reconnect_delays
 from xmcp.client.servers.connection import CLOSE_SECONDS, Sleep
-from xmcp.client.servers.interfaces import ToolClient
 from xmcp.client.servers.mcp_server import Server
 from xmcp.client.servers.pool_member import PoolMember, ServerStatus
+from xmcp.client.servers.server_protocols import ToolClient
 from xmcp.client.servers.targets import ServerTarget, Target, check, source
 from xmcp.client.servers.tool_client_adapter import ToolClientAdapter
 from xmcp.client.tools.catalogue import Catalogue, Offer, build

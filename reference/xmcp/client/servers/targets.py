@@ -23,7 +23,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
-from xmcp.client.servers.interfaces import NotificationHandler
+from xmcp.client.servers.server_protocols import NotificationHandler
 from xmcp_models.registry import EXTENSION_ID, VERSION
 
 if TYPE_CHECKING:

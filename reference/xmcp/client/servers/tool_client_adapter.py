@@ -9,11 +9,11 @@ from copy import deepcopy
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from xmcp.chat import error_table
+from xmcp.chat import client_made_errors
 from xmcp.chat.errors import CallFailed
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.servers.errors import ConnectFailed, describe
-from xmcp.client.servers.interfaces import ToolClient
+from xmcp.client.servers.server_protocols import ToolClient
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, Tool
@@ -101,13 +101,13 @@ class ToolClientAdapter:
             raise
         except Exception as exc:
             self._log.exception("tool_client_failed", tool=tool_name)
-            raise CallFailed(error_table.tool_client_failed(self.name), transport=True) from exc
+            raise CallFailed(client_made_errors.tool_client_failed(self.name), transport=True) from exc
         if isinstance(result, CallToolResult):
             return result
         if isinstance(result, str):
             return CallToolResult(content=[TextContent(type="text", text=result)])
         self._log.warning("tool_client_answered_amiss", tool=tool_name, type=type(result).__name__)
-        raise CallFailed(error_table.unreadable_answer())
+        raise CallFailed(client_made_errors.unreadable_answer())
 
     async def close(self) -> None:
         """Do nothing: the application closes the object."""

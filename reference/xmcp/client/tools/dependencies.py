@@ -15,7 +15,7 @@ from urllib.parse import quote
 import jsonschema_rs
 import orjson
 
-from xmcp.chat import error_table
+from xmcp.chat import client_made_errors
 from xmcp.client.tools.catalogue import Entry
 from xmcp.dependency_graph import circle
 from xmcp.wire import ErrorInfo, ToolResponse
@@ -120,7 +120,7 @@ def fill_arguments(
     while (at_fault := _all_failed(graph[at], known, results)) is not None:
         failed = at = at_fault
     if failed is not None:
-        return error_table.failed_dependency(known[failed].name)
+        return client_made_errors.failed_dependency(known[failed].name)
     before = [*nearest_first(call, lambda place: _successes(graph[place], known, results))]
     sources = {}
     for name in parameters(entry, hidden):
@@ -280,4 +280,4 @@ def _misfit(refused: Mapping[str, str | None], sources: Mapping[str, str]) -> Er
         }
         for name, keyword in refused.items()
     ]
-    return error_table.unfit_result(sources[first], first, fields)
+    return client_made_errors.unfit_result(sources[first], first, fields)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
-from xmcp.chat import error_table
+from xmcp.chat import client_made_errors
 from xmcp.chat.messages import Message
 from xmcp.wire import ToolResponse
 
@@ -64,7 +64,7 @@ def answer(name: str, arguments: Mapping[str, Any]) -> ToolResponse:
     parameter, _, _, acknowledgement = _TOOLS[name]
     if text_of(name, arguments):
         return ToolResponse(name, acknowledgement)
-    return ToolResponse(name, error=error_table.missing_text(parameter))
+    return ToolResponse(name, error=client_made_errors.missing_text(parameter))
 
 
 def text_of(name: str, arguments: Mapping[str, Any]) -> str:

@@ -7,12 +7,12 @@ import re
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import broken, either
 from xmcp_conformance.core.untrusted_text import quoted
-from xmcp_conformance.profiles.client import injection
+from xmcp_conformance.profiles.client import expected_injections
 from xmcp_conformance.profiles.client.messages import compact, same
 from xmcp_conformance.profiles.client.permitted_codes import permitted_codes
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import ModelCall
-from xmcp_conformance.reader.errors import stack_trace
+from xmcp_conformance.reader.error_element import stack_trace
 
 _EXCEPTION = re.compile(r"\b(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Timeout)(?:: |\()")
 """The name of an exception class and the beginning of its message, as programs print them."""
@@ -58,11 +58,13 @@ def _arguments_sent_unchanged(trace: TraceIndex) -> Observations:
 
 def _injectable_parameters(trace: TraceIndex, call: ModelCall) -> set[str]:
     """Return the parameters that can be injected from a dependency."""
-    values = injection.expected_values(trace, call)
+    values = expected_injections.expected_values(trace, call)
     if values is not None:
         return set(values)
     return (
-        set(injection.fillable_parameters(trace, call.tool)) if call.tool and injection.dependencies_of(call) else set()
+        set(expected_injections.fillable_parameters(trace, call.tool))
+        if call.tool and expected_injections.dependencies_of(call)
+        else set()
     )
 
 

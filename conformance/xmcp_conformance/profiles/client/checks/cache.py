@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
-from xmcp_conformance.profiles.client import injection
+from xmcp_conformance.profiles.client import expected_injections
 from xmcp_conformance.profiles.client.messages import same
 from xmcp_conformance.profiles.client.name_resolution import key_of
 from xmcp_conformance.profiles.client.permitted_codes import permitted_codes
@@ -86,7 +86,7 @@ def _difference(trace: TraceIndex, call: ModelCall, attempt: Attempt) -> str | N
         return "that of another tool"
     if attempt.call is not None and attempt.call.turn.chat.began.tenant != call.turn.chat.began.tenant:
         return "that of another tenant"
-    expected = injection.expected_arguments(trace, call)
+    expected = expected_injections.expected_arguments(trace, call)
     if expected is not None and not same(attempt.arguments, expected):
         return "that to other arguments"
     then = [tool for tool in trace.tools_at(attempt.at) if key_of(tool) == key_of(call.tool)]
@@ -144,7 +144,7 @@ def _equal_call_waits(trace: TraceIndex) -> Observations:
     if not trace.setup.cache:
         return
     for call in _repeated_calls(trace):
-        if call.tool is None or not _cacheable(trace, call.tool) or injection.dependencies_of(call):
+        if call.tool is None or not _cacheable(trace, call.tool) or expected_injections.dependencies_of(call):
             continue
         running = [
             a

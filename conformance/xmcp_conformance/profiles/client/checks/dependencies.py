@@ -8,7 +8,7 @@ from typing import Any
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
-from xmcp_conformance.profiles.client import injection
+from xmcp_conformance.profiles.client import expected_injections
 from xmcp_conformance.profiles.client.messages import function_of, parameters_of
 from xmcp_conformance.profiles.client.name_resolution import ToolKey, may_name
 from xmcp_conformance.profiles.client.permitted_codes import permitted_codes, unfit_parameters
@@ -21,7 +21,7 @@ from xmcp_conformance.profiles.client.trace_model import INSTANT, Attempt, Model
 def _dependencies_end_first(trace: TraceIndex) -> Observations:
     for call in trace.calls:
         for attempt in call.sent:
-            for other in injection.dependencies_of(call):
+            for other in expected_injections.dependencies_of(call):
                 if other.sent:
                     late = any(a.at > attempt.at or a.ended_at > attempt.at for a in other.sent)
                     seen = f"{call} began before {other} had ended"
@@ -30,7 +30,7 @@ def _dependencies_end_first(trace: TraceIndex) -> Observations:
 
 def in_order(call: ModelCall, attempt: Attempt) -> bool:
     """Return whether all dependencies had ended when an attempt began; else the injected values are not known."""
-    return all(a.ended_at < attempt.at for other in injection.dependencies_of(call) for a in other.sent)
+    return all(a.ended_at < attempt.at for other in expected_injections.dependencies_of(call) for a in other.sent)
 
 
 @check("XMCP-CLI-020", profile="client")
@@ -40,7 +40,9 @@ def _independent_calls_concurrent(trace: TraceIndex) -> Observations:
         return
     for turn in trace.turns:
         free = [
-            call for call in turn.calls if call.sent and call.tool is not None and not injection.dependencies_of(call)
+            call
+            for call in turn.calls
+            if call.sent and call.tool is not None and not expected_injections.dependencies_of(call)
         ]
         for call in free[1:]:
             first = call.sent[0]
@@ -72,7 +74,7 @@ def _concurrency_limit(trace: TraceIndex) -> Observations:
 def _failure_affects_dependants_only(trace: TraceIndex) -> Observations:
     for turn in trace.turns:
         for call in turn.calls:
-            others = [other for other in turn.calls if other is not call and injection.failed(other)]
+            others = [other for other in turn.calls if other is not call and expected_injections.failed(other)]
             if not others or call.tool is None or call.meta or call.content is None:
                 continue
             if not call.attempts and (
@@ -86,7 +88,7 @@ def _failure_affects_dependants_only(trace: TraceIndex) -> Observations:
 @check("XMCP-CLI-035", profile="client")
 def _dependant_of_failure_fails(trace: TraceIndex) -> Observations:
     for call in trace.calls:
-        if lost := injection.failed_dependencies(call):
+        if lost := expected_injections.failed_dependencies(call):
             why = f"which depends on `{quoted(', '.join(lost))}`, of which each call failed"
             yield from _dependency_failed(trace, call, "XMCP-CLI-035", why)
 
@@ -94,7 +96,7 @@ def _dependant_of_failure_fails(trace: TraceIndex) -> Observations:
 @check("XMCP-CLI-036", profile="client")
 def _unfit_value_not_injected(trace: TraceIndex) -> Observations:
     for call in trace.calls:
-        if not injection.failed_dependencies(call) and (names := unfit_parameters(trace, call)):
+        if not expected_injections.failed_dependencies(call) and (names := unfit_parameters(trace, call)):
             why = f"for which the value of `{quoted(', '.join(names))}` does not fit"
             yield from _dependency_failed(trace, call, "XMCP-CLI-036", why)
 
@@ -129,7 +131,7 @@ def _provided(trace: TraceIndex, tool: Tool, at: int) -> list[str]:
             schema = other.output_schema or {}
             names += [other.provides] if other.provides else []
             names += [n for n in schema.get("required") or () if n in (schema.get("properties") or {})]
-    return [name for name in dict.fromkeys(names) if name not in injection.NEVER_INJECTED]
+    return [name for name in dict.fromkeys(names) if name not in expected_injections.NEVER_INJECTED]
 
 
 def _offered(trace: TraceIndex) -> Iterator[tuple[int, Tool, Mapping[str, Any]]]:

@@ -8,8 +8,8 @@ from typing import Any
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
-from xmcp_conformance.profiles.client import injection
-from xmcp_conformance.profiles.client.injection import Expected, Value
+from xmcp_conformance.profiles.client import expected_injections
+from xmcp_conformance.profiles.client.expected_injections import Expected, Value
 from xmcp_conformance.profiles.client.messages import compact, same
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import ModelCall
@@ -26,12 +26,12 @@ _MISSING = object()
 @check(_MEMBER, _WHOLE, _NEAREST, _REPLACES, _LAST, profile="client")
 def _injected_values(trace: TraceIndex) -> Observations:
     for call in trace.calls:
-        values = injection.expected_values(trace, call)
+        values = expected_injections.expected_values(trace, call)
         for attempt in call.sent:
-            if values is None or not in_order(call, attempt) or injection.failed_dependencies(call):
+            if values is None or not in_order(call, attempt) or expected_injections.failed_dependencies(call):
                 continue
             for name, entry in values.items():
-                if name not in injection.without_fitting_value(call, {name: entry}):
+                if name not in expected_injections.without_fitting_value(call, {name: entry}):
                     given = attempt.arguments.get(name, _MISSING)
                     yield from _judged_parameter(call, attempt.at, name, given, entry)
 
@@ -73,7 +73,7 @@ def _shown(value: Any) -> str:
 def _application_values_win(trace: TraceIndex) -> Observations:
     for call in trace.calls:
         for attempt in call.sent:
-            for name, value in (injection.application_values(trace, call.tool) if call.tool else {}).items():
+            for name, value in (expected_injections.application_values(trace, call.tool) if call.tool else {}).items():
                 given = attempt.arguments.get(name, _MISSING)
                 ok = given is not _MISSING and same(given, value)
                 yield either(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
-from xmcp_conformance.profiles.client import injection
+from xmcp_conformance.profiles.client import expected_injections
 from xmcp_conformance.profiles.client.messages import calls_of, text_of
 from xmcp_conformance.profiles.client.name_resolution import is_legal
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
@@ -27,7 +27,7 @@ def said_to(turn: Turn, name: str, parameter: str) -> list[str]:
 
 def shows_everything(turn: Turn) -> bool:
     """Return whether each call succeeded, and each call on which no other depends has a display."""
-    last = [call for call in turn.calls if injection.is_last(call)]
+    last = [call for call in turn.calls if expected_injections.is_last(call)]
     return all(call.succeeded for call in turn.calls) and all(display_of(call) is not None for call in last)
 
 
@@ -84,7 +84,7 @@ def _other_turns_go_on(trace: TraceIndex) -> Observations:
         if turn.number >= trace.setup.max_turns and not turn.went_on:
             continue  # another check judges the stop reason of that
         how = chat.stop_reason or (chat.ended.failure if chat.ended else None)
-        if bad := [call for call in turn.calls if injection.failed(call)]:
+        if bad := [call for call in turn.calls if expected_injections.failed(call)]:
             yield either(
                 "XMCP-CLI-013",
                 turn.went_on,

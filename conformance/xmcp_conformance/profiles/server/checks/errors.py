@@ -10,7 +10,7 @@ from typing import Any
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import broken, either, obeyed
 from xmcp_conformance.profiles.server.exchange import Exchange, Intent
-from xmcp_conformance.reader.errors import ErrorElement
+from xmcp_conformance.reader.error_element import ErrorElement
 
 
 @check("XMCP-ERR-001", profile="server")

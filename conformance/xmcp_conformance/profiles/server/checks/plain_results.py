@@ -18,7 +18,7 @@ from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import Observation, broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.server.exchange import Exchange
-from xmcp_conformance.reader import MOST_BYTES, Document, Reading, envelope, errors, server_populated
+from xmcp_conformance.reader import MOST_BYTES, Document, Reading, display_envelope, error_element, server_populated
 from xmcp_conformance.reader.schemas import faults, validator
 from xmcp_conformance.reader.strict_json import strings
 from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, PLAIN_META_KEY, POPULATED_META_KEY, VERSION_META_KEY
@@ -81,7 +81,7 @@ def read(exchange: Exchange, announced: list[str] | None) -> Reading:
         valid = validator(_ERROR).is_valid(value)
         document.error = _error_element(value, valid=valid)
         observations += _error_schema(value)
-        observations += errors.observations(document.error) if valid else ()
+        observations += error_element.observations(document.error) if valid else ()
         observations += _error_text(exchange, document.error)
     elif result.get("isError") is True:
         return Reading(None, observations)
@@ -146,11 +146,11 @@ def _error_schema(value: Any) -> Observations:
         yield broken("XMCP-MCP-024", seen, "a value that is valid against `Error` of schemas/chat_event.schema.json")
 
 
-def _error_element(value: Any, *, valid: bool) -> errors.ErrorElement:
+def _error_element(value: Any, *, valid: bool) -> error_element.ErrorElement:
     """Convert an error in `_meta` to an `ErrorElement`. An invalid value keeps only code and message."""
     members: Mapping[str, Any] = value if isinstance(value, dict) else {}
     code, message = members.get("code"), members.get("message")
-    return errors.ErrorElement(
+    return error_element.ErrorElement(
         code=code if isinstance(code, str) else "",
         retryable=members.get("retryable") if valid else None,
         retry_after_ms=members.get("retry_after_ms") if valid else None,
@@ -163,7 +163,7 @@ def _error_element(value: Any, *, valid: bool) -> errors.ErrorElement:
 
 
 @check("XMCP-MCP-020", profile="server")
-def _error_text(exchange: Exchange, error: errors.ErrorElement) -> Observations:
+def _error_text(exchange: Exchange, error: error_element.ErrorElement) -> Observations:
     """Judge whether the text for the model contains the code and the message of the error."""
     text = _text(exchange.result or {})
     missing = [f"`{quoted(part)}`" for part in (error.code, error.message) if part not in text]
@@ -196,7 +196,7 @@ def _display(
     if document.has_display:
         yield from _display_place(wrong_place)
     if in_place:
-        yield from envelope.observations(display)
+        yield from display_envelope.observations(display)
 
 
 @check("XMCP-MCP-021", profile="server")

@@ -1,4 +1,4 @@
-"""Find where a document stops being well-formed XML.
+"""The check that a document is well-formed XML, and the place where it stops to be.
 
 The parser decides whether it is well-formed; but it reports where it noticed the fault, which is later. This module
 finds where the fault begins.
@@ -9,11 +9,31 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from .markup import REFERENCE, Kind, Token, attributes
+from lxml import etree
+
+from xmcp_conformance.core.checks import OF_DOCUMENTS, Observations, check
+from xmcp_conformance.core.observation import Place, broken, obeyed
+from xmcp_conformance.core.untrusted_text import quoted
+
+from .source import Source
+from .xml_tokens import REFERENCE, Kind, Token, attributes
 
 _NAME = re.compile(r"[^\W\d][\w.\-\u00b7\u0300-\u036f]*(?::[^\W\d][\w.\-\u00b7\u0300-\u036f]*)?")
 _ATTRIBUTE = re.compile(r"""(\s+)([^\s=<>"'/]+)\s*=\s*(?:"[^"<]*"|'[^'<]*')""")
 _TAG_END = re.compile(r"\s*/?>")
+
+
+@check("XMCP-RSP-001", profile=OF_DOCUMENTS)
+def well_formedness(source: Source, error: etree.XMLSyntaxError | None) -> Observations:
+    """Judge what the parser reported, and say where the fault begins."""
+    if error is None:
+        yield obeyed("XMCP-RSP-001")
+        return
+    offset = first_fault(source.tokens)
+    place = source.place(offset) if offset is not None else Place(*error.position)
+    message = re.sub(r", line \d+, column \d+$", "", error.msg or "")
+    seen = f"line {place.line}, column {place.column}: {quoted(message)}"
+    yield broken("XMCP-RSP-001", seen, "well-formed XML 1.0", where=place)
 
 
 def first_fault(tokens: Iterable[Token]) -> int | None:

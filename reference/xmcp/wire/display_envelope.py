@@ -8,7 +8,7 @@ from typing import Any, Self
 from pydantic import SkipValidation, ValidationError, model_validator
 
 import xmcp_models.display_envelope as generated
-from xmcp.wire.payload import check_payload
+from xmcp.wire.display_payload import check_payload
 
 # Minimum and maximum length in characters. Not checked by pydantic, which refuses lone surrogates: the encoder replaces
 # them by U+FFFD and marks the response as lossy.

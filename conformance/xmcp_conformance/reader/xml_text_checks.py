@@ -12,8 +12,8 @@ from xmcp_conformance.core.checks import OF_DOCUMENTS, Observations, check
 from xmcp_conformance.core.observation import Place, broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 
-from .markup import REFERENCE, Kind, Token, attributes, bare_ampersands, cdata, code_point
 from .source import Source
+from .xml_tokens import REFERENCE, Kind, Token, attributes, bare_ampersands, cdata, code_point
 
 MOST_BYTES = 8 * 1024 * 1024
 MOST_ELEMENTS = 256

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
-from xmcp.chat import error_table
+from xmcp.chat import client_made_errors
 from xmcp.chat.errors import ProviderError, QuotaExceeded, error_to_json
 from xmcp.chat.events import (
     ChatChunk,
@@ -191,11 +191,11 @@ def _failure_error(failure: BaseException | None) -> ErrorInfo:
         case ProviderError():
             return failure.to_error_info()
         case QuotaExceeded():
-            return error_table.chat_quota_used_up(str(failure))
+            return client_made_errors.chat_quota_used_up(str(failure))
         case Exception():
-            return error_table.chat_crashed(type(failure).__name__)
+            return client_made_errors.chat_crashed(type(failure).__name__)
         case _:
-            return error_table.chat_cancelled()
+            return client_made_errors.chat_cancelled()
 
 
 def _answer(tool_message: Message | None) -> ToolResponse:
@@ -205,7 +205,7 @@ def _answer(tool_message: Message | None) -> ToolResponse:
             return ToolResponse.from_xml(tool_message["content"])
         except (DecodeError, TypeError, KeyError):
             pass
-    return ToolResponse("", error=error_table.unrecorded())
+    return ToolResponse("", error=client_made_errors.unrecorded())
 
 
 def _since(begun: float) -> float:
