@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from typing import TYPE_CHECKING, Final
 
 from xmcp.client.servers.targets import without_secrets
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from mcp import MCPError
 
 METHOD_NOT_FOUND: Final = -32601
@@ -49,16 +46,6 @@ def means_connection_lost(exc: MCPError) -> bool:
 def means_unreadable_answer(exc: MCPError) -> bool:
     """Return whether an error that means a lost connection is one because of what the other side answered."""
     return _UNREADABLE.search(exc.message) is not None
-
-
-def keep_quiet(future: asyncio.Future[Any]) -> None:
-    """Mark the exception of a future as seen; a done callback of futures that may end when nobody waits any more.
-
-    Whoever waits gets the exception all the same. Without this, asyncio reports one that nobody waited for as never
-    retrieved, with a traceback.
-    """
-    if not future.cancelled():
-        future.exception()
 
 
 def describe(exc: BaseException) -> str:
