@@ -12,7 +12,7 @@ from xmcp_conformance.profiles.client.messages import compact, same
 from xmcp_conformance.profiles.client.permitted_codes import permitted_codes
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import ModelCall
-from xmcp_conformance.reader.error_element import stack_trace
+from xmcp_conformance.reader.checks.error_element import stack_trace
 
 _EXCEPTION = re.compile(r"\b(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Timeout)(?:: |\()")
 """The name of an exception class and the beginning of its message, as programs print them."""
