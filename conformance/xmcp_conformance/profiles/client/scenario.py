@@ -19,7 +19,7 @@ class Act:
     The kinds:
 
     - `ok`, `error`: it answers with a result or with an error;
-    - `lost`: the connection breaks after the call has arrived;
+    - `lost`: the connection breaks after the call has arrived; calls that are lost at the same time were all on it;
     - `down`: the server cannot be reached, so the call never arrives;
     - `late`: it never answers;
     - `garbled`: it answers with text that cannot be read as a document;

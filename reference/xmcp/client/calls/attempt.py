@@ -46,6 +46,6 @@ def call_server(timeouts: Mapping[str, float]) -> AttemptStage:
                 # A copy for each attempt: a tool in this process may change what it is given.
                 return await entry.server.execute_tool_call(entry.tool, dict(call.arguments))
         except TimeoutError as exc:
-            raise CallFailed(client_made_errors.timed_out(seconds), transport=True) from exc
+            raise CallFailed(client_made_errors.timed_out(seconds), cause="time_out") from exc
 
     return ask_the_server

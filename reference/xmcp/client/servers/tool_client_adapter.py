@@ -9,6 +9,8 @@ from copy import deepcopy
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
 from xmcp.chat import client_made_errors
 from xmcp.chat.errors import CallFailed
 from xmcp.client.hooks.log import EventLog
@@ -90,7 +92,8 @@ class ToolClientAdapter:
         """Call a tool of the object.
 
         Raises:
-            CallFailed: raised by the object; any other exception of it is reported as a lost connection.
+            CallFailed: raised by the object. A `pydantic.ValidationError` of it is reported as an answer that cannot be
+                read, any other exception as a lost connection.
         """
         from mcp_types import CallToolResult, TextContent
 
@@ -99,9 +102,13 @@ class ToolClientAdapter:
             result = await self._tools.execute_tool_call(tool_name, deepcopy(arguments))
         except CallFailed:
             raise
+        except ValidationError as exc:
+            # A result that MCP does not allow is an answer.
+            self._log.exception("tool_client_failed", tool=tool_name)
+            raise CallFailed(client_made_errors.unreadable_answer()) from exc
         except Exception as exc:
             self._log.exception("tool_client_failed", tool=tool_name)
-            raise CallFailed(client_made_errors.tool_client_failed(self.name), transport=True) from exc
+            raise CallFailed(client_made_errors.tool_client_failed(self.name), cause="connection") from exc
         if isinstance(result, CallToolResult):
             return result
         if isinstance(result, str):
@@ -120,7 +127,6 @@ def _tool(place: int, given: Any) -> Tool:
         ConnectFailed: it is not a valid tool; the message says why.
     """
     from mcp_types import Tool
-    from pydantic import ValidationError
 
     if isinstance(given, Tool):
         return given
