@@ -362,13 +362,8 @@ async def test_a_model_that_fails_raises_with_a_history_to_go_on_from() -> None:
         await chunks_of(running)
     assert caught.value.history is not None
     assert [message["role"] for message in caught.value.history] == ["user", "assistant", "tool"]
-    assert caught.value.usage == {
-        "input_tokens": 7,
-        "output_tokens": 1,
-        "cached_tokens": 0,
-        "cost_usd": None,
-        "llm_calls": 1,
-    }
+    # With what had arrived of the answer that failed.
+    assert (caught.value.usage["llm_calls"], caught.value.usage["output_tokens"]) == (2, 1 + 2)
     assert errors == ["UPSTREAM_UNAVAILABLE"]
     again = await chunks_of(chat(Model([]), StandIn(), caught.value.history))
     assert again[-1].result is not None
