@@ -1,9 +1,9 @@
-"""Answers of a model that do not arrive whole: what the history keeps of them, and what they count (XMCP-CLI-115/116)."""
+"""Answers of a model that do not arrive whole: what the history keeps of them, and what they count."""
 
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from support.clock import never, run
 from support.scripted_model import ChatServer, ScriptedModel, asks
 from support.scripted_server import ScriptedServer
 
+from xmcp.chat.errors import QuotaExceeded
 from xmcp.chat.usage import UsageRecord
 from xmcp.client import AIClient, Conversation
 from xmcp.client.hooks.middleware import Stack
@@ -57,18 +58,12 @@ async def test_a_stream_that_is_left_counts_what_was_received_and_has_a_record()
 
 
 async def test_cancelling_streams_does_not_pass_a_quota() -> None:
-    quotas, answered = TenantQuotas(tokens=30_000), 0
-    async with AIClient([], llm_provider=endless(), middleware=[quotas]) as ai:
-        for _ in range(10):
-            with pytest.raises((asyncio.CancelledError, Exception)) as caught:
-                async with asyncio.timeout(20), aclosing(ai.stream_chat("q", [], tenant_id="t")) as events:
-                    async for event in events:
-                        answered += len(getattr(event, "text", "")) // 4
-                        if answered % 20_000 == 0:
-                            raise asyncio.CancelledError
-            if type(caught.value).__name__ == "QuotaExceeded":
-                break
-    assert answered <= 2 * 30_000
+    quotas = TenantQuotas(tokens=30_000)
+    known = metered([], quotas)
+    for _ in range(2):
+        await cut_off(chat(endless(), **known))
+    with pytest.raises(QuotaExceeded):
+        await cut_off(chat(endless(), **known))
 
 
 async def test_a_stream_that_is_left_at_once_still_counts_its_whole_estimate() -> None:
@@ -84,13 +79,11 @@ def test_an_answer_that_a_time_out_ends_counts_what_was_received(limit: dict[str
         quotas = TenantQuotas()
         known = metered(records, quotas)
         known["settings"] |= limit.get("settings", {})
-        try:
-            async with asyncio.timeout(60):
-                told = [event async for event in chat(endless(), **{**limit, **known}).run()]
-        except ProviderError as exc:
-            assert "silent" in str(exc)
-        else:
-            assert [event.type for event in told][-2:] == ["usage", "done"]
+        told: list[Any] = []
+        with suppress(ProviderError):
+            async for event in chat(endless(), **{**limit, **known}).run():
+                told.append(event.type)  # noqa: PERF401 - also where it raises
+        assert told.count("usage") == len(records)
         assert [record["output_tokens"] for record in records] == [20_000] * len(records) != []
         assert spent(quotas) >= 20_000
 
@@ -146,8 +139,7 @@ async def _begun_again(ai: AIClient, history: list[Any]) -> Any:
 async def test_a_cancelled_task_leaves_the_text_in_the_history_too() -> None:
     running = chat(endless(), history=[{"role": "system", "content": "Be brief."}])
     task = asyncio.create_task(events_of(running))
-    while not running.history[2:]:
-        await asyncio.sleep(0)
+    await asyncio.sleep(0.01)
     task.cancel()
     await asyncio.wait({task})
     assert [message["role"] for message in running.history] == ["system", "user", "assistant"]
@@ -165,9 +157,10 @@ async def test_text_beside_calls_stands_in_the_history_once() -> None:
 
 async def test_text_that_a_model_writes_again_is_not_kept() -> None:
     running = chat(ScriptedModel(["half an ", BROKE], ["whole", Completion("whole")]))
-    seen = []
-    async for event in running.run():
-        seen.append((event.type, [m["content"] for m in running.history if m["role"] == "assistant"]))
+    seen = [
+        (event.type, [m["content"] for m in running.history if m["role"] == "assistant"])
+        async for event in running.run()
+    ]
     assert ("retry", []) in seen
     assert seen[-1] == ("done", ["whole"])
 
