@@ -21,6 +21,7 @@ from xmcp.client.calls.cache import ResponseCache
 from xmcp.client.calls.context_budget import Budgets
 from xmcp.client.calls.pipeline import Pipeline
 from xmcp.client.calls.retry_policy import RetryPolicy
+from xmcp.client.calls.slots import Slots
 from xmcp.client.chat_stream import ChatStream
 from xmcp.client.hooks.callbacks import DisplayCallback, ErrorCallback, UsageSink
 from xmcp.client.hooks.log import EventLog
@@ -72,6 +73,7 @@ class AIClient:
             name of its class) and a name. The chat then stays with the model that answered.
         max_turns: Maximum number of answers of the model in one chat.
         max_concurrency: Maximum number of tool calls at the same time, in all chats together; further calls wait.
+            Tenants whose calls wait get the next free place in turn.
         tool_timeout: Time limit of one attempt at a tool call, without the wait for a free slot: a number, or a
             mapping from names of tools, as the model knows them, with `*` for all others.
         connect_timeout: Time limit for connecting to a server and listing its tools.
@@ -211,7 +213,7 @@ class AIClient:
         self._max_concurrency = options.max_concurrency
         self._responses = None if options.cache is None else ResponseCache(options.cache, options.cache_ttl, self._log)
         self._pipeline = Pipeline(
-            slots=asyncio.Semaphore(options.max_concurrency),
+            slots=Slots(options.max_concurrency),
             timeouts=options.time_limits,
             retry=RetryPolicy.of(options.retry_policy),
             breakers=_breakers(options),
@@ -248,8 +250,8 @@ class AIClient:
         if self._entered:
             raise RuntimeError("This AIClient is already in use: enter it once and share it, or create another one.")
         self._entered = True
-        # A semaphore is bound to the event loop in which it is first awaited; this loop may be a new one.
-        self._pipeline = replace(self._pipeline, slots=asyncio.Semaphore(self._max_concurrency))
+        # Calls of an earlier event loop that was stopped may never have given their slots back.
+        self._pipeline = replace(self._pipeline, slots=Slots(self._max_concurrency))
         try:
             await self._servers.open()
         except BaseException:
