@@ -537,6 +537,7 @@ def naive_handover(entries: Sequence[Any], call: int, written: Any, results: Seq
 
     if (failed := first_failed(me.tool)) is not None:
         return f"s__{failed}"
+
     def fits(parameter: str, value: Any) -> bool:
         taken = me.input_schema["properties"][parameter]
         return isinstance(value, next(kind for schema, kind in SCHEMAS if schema is taken))
@@ -562,9 +563,9 @@ def naive_handover(entries: Sequence[Any], call: int, written: Any, results: Seq
     if not sources and len(others) == 1 and len(me.input_schema["required"]) == 1:
         [parameter], [before] = me.input_schema["required"], others
         made = [results[p] for p in calls.get(before, []) if results[p] is not None]
-        if made and parameter not in arguments and (made[-1].structured or made[-1].value is not None):
-            if fits(parameter, made[-1].value):
-                return FilledArguments({**arguments, parameter: made[-1].value}, {parameter: f"s__{before}"})
+        has_value = made and (made[-1].structured or made[-1].value is not None)
+        if has_value and parameter not in arguments and fits(parameter, made[-1].value):
+            return FilledArguments({**arguments, parameter: made[-1].value}, {parameter: f"s__{before}"})
     return unfit or FilledArguments(arguments, sources)
 
 

@@ -152,7 +152,7 @@ class TestTheOnlyRequiredParameter:
 
     @pytest.mark.parametrize(
         "source",
-        [tool("sql", gives=returns(type="array")), tool("sql", gives=gives("z")), tool("sql", gives={"type": "object"})],
+        [tool("sql", gives=schema) for schema in (returns(type="array"), gives("z"), {"type": "object"})],
     )
     def test_it_stays_required_where_no_result_can_fit(self, source: Entry) -> None:
         assert shown(self.QUERY, source) is self.QUERY.input_schema

@@ -332,7 +332,8 @@ def a_text_stays_a_text_where_only_a_list_fits(wrong: bool) -> Trace:
 def a_result_without_a_name_is_not_handed_on(wrong: bool) -> Trace:
     s = handed([FIRST, THEN_LIST], call("first", "t1"), call("then", "t2"))
     s.make("t1", '["bolt"]')
-    s.answered(s.called("t2", **({} if wrong else {"part": ["bolt"]})))
+    given: dict[str, Any] = {} if wrong else {"part": ["bolt"]}
+    s.answered(s.called("t2", **given))
     s.reply("t2")
     s.finish()
     return s.trace
@@ -363,7 +364,8 @@ def a_result_without_a_name_replaces_what_the_model_wrote(wrong: bool) -> Trace:
 def a_result_without_a_name_is_handed_on_although_it_does_not_fit(wrong: bool) -> Trace:
     s = handed([FIRST, THEN_LIST], call("first", "t1"), call("then", "t2"))
     s.make("t1", "a bolt")
-    s.answered(s.called("t2", **({"part": "a bolt"} if wrong else {})))
+    given: dict[str, Any] = {"part": "a bolt"} if wrong else {}
+    s.answered(s.called("t2", **given))
     s.reply("t2")
     s.finish()
     return s.trace

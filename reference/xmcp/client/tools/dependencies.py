@@ -193,7 +193,9 @@ def only_required_parameter(entry: Entry, hidden: Collection[str] = ()) -> str |
     Parameters in `hidden` do not count: the model need not give them.
     """
     required = entry.input_schema.get("required")
-    named = {name for name in required if name not in hidden} if _is_list_of_names(required) else set()
+    if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
+        return None
+    named = {name for name in required if name not in hidden}
     return named.pop() if len(named) == 1 and named <= set(parameters(entry, hidden)) else None
 
 
@@ -216,13 +218,9 @@ def _filled_by_the_only_predecessor(
     if place is None or parameter is None or parameter in arguments or not _has_value(results[place]):
         return FilledArguments(dict(arguments), {})
     value = _whole_value(cast("Result", results[place]), parameter, entry.input_schema)
-    if _refused(entry.input_schema, {parameter: value}):
+    if not _fits_parameter(entry.input_schema, parameter, value):
         return FilledArguments(dict(arguments), {})
     return FilledArguments({**arguments, parameter: value}, {parameter: entries[place].name})
-
-
-def _is_list_of_names(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
 def _no_constant(name: str) -> Any:
@@ -268,9 +266,13 @@ def _value_for(result: Result, name: str, schema: Mapping[str, Any]) -> Any:
 
 def _whole_value(result: Result, name: str, schema: Mapping[str, Any]) -> Any:
     """Return the whole result; a text that does not fit the parameter `name`, as the JSON value that it is."""
-    if result.structured or not _refused(schema, {name: result.value}):
-        return result.value
-    return result.parsed
+    return result.value if result.structured or _fits_parameter(schema, name, result.value) else result.parsed
+
+
+def _fits_parameter(schema: Mapping[str, Any], name: str, value: Any) -> bool:
+    """Return whether a parameter's schema allows a value; True if the schema cannot be used: the server decides."""
+    validator = _validator_of(schema)
+    return validator is None or _fits(validator, {name: value})
 
 
 def _refused(schema: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, str | None]:
