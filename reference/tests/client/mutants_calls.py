@@ -147,6 +147,16 @@ def hands_on_members_only(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(dependencies, "fill_arguments", members)
 
 
+@breaks("XMCP-CLI-120")
+def hands_on_nothing_without_a_name(patch: pytest.MonkeyPatch) -> None:
+    """Hands on members of results and what a tool provides, and nothing else."""
+
+    def nothing(_entry: Any, arguments: Any, *_: Any) -> FilledArguments:
+        return FilledArguments(dict(arguments), {})
+
+    patch.setattr(dependencies, "_filled_by_the_only_predecessor", nothing)
+
+
 @breaks("XMCP-CLI-032")
 def prefers_the_farthest(patch: pytest.MonkeyPatch) -> None:
     """Takes a value from the farthest predecessor that has one."""

@@ -34,6 +34,8 @@ class Act:
     display: Literal["none", "small", "large", "transient"] = "none"
     structured: Any = None
     """The structured result of an `ok`."""
+    text: str | None = None
+    """The text of an `ok`; by default one that names the call."""
     code: str = "TOOL_ERROR"
     """The code of an `error`; so are the members below. A server without the extension sends the message only."""
     retryable: bool = False

@@ -163,7 +163,9 @@ class Connection:
                     await self._leave.wait()
         except (Exception, BaseExceptionGroup) as exc:
             if not self._ready.done():
-                self._ready.set_exception(ConnectFailed(describe(exc)))
+                failed = ConnectFailed(describe(exc))
+                failed.__cause__ = exc
+                self._ready.set_exception(failed)
             else:
                 self._log.debug("connection_left_with_error", reason=describe(exc))
 

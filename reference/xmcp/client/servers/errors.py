@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from xmcp.client.servers.targets import without_secrets
+from xmcp.dependency_graph import DependencyError
 
 if TYPE_CHECKING:
     from typing import Any
@@ -39,6 +40,14 @@ _UNREADABLE: Final = re.compile(
 
 class ConnectFailed(Exception):
     """A server could not be reached. The message gives the reason for people and contains no credential."""
+
+
+def refusal_to_start(exc: BaseException) -> DependencyError | None:
+    """Return the fault in its own tools because of which a server of this process did not start, if it is why."""
+    cause: BaseException | None = exc
+    while cause is not None and not isinstance(cause, DependencyError):
+        cause = cause.exceptions[0] if isinstance(cause, BaseExceptionGroup) else cause.__cause__
+    return cause
 
 
 def means_connection_lost(exc: MCPError) -> bool:

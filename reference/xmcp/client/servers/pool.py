@@ -124,7 +124,8 @@ class Servers:
         A server that cannot be reached is left out, with a warning in the catalogue, until it can be reached.
 
         Raises:
-            DependencyError: tools of a server depend on each other in a circle.
+            DependencyError: tools of a server depend on each other in a circle, or a server of this process does not
+                start because of what its tools depend on.
             ServersUnavailable: `require` is set and a server cannot be reached.
             RuntimeError: the servers are open already.
         """
@@ -185,6 +186,8 @@ class Servers:
             if member.circle:
                 text = f"Tools of the server {member.server.label} depend on each other in a circle: {member.circle}."
                 raise DependencyError(text)
+            if member.refusal is not None:
+                raise DependencyError(f"The server {member.server.label} does not start: {member.refusal}")
         faults = [(member.server.label, member.fault) for member in self._members if member.fault is not None]
         if self._require and faults:
             raise ServersUnavailable(faults)

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xmcp.client.servers.errors import ConnectFailed
+from xmcp.client.servers.errors import ConnectFailed, refusal_to_start
 from xmcp.client.servers.mcp_server import Server
 from xmcp.client.servers.tool_client_adapter import ToolClientAdapter
 from xmcp.client.tools.catalogue import depends_on
-from xmcp.dependency_graph import circle, unknown
+from xmcp.dependency_graph import DependencyError, circle, unknown
 
 if TYPE_CHECKING:
     from mcp_types import Tool
@@ -50,6 +50,8 @@ class PoolMember:
         """Why the server does not answer; `None` while it does."""
         self.circle = ""
         """Tools that depend on each other in a circle, in a list that was refused for it; otherwise empty."""
+        self.refusal: DependencyError | None = None
+        """The fault in its own tools because of which a server of this process does not start."""
         self.tools_may_have_changed = False
         self._unknown: dict[str, list[str]] = {}
         """For each tool, the names in its `depends_on` that the server does not have."""
@@ -71,12 +73,12 @@ class PoolMember:
             self._take(await self.server.discover_tools(), number)
         except ConnectFailed as exc:
             if number > self._last_taken:
-                self.fault = str(exc)
+                self.fault, self.refusal = str(exc), refusal_to_start(exc)
 
     def _take(self, tools: list[Tool], number: int) -> None:
         if number < self._last_taken:
             return  # the answer to a later question came first
-        self._last_taken, self._answered, self.fault = number, True, None
+        self._last_taken, self._answered, self.fault, self.refusal = number, True, None, None
         graph = {tool.name: depends_on(tool) for tool in tools}
         self.circle = " -> ".join(circle(graph))
         if not self.circle:

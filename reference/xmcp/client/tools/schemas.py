@@ -9,7 +9,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from xmcp.client.tools.catalogue import Entry
-from xmcp.client.tools.dependencies import nearest_first, parameters, wraps
+from xmcp.client.tools.dependencies import (
+    nearest_first,
+    only_dependency,
+    only_required_parameter,
+    parameters,
+    wraps,
+)
 from xmcp.client.tools.input_schema import without
 
 MAX_SOURCES: Final = 3
@@ -39,6 +45,7 @@ def _parameters(entry: Entry, siblings: Mapping[str, Entry], hidden: Collection[
     if not isinstance(given, Mapping):
         return {**schema, "properties": {}}  # MCP does not require them, some vendors do
     filled = {name: hints for name in parameters(entry, hidden) if (hints := _sources(name, entry, siblings))}
+    filled = filled or _only_source(entry, siblings, hidden)
     if not filled and schema is entry.input_schema:
         return schema
     properties = {name: part for name, part in given.items() if name not in hidden}
@@ -83,6 +90,38 @@ def _sources(name: str, entry: Entry, siblings: Mapping[str, Entry]) -> list[str
         _sentence("Else" if place else "Filled", siblings[tool].name, [*between(tool)])
         for place, tool in enumerate([*members, *wholes][:MAX_SOURCES])
     ]
+
+
+def _only_source(entry: Entry, siblings: Mapping[str, Entry], hidden: Collection[str]) -> dict[str, list[str]]:
+    """Return the parameter that the result of the only predecessor can fill (XMCP-CLI-120), with the sentence for it.
+
+    It is empty where the two schemas say that no result can fit.
+    """
+    source, name = siblings.get(only_dependency(entry) or ""), only_required_parameter(entry, hidden)
+    if source is None or name is None:
+        return {}
+    given, taken = _types(_result_schema(source)), _types(entry.input_schema["properties"][name])
+    if given is not None and taken is not None and given.isdisjoint(taken):
+        return {}
+    return {name: [f"If you leave it out and call `{source.name}` in the same turn, it gets the result of that call."]}
+
+
+def _result_schema(entry: Entry) -> Any:
+    """Return the schema of a tool's structured result; `None` if the tool does not say it."""
+    if entry.output_schema is None or not wraps(entry):
+        return entry.output_schema
+    properties = entry.output_schema.get("properties")
+    return properties.get("result") if isinstance(properties, Mapping) else None
+
+
+def _types(schema: Any) -> set[str] | None:
+    """Return the types that a schema names in `type`; `None` if it names none, so that any type may be allowed."""
+    named = schema.get("type") if isinstance(schema, Mapping) else None
+    types = [named] if isinstance(named, str) else named
+    if not isinstance(types, list) or not all(isinstance(one, str) for one in types):
+        return None
+    # Every integer is a number, and a number can be an integer.
+    return {"number" if one == "integer" else one for one in types}
 
 
 def _has_member(entry: Entry, name: str) -> bool:
