@@ -71,6 +71,8 @@ class AIClient:
         fallback_models: Models to ask in this order when one fails: each is a name, or a pair of a provider (or the
             name of its class) and a name. The chat then stays with the model that answered.
         max_turns: Maximum number of answers of the model in one chat.
+        max_calls_per_turn: Maximum number of tool calls that are made of one answer of the model. Each further call is
+            answered with the error `RATE_LIMIT`, so that the model can make it in its next answer.
         max_concurrency: Maximum number of tool calls at the same time, in all chats together; further calls wait.
         tool_timeout: Time limit of one attempt at a tool call, without the wait for a free slot: a number, or a
             mapping from names of tools, as the model knows them, with `*` for all others.
@@ -98,7 +100,8 @@ class AIClient:
             a text that says why not.
         approval_timeout: Time limit of `approve`; without an answer in time, the call is refused.
         middleware: Objects with hooks around model and tool calls (`xmcp.client.Middleware`), outermost first.
-        on_display: Called with each display and the history at that moment, in call order; sync or async.
+        on_display: Called with each display and the history at that moment, in call order; sync or async. The history
+            is a new list of copies, which the callbacks of one turn share.
         on_error: Called likewise with each error of a tool, of the client or of the model (`ErrorInfo`).
         usage_sink: Called with the `UsageRecord` of each request to a model when it ends; sync or async.
         price: Called with provider, model and `Usage`; returns the cost of the request in US dollars, or `None` if it
@@ -122,6 +125,7 @@ class AIClient:
         fallback_models: Sequence[Fallback] = (),
         openai_base_url: str | None = None,
         max_turns: int = ClientOptions.max_turns,
+        max_calls_per_turn: int = ClientOptions.max_calls_per_turn,
         max_concurrency: int = ClientOptions.max_concurrency,
         tool_timeout: float | Mapping[str, float] = ClientOptions.tool_timeout,
         connect_timeout: float = ClientOptions.connect_timeout,
@@ -158,6 +162,7 @@ class AIClient:
             fallback_models=fallback_models,
             openai_base_url=openai_base_url,
             max_turns=max_turns,
+            max_calls_per_turn=max_calls_per_turn,
             max_concurrency=max_concurrency,
             tool_timeout=tool_timeout,
             connect_timeout=connect_timeout,
@@ -199,6 +204,7 @@ class AIClient:
         self._settings = ChatSettings(
             models=models,
             max_turns=options.max_turns,
+            max_calls=options.max_calls_per_turn,
             display=options.display,
             llm_timeout=options.llm_timeout,
             meta_tools=meta_tool_names,
