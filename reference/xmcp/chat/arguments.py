@@ -7,6 +7,7 @@ import math
 from typing import Any, Final, NoReturn
 
 from xmcp.chat import client_made_errors
+from xmcp.chat.json_values import is_deeper_than
 from xmcp.wire import ErrorInfo
 
 MAX_DEPTH: Final = 64
@@ -41,7 +42,7 @@ def parse_arguments(text: str) -> dict[str, Any] | ErrorInfo:
         return _refused("not_json", "they hold an integer with too many digits", text)
     if not isinstance(value, dict):
         return _refused("not_an_object", f"they must be a JSON object, not {_kind(value)}", text)
-    if text.count("{") + text.count("[") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
+    if text.count("{") + text.count("[") > MAX_DEPTH and is_deeper_than(MAX_DEPTH, value):
         return _too_deep(text)
     if not text.isascii() or "\\u" in text:
         try:
@@ -75,16 +76,6 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise _NotANumber(text[:MAX_QUOTED])
     return number
-
-
-def _depth(value: Any) -> int:
-    """Return how many levels of objects and lists `value` has, counting itself."""
-    depth, level = 0, [value]
-    while level:
-        depth += 1
-        inner = (child for node in level for child in (node.values() if isinstance(node, dict) else node))
-        level = [child for child in inner if isinstance(child, dict | list)]
-    return depth
 
 
 def _kind(value: Any) -> str:

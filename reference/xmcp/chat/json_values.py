@@ -91,6 +91,17 @@ def copied_value(value: Any) -> Any:
     return value if kind in _ATOMS else deepcopy(value)
 
 
+def is_deeper_than(levels: int, value: Any) -> bool:
+    """Return whether `value` has more than so many levels of objects and lists, counting itself."""
+    level = [value]
+    for _ in range(levels):
+        inner = [child for node in level for child in (node.values() if isinstance(node, dict) else node)]
+        level = [child for child in inner if isinstance(child, dict | list)]
+        if not level:
+            return False
+    return True
+
+
 def encode_json(value: Any) -> bytes:
     """Return the JSON bytes of a value that came from JSON.
 

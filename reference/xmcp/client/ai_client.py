@@ -106,6 +106,8 @@ class AIClient:
         usage_sink: Called with the `UsageRecord` of each request to a model when it ends; sync or async.
         price: Called with provider, model and `Usage`; returns the cost of the request in US dollars, or `None` if it
             is not known. Without it, `cost_usd` is `None`.
+        max_tools_per_server: Maximum number of tools that are offered of one server: the first of its list. A warning
+            says what is left out.
         refresh_interval: Time between refreshes of all servers' tools. 0: only when a server announces changes.
         require_servers: Whether a server that cannot be reached at the start is an error (`ServersUnavailable`).
         logger: A standard logger, or one with structlog's interface. `None`: `logging.getLogger("xmcp")`.
@@ -150,6 +152,7 @@ class AIClient:
         on_error: ErrorCallback | None = None,
         usage_sink: UsageSink | None = None,
         price: Price | None = None,
+        max_tools_per_server: int = ClientOptions.max_tools_per_server,
         refresh_interval: float = ClientOptions.refresh_interval,
         require_servers: bool = False,
         logger: Any = None,
@@ -187,6 +190,7 @@ class AIClient:
             on_error=on_error,
             usage_sink=usage_sink,
             price=price,
+            max_tools_per_server=max_tools_per_server,
             refresh_interval=refresh_interval,
             require_servers=require_servers,
             logger=logger,
@@ -237,6 +241,7 @@ class AIClient:
             connect_timeout=options.connect_timeout,
             log=self._log,
             refresh_interval=options.refresh_interval,
+            max_tools=options.max_tools_per_server,
             require=options.require_servers,
             offer=self._openai_tool,
             extra=openai_tools(meta_tool_names),

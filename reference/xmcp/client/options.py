@@ -22,6 +22,7 @@ from xmcp.client.loop.stop_reason import DisplayMode
 from xmcp.client.loop.turn import MAX_CALLS
 from xmcp.client.loop.usage import Price
 from xmcp.client.servers.targets import Target
+from xmcp.client.tools.limits import MAX_TOOLS
 from xmcp.providers import LLMProvider
 from xmcp.storage import BreakerStore, Cache
 
@@ -214,6 +215,7 @@ class ClientOptions:
     usage_sink: UsageSink | None = field(default=None, metadata=checked(function_of("record")))
     price: Price | None = field(default=None, metadata=checked(function_of("provider", "model", "usage")))
 
+    max_tools_per_server: int = field(default=MAX_TOOLS, metadata=checked(whole_number))
     refresh_interval: float = field(default=0, metadata=checked(interval))
     require_servers: bool = False
     logger: Any = field(default=None, metadata=checked(logger_like))
