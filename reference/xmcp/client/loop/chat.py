@@ -29,7 +29,7 @@ from xmcp.client.loop import fallback
 from xmcp.client.loop import usage as accounting
 from xmcp.client.loop.fallback import Model
 from xmcp.client.loop.stop_reason import DisplayMode, ending
-from xmcp.client.loop.turn import CANCEL_SECONDS, Hooks, ToolTurn
+from xmcp.client.loop.turn import CANCEL_SECONDS, MAX_CALLS, Hooks, ToolTurn
 from xmcp.client.loop.usage import Price
 from xmcp.client.tools import meta_tools
 from xmcp.client.tools.catalogue import Catalogue
@@ -49,6 +49,7 @@ class ChatSettings:
     max_turns: int
     display: DisplayMode = "exit"
     llm_timeout: float = LLM_SECONDS
+    max_calls: int = MAX_CALLS
     meta_tools: tuple[str, ...] = ()
     hooks: Hooks = field(default_factory=Hooks)
     usage_sink: UsageSink | None = None
@@ -176,6 +177,7 @@ class Chat:
             history=self.messages,
             meta_tools=self._settings.meta_tools,
             vendor_state=self._completion.vendor_state,
+            max_calls=self._settings.max_calls,
         )
 
     def _take(self, turn: ToolTurn) -> None:

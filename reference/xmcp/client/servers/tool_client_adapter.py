@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Mapping
-from copy import deepcopy
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from pydantic import ValidationError
 
 from xmcp.chat import client_made_errors
 from xmcp.chat.errors import CallFailed
+from xmcp.chat.json_values import copied_value
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.servers.errors import ConnectFailed, describe
 from xmcp.client.servers.server_protocols import ToolClient
@@ -99,7 +99,7 @@ class ToolClientAdapter:
 
         try:
             # A copy: the object may change it, and other attempts and calls must not see that.
-            result = await self._tools.execute_tool_call(tool_name, deepcopy(arguments))
+            result = await self._tools.execute_tool_call(tool_name, copied_value(arguments))
         except CallFailed:
             raise
         except ValidationError as exc:

@@ -1,8 +1,9 @@
 """Checks of the circuit breaker of each server (section 11.4), as the attempts show its state.
 
 The specification does not say exactly which failures count. So the breaker is taken to be open when as many calls in a
-row as the threshold failed in transport, each begun when the failure before it was known. It is taken to be closed while
-there were fewer failures since it last closed, where calls lost at the same time are one. In between nothing is judged.
+row as the threshold failed in transport, each begun when the failure before it was known. It is taken to be closed
+while there were fewer failures since it last closed, where calls lost at the same time are one. In between nothing is
+judged.
 """
 
 from __future__ import annotations
