@@ -16,9 +16,9 @@ from xmcp.client import ai_client
 from xmcp.client.calls import server_results
 from xmcp.client.calls.active_call import ActiveCall, Next
 from xmcp.client.calls.server_results import Reading
-from xmcp.client.calls.slots import Slots
 from xmcp.client.loop.chat import Chat
 from xmcp.client.servers import pool, pool_member, tool_client_adapter
+from xmcp.client.slots import Slots
 from xmcp.client.tools import catalogue, dependencies, names, schemas
 from xmcp.client.tools.dependencies import FilledArguments
 from xmcp.wire import ErrorInfo, ToolResponse

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import AsyncGenerator, Collection, Mapping, MutableSequence, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -21,7 +22,6 @@ from xmcp.client.calls.cache import ResponseCache
 from xmcp.client.calls.context_budget import Budgets
 from xmcp.client.calls.pipeline import Pipeline
 from xmcp.client.calls.retry_policy import RetryPolicy
-from xmcp.client.calls.slots import Slots
 from xmcp.client.chat_stream import ChatStream
 from xmcp.client.hooks.callbacks import DisplayCallback, ErrorCallback, UsageSink
 from xmcp.client.hooks.log import EventLog
@@ -34,9 +34,11 @@ from xmcp.client.loop.stop_reason import DisplayMode
 from xmcp.client.loop.turn import Hooks
 from xmcp.client.loop.usage import Price
 from xmcp.client.options import ClientOptions
+from xmcp.client.servers.chat_servers import ChatServers
 from xmcp.client.servers.pool import Servers, ToolChanges
 from xmcp.client.servers.pool_member import ServerStatus
 from xmcp.client.servers.targets import Target
+from xmcp.client.slots import Slots
 from xmcp.client.tools.catalogue import Catalogue, Entry
 from xmcp.client.tools.meta_tools import openai_tools, selected
 from xmcp.client.tools.schemas import offered
@@ -390,13 +392,14 @@ class AIClient:
         failed = "cancelled"
         self._running[id(history)] = stream
         try:
-            chat = Chat(self._settings, self._pipeline, self._catalogue, scope, history, query)
-            if (own := stream()) is not None:
-                own.chat = chat
-                del own
-            async with aclosing(chat.run()) as chunks:
-                async for chunk in chunks:
-                    yield chunk
+            with ChatServers(self._servers, context) as servers:
+                chat = Chat(self._settings, self._pipeline, partial(self._tools_of, servers), scope, history, query)
+                if (own := stream()) is not None:
+                    own.chat = chat
+                    del own
+                async with aclosing(chat.run()) as chunks:
+                    async for chunk in chunks:
+                        yield chunk
         except Exception as exc:
             failed = type(exc).__name__
             raise
@@ -405,10 +408,10 @@ class AIClient:
                 del self._running[id(history)]
             telemetry.ended(failed)
 
-    def _catalogue(self) -> Catalogue:
+    async def _tools_of(self, servers: ChatServers) -> Catalogue:
         if not self._entered:
             raise RuntimeError("The AIClient was closed while this chat was running.")
-        return self._servers.catalogue
+        return await servers.catalogue()
 
     def _check_entered(self) -> None:
         if not self._entered:

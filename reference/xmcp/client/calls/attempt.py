@@ -10,7 +10,7 @@ from xmcp.chat.errors import CallFailed
 from xmcp.client.calls import server_results
 from xmcp.client.calls.active_call import ActiveCall, AttemptStage, NextOfAttempt
 from xmcp.client.calls.server_results import Reading, ServerResult
-from xmcp.client.calls.slots import Slots
+from xmcp.client.slots import Slots
 
 
 async def read_result(call: ActiveCall, proceed: NextOfAttempt) -> Reading:
