@@ -103,7 +103,8 @@ class AIClient:
         usage_sink: Called with the `UsageRecord` of each request to a model when it ends; sync or async.
         price: Called with provider, model and `Usage`; returns the cost of the request in US dollars, or `None` if it
             is not known. Without it, `cost_usd` is `None`.
-        refresh_interval: Time between refreshes of all servers' tools. 0: only when a server announces changes.
+        refresh_interval: Time between two listings of the tools of each connected server. 0: they are listed again only
+            when it announces changes, or answers that it does not have a tool.
         require_servers: Whether a server that cannot be reached at the start is an error (`ServersUnavailable`).
         logger: A standard logger, or one with structlog's interface. `None`: `logging.getLogger("xmcp")`.
 

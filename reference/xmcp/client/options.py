@@ -212,7 +212,7 @@ class ClientOptions:
     usage_sink: UsageSink | None = field(default=None, metadata=checked(function_of("record")))
     price: Price | None = field(default=None, metadata=checked(function_of("provider", "model", "usage")))
 
-    refresh_interval: float = field(default=0, metadata=checked(interval))
+    refresh_interval: float = field(default=30.0, metadata=checked(interval))
     require_servers: bool = False
     logger: Any = field(default=None, metadata=checked(logger_like))
 

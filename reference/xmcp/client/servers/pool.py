@@ -75,7 +75,8 @@ class Servers:
         targets: For each server the application's name for it, or `None`, and the target.
         connect_timeout: Seconds for connecting to a server, and for listing its tools again.
         log: Of the client.
-        refresh_interval: Seconds between refreshes of all servers; 0: only when a server announces changes.
+        refresh_interval: Seconds between refreshes of all connected servers; 0: only when a server announces changes,
+            or answers that it does not have a tool.
         require: Whether `open` raises when a server cannot be reached.
         offer: As for `catalogue.build`.
         extra: As for `catalogue.build`.
@@ -150,11 +151,14 @@ class Servers:
         A server that does not answer keeps the tools it had, with a warning in the catalogue. Calls go on undisturbed.
         """
         before = self._catalogue
-        await asyncio.gather(*(member.refresh() for member in self._members))
-        self._publish()
-        for member in self._members:
-            member.wake()
+        await self._refresh(self._members)
         return ToolChanges.between(before, self._catalogue)
+
+    async def _refresh(self, members: Sequence[PoolMember]) -> None:
+        await asyncio.gather(*(member.refresh() for member in members))
+        self._publish()
+        for member in members:
+            member.wake()
 
     def status(self) -> list[ServerStatus]:
         """Return the state of each server, in the order given."""
@@ -177,7 +181,9 @@ class Servers:
         if isinstance(tools, ToolClient):
             check(given)
             ToolClientAdapter(tools, name, timeout, log, given.xmcp)  # raises now if it is not valid
-            return lambda: PoolMember(lambda _: ToolClientAdapter(tools, name, timeout, log, given.xmcp), publish)
+            return lambda: PoolMember(
+                lambda member: ToolClientAdapter(tools, name, timeout, log, given.xmcp, member.tool_missing), publish
+            )
         place = source(given, timeout)
         return lambda: PoolMember(lambda member: Server(place, name, timeout, log, member, sleep), publish)
 
@@ -257,6 +263,7 @@ class Servers:
         while True:
             await self._sleep(float(self._refresh_interval))
             try:
-                await self.refresh()
+                # A lost server is its supervisor's, which tries it after growing delays.
+                await self._refresh([member for member in self._members if member.settled])
             except Exception:
                 self._log.exception("refresh_failed")

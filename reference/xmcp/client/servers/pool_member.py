@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from xmcp.client.servers.errors import ConnectFailed, refusal_to_start
 from xmcp.client.servers.mcp_server import Server
@@ -15,6 +15,9 @@ from xmcp.dependency_graph import DependencyError, circle, unknown
 
 if TYPE_CHECKING:
     from mcp_types import Tool
+
+RELIST_SECONDS: Final = 5.0
+"""Minimum number of seconds between two lists that are asked for because a server did not have a tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,7 @@ class PoolMember:
         self._answered = False
         # Lists are numbered when they are requested, so that an older one never replaces a newer one.
         self._last_asked = self._last_taken = 0
+        self._may_relist_at = 0.0
         self._woken = asyncio.Event()
         self.server = make(self)
 
@@ -130,3 +134,10 @@ class PoolMember:
         """Have the supervisor list the tools again."""
         self.tools_may_have_changed = True
         self.wake()
+
+    def tool_missing(self) -> None:
+        """Have the supervisor list the tools again (XMCP-CLI-121), at most once in `RELIST_SECONDS`."""
+        now = asyncio.get_running_loop().time()
+        if now >= self._may_relist_at:
+            self._may_relist_at = now + RELIST_SECONDS
+            self.tools_changed()
