@@ -16,6 +16,7 @@ from . import (
     retries,
     stop_reasons,
     tenants,
+    tool_lists,
     tool_names,
 )
 
@@ -33,5 +34,6 @@ __all__ = [
     "retries",
     "stop_reasons",
     "tenants",
+    "tool_lists",
     "tool_names",
 ]
