@@ -112,7 +112,8 @@ class AIClient:
             is not known. Without it, `cost_usd` is `None`.
         max_tools_per_server: Maximum number of tools that are offered of one server: the first of its list. A warning
             says what is left out.
-        refresh_interval: Time between refreshes of all servers' tools. 0: only when a server announces changes.
+        refresh_interval: Time between two listings of the tools of each connected server. 0: they are listed again only
+            when it announces changes, or answers that it does not have a tool.
         require_servers: Whether a server that cannot be reached at the start is an error (`ServersUnavailable`).
         logger: A standard logger, or one with structlog's interface. `None`: `logging.getLogger("xmcp")`.
 

@@ -381,6 +381,15 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         _one(Says("", [Ask(0)]), Says("", [Ask(1)], delay=10), Says("", [Ask("a")]), Says("done")),
         changes=[Change(5, 0, [_tool("c")]), Change(6, 1, [_tool("a", server=1)])],
     ),
+    "a redeployed server that does not know a tool any more": Scenario(
+        _setup(_tool("a")),
+        {},
+        _one(Says("", [Ask(0)]), Says("", [Ask(0)], delay=2), Says("done", delay=11)),
+        changes=[Change(1, 0, [_tool("b")], announced=False)],
+    ),
+    "a redeployed server that is not called": Scenario(
+        _setup(_tool("a")), {}, _one(Says("done", delay=65)), changes=[Change(1, 0, [_tool("b")], announced=False)]
+    ),
     "a tool changes while it is called": Scenario(
         _setup(_tool("a"), _tool("b", depends_on=["a"])),
         {0: [Act(delay=10)]},

@@ -85,7 +85,8 @@ class Servers:
         targets: For each server the application's name for it, or `None`, and the target.
         connect_timeout: Seconds for connecting to a server, and for listing its tools again.
         log: Of the client.
-        refresh_interval: Seconds between refreshes of all servers; 0: only when a server announces changes.
+        refresh_interval: Seconds between refreshes of all connected servers; 0: only when a server announces changes,
+            or answers that it does not have a tool.
         max_tools: How many tools of each server are offered.
         require: Whether `open` raises when a server cannot be reached.
         offer: As for `catalogue.build`.
@@ -205,13 +206,16 @@ class Servers:
         A server that does not answer keeps the tools it had, with a warning in the catalogue. Calls go on undisturbed.
         """
         before = self._catalogue
-        await asyncio.gather(*(member.refresh() for member in self.shared))
-        self._publish()
-        for member in self.shared:
-            member.wake()
+        await self._refresh(self.shared)
         for pool in self.credential_pools.values():
             pool.outdate()
         return ToolChanges.between(before, self._catalogue)
+
+    async def _refresh(self, members: Sequence[PoolMember]) -> None:
+        await asyncio.gather(*(member.refresh() for member in members))
+        self._publish()
+        for member in members:
+            member.wake()
 
     def status(self) -> list[ServerStatus]:
         """Return the state of each server, in the order given."""
@@ -237,7 +241,11 @@ class Servers:
         if isinstance(tools, ToolClient):
             check(given)
             ToolClientAdapter(tools, name, timeout, log, given.xmcp)  # raises now if it is not valid
-            return lambda: PoolMember(lambda _: ToolClientAdapter(tools, name, timeout, log, given.xmcp), publish, most)
+            return lambda: PoolMember(
+                lambda member: ToolClientAdapter(tools, name, timeout, log, given.xmcp, member.tool_missing),
+                publish,
+                most,
+            )
         if depend_on_chat(given):
             check(given)
             return lambda: self._credential_pool(name, given)
@@ -342,6 +350,7 @@ class Servers:
         while True:
             await self._sleep(float(self._refresh_interval))
             try:
-                await self.refresh()
+                # A lost server is its supervisor's, which tries it after growing delays.
+                await self._refresh([member for member in self.shared if member.settled])
             except Exception:
                 self._log.exception("refresh_failed")
