@@ -7,15 +7,20 @@ import uuid
 import weakref
 from collections.abc import AsyncGenerator, Collection, Mapping, MutableSequence, Sequence
 from contextlib import aclosing
+from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from types import TracebackType
 from typing import Any, Final, Self
 
+from xmcp.chat import client_made_errors
+from xmcp.chat.completions import ToolCall
+from xmcp.chat.errors import CircuitOpenError
 from xmcp.chat.events import ChatResult, Done
 from xmcp.chat.messages import Message
+from xmcp.chat.tool_schemas import legal_name
 from xmcp.client.calls import cache as caching
-from xmcp.client.calls.active_call import ChatScope
+from xmcp.client.calls.active_call import ChatScope, Request
 from xmcp.client.calls.app_parameters import hidden
 from xmcp.client.calls.approval import Approve
 from xmcp.client.calls.cache import ResponseCache
@@ -44,6 +49,7 @@ from xmcp.client.tools.meta_tools import openai_tools, selected
 from xmcp.client.tools.schemas import offered
 from xmcp.providers import LLMProvider, OpenAIProvider
 from xmcp.storage import BreakerStore, Cache, MemoryBreakers
+from xmcp.wire import ToolResponse
 
 _NO_HISTORY: Final = (
     "chat() and stream_chat() need the history: the list of messages so far, [] for a new conversation. "
@@ -314,6 +320,50 @@ class AIClient:
         if self._responses is None or not hasattr(self._cache, "clear"):
             raise RuntimeError("There is no cache that can be cleared: pass one as AIClient(cache=...).")
         await self._responses.clear("" if every_tenant else caching.tenant_prefix(named("tenant_id", tenant_id)))
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        tenant_id: str | None = None,
+        session_id: str | None = None,
+    ) -> ToolResponse:
+        """Call one tool without asking a model, for example when a person presses a button beside a display.
+
+        The call goes the way of a model's calls: middleware, `approve`, `params`, cache, retries, circuit breaker,
+        `max_concurrency` and `tool_timeout`. `on_display` and `on_error` are not called.
+
+        Args:
+            name: The tool as the model knows it (`tools`).
+            arguments: Its arguments, without those of `params`.
+            tenant_id: As for `chat`.
+            session_id: As for `chat`.
+
+        Returns:
+            The response. Errors are in `response.error`, with the exceptions below.
+
+        Raises:
+            CircuitOpenError: The server failed too often, and is not called for `retry_after` seconds.
+            QuotaExceeded: A quota of the tenant is used up.
+            RuntimeError: The client is not entered.
+        """
+        self._check_entered()
+        if not isinstance(name, str):
+            raise TypeError(f"name must be the name of a tool, not {type(name).__name__}.")
+        if not isinstance(arguments, Mapping | None):
+            raise TypeError(f"arguments must be a mapping, not {type(arguments).__name__}.")
+        entries = self._servers.catalogue.entries
+        if (entry := entries.get(name)) is None:
+            return ToolResponse(legal_name(name), error=client_made_errors.unknown_tool(name, list(entries)))
+        context = ChatContext(uuid.uuid4().hex, named("tenant_id", tenant_id), named("session_id", session_id))
+        log = self._log.bind(tenant_id=context.tenant_id, session_id=context.session_id, chat_id=context.chat_id)
+        request = Request(ToolCall(f"call_{uuid.uuid4().hex}", name, ""), name, entry, deepcopy(dict(arguments or {})))
+        scope = ChatScope(context, ChatTelemetry(log), deadline=None)
+        response = (await self._pipeline.run(request, 0, scope, lambda _: None)).response
+        if response.error is not None and response.error.code == "CIRCUIT_OPEN":
+            raise CircuitOpenError(entry.server.name, (response.error.retry_after_ms or 0) / 1000)
+        return response
 
     async def chat(
         self,

@@ -190,6 +190,15 @@ SCENARIOS: Final[dict[str, Scenario]] = {
             Conversation([Says("", [Ask(0)]), Says("done")], begins=6),
         ],
     ),
+    "the chat of a probe is cancelled": Scenario(
+        _setup(_tool("a"), breaker_threshold=1, breaker_reset_after=10),
+        {0: [Act("lost"), Act(delay=20), Act(delay=1)]},
+        [
+            Conversation([Says("", [Ask(0)])]),
+            Conversation([Says("", [Ask(0)])], begins=11, cancelled=5),
+            Conversation([Says("", [Ask(0)] * 2), Says("done")], begins=17),
+        ],
+    ),
     "unreadable answers and a breaker": Scenario(
         _setup(_tool("a"), breaker_threshold=2),
         {0: [Act("garbled")]},
