@@ -127,6 +127,7 @@ Feature: TypeAlias = Literal[
     "approval",
     "breaker",
     "cache",
+    "call_limit",
     "cancellation",
     "chat_timeout",
     "dependencies",
@@ -134,6 +135,7 @@ Feature: TypeAlias = Literal[
     "filled_in_parameters",
     "meta_tools",
     "quotas",
+    "tool_limit",
     "tool_refresh",
 ]
 """Something that a client may lack, so that a scenario about it says nothing about that client."""
@@ -142,6 +144,7 @@ _IS_NEEDED: Final[Mapping[Feature, Callable[[Scenario], bool]]] = {
     "approval": lambda scenario: scenario.setup.approval,
     "breaker": lambda scenario: scenario.setup.breaker_threshold is not None,
     "cache": lambda scenario: scenario.setup.cache,
+    "call_limit": lambda scenario: scenario.setup.max_calls_per_turn is not None,
     "cancellation": lambda scenario: any(chat.cancelled is not None for chat in scenario.chats),
     "chat_timeout": lambda scenario: scenario.setup.chat_timeout is not None,
     "dependencies": lambda scenario: any(tool.depends_on for tool in scenario.setup.tools),
@@ -149,6 +152,7 @@ _IS_NEEDED: Final[Mapping[Feature, Callable[[Scenario], bool]]] = {
     "filled_in_parameters": lambda scenario: bool(scenario.setup.params),
     "meta_tools": lambda scenario: bool(scenario.setup.meta_tools),
     "quotas": lambda scenario: bool(scenario.setup.quota_tokens),
+    "tool_limit": lambda scenario: scenario.setup.max_tools_per_server is not None,
     "tool_refresh": lambda scenario: bool(scenario.changes),
 }
 
