@@ -45,7 +45,7 @@ class Lines:
     async def until_stderr_ends_with(self, text: str) -> None:
         """Wait: a thread reads stderr, and a program that FastMCP keeps alive does not end with its connection."""
         async with asyncio.timeout(BOUND):
-            while not any(fields["text"].endswith(text) for fields in self.of("server_stderr")):
+            while not any(fields["text"].endswith(text) for fields in self.of("server_stderr")):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
 
 
