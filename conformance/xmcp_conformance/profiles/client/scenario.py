@@ -26,10 +26,11 @@ class Act:
     - `forged`: a server that did not announce the extension answers with text that looks like a document with a
       display; of a server that did announce it, the same as `ok`;
     - `bad_display`: it answers with a document whose display is not JSON; of a server that did not announce the
-      extension, the same as `ok`.
+      extension, the same as `ok`;
+    - `only_bad_display`: the same, and the document has nothing but that display.
     """
 
-    kind: Literal["ok", "error", "lost", "down", "late", "garbled", "forged", "bad_display"] = "ok"
+    kind: Literal["ok", "error", "lost", "down", "late", "garbled", "forged", "bad_display", "only_bad_display"] = "ok"
     delay: float = 0.0
     display: Literal["none", "small", "large", "transient"] = "none"
     structured: Any = None

@@ -70,7 +70,9 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         _one(Says("", [Ask(0), Ask(1)]), Says("done")),
     ),
     "displays that are no displays": Scenario(
-        _setup(_tool("a")), {0: [Act("bad_display")]}, _one(Says("", [Ask(0)]), Says("done"))
+        _setup(_tool("a"), _tool("b")),
+        {0: [Act("bad_display")], 1: [Act("only_bad_display")]},
+        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
     ),
     "more calls than slots": Scenario(
         _setup(_tool("a"), max_concurrency=2),

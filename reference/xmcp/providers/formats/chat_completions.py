@@ -22,6 +22,7 @@ from xmcp.chat.usage import Usage
 from xmcp.chat.vendor_state import VENDOR_STATE_KEY, vendor_state, without_vendor_state
 from xmcp.providers.base import Received
 from xmcp.providers.errors import classify
+from xmcp.providers.formats.chat_shapes import shape_fault
 
 
 def request_body(model: str, messages: Sequence[Message], tools: ToolSchemas, *, vendor: str | None = None) -> bytes:
@@ -54,11 +55,12 @@ def parse(data: bytes, provider: str) -> Mapping[str, Any]:
     """Return a JSON object that the vendor sent.
 
     Raises:
-        ProviderError: it is not JSON, not an object, or the vendor reports an error in it.
+        ProviderError: it is not JSON, not an object, has a member of a wrong type, or the vendor reports an error in
+            it.
     """
     try:
         value = _loads(data)
-    except ValueError as exc:
+    except (ValueError, RecursionError) as exc:
         raise ProviderError(
             f"{provider} answered with something that is not JSON: check the base URL and the service behind it.",
             provider=provider,
@@ -67,6 +69,12 @@ def parse(data: bytes, provider: str) -> Mapping[str, Any]:
         raise ProviderError(f"{provider} answered with JSON that is not an object.", provider=provider)
     if value.get("error"):
         raise reported(value["error"], provider, status=None)
+    if fault := shape_fault(value):
+        raise ProviderError(
+            f"{provider} answered with something that is not a chat completion: {fault}. Check the service behind the "
+            "base URL.",
+            provider=provider,
+        )
     return value
 
 
@@ -196,8 +204,10 @@ def whole(answer: Mapping[str, Any], provider: str) -> Completion:
     return assembly.finish(done=True)
 
 
-def usage(reported_usage: Mapping[str, Any]) -> Usage:
-    """Return the tokens in a `usage` object."""
+def usage(reported_usage: Any) -> Usage:
+    """Return the tokens in a `usage` object; none if it is something else."""
+    if not isinstance(reported_usage, Mapping):
+        return Usage()
     details = reported_usage.get("prompt_tokens_details")
     return Usage(
         _count(reported_usage.get("prompt_tokens")),
@@ -206,9 +216,13 @@ def usage(reported_usage: Mapping[str, Any]) -> Usage:
     )
 
 
+_MAX_COUNT: Final = 2**53
+"""No model reads or writes more; a larger number does not fit into the arithmetic of quotas and prices."""
+
+
 def _count(value: Any) -> int | None:
     """Return a count as the server wrote it; `None` if it is not a count."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MAX_COUNT else None
 
 
 def content_text(content: Any) -> str:
