@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from xmcp.client.servers.targets import without_secrets
+from xmcp.chat.untrusted_text import printable, without_secrets
+from xmcp.dependency_graph import DependencyError
 
 if TYPE_CHECKING:
     from mcp import MCPError
@@ -38,6 +39,14 @@ class ConnectFailed(Exception):
     """A server could not be reached. The message gives the reason for people and contains no credential."""
 
 
+def refusal_to_start(exc: BaseException) -> DependencyError | None:
+    """Return the fault in its own tools because of which a server of this process did not start, if it is why."""
+    cause: BaseException | None = exc
+    while cause is not None and not isinstance(cause, DependencyError):
+        cause = cause.exceptions[0] if isinstance(cause, BaseExceptionGroup) else cause.__cause__
+    return cause
+
+
 def means_connection_lost(exc: MCPError) -> bool:
     """Return whether a protocol error means that its connection cannot be used any longer."""
     return _LOST.search(exc.message) is not None
@@ -49,8 +58,13 @@ def means_unreadable_answer(exc: MCPError) -> bool:
 
 
 def describe(exc: BaseException) -> str:
-    """Return an exception as one line for people: its first line or its class, without credentials of URLs."""
+    """Return an exception as one line for people: its first line or its class, without credentials of URLs.
+
+    Much of it is text of a server; a control character in it is escaped.
+    """
     while isinstance(exc, BaseExceptionGroup) and exc.exceptions:
         exc = exc.exceptions[0]
     text = str(exc).removeprefix("Client failed to connect: ").strip().splitlines()
-    return without_secrets(text[0] if text else type(exc).__name__)[:MAX_REASON]
+    first = text[0] if text else type(exc).__name__
+    # Cut first: looking for credentials takes quadratic time, and a server chooses the text.
+    return printable(without_secrets(first[: 10 * MAX_REASON])[:MAX_REASON])

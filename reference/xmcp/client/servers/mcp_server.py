@@ -51,6 +51,10 @@ class ConnectionObserver(Protocol):
         """Note that the server's tools changed, or may have changed without an announcement."""
         ...
 
+    def tool_missing(self) -> None:
+        """Note that the server answered that it does not have a tool which it had listed."""
+        ...
+
 
 class Server:
     """A server and its current connection; an `interfaces.MCPClient`.
@@ -156,6 +160,11 @@ class Server:
         """
         result: CallToolResult = await self._request(lambda client: client.call_tool_mcp(tool_name, arguments))
         return result
+
+    def report_missing_tool(self) -> None:
+        """Note that the server answered that it does not have a tool which it had listed."""
+        if self._observer is not None:
+            self._observer.tool_missing()
 
     async def list_resources(self) -> Sequence[Resource]:
         """Return the resources on all pages, within `RESOURCE_SECONDS`.
