@@ -17,16 +17,21 @@ import fastmcp
 import mcp_types as mt
 import pytest
 from fastmcp.client.transports import StdioTransport
-from support.clock import never
+from support.chats import chat, events_of, make_pipeline
+from support.clock import Clock, never
 from support.scripted_model import ScriptedModel, asks
 from support.scripted_server import ScriptedServer
 
+from xmcp.chat.errors import CallFailed
 from xmcp.client import AIClient
+from xmcp.client.calls.retry_policy import RetryPolicy
 from xmcp.storage import Admitted, MemoryBreakers
-from xmcp.wire import ToolResponse
+from xmcp.wire import ErrorInfo, ToolResponse
 
 CALLS = 6
 """More than failures open a breaker by default."""
+
+LOST = CallFailed(ErrorInfo("CONNECTION_FAILED", "gone"), transport=True)
 
 ERAS = pytest.mark.parametrize("era", ["modern", "legacy"])
 
@@ -92,10 +97,10 @@ async def test_a_restart_with_six_calls_under_way_is_one_failure(hanging: Any, m
     calls, all_begun = hanging
     told = Told(MemoryBreakers(threshold=2))
     async with asyncio.timeout(60), client(speaking(mortal.url(), era), ScriptedModel(calls, "bye"), told) as ai:
-        chat = asyncio.create_task(ai.chat("q", []))
+        running = asyncio.create_task(ai.chat("q", []))
         await all_begun.wait()
         mortal.kill()
-        result = await chat
+        result = await running
     assert codes(result["history"]) == ["CONNECTION_FAILED"] * CALLS
     assert (told.outcomes, told.state) == ({"lost": CALLS}, "closed")
 
@@ -108,13 +113,50 @@ async def test_a_program_that_dies_with_six_calls_under_way_is_one_failure(hangi
     told = Told(MemoryBreakers(threshold=2))
     model = ScriptedModel(asks("pid"), calls, asks("pid"), "bye")
     async with asyncio.timeout(60), client(target, model, told) as ai:
-        chat = asyncio.create_task(ai.chat("q", []))
+        running = asyncio.create_task(ai.chat("q", []))
         await all_begun.wait()
         pid = ToolResponse.from_xml(model.requests[1].messages[-1]["content"]).llm_output
         os.kill(int(pid or ""), signal.SIGKILL)
-        result = await chat
+        result = await running
     assert codes(result["history"]) == [None, *["CONNECTION_FAILED"] * CALLS, None]
     assert (told.outcomes, told.state) == ({"ok": 2, "lost": CALLS}, "closed")
+
+
+def mortal_server() -> ScriptedServer:
+    """A server whose read-only tool loses the connection once `CALLS` calls are under way, and ever after."""
+    all_running = asyncio.Event()
+
+    async def lose(_: Any) -> Any:
+        if server.running == CALLS:
+            all_running.set()
+        await all_running.wait()
+        raise LOST
+
+    server = ScriptedServer({"look": lose}, look={"annotations": {"readOnlyHint": True}})
+    return server
+
+
+async def test_attempts_that_repeat_lost_calls_are_no_new_failures() -> None:
+    server, told = mortal_server(), Told(MemoryBreakers(threshold=2))
+    pipeline = make_pipeline(breakers=told, retry=RetryPolicy(max_attempts=3))
+    await events_of(chat(ScriptedModel(asks(*["look"] * CALLS), "bye"), server, pipeline=pipeline))
+    assert server.count("look") == 3 * CALLS
+    assert (told.outcomes, told.state) == ({"lost": CALLS, "unknown": 2 * CALLS}, "closed")
+    await events_of(chat(ScriptedModel(asks("look"), "bye"), server, pipeline=pipeline))
+    assert told.state == "open"
+
+
+async def test_an_attempt_that_is_a_probe_counts_also_if_its_call_was_lost_before() -> None:
+    clock = Clock()
+
+    async def later(_: float) -> None:
+        clock.now += 10
+
+    server = ScriptedServer({"look": LOST}, look={"annotations": {"readOnlyHint": True}})
+    told = Told(MemoryBreakers(threshold=1, reset_after=10, clock=clock))
+    pipeline = make_pipeline(breakers=told, retry=RetryPolicy(max_attempts=3), sleep=later)
+    await events_of(chat(ScriptedModel(asks("look"), "bye"), server, pipeline=pipeline))
+    assert (told.outcomes, told.state) == ({"lost": 3}, "open")
 
 
 @pytest.mark.slow
@@ -132,13 +174,13 @@ async def test_what_the_client_ends_itself_counts_nothing(hanging: Any, program:
                         await all_begun.wait()
                         break
 
-        chat = asyncio.create_task(consume())
+        running = asyncio.create_task(consume())
         await all_begun.wait()
         if ending == "aclose":
             await ai.aclose()
         elif ending == "cancel":
-            chat.cancel()
-        await asyncio.gather(chat, return_exceptions=True)
+            running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
     assert (told.outcomes, told.state) == ({"unknown": CALLS}, "closed")
 
 
@@ -158,9 +200,9 @@ async def test_a_client_that_closes_leaves_the_breaker_that_it_shares_closed(han
     model = ScriptedModel(asks(("add", {"a": 1, "b": 2})), "bye")
     async with asyncio.timeout(60), client(program.url(), model, shared) as other:
         async with client(program.url(), ScriptedModel(calls, "bye"), shared) as ai:
-            chat = asyncio.create_task(ai.chat("q", []))
+            running = asyncio.create_task(ai.chat("q", []))
             await all_begun.wait()
-        await asyncio.gather(chat, return_exceptions=True)
+        await asyncio.gather(running, return_exceptions=True)
         result = await other.chat("q", [])
     assert codes(result["history"]) == [None]
 

@@ -70,6 +70,11 @@ class Ticket:
         self._log = log
         self._waits = waits
 
+    @property
+    def is_probe(self) -> bool:
+        """Whether this call decides if the breaker closes."""
+        return self._admitted is not None and self._admitted.probe
+
     async def report(self, outcome: Outcome) -> None:
         """Report how the server behaved, in bounded time; a cancellation meanwhile does not keep the store from it."""
         if self._admitted is None:
@@ -96,7 +101,11 @@ class Ticket:
 
 
 def stage(breakers: BreakerStore | None) -> AttemptStage | None:
-    """Return the stage that refuses calls while the circuit breaker of their server is open."""
+    """Return the stage that refuses calls while their server's circuit breaker is open. It sets `loss_reported`.
+
+    Of each call, one lost connection counts: the client repeats lost calls within a second, so that of a few calls that
+    were under way when a server restarted, the attempts alone would open the breaker.
+    """
     if breakers is None:
         return None
     guard = BreakerGuard(breakers)
@@ -113,6 +122,10 @@ def stage(breakers: BreakerStore | None) -> AttemptStage | None:
             return result
         except CallFailed as exc:
             outcome = _OUTCOMES[exc.cause]
+            if outcome == "lost":
+                if call.loss_reported and not ticket.is_probe:
+                    outcome = "unknown"
+                call.loss_reported = True
             raise
         finally:
             await ticket.report(outcome)
