@@ -41,6 +41,7 @@ MADE: dict[str, list[ErrorInfo]] = {
         client_made_errors.refused_by_server(""),
         client_made_errors.tool_failed("{x}"),
     ],
+    "keeps_asking": [client_made_errors.keeps_asking()],
     "unreadable_answer": [client_made_errors.unreadable_answer()],
     "no_document": [client_made_errors.no_document()],
     "unreadable_document": [client_made_errors.unreadable_document("LIMIT", 1, 2)],

@@ -103,6 +103,9 @@ TABLE: Final[Mapping[str, Row]] = {
         "CONNECTION_FAILED", "The server {server} could not be asked; a later call may succeed.", "unknown"
     ),
     # Answers that are failures, or cannot be read
+    "keeps_asking": Row(
+        "TOOL_ERROR", "The tool kept asking for further input instead of answering; the call was given up.", "unknown"
+    ),
     "tool_failed": Row("TOOL_ERROR", "{text}"),
     "unreadable_answer": Row("TOOL_ERROR", "The tool gave an answer that cannot be read."),
     "no_document": Row("INVALID_XML", "The server's response has no document."),
@@ -244,6 +247,11 @@ def tool_failed(text: str) -> ErrorInfo:
 def refused_by_server(text: str) -> ErrorInfo:
     """Return the error for a protocol error of the server; `text` is its message."""
     return _error("tool_failed", text=text.strip() or "The server refused the call.")
+
+
+def keeps_asking() -> ErrorInfo:
+    """Return the error for a call that a server answers again and again with a request for input."""
+    return _error("keeps_asking")
 
 
 def unreadable_answer() -> ErrorInfo:

@@ -37,6 +37,7 @@ from xmcp.client.options import ClientOptions
 from xmcp.client.servers.chat_servers import ChatServers
 from xmcp.client.servers.pool import Servers, ToolChanges
 from xmcp.client.servers.pool_member import ServerStatus
+from xmcp.client.servers.sampling import Sampling
 from xmcp.client.servers.targets import Target
 from xmcp.client.slots import Slots
 from xmcp.client.tools.catalogue import Catalogue, Entry
@@ -104,6 +105,9 @@ class AIClient:
         middleware: Objects with hooks around model and tool calls (`xmcp.client.Middleware`), outermost first.
         on_display: Called with each display and the history at that moment, in call order; sync or async.
         on_error: Called likewise with each error of a tool, of the client or of the model (`ErrorInfo`).
+        sampling: Called with what a server asks the client's model (`SamplingRequest`), sync or async; returns the
+            answer, or `None` to refuse. Without it, every such request is refused. A `fastmcp.Client` that is a target
+            keeps its own handler.
         usage_sink: Called with the `UsageRecord` of each request to a model when it ends; sync or async.
         price: Called with provider, model and `Usage`; returns the cost of the request in US dollars, or `None` if it
             is not known. Without it, `cost_usd` is `None`.
@@ -148,6 +152,7 @@ class AIClient:
         middleware: Sequence[Any] = (),
         on_display: DisplayCallback | None = None,
         on_error: ErrorCallback | None = None,
+        sampling: Sampling | None = None,
         usage_sink: UsageSink | None = None,
         price: Price | None = None,
         refresh_interval: float = ClientOptions.refresh_interval,
@@ -184,6 +189,7 @@ class AIClient:
             middleware=middleware,
             on_display=on_display,
             on_error=on_error,
+            sampling=sampling,
             usage_sink=usage_sink,
             price=price,
             refresh_interval=refresh_interval,
@@ -238,6 +244,7 @@ class AIClient:
             require=options.require_servers,
             offer=self._openai_tool,
             extra=openai_tools(meta_tool_names),
+            sampling=options.sampling,
         )
         self._entered = False
         self._running: dict[int, weakref.ref[ChatStream]] = {}

@@ -204,6 +204,7 @@ class Server:
     async def _request(self, send: Callable[[Any], Awaitable[T]], seconds: float | None = None) -> T:
         """Await `send(client)` on the current connection, opening one if necessary; what fails is a `CallFailed`."""
         from mcp import MCPError
+        from mcp.client import InputRequiredRoundsExceededError
 
         try:
             connection = await self._current_connection()
@@ -218,6 +219,9 @@ class Server:
                     self._retire(connection, exc)
                     raise self._connection_failed(_never_sent(exc)) from exc
                 raise CallFailed(client_made_errors.refused_by_server(exc.message)) from exc
+            except InputRequiredRoundsExceededError as exc:
+                # The server answers each time: the connection is not to blame.
+                raise CallFailed(client_made_errors.keeps_asking()) from exc
             except PydanticSerializationError as exc:
                 # The arguments are no JSON, so nothing was sent; the connection is not to blame.
                 raise CallFailed(client_made_errors.not_sendable()) from exc

@@ -24,6 +24,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from urllib.parse import urlsplit, urlunsplit
 
+from xmcp.client.servers.sampling import Handler as SamplingHandler
 from xmcp.client.servers.server_protocols import NotificationHandler
 from xmcp_models.registry import EXTENSION_ID, VERSION
 
@@ -95,8 +96,10 @@ class Source:
     roots: Callable[[], list[Root]] | None = None
 
 
-def source(target: Target, connect_timeout: float) -> Source:
+def source(target: Target, connect_timeout: float, sampling: Callable[[str], SamplingHandler] | None = None) -> Source:
     """Return the source that a target describes, whose credentials do not depend on the chat.
+
+    `sampling` makes what answers the server's sampling requests, given the server's label; `None`: they are refused.
 
     Raises:
         TypeError: the target is not valid.
@@ -136,7 +139,7 @@ def source(target: Target, connect_timeout: float) -> Source:
         known = []
 
     def client(on_notification: NotificationHandler) -> fastmcp.Client[Any]:
-        return _client(transport(), on_notification, given, roots, connect_timeout)
+        return _client(transport(), on_notification, given, roots, connect_timeout, sampling and sampling(label))
 
     identity = _hash([*known, given.xmcp, given.mode, given.roots]) if known else _unique()
     return Source(label, client, identity, given.xmcp, roots)
@@ -301,6 +304,7 @@ def _client(
     given: ServerTarget,
     roots: Callable[[], list[Root]] | None,
     connect_timeout: float,
+    sampling: SamplingHandler | None,
 ) -> fastmcp.Client[Any]:
     import fastmcp
     from mcp.client import advertise
@@ -321,6 +325,7 @@ def _client(
             extensions=extensions,
             auth=given.auth,
             mode=given.mode,
+            sampling_handler=sampling,
         )
     if roots is not None:
         client.set_roots(lambda _context: list(roots()))
