@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from xmcp.chat import messages
-from xmcp.chat.completions import Completion, ToolCall, VendorState, unique_ids
+from xmcp.chat.completions import Completion, ToolCall, VendorState, fault, unique_ids
 from xmcp.chat.errors import ProviderError
 from xmcp.chat.events import ChatChunk, ChatResult, ChatWarning, Done, LLMDelta, LLMRetry, LLMUsage, StopReason
 from xmcp.chat.messages import Message
@@ -29,7 +29,7 @@ from xmcp.client.loop import fallback
 from xmcp.client.loop import usage as accounting
 from xmcp.client.loop.fallback import Model
 from xmcp.client.loop.stop_reason import DisplayMode, ending
-from xmcp.client.loop.turn import CANCEL_SECONDS, Hooks, ToolTurn
+from xmcp.client.loop.turn import CANCEL_SECONDS, MAX_CALLS, Hooks, ToolTurn
 from xmcp.client.loop.usage import Price
 from xmcp.client.tools import meta_tools
 from xmcp.client.tools.catalogue import Catalogue
@@ -49,6 +49,7 @@ class ChatSettings:
     max_turns: int
     display: DisplayMode = "exit"
     llm_timeout: float = LLM_SECONDS
+    max_calls: int = MAX_CALLS
     meta_tools: tuple[str, ...] = ()
     hooks: Hooks = field(default_factory=Hooks)
     usage_sink: UsageSink | None = None
@@ -189,6 +190,7 @@ class Chat:
             history=self.messages,
             meta_tools=self._settings.meta_tools,
             vendor_state=self._completion.vendor_state,
+            max_calls=self._settings.max_calls,
         )
 
     def _take(self, turn: ToolTurn) -> None:
@@ -330,6 +332,8 @@ class Chat:
                         break
                     if isinstance(piece, Completion):
                         completion = piece
+                    elif not isinstance(piece, str):
+                        raise _unusable(name, f"a piece of text that is a {type(piece).__name__}")
                     elif piece:
                         self._text.append(piece)
                         yield piece
@@ -345,6 +349,8 @@ class Chat:
             raise ProviderError(f"The provider {name!r} failed: {type(exc).__name__}.", provider=name) from exc
         if completion is None:
             raise ProviderError(f"The provider {name!r} ended without a completion.", provider=name)
+        if wrong := fault(completion):
+            raise _unusable(name, f"a completion whose {wrong}")
         self._completion = completion
 
     def _answered(self, stop_reason: StopReason, text: str, vendor_state: VendorState | None = None) -> Done:
@@ -364,6 +370,10 @@ class Chat:
         )
         self._scope.telemetry.answered(self._turn, stop_reason, displays=len(self._displays))
         return Done(turn=self._turn, result=result)
+
+
+def _unusable(provider: str, what: str) -> ProviderError:
+    return ProviderError(f"The provider {provider!r} returned {what}.", provider=provider)
 
 
 _NO_TOOLS: Final = ToolSchemas()

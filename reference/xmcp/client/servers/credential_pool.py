@@ -164,8 +164,11 @@ class CredentialPool:
         kept = self._kept.get(key)
         if kept is None:
             self._make_room()
-            target = credentials.applied_to(self._target)
-            kept = self._kept[key] = Kept(key, self._make(target))
+            try:
+                kept = self._kept[key] = Kept(key, self._make(credentials.applied_to(self._target)))
+            except BaseException:
+                self._slots.give_back()
+                raise
         kept.users += 1
         if kept.expiry is not None:
             kept.expiry.cancel()
@@ -259,3 +262,6 @@ class WithoutCredentials:
             CallFailed: always.
         """
         raise CallFailed(client_made_errors.no_credentials(self.name))
+
+    def report_missing_tool(self) -> None:
+        """Do nothing: no server has answered."""

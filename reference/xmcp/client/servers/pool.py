@@ -24,6 +24,7 @@ from xmcp.client.servers.server_protocols import ToolClient
 from xmcp.client.servers.targets import ServerTarget, Target, check, source
 from xmcp.client.servers.tool_client_adapter import ToolClientAdapter
 from xmcp.client.tools.catalogue import Catalogue, Offer, ToolServer, build
+from xmcp.client.tools.limits import MAX_TOOLS
 from xmcp.client.tools.names import Names
 from xmcp.dependency_graph import DependencyError
 
@@ -85,7 +86,9 @@ class Servers:
         targets: For each server the application's name for it, or `None`, and the target.
         connect_timeout: Seconds for connecting to a server, and for listing its tools again.
         log: Of the client.
-        refresh_interval: Seconds between refreshes of all servers; 0: only when a server announces changes.
+        refresh_interval: Seconds between refreshes of all connected servers; 0: only when a server announces changes,
+            or answers that it does not have a tool.
+        max_tools: How many tools of each server are offered.
         require: Whether `open` raises when a server cannot be reached.
         offer: As for `catalogue.build`.
         extra: As for `catalogue.build`.
@@ -104,6 +107,7 @@ class Servers:
         connect_timeout: float,
         log: EventLog,
         refresh_interval: float = 0,
+        max_tools: int = MAX_TOOLS,
         require: bool = False,
         offer: Offer | None = None,
         extra: Sequence[Mapping[str, Any]] = (),
@@ -115,6 +119,7 @@ class Servers:
         self._connect_timeout = connect_timeout
         self._log = log
         self._refresh_interval = refresh_interval
+        self._max_tools = max_tools
         self._require = require
         self._offer = offer
         self._extra = extra
@@ -179,7 +184,8 @@ class Servers:
         A server that cannot be reached is left out, with a warning in the catalogue, until it can be reached.
 
         Raises:
-            DependencyError: tools of a server depend on each other in a circle.
+            DependencyError: tools of a server depend on each other in a circle, or a server of this process does not
+                start because of what its tools depend on.
             ServersUnavailable: `require` is set and a server cannot be reached.
             RuntimeError: the servers are open already.
         """
@@ -204,13 +210,16 @@ class Servers:
         A server that does not answer keeps the tools it had, with a warning in the catalogue. Calls go on undisturbed.
         """
         before = self._catalogue
-        await asyncio.gather(*(member.refresh() for member in self.shared))
-        self._publish()
-        for member in self.shared:
-            member.wake()
+        await self._refresh(self.shared)
         for pool in self.credential_pools.values():
             pool.outdate()
         return ToolChanges.between(before, self._catalogue)
+
+    async def _refresh(self, members: Sequence[PoolMember]) -> None:
+        await asyncio.gather(*(member.refresh() for member in members))
+        self._publish()
+        for member in members:
+            member.wake()
 
     def status(self) -> list[ServerStatus]:
         """Return the state of each server, in the order given."""
@@ -231,23 +240,28 @@ class Servers:
     def _maker(self, name: str | None, target: Target) -> Callable[[], PoolMember | CredentialPool]:
         timeout, log, sleep, publish = self._connect_timeout, self._log, self._sleep, self._publish_reconnected
         given = target if isinstance(target, ServerTarget) else ServerTarget(target=target)
+        most = self._max_tools
         tools = given.target
         if isinstance(tools, ToolClient):
             check(given)
             ToolClientAdapter(tools, name, timeout, log, given.xmcp)  # raises now if it is not valid
-            return lambda: PoolMember(lambda _: ToolClientAdapter(tools, name, timeout, log, given.xmcp), publish)
+            return lambda: PoolMember(
+                lambda member: ToolClientAdapter(tools, name, timeout, log, given.xmcp, member.tool_missing),
+                publish,
+                most,
+            )
         if depend_on_chat(given):
             check(given)
             return lambda: self._credential_pool(name, given)
         place = source(given, timeout, self._sampling)
-        return lambda: PoolMember(lambda member: Server(place, name, timeout, log, member, sleep), publish)
+        return lambda: PoolMember(lambda member: Server(place, name, timeout, log, member, sleep), publish, most)
 
     def _credential_pool(self, name: str | None, target: ServerTarget) -> CredentialPool:
-        timeout, log, sleep = self._connect_timeout, self._log, self._sleep
+        timeout, log, sleep, most = self._connect_timeout, self._log, self._sleep, self._max_tools
 
         def make(with_credentials: ServerTarget) -> PoolMember:
             place = source(with_credentials, timeout, self._sampling)
-            return PoolMember(lambda member: Server(place, name, timeout, log, member, sleep), lambda: None)
+            return PoolMember(lambda member: Server(place, name, timeout, log, member, sleep), lambda: None, most)
 
         label = source(replace(target, headers=None, auth=None), timeout).label
         return CredentialPool(
@@ -265,6 +279,8 @@ class Servers:
             if member.circle:
                 text = f"Tools of the server {member.server.label} depend on each other in a circle: {member.circle}."
                 raise DependencyError(text)
+            if member.refusal is not None:
+                raise DependencyError(f"The server {member.server.label} does not start: {member.refusal}")
         faults = [(member.server.label, member.fault) for member in self.shared if member.fault is not None]
         if self._require and faults:
             raise ServersUnavailable(faults)
@@ -338,6 +354,7 @@ class Servers:
         while True:
             await self._sleep(float(self._refresh_interval))
             try:
-                await self.refresh()
+                # A lost server is its supervisor's, which tries it after growing delays.
+                await self._refresh([member for member in self.shared if member.settled])
             except Exception:
                 self._log.exception("refresh_failed")
