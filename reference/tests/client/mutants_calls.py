@@ -116,6 +116,13 @@ def leaves_out_tools_in_silence(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Kept, "warnings", lambda kept, server: iter(()))
 
 
+@breaks("XMCP-CLI-117")
+def has_one_queue_for_all_tenants(patch: pytest.MonkeyPatch) -> None:
+    """Gives slots to calls in the order in which they came, whoever made them."""
+    take = Slots.take
+    patch.setattr(Slots, "take", lambda slots, _: take(slots, None))
+
+
 @breaks("XMCP-CLI-022")
 def one_failure_fails_the_turn(patch: pytest.MonkeyPatch) -> None:
     """Does not make calls that come after others in their chains when an unrelated call has failed."""
