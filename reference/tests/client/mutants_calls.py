@@ -49,7 +49,11 @@ def guesses_tools(patch: pytest.MonkeyPatch) -> None:
             return super().get(name) or (default if own else next(iter(self.values()), default))
 
     def guessing(chat: Chat, settings: Any, pipeline: Any, tools: Any, *rest: Any) -> None:
-        init(chat, settings, pipeline, lambda: replace(tools(), entries=Guessing(tools().entries)), *rest)
+        async def guessed() -> Any:
+            offered = await tools()
+            return replace(offered, entries=Guessing(offered.entries))
+
+        init(chat, settings, pipeline, guessed, *rest)
 
     patch.setattr(Chat, "__init__", guessing)
 
