@@ -360,14 +360,16 @@ class AIClient:
             raise TypeError(f"name must be the name of a tool, not {type(name).__name__}.")
         if not isinstance(arguments, Mapping | None):
             raise TypeError(f"arguments must be a mapping, not {type(arguments).__name__}.")
-        entries = self._servers.catalogue.entries
-        if (entry := entries.get(name)) is None:
-            return ToolResponse(legal_name(name), error=client_made_errors.unknown_tool(name, list(entries)))
         context = ChatContext(uuid.uuid4().hex, named("tenant_id", tenant_id), named("session_id", session_id))
-        log = self._log.bind(tenant_id=context.tenant_id, session_id=context.session_id, chat_id=context.chat_id)
-        request = Request(ToolCall(f"call_{uuid.uuid4().hex}", name, ""), name, entry, deepcopy(dict(arguments or {})))
-        scope = ChatScope(context, ChatTelemetry(log), deadline=None)
-        response = (await self._pipeline.run(request, 0, scope, lambda _: None)).response
+        with ChatServers(self._servers, context) as servers:
+            entries = (await servers.catalogue()).entries
+            if (entry := entries.get(name)) is None:
+                return ToolResponse(legal_name(name), error=client_made_errors.unknown_tool(name, list(entries)))
+            log = self._log.bind(tenant_id=context.tenant_id, session_id=context.session_id, chat_id=context.chat_id)
+            call = ToolCall(f"call_{uuid.uuid4().hex}", name, "")
+            request = Request(call, name, entry, deepcopy(dict(arguments or {})))
+            scope = ChatScope(context, ChatTelemetry(log), deadline=None)
+            response = (await self._pipeline.run(request, 0, scope, lambda _: None)).response
         if response.error is not None and response.error.code == "CIRCUIT_OPEN":
             raise CircuitOpenError(entry.server.name, (response.error.retry_after_ms or 0) / 1000)
         return response
