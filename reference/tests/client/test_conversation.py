@@ -125,6 +125,7 @@ async def test_a_reply_is_the_mapping_that_a_client_returns_and_tells_of_every_c
         reply = await Conversation(ai).chat("q")
     assert set(reply) == {"answer", "display", "displays", "history", "usage", "stop_reason"}
     assert dict(reply)["stop_reason"] == "display"
+    assert json.loads(json.dumps(reply)) == reply.to_dict() == reply.result.to_dict()
     assert [display.payload for display in reply.displays] == ["seen"]
     assert [(c.tool_name, c.outcome, c.attempts, c.displayed) for c in reply.tool_calls] == [
         ("add", "ok", 1, False),

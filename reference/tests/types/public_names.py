@@ -359,6 +359,7 @@ async def chat() -> StopReason:
             statuses: list[ServerStatus] = ai.servers
             changes: ToolChanges = await ai.refresh_tools()
             use(statuses[0].connected, changes.added)
+            use(result.to_dict(), statuses[0].to_dict(), changes.to_dict())
             stream: ChatStream = ai.stream_chat("again", result["history"])
             async with aclosing(stream) as chunks:
                 async for chunk in chunks:

@@ -64,6 +64,7 @@ class AIClient:
             stdio, a server object in this process, a `ToolClient`, or a `ServerTarget`. With a list, tools keep their
             names unless two are the same; with a mapping, each tool is offered as `name__tool`. A server that cannot
             be reached is left out until it can be reached, with a warning in the log and in every chat.
+        urls: Another name for `servers`.
         openai_api_key: Key for the built-in `OpenAIProvider`. `None`: the environment variable `OPENAI_API_KEY`.
         openai_base_url: Address of another server with OpenAI's format, for the built-in provider.
         llm_provider: A provider to use instead of the built-in one.
@@ -115,8 +116,9 @@ class AIClient:
 
     def __init__(
         self,
-        servers: Sequence[Target] | Mapping[str, Target],
+        servers: Sequence[Target] | Mapping[str, Target] | None = None,
         *,
+        urls: Sequence[Target] | Mapping[str, Target] | None = None,
         openai_api_key: str | None = None,
         llm_provider: LLMProvider | None = None,
         llm_model: str | None = None,
@@ -153,6 +155,7 @@ class AIClient:
     ) -> None:
         options = ClientOptions(
             servers=servers,
+            urls=urls,
             openai_api_key=openai_api_key,
             llm_provider=llm_provider,
             llm_model=llm_model,
