@@ -24,7 +24,7 @@ from xmcp.client.calls.retry_policy import RetryPolicy
 from xmcp.client.chat_stream import ChatStream
 from xmcp.client.hooks.callbacks import DisplayCallback, ErrorCallback, UsageSink
 from xmcp.client.hooks.log import EventLog
-from xmcp.client.hooks.middleware import ChatContext, Stack, named
+from xmcp.client.hooks.middleware import ChatContext, IdLike, Stack, named
 from xmcp.client.hooks.telemetry import ChatTelemetry
 from xmcp.client.loop import fallback
 from xmcp.client.loop.chat import Chat, ChatSettings
@@ -293,7 +293,7 @@ class AIClient:
         self._check_entered()
         return await self._servers.refresh()
 
-    async def clear_cache(self, tenant_id: str | None = None, *, every_tenant: bool = False) -> None:
+    async def clear_cache(self, tenant_id: IdLike | None = None, *, every_tenant: bool = False) -> None:
         """Delete the cached answers of one tenant (`None`: of chats without a tenant), or of all tenants.
 
         Raises:
@@ -308,8 +308,8 @@ class AIClient:
         user_query: str,
         history: Sequence[Message] | None = None,
         *,
-        tenant_id: str | None = None,
-        session_id: str | None = None,
+        tenant_id: IdLike | None = None,
+        session_id: IdLike | None = None,
     ) -> ChatResult:
         """Answer one query: ask the model and run the tools that it calls, until it has answered or shown the answer.
 
@@ -344,8 +344,8 @@ class AIClient:
         user_query: str,
         history: Sequence[Message] | None = None,
         *,
-        tenant_id: str | None = None,
-        session_id: str | None = None,
+        tenant_id: IdLike | None = None,
+        session_id: IdLike | None = None,
     ) -> ChatStream:
         """Answer one query as `chat` does, and yield its events as they happen (`ChatChunk`); the last one is `Done`.
 

@@ -24,7 +24,7 @@ from xmcp.chat.messages import Message, message_to_json
 from xmcp.chat.usage import ChatUsage
 from xmcp.client.ai_client import AIClient
 from xmcp.client.chat_stream import ChatStream
-from xmcp.client.hooks.middleware import named
+from xmcp.client.hooks.middleware import IdLike, named
 from xmcp.client.loop import usage as accounting
 from xmcp.wire import DisplayEnvelope
 
@@ -124,8 +124,8 @@ class Conversation:
         *,
         history: Sequence[Message] = (),
         system: str | None = None,
-        tenant_id: str | None = None,
-        session_id: str | None = None,
+        tenant_id: IdLike | None = None,
+        session_id: IdLike | None = None,
         metadata: Mapping[str, Any] | None = None,
         keep_traces: int = 100,
     ) -> None:
