@@ -29,6 +29,8 @@ class StandIn:
         self.left_in: Any = None
         self.session = SimpleNamespace()
         self.server_info = SimpleNamespace(name="stand_in")
+        self.transport: Any = None
+        self._session_kwargs: dict[str, Any] = {}
         self.protocol_version = "2025-11-25"
         self.server_capabilities = SimpleNamespace(
             extensions={"dev.xmcp/tool-response": {}},
@@ -47,11 +49,10 @@ class StandIn:
         if "leave" in self.behaviour:
             raise self.behaviour["leave"]
 
-    async def list_tools(self, **_: Any) -> list[Any]:
+    async def list_tools_mcp(self, **_: Any) -> Any:
         self.listed += 1
-        if lists := self.behaviour.get("lists"):
-            return list(await lists(self))
-        return []
+        lists = self.behaviour.get("lists")
+        return SimpleNamespace(tools=list(await lists(self)) if lists else [], next_cursor=None)
 
     async def call_tool_mcp(self, tool: str, arguments: dict[str, Any]) -> Any:
         return await self.behaviour["tools"][tool]()

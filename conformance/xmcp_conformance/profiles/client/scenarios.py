@@ -70,12 +70,20 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         _one(Says("", [Ask(0), Ask(1)]), Says("done")),
     ),
     "displays that are no displays": Scenario(
-        _setup(_tool("a")), {0: [Act("bad_display")]}, _one(Says("", [Ask(0)]), Says("done"))
+        _setup(_tool("a"), _tool("b")),
+        {0: [Act("bad_display")], 1: [Act("only_bad_display")]},
+        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
     ),
     "more calls than slots": Scenario(
         _setup(_tool("a"), max_concurrency=2),
         {0: [Act(delay=1)]},
         [Conversation([Says("", [Ask(0)] * 3)]), Conversation([Says("", [Ask(0)] * 2)])],
+    ),
+    "more calls than a turn may have": Scenario(
+        _setup(_tool("a"), max_calls_per_turn=2), {}, _one(Says("", [Ask(0)] * 3), Says("done"))
+    ),
+    "more tools than a server may have": Scenario(
+        _setup(_tool("a"), _tool("b"), _tool("c"), max_tools_per_server=2), {}, _one(Says("", [Ask(0)]), Says("done"))
     ),
     "a predecessor that hands nothing on": Scenario(
         _setup(_tool("a"), _tool("hasty", depends_on=["a"])),
@@ -176,6 +184,46 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         _setup(_tool("a"), breaker_threshold=1, breaker_reset_after=10),
         {0: [Act("lost"), Act(delay=2)]},
         _one(Says("", [Ask(0)]), Says("", [Ask(0)] * 3, delay=12), Says("", [Ask(0)] * 2), Says("done")),
+    ),
+    "a connection is lost with several calls on it": Scenario(
+        _setup(_tool("a"), breaker_threshold=2),
+        {0: [*[Act("lost", delay=1)] * 3, Act()]},
+        _one(Says("", [Ask(0)] * 3), Says("", [Ask(0)]), Says("done")),
+    ),
+    "chats with calls are cancelled and a breaker": Scenario(
+        _setup(_tool("a"), breaker_threshold=2),
+        {0: [*[Act(delay=20)] * 2, Act()]},
+        [
+            *[Conversation([Says("", [Ask(0)])], cancelled=5)] * 2,
+            Conversation([Says("", [Ask(0)]), Says("done")], begins=6),
+        ],
+    ),
+    "the chat of a probe is cancelled": Scenario(
+        _setup(_tool("a"), breaker_threshold=1, breaker_reset_after=10),
+        {0: [Act("lost"), Act(delay=20), Act(delay=1)]},
+        [
+            Conversation([Says("", [Ask(0)])]),
+            Conversation([Says("", [Ask(0)])], begins=11, cancelled=5),
+            Conversation([Says("", [Ask(0)] * 2), Says("done")], begins=17),
+        ],
+    ),
+    "unreadable answers and a breaker": Scenario(
+        _setup(_tool("a"), breaker_threshold=2),
+        {0: [Act("garbled")]},
+        _one(*[Says("", [Ask(0)])] * 4, Says("sorry")),
+    ),
+    "a probe is late and the next one cannot be read": Scenario(
+        _setup(_tool("a"), breaker_threshold=1, breaker_reset_after=10, tool_timeout=5),
+        {0: [Act("lost"), Act("late"), Act("garbled"), Act()]},
+        _one(
+            Says("", [Ask(0)]),
+            Says("", [Ask(0)]),
+            Says("", [Ask(0)], delay=11),
+            Says("", [Ask(0)], delay=1),
+            Says("", [Ask(0)], delay=11),
+            Says("", [Ask(0)]),
+            Says("done"),
+        ),
     ),
     "a tools errors and a breaker": Scenario(
         _setup(_tool("a"), breaker_threshold=2),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from xmcp.client.servers.targets import without_secrets
+from xmcp.chat.untrusted_text import printable, without_secrets
 from xmcp.dependency_graph import DependencyError
 
 if TYPE_CHECKING:
@@ -28,6 +28,13 @@ They are the SDK's, or those of a server that lost its session. The error code d
 of a tool with the code for a closed connection."""
 
 
+_UNREADABLE: Final = re.compile(
+    r"(?i)^failed to parse (?:json response|sse message)|^unexpected content type|^server answered a request with"
+    r"|^redirect to .* not followed|^server returned an error response: HTTP 4"
+)
+"""Those of `_LOST` that say what came in the place of an answer. The connection is given up, but somebody answered."""
+
+
 class ConnectFailed(Exception):
     """A server could not be reached. The message gives the reason for people and contains no credential."""
 
@@ -45,9 +52,19 @@ def means_connection_lost(exc: MCPError) -> bool:
     return _LOST.search(exc.message) is not None
 
 
+def means_unreadable_answer(exc: MCPError) -> bool:
+    """Return whether an error that means a lost connection is one because of what the other side answered."""
+    return _UNREADABLE.search(exc.message) is not None
+
+
 def describe(exc: BaseException) -> str:
-    """Return an exception as one line for people: its first line or its class, without credentials of URLs."""
+    """Return an exception as one line for people: its first line or its class, without credentials of URLs.
+
+    Much of it is text of a server; a control character in it is escaped.
+    """
     while isinstance(exc, BaseExceptionGroup) and exc.exceptions:
         exc = exc.exceptions[0]
     text = str(exc).removeprefix("Client failed to connect: ").strip().splitlines()
-    return without_secrets(text[0] if text else type(exc).__name__)[:MAX_REASON]
+    first = text[0] if text else type(exc).__name__
+    # Cut first: looking for credentials takes quadratic time, and a server chooses the text.
+    return printable(without_secrets(first[: 10 * MAX_REASON])[:MAX_REASON])

@@ -6,23 +6,30 @@ Every reliance on a private name or on an undocumented fact is in this file, one
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from functools import wraps
+from inspect import getclosurevars
 from typing import Any, Final
 
 import fastmcp
 import httpx2
 from anyio import BrokenResourceError, ClosedResourceError
 from fastmcp.client.dependencies import _get_forwardable_http_headers
-from fastmcp.client.transports import ClientTransport, StreamableHttpTransport
+from fastmcp.client.logging import create_log_callback, default_log_handler
+from fastmcp.client.transports import ClientTransport, StdioTransport, StreamableHttpTransport
 from fastmcp.client.transports.base import TransportOptions
+from fastmcp.client.transports.config import MCPConfigTransport
 from mcp.client import ClientExtension
 from mcp.client.session import ClientSession
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import CONNECTION_CLOSED
+from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR
 
+from xmcp.client.servers import server_log
+from xmcp.client.servers.server_log import ServerLog
 from xmcp.client.servers.server_protocols import NotificationHandler
 
 SSE_EVENT_BYTES: Final = 64 * 1024 * 1024
@@ -30,6 +37,9 @@ SSE_EVENT_BYTES: Final = 64 * 1024 * 1024
 
 CONNECT_SECONDS: Final = 30.0
 """Time limit for opening a connection and for sending, as in the SDK. The caller limits the wait for an answer."""
+
+LAST_WORDS_SECONDS: Final = 0.5
+"""Time limit for reading what a program wrote to stderr before it ended."""
 
 NEVER_SENT: Final = "dev.xmcp/never_sent"
 """Member of the data of a protocol error made here: True if the request cannot have reached the server."""
@@ -119,15 +129,19 @@ def _http_client_factory(verify: Any) -> Any:
 
 
 def _failing_alone(send: Callable[..., Awaitable[httpx2.Response]]) -> Any:
-    """Wrap `AsyncClient.send`: answer a POST that cannot be sent with a JSON-RPC error instead of an exception."""
+    """Wrap `AsyncClient.send`: answer a POST that cannot be sent with a JSON-RPC error instead of an exception.
+
+    A refusal (4xx) that is no JSON-RPC error becomes one that has the HTTP status, which the SDK drops.
+    """
 
     @wraps(send)
     async def sending(request: httpx2.Request, **options: Any) -> httpx2.Response:
         try:
-            return await send(request, **options)
+            response = await send(request, **options)
+            return await _with_status(request, response) if 400 <= response.status_code < 500 else response
         except httpx2.TransportError as exc:
             # The requests that open a session raise: the SDK would take an answer for that of an older server.
-            if request.method != "POST" or json.loads(request.content).get("method") in _OPENING_METHODS:
+            if request.method != "POST" or _method(request) in _OPENING_METHODS:
                 raise
             never_sent = isinstance(exc, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
             message = f"Connection closed: {str(exc) or type(exc).__name__}"
@@ -135,6 +149,27 @@ def _failing_alone(send: Callable[..., Awaitable[httpx2.Response]]) -> Any:
             return httpx2.Response(503, json={"jsonrpc": "2.0", "id": None, "error": error}, request=request)
 
     return sending
+
+
+async def _with_status(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+    # 404 stays as it is: for the SDK it says that the session is over, or that there is no such method.
+    if request.method != "POST" or response.status_code == 404 or _method(request) in _OPENING_METHODS:
+        return response
+    if response.headers.get("content-type", "").lower().startswith("application/json"):
+        try:
+            if isinstance(json.loads(await response.aread())["error"], dict):
+                return response
+        except (ValueError, KeyError, TypeError, RecursionError):
+            pass
+    await response.aclose()
+    message = f"Server returned an error response: HTTP {response.status_code}"
+    error = {"jsonrpc": "2.0", "id": None, "error": {"code": INTERNAL_ERROR, "message": message}}
+    return httpx2.Response(response.status_code, json=error, request=request)
+
+
+def _method(request: httpx2.Request) -> object:
+    """Return the method of a JSON-RPC message."""
+    return json.loads(request.content).get("method")
 
 
 def prepared(
@@ -169,3 +204,67 @@ def skip_result_validation(session: ClientSession) -> None:
         """Accept every result; replaces the session's own check."""
 
     vars(session)["validate_tool_result"] = accept
+
+
+_LIBRARY_LOGGERS: Final = (
+    "mcp.client.session",
+    "mcp.client.sse",
+    "mcp.client.stdio",
+    "mcp.client.streamable_http",
+    "mcp.shared.jsonrpc_dispatcher",
+    "fastmcp.client.mixins.tools",
+    "fastmcp.client.transports.config",
+)
+"""Loggers of FastMCP and the SDK that quote what a server sent, unescaped and as often as the server likes."""
+
+for _name in _LIBRARY_LOGGERS:
+    logging.getLogger(_name).addFilter(server_log.instead_of)
+# A server in this process, and FastMCP's proxy of several servers, log each notification on its way to the client.
+logging.getLogger("fastmcp.server.context.to_client").addFilter(server_log.of_nobody)
+
+
+@asynccontextmanager
+async def logged(client: fastmcp.Client[Any], log: ServerLog) -> AsyncIterator[None]:
+    """Write to `log` what the server of `client` and the libraries would write to the terminal.
+
+    FastMCP's log handler, the stderr of a program, and warnings of the libraries in the running task and those that it
+    starts. An application's own log handler, and its own file for stderr, stay.
+    """
+    if _has_default_log_handler(client):
+        client._session_kwargs["logging_callback"] = create_log_callback(log.notification)
+    server_log.CURRENT.set(log)
+    routed = list(_route_stderr(client.transport, log))
+    try:
+        yield
+    finally:
+        for transport in routed:
+            transport.log_file = None
+        log.close()
+        if not any(transport.keep_alive for transport in routed):  # such a program still runs
+            await asyncio.to_thread(log.drained, LAST_WORDS_SECONDS)
+
+
+def _has_default_log_handler(client: fastmcp.Client[Any]) -> bool:
+    callback = client._session_kwargs.get("logging_callback")
+    return callback is None or getclosurevars(callback).nonlocals.get("handler") is default_log_handler
+
+
+def _route_stderr(transport: ClientTransport, log: ServerLog) -> Iterator[StdioTransport]:
+    """Give every program that `transport` starts a stderr of `log`; yield the transports that were changed."""
+    if isinstance(transport, StdioTransport):
+        if transport.log_file is None:
+            # FastMCP passes the file on as the stderr of a process, so any file with a descriptor will do.
+            transport.log_file = log.child_stderr()  # type: ignore[assignment]
+            yield transport
+    elif isinstance(transport, MCPConfigTransport):
+        for inner in transport._transports:
+            yield from _route_stderr(inner, log)
+        create = type(transport)._create_transport
+
+        def create_routed(config: Any) -> ClientTransport:
+            made = create(config)
+            list(_route_stderr(made, log))
+            return made
+
+        # With several servers, the transports are made when it connects.
+        transport._create_transport = create_routed  # type: ignore[method-assign]

@@ -7,7 +7,7 @@ calls of one tool have the same row.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Final, TypeAlias, TypeVar, cast
@@ -29,6 +29,9 @@ SHOW_USER: Final = "show_user"
 
 WRAPPED: Final = "x-fastmcp-wrap-result"
 """FastMCP's mark in an output schema: the result is not an object and is wrapped as `{"result": ...}`."""
+
+MAX_SEARCHED: Final = 256
+"""Maximum number of dependencies that are followed from a tool to find what can fill its parameters, nearest first."""
 
 MAX_VALIDATORS: Final = 256
 """Maximum number of compiled input schemas in memory."""
@@ -136,13 +139,18 @@ def fill_arguments(
     if failed is not None:
         return client_made_errors.failed_dependency(known[failed].name)
     before = [*nearest_first(call, lambda place: _successes(graph[place], known, results))]
-    sources = {}
-    for name in parameters(entry, hidden):
-        place = next((p for p in before if _has_member(results[p], name)), None)
-        if place is None:
-            place = next((p for p in before if known[p].provides == name and _has_value(results[p])), None)
-        if place is not None:
-            sources[name] = place
+    fillable = parameters(entry, hidden)
+    members: dict[str, int] = {}
+    wholes: dict[str, int] = {}
+    missing = set(fillable)
+    for place in before:
+        found = _members(results[place]) & missing
+        missing -= found
+        members |= dict.fromkeys(found, place)
+        provides = known[place].provides
+        if provides is not None and _has_value(results[place]):
+            wholes.setdefault(provides, place)
+    sources = {name: places[name] for name in fillable for places in (wholes, members) if name in places}
     if not sources:
         return _filled_by_the_only_predecessor(entry, arguments, before, known, results, hidden)
     values = {
@@ -159,15 +167,21 @@ def shows_all(graph: Graph, shown: Sequence[bool]) -> bool:
     return bool(shown) and all(showed or place in needed for place, showed in enumerate(shown))
 
 
-def nearest_first(start: Node, before: Callable[[Node], Sequence[Node]]) -> dict[Node, Node]:
+def nearest_first(start: Node, before: Callable[[Node], Sequence[Node]], limit: int | None = None) -> dict[Node, Node]:
     """Return all predecessors of `start`, nearest first; at equal distance, the one declared later first.
 
     The value of each is the node through which it was reached: `start` for a direct predecessor. Circles are allowed.
+    With a `limit`, all direct predecessors are returned, and others as long as no more dependencies are followed.
     """
     reached = {start: start}
     queue = [start]
+    followed = 0
     for node in queue:
-        for found in reversed(before(node)):
+        row = before(node)
+        followed += len(row)
+        if limit is not None and followed > limit and node != start:
+            break
+        for found in reversed(row):
             if found not in reached:
                 reached[found] = node
                 queue.append(found)
@@ -253,6 +267,10 @@ def _all_failed(row: Sequence[int], entries: Sequence[Entry], results: Sequence[
 
 def _has_member(result: Result | None, name: str) -> bool:
     return result is not None and isinstance(result.value, Mapping) and name in result.value
+
+
+def _members(result: Result | None) -> Set[str]:
+    return result.value.keys() if result is not None and isinstance(result.value, Mapping) else frozenset()
 
 
 def _has_value(result: Result | None) -> bool:

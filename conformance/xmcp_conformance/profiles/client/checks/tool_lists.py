@@ -37,7 +37,7 @@ def _listed_regularly(trace: TraceIndex) -> Observations:
 
 
 def _listed_within(trace: TraceIndex, id_: str, server: int, changed: int, since: int, seconds: float) -> Observations:
-    """Judge whether the tools that a server had since `changed` were listed in time, counted from record `since`."""
+    """Judge whether the tools that a server had since `changed` were listed in time, from the record `since` on."""
     listed = [at for at, one in trace.lists_between(changed, len(trace.records)) if one.server == server]
     at = listed[0] if listed else None
     until = trace.time(since) + seconds
