@@ -30,7 +30,7 @@ from xmcp.client.calls.retry_policy import RetryPolicy
 from xmcp.client.chat_stream import ChatStream
 from xmcp.client.hooks.callbacks import DisplayCallback, ErrorCallback, UsageSink
 from xmcp.client.hooks.log import EventLog
-from xmcp.client.hooks.middleware import ChatContext, Stack, named
+from xmcp.client.hooks.middleware import ChatContext, IdLike, Stack, named
 from xmcp.client.hooks.telemetry import ChatTelemetry
 from xmcp.client.loop import fallback
 from xmcp.client.loop.chat import Chat, ChatSettings
@@ -74,6 +74,7 @@ class AIClient:
             stdio, a server object in this process, a `ToolClient`, or a `ServerTarget`. With a list, tools keep their
             names unless two are the same; with a mapping, each tool is offered as `name__tool`. A server that cannot
             be reached is left out until it can be reached, with a warning in the log and in every chat.
+        urls: Another name for `servers`.
         openai_api_key: Key for the built-in `OpenAIProvider`. `None`: the environment variable `OPENAI_API_KEY`.
         openai_base_url: Address of another server with OpenAI's format, for the built-in provider.
         llm_provider: A provider to use instead of the built-in one.
@@ -134,8 +135,9 @@ class AIClient:
 
     def __init__(
         self,
-        servers: Sequence[Target] | Mapping[str, Target],
+        servers: Sequence[Target] | Mapping[str, Target] | None = None,
         *,
+        urls: Sequence[Target] | Mapping[str, Target] | None = None,
         openai_api_key: str | None = None,
         llm_provider: LLMProvider | None = None,
         llm_model: str | None = None,
@@ -175,6 +177,7 @@ class AIClient:
     ) -> None:
         options = ClientOptions(
             servers=servers,
+            urls=urls,
             openai_api_key=openai_api_key,
             llm_provider=llm_provider,
             llm_model=llm_model,
@@ -318,7 +321,7 @@ class AIClient:
         self._check_entered()
         return await self._servers.refresh()
 
-    async def clear_cache(self, tenant_id: str | None = None, *, every_tenant: bool = False) -> None:
+    async def clear_cache(self, tenant_id: IdLike | None = None, *, every_tenant: bool = False) -> None:
         """Delete the cached answers of one tenant (`None`: of chats without a tenant), or of all tenants.
 
         Raises:
@@ -377,8 +380,8 @@ class AIClient:
         user_query: str,
         history: Sequence[Message] | None = None,
         *,
-        tenant_id: str | None = None,
-        session_id: str | None = None,
+        tenant_id: IdLike | None = None,
+        session_id: IdLike | None = None,
     ) -> ChatResult:
         """Answer one query: ask the model and run the tools that it calls, until it has answered or shown the answer.
 
@@ -413,8 +416,8 @@ class AIClient:
         user_query: str,
         history: Sequence[Message] | None = None,
         *,
-        tenant_id: str | None = None,
-        session_id: str | None = None,
+        tenant_id: IdLike | None = None,
+        session_id: IdLike | None = None,
     ) -> ChatStream:
         """Answer one query as `chat` does, and yield its events as they happen (`ChatChunk`); the last one is `Done`.
 
