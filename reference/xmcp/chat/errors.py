@@ -81,7 +81,8 @@ Cause: TypeAlias = Literal["answer", "connection", "time_out", "client"]
 """Why a call ended without a result, which decides what a circuit breaker counts (XMCP-CLI-042, XMCP-CLI-100 to 102).
 
 `answer`: the server answered, with an error or with something that cannot be read. `connection`: there was no
-connection, or it was lost. `time_out`: no answer came in time. `client`: the client itself ended the call.
+connection, or it was lost. `time_out`: no answer came in time. `client`: the client itself ended the call, or could
+not make it.
 """
 
 

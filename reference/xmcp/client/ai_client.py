@@ -7,7 +7,6 @@ import uuid
 import weakref
 from collections.abc import AsyncGenerator, Collection, Mapping, MutableSequence, Sequence
 from contextlib import aclosing
-from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from types import TracebackType
@@ -17,6 +16,7 @@ from xmcp.chat import client_made_errors
 from xmcp.chat.completions import ToolCall
 from xmcp.chat.errors import CircuitOpenError
 from xmcp.chat.events import ChatResult, Done
+from xmcp.chat.json_values import copied_value
 from xmcp.chat.messages import Message
 from xmcp.chat.tool_schemas import legal_name
 from xmcp.client.calls import cache as caching
@@ -363,14 +363,16 @@ class AIClient:
             raise TypeError(f"name must be the name of a tool, not {type(name).__name__}.")
         if not isinstance(arguments, Mapping | None):
             raise TypeError(f"arguments must be a mapping, not {type(arguments).__name__}.")
-        entries = self._servers.catalogue.entries
-        if (entry := entries.get(name)) is None:
-            return ToolResponse(legal_name(name), error=client_made_errors.unknown_tool(name, list(entries)))
         context = ChatContext(uuid.uuid4().hex, named("tenant_id", tenant_id), named("session_id", session_id))
         log = self._log.bind(tenant_id=context.tenant_id, session_id=context.session_id, chat_id=context.chat_id)
-        request = Request(ToolCall(f"call_{uuid.uuid4().hex}", name, ""), name, entry, deepcopy(dict(arguments or {})))
         scope = ChatScope(context, ChatTelemetry(log), deadline=None)
-        response = (await self._pipeline.run(request, 0, scope, lambda _: None)).response
+        call = ToolCall(f"call_{uuid.uuid4().hex}", name, "")
+        with ChatServers(self._servers, context) as servers:
+            entries = (await servers.catalogue()).entries
+            if (entry := entries.get(name)) is None:
+                return ToolResponse(legal_name(name), error=client_made_errors.unknown_tool(name, list(entries)))
+            request = Request(call, name, entry, copied_value(dict(arguments or {})))
+            response = (await self._pipeline.run(request, 0, scope, lambda _: None)).response
         if response.error is not None and response.error.code == "CIRCUIT_OPEN":
             raise CircuitOpenError(entry.server.name, (response.error.retry_after_ms or 0) / 1000)
         return response

@@ -240,7 +240,7 @@ class Server:
                 raise CallFailed(client_made_errors.keeps_asking()) from exc
             except PydanticSerializationError as exc:
                 # The arguments are no JSON, so nothing was sent; the connection is not to blame.
-                raise CallFailed(client_made_errors.not_sendable()) from exc
+                raise CallFailed(client_made_errors.not_sendable(), cause="client") from exc
             except ValidationError as exc:
                 # A result that MCP does not allow: the server answered, and the connection is not to blame.
                 self._log.warning("unreadable_answer", reason=describe(exc))
