@@ -5,8 +5,9 @@
     python -m tools.soak --json soak.json     writes everything that was measured, too
 
 Twenty tenants use one client: fifteen have honest chats with an honest server and model; the servers and models of the
-other five die, flood, drip, lie, break off, storm or never end. Quiet and storm take turns (run.py). Each demand has a
-line with its verdict; the exit code is 1 if one is not met.
+other five die, flood, drip, lie, break off, storm or never end. A second client has the same honest chats at the same
+time and no hostile peers, for comparison (run.py). Each demand has a line with its verdict; the exit code is 1 if one
+is not met.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ def report(measured: Measured, verdicts: list[Verdict]) -> str:
     if measured.stalls:
         lines += ["", "the event loop of the client stood still, longest first:"]
         lines += [f"{seconds * 1000:8.0f} ms  {place}" for seconds, place in measured.stalls]
-    used = ", ".join(f"{name} {sum(of) / len(of):.2f}" for name, of in measured.cpu.items() if of)
-    return "\n".join([*lines, "", f"processors in use: {used or 'unknown'}"])
+    used = ", ".join(f"{name} {share:.2f}" for name, share in measured.cpu.items()) or "unknown"
+    lags = ", ".join(f"{name} {late * 1000:.0f} ms" for name, late in measured.lags.items()) or "unknown"
+    return "\n".join([*lines, "", f"processors in use: {used}", f"longest lag of the event loop: {lags}"])
 
 
 def main() -> None:

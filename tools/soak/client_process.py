@@ -24,27 +24,25 @@ from typing import Any
 from tools import ROOT
 from tools.soak.process_tree import tree
 from tools.soak.script import HONEST, HOSTILE, TENANTS, Deck, Storm, arrivals, canary, foreign, honest_plan, owners
-from tools.soak.serving import WEATHER
 
 PERIOD = 2.0
 """Seconds between two chats of an honest tenant."""
 END_SECONDS = 20.0
-"""Maximum time after a slice for honest chats that still run; one that takes longer is a failure."""
+"""Maximum time after the end for honest chats that still run; one that takes longer is a failure."""
 CONVERSATION = 3
 """Chats in a conversation; then a new one begins."""
 STALL = 0.1
 """Seconds for which the event loop may do nothing else before the place is noted."""
 
 OPTIONS: dict[str, Any] = {
-    # Hostile calls hang until they time out, so an application with such servers gives its calls short limits, and
-    # more slots than hanging calls can take.
-    "tool_timeout": 2.0,
+    # Hostile calls hang until they time out, so the application gives them short limits, and more slots than hanging
+    # calls can take. The limits of honest calls are long: a machine without a free processor must not break them.
+    "tool_timeout": {"honest__look": 30.0, "honest__profile": 30.0, "honest__table": 30.0, "*": 2.0},
     "connect_timeout": 3.0,
-    "llm_timeout": 3.0,
-    "chat_timeout": 8.0,
+    "llm_timeout": 15.0,
     "max_concurrency": 64,
     # Long pauses would spare the client most of the storm.
-    "breaker_reset_after": 1.0,
+    "breaker_reset_after": 0.3,
     "retry_policy": {"max_attempts": 2, "backoff_base": 0.1},
     "refresh_interval": 2.0,
     "display": "continue",
@@ -73,14 +71,17 @@ class Log(logging.Handler):
         if "\x1b" in text:
             self.faults[f"an escape sequence in a record of {record.name}"] += 1
         if record.exc_info and record.exc_info[1] is not None:
-            self.faults[f"{record.name}: {text[:200]} {_place(record.exc_info[1])}"] += 1
-        elif record.levelno >= logging.ERROR and record.name == "asyncio" or "Traceback (most" in text:
+            event = text.split(" ")[0] if fields else text[:100]  # our own events go on with ids of the chat
+            self.faults[f"{record.name}: {event} {_place(record.exc_info[1])}"] += 1
+        elif (record.levelno >= logging.ERROR and record.name == "asyncio") or "Traceback (most" in text:
             self.faults[f"{record.name}: {text[:300]}"] += 1
 
 
 def _place(exc: BaseException) -> str:
+    """Return an exception as one line, with the place where it was raised."""
     frames = traceback.extract_tb(exc.__traceback__)
-    return f"{type(exc).__name__}: {str(exc)[:160]}" + (f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else "")
+    place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    return f"{type(exc).__name__}: {str(exc)[:160]}{place}"
 
 
 class Watch(threading.Thread):
@@ -90,7 +91,7 @@ class Watch(threading.Thread):
         super().__init__(daemon=True)
         self.main = threading.main_thread().ident or 0
         self.last = time.monotonic()
-        self.place = ""
+        self.places: Counter[str] = Counter()
         self.stalls: list[tuple[float, str]] = []
         self.lags: list[float] = []
 
@@ -98,18 +99,19 @@ class Watch(threading.Thread):
         """Look at the loop every 20 ms."""
         while True:
             time.sleep(0.02)
-            if not self.place and time.monotonic() - self.last > STALL:
-                self.place = _stack(sys._current_frames().get(self.main))
+            if time.monotonic() - self.last > STALL:
+                self.places[_stack(sys._current_frames().get(self.main))] += 1
 
     async def beat(self) -> None:
         """Show every 10 ms that the loop runs."""
         while True:
-            self.last, self.place = time.monotonic(), ""
+            self.last = time.monotonic()
             await asyncio.sleep(0.01)
             late = time.monotonic() - self.last - 0.01
             self.lags.append(late)
             if late > STALL:
-                self.stalls.append((late, self.place or "unknown"))
+                self.stalls.append((late, max(self.places, key=self.places.__getitem__, default="unknown")))
+            self.places = Counter()
 
 
 def _stack(frame: FrameType | None) -> str:
@@ -117,7 +119,7 @@ def _stack(frame: FrameType | None) -> str:
     names: list[str] = []
     while frame is not None and len(names) < 4:
         path = frame.f_code.co_filename
-        if not any(part in path for part in ("/asyncio/", "/soak/", "<frozen", "/selectors.py")):
+        if not any(part in path for part in ("/asyncio/", "/tools/soak/", "<frozen", "/selectors.py", "/weakref.py")):
             place = path.rpartition("site-packages/")[2].removeprefix(f"{ROOT}/")
             names.append(f"{place}:{frame.f_lineno} {frame.f_code.co_name}")
         frame = frame.f_back
@@ -178,7 +180,7 @@ class Soak:
             servers["mortal"] = f"{mortal}/mortal/mcp"
             servers["elder"] = ServerTarget(f"{hostile}/elder/mcp", mode="legacy")
             program = [sys.executable, "-m", "tools.soak.stdio_peer"]
-            servers["pipe"] = ServerTarget(program, cwd=ROOT, env={WEATHER: os.environ.get(WEATHER, "")})
+            servers["pipe"] = ServerTarget(program, cwd=ROOT)
         self._before = asyncio.all_tasks()
         self._watch.start()
         self._beat = asyncio.create_task(self._watch.beat(), name="soak beat")
@@ -196,14 +198,14 @@ class Soak:
         await self._ai.__aenter__()
         return {}
 
-    async def slice(self, seconds: float, period: int, *, storm: bool) -> dict[str, Any]:
+    async def work(self, seconds: float, seed: int, *, storm: bool) -> dict[str, Any]:
         """Run honest chats for some seconds, and hostile ones beside them in a storm. Return what happened."""
         self._latencies, self._watch.lags, self._watch.stalls = [], [], []
         self._failures, self._outcomes = Counter(), Counter()
         begun = asyncio.get_running_loop().time()
         hostile = [asyncio.create_task(self._storm(tenant), name=f"soak {tenant}") for tenant in HOSTILE if storm]
         running: set[asyncio.Task[None]] = set()
-        for moment, tenant in arrivals(HONEST, seconds, PERIOD, Random(period)):
+        for moment, tenant in arrivals(HONEST, seconds, PERIOD, Random(seed)):
             await asyncio.sleep(max(0.0, begun + moment - asyncio.get_running_loop().time()))
             running.add(asyncio.create_task(self._honest(tenant, begun + moment), name=f"soak {tenant}"))
         await asyncio.sleep(max(0.0, begun + seconds - asyncio.get_running_loop().time()))
@@ -219,8 +221,8 @@ class Soak:
             "latencies": self._latencies,
             "failures": self._failures,
             "outcomes": self._outcomes,
-            "lags": sorted(self._watch.lags)[-100:],
-            "stalls": sorted(self._watch.stalls, reverse=True)[:10],
+            "lag": max(self._watch.lags, default=0.0),
+            "stalls": sorted(self._watch.stalls, reverse=True)[:20],
         }
 
     async def finish(self) -> dict[str, Any]:
@@ -346,7 +348,8 @@ async def run(soak: Soak, log: Log) -> None:
 
     def failed(_: Any, context: dict[str, Any]) -> None:
         exc = context.get("exception")
-        log.faults[f"event loop: {context['message']} {_place(exc) if exc else ''} {context.get('future', '')!r:.200}"] += 1
+        raised, task = _place(exc) if exc else "", repr(context.get("future", ""))[:200]
+        log.faults[f"event loop: {context['message']} {raised} {task}"] += 1
 
     def read() -> None:
         for line in sys.stdin:

@@ -22,7 +22,7 @@ from contextlib import suppress
 from typing import Any
 
 from tools.soak.script import HTTP_FAULTS, foreign
-from tools.soak.serving import body_of, bound, end_with_the_parent, piece, serve, start, storming, whole
+from tools.soak.serving import body_of, bound, end_with_the_parent, piece, serve, start, whole
 from xmcp_models.registry import EXTENSION_ID
 
 ENDLESS_SECONDS = 30.0
@@ -44,7 +44,7 @@ def honest() -> Any:
 
     def own(text: str, tenant: str) -> str:
         if others := foreign(text, tenant):
-            raise xmcp.XMCPError(f"{tenant} was given {others[0]}", code="FORBIDDEN")
+            raise xmcp.XMCPError("FORBIDDEN", f"{tenant} was given {others[0]}")
         return text
 
     @server.tool(annotations=reads)
@@ -76,8 +76,8 @@ SSE = "text/event-stream"
 
 def result(request: dict[str, Any], text: str = "fine", **members: Any) -> dict[str, Any]:
     """Return the answer to a call."""
-    content = [{"type": "text", "text": f"<tool_response tool_name='x'><llm_output>{text}</llm_output></tool_response>"}]
-    return answer(request, content=content, isError=False, **members)
+    document = f"<tool_response tool_name='x'><llm_output>{text}</llm_output></tool_response>"
+    return answer(request, content=[{"type": "text", "text": document}], isError=False, **members)
 
 
 def answer(request: dict[str, Any], **members: Any) -> dict[str, Any]:
@@ -146,7 +146,7 @@ async def endless_body(request: dict[str, Any], send: Any) -> None:
     """Send 15 MB of one body in each second, without end."""
     await start(send)
     await piece(send, json.dumps(result(request)).encode()[:-10])
-    while storming():
+    while True:
         await piece(send, b"x" * 65_536)
         await asyncio.sleep(0.004)
 
@@ -171,7 +171,8 @@ async def huge(request: dict[str, Any], send: Any) -> None:
 async def deep(request: dict[str, Any], send: Any) -> None:
     """Answer with arrays in each other, 100,000 deep."""
     data = json.dumps(result(request, structuredContent=0)).encode()
-    await whole(send, data.replace(b'"structuredContent": 0', b'"structuredContent": ' + b"[" * 100_000 + b"]" * 100_000))
+    name = b'"structuredContent": '
+    await whole(send, data.replace(name + b"0", name + b"[" * 100_000 + b"]" * 100_000))
 
 
 async def drip(request: dict[str, Any], send: Any) -> None:
@@ -245,8 +246,8 @@ def shifting() -> list[Any]:
         tool(name, "All about it. " * 100, _meta={"dev.xmcp/tool": {"depends_on": random.sample(names, n % 3)}})
         for n, name in enumerate(names)
     ]
-    wrong = random.choice([[], [], [], [{"name": 5}], [tool("tool_1", inputSchema="none")], [tool("x" * 100_000)], [None]])
-    return listed + wrong
+    wrong: list[Any] = [{"name": 5}, tool("tool_1", inputSchema="none"), tool("x" * 100_000), None]
+    return listed + random.choice([[], [], [], wrong[:1], wrong[1:2], wrong[2:3], wrong[3:]])
 
 
 def hostile() -> Any:
@@ -275,10 +276,10 @@ def hostile() -> Any:
         await whole(send, json.dumps(value).encode())
 
     async def changes(send: Any) -> None:
-        """Tell of changes of the tools, which are none, and of much else, 1,000 times a second."""
+        """Tell of changes of the tools, which are none, and of much else: 1,000 times in one of five seconds."""
         await start(send, SSE)
         while True:
-            if storming():
+            if time.monotonic() % 5 < 1:
                 await piece(send, notification() * 15 + notification("notifications/tools/list_changed") * 5)
             await asyncio.sleep(0.02)
 

@@ -1,9 +1,8 @@
-"""A run of the soak: start the processes, let quiet and storm take turns, collect what was measured.
+"""A run of the soak: start the processes, let a quiet and a stormy client work at the same time, collect what happened.
 
-There are two clients, each in a process of its own. One has the honest server only and works in the quiet slices; the
-other has the hostile servers too and works in the storm slices. Both run the same honest chats. The slices take turns,
-so that whatever else runs on the machine hits both. In a quiet slice, burners use the processors as much as the storm
-did beyond the honest chats: what is left of the difference is the client's own doing.
+There are two clients, each in a process of its own. One has the honest server and model only; the other has the hostile
+ones too. Both run the same honest chats at the same moments. So whatever uses the processors, the storm or another
+program on the machine, takes as much from both: what is left of the difference is the client's own doing.
 """
 
 from __future__ import annotations
@@ -13,46 +12,42 @@ import os
 import tempfile
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from tools.bench.processes import START_SECONDS, Failed, Process
 from tools.soak.process_tree import cpu_seconds, resident
-from tools.soak.serving import WEATHER
 from tools.soak.verdicts import Measured
 
-SLICE = 5.0
-"""Seconds of a slice. A short run has shorter ones."""
 WARM_UP = 2.0
-"""Seconds of honest chats at each client before anything counts."""
-SETTLE = 0.5
-"""Seconds between two slices."""
+"""Seconds of honest chats at both clients before anything counts."""
 ANSWER_SECONDS = 60.0
-"""Seconds beyond its slice after which a client that has not answered counts as hung."""
+"""Seconds beyond the run after which a client that has not answered counts as hung."""
 MOST_MEMORY = 3 << 30
-"""Resident memory in bytes at which a client is killed, before it takes the whole machine."""
-BURNERS = 2
+"""Resident memory in bytes at which the client is killed, before it takes the whole machine."""
 SAMPLE = 0.25
 """Seconds between two looks at the memory."""
 
 
 class Peer(Process):
-    """A process of the soak. One that serves prints its port; one that obeys gets commands."""
+    """A process of the soak: one that serves prints its port, a client gets commands."""
 
     def ready(self) -> str:
         """Return the address of the server as soon as it listens."""
         return f"http://127.0.0.1:{int(self.line(START_SECONDS))}"
 
-    def ask(self, limit: float, do: str, **arguments: Any) -> dict[str, Any]:
-        """Run a command of `client_process.Soak`.
+    def begin(self, do: str, **arguments: Any) -> None:
+        """Send a command of `client_process.Soak`; `end` returns its answer."""
+        self.send([do, arguments])
+
+    def end(self, limit: float) -> dict[str, Any]:
+        """Return the answer to the command that was sent last.
 
         Raises:
             Failed: the command failed, or there was no answer within `limit` seconds.
         """
-        self.send([do, arguments])
         answer: dict[str, Any] = json.loads(self.line(limit))
         if "error" in answer:
             raise Failed(f"{self.name}: {answer['error']}")
@@ -85,27 +80,17 @@ class Sampler(threading.Thread):
         self.join(10)
 
 
-def slices(seconds: float) -> tuple[int, float]:
-    """Return the number of pairs of slices in a run, and the seconds of each slice."""
-    pairs = max(2, round(seconds / (2 * SLICE)))
-    return pairs, seconds / (2 * pairs)
-
-
 def run(seconds: float, seed: int, say: Callable[[str], None]) -> Measured:
     """Run the soak for some seconds, and a few more to begin and to end. A client that hangs ends it early."""
     measured = Measured(seconds=seconds)
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="soak-")))
-        weather, stderr = folder / "storm", folder / "stderr"
-        variables = {WEATHER: str(weather)}
+        stderr = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="soak-"))) / "stderr"
 
         def start(*words: str, **options: Any) -> Peer:
-            peer = Peer(f"tools.soak.{words[0]}", *words[1:], cpu=None, variables=variables, **options)
-            return stack.enter_context(peer)
+            return stack.enter_context(Peer(f"tools.soak.{words[0]}", *words[1:], cpu=None, **options))
 
         models = [start("scripted_model"), start("scripted_model")]
         honest, *hostile = (start("http_peers", kind) for kind in ("honest", "hostile", "hostile"))
-        burners = [start("burner") for _ in range(BURNERS)]
         quiet = start("client_process")
         storm = start("client_process", stderr=stack.enter_context(stderr.open("wb")))
         sampler = Sampler(storm.pid)
@@ -113,12 +98,21 @@ def run(seconds: float, seed: int, say: Callable[[str], None]) -> Measured:
         try:
             addresses = {"models": [f"{model.ready()}/v1" for model in models], "honest": honest.ready(), "seed": seed}
             liars, mortal = (one.ready() for one in hostile)
-            quiet.ask(START_SECONDS, "connect", hostile=None, mortal=None, **addresses)
-            storm.ask(START_SECONDS, "connect", hostile=liars, mortal=mortal, **addresses)
-            say("everything is connected")
-            _take_turns(measured, quiet, storm, burners, weather, sampler, seed, say)
+            quiet.begin("connect", hostile=None, mortal=None, **addresses)
+            storm.begin("connect", hostile=liars, mortal=mortal, **addresses)
+            for client in (quiet, storm):
+                client.end(START_SECONDS)
+            for client in (quiet, storm):
+                client.begin("work", seconds=WARM_UP, seed=seed, storm=False)
+            for client in (quiet, storm):
+                client.end(WARM_UP + ANSWER_SECONDS)
+            sampler.sizes.clear()  # what the warm-up loads is no growth
+            say("everything is connected, the storm begins")
+            _work(measured, quiet, storm, seed)
             sampler.stop()
-            _finish(measured, storm)
+            say("the storm is over")
+            storm.begin("finish")
+            _take(measured, storm.end(ANSWER_SECONDS))
         except Failed as exc:
             killed = f": it was killed at {MOST_MEMORY >> 30} GB of memory" if sampler.killed else ""
             measured.broken = f"{exc}{killed}"
@@ -128,68 +122,24 @@ def run(seconds: float, seed: int, say: Callable[[str], None]) -> Measured:
     return measured
 
 
-def _take_turns(
-    measured: Measured,
-    quiet: Peer,
-    storm: Peer,
-    burners: list[Peer],
-    weather: Path,
-    sampler: Sampler,
-    seed: int,
-    say: Callable[[str], None],
-) -> None:
-    pairs, length = slices(measured.seconds)
-    without = [burner.pid for burner in burners]
-    in_use: dict[str, list[float]] = {"quiet": [], "storm": [], "burners": []}
-    measured.cpu = in_use
-
-    def measure(client: Peer, seconds: float, number: int, *, hostile: bool) -> tuple[dict[str, Any], float]:
-        cpu, begun = cpu_seconds(os.getpid(), *without), time.monotonic()
-        told = client.ask(seconds + ANSWER_SECONDS, "slice", seconds=seconds, period=number, storm=hostile)
-        return told, (cpu_seconds(os.getpid(), *without) - cpu) / (time.monotonic() - begun)
-
-    for client in (storm, quiet):
-        _, alone = measure(client, WARM_UP, -1, hostile=False)
-    sampler.sizes.clear()  # what the warm-up loads is no growth
-    failures: Counter[str] = Counter()
-    outcomes: Counter[str] = Counter()
-    for number in range(pairs):
-        with _storm(weather):
-            told, used = measure(storm, length, seed + number, hostile=True)
-        in_use["storm"].append(used)
-        measured.storm += told["latencies"]
-        measured.stalls = sorted([*measured.stalls, *map(tuple, told["stalls"])], reverse=True)[:20]
-        measured.lags["storm"] = max([measured.lags.get("storm", 0.0), *told["lags"]])
-        failures.update({f"storm: {text}": times for text, times in told["failures"].items()})
-        outcomes.update(told["outcomes"])
-        measured.failures, measured.outcomes = dict(failures), dict(outcomes)
-        time.sleep(SETTLE)
-        share = max(0.0, used - alone)
-        in_use["burners"].append(share)
-        for burner in burners:
-            burner.send(round(min(1.0, share / len(burners)), 3))
-        told, alone = measure(quiet, length, seed + number, hostile=False)
-        for burner in burners:
-            burner.send(0)
-        in_use["quiet"].append(alone)
-        measured.quiet += told["latencies"]
-        measured.lags["quiet"] = max([measured.lags.get("quiet", 0.0), *told["lags"]])
-        failures.update({f"quiet: {text}": times for text, times in told["failures"].items()})
-        measured.failures = dict(failures)
-        time.sleep(SETTLE)
-        say(f"{number + 1} of {pairs} storms are over; the last used {used:.2f} processors")
+def _work(measured: Measured, quiet: Peer, storm: Peer, seed: int) -> None:
+    processes = {"everything": os.getpid(), "quiet client": quiet.pid, "storm client": storm.pid}
+    before, begun = {name: cpu_seconds(pid) for name, pid in processes.items()}, time.monotonic()
+    for client in (quiet, storm):
+        client.begin("work", seconds=measured.seconds, seed=seed, storm=client is storm)
+    # The storm's client is the one that may be late: the quiet one has answered by then.
+    for name, client in (("storm", storm), ("quiet", quiet)):
+        told = client.end(measured.seconds + ANSWER_SECONDS)
+        setattr(measured, name, told["latencies"])
+        measured.lags[name] = told["lag"]
+        measured.failures |= {f"{name}: {text}": times for text, times in told["failures"].items()}
+        if client is storm:
+            measured.stalls = [(late, place) for late, place in told["stalls"]]
+            measured.outcomes = told["outcomes"]
+    elapsed = time.monotonic() - begun
+    measured.cpu = {name: (cpu_seconds(pid) - before[name]) / elapsed for name, pid in processes.items()}
 
 
-@contextmanager
-def _storm(weather: Path) -> Iterator[None]:
-    weather.touch()
-    try:
-        yield
-    finally:
-        weather.unlink()
-
-
-def _finish(measured: Measured, storm: Peer) -> None:
-    told = storm.ask(ANSWER_SECONDS, "finish")
+def _take(measured: Measured, told: dict[str, Any]) -> None:
     for name in ("left", "closing", "crossed", "storms", "log", "opened"):
         setattr(measured, name, told[name])

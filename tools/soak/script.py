@@ -117,11 +117,11 @@ def arrivals(tenants: Sequence[str], seconds: float, period: float, chance: Rand
 
 
 class Storm(NamedTuple):
-    """A hostile chat. `leaves` is the time in seconds after which the application ends it; None: it waits."""
+    """A hostile chat. `leaves` is the time in seconds after which the application ends it."""
 
     name: str
     plan: Plan
-    leaves: float | None = None
+    leaves: float = 4.0
 
 
 HTTP_FAULTS = (

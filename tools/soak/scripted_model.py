@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from tools.soak.script import Plan, fault, foreign, plan_of
-from tools.soak.serving import body_of, bound, end_with_the_parent, piece, serve, start, storming, whole
+from tools.soak.serving import body_of, bound, end_with_the_parent, piece, serve, start, whole
 
 THINKING = 0.06
 """Seconds before each answer: a real model takes longer."""
@@ -115,7 +115,7 @@ async def breaks_off(send: Any, text: str) -> None:
 async def never_ends(send: Any, text: str) -> None:
     """Write 200 kB a second, and never end."""
     await start(send, "text/event-stream")
-    while storming():
+    while True:
         await piece(send, chunk({"content": "and so on " * 100}))
         await asyncio.sleep(0.005)
 

@@ -1,4 +1,4 @@
-"""How a process of the soak serves HTTP on loopback, and when its peers may be hostile."""
+"""How a process of the soak serves HTTP on loopback."""
 
 from __future__ import annotations
 
@@ -6,16 +6,7 @@ import os
 import socket
 import sys
 import threading
-from pathlib import Path
-from typing import Any
-
-WEATHER = "SOAK_STORM"
-"""The environment variable that names a file; peers that are hostile without being asked are so while it exists."""
-
-
-def storming() -> bool:
-    """Return whether peers may be hostile now."""
-    return Path(os.environ.get(WEATHER, "")).is_file()
+from typing import Any, Literal
 
 
 def bound(port: int = 0) -> socket.socket:
@@ -37,7 +28,7 @@ def end_with_the_parent() -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
-def serve(app: Any, listener: socket.socket, *, lifespan: str = "off") -> None:
+def serve(app: Any, listener: socket.socket, *, lifespan: Literal["on", "off"] = "off") -> None:
     """Serve an ASGI application until the process ends."""
     import uvicorn
 

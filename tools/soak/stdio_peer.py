@@ -10,10 +10,12 @@ import time
 from typing import Any
 
 from tools.soak.script import STDIO_FAULTS
-from tools.soak.serving import storming
 
 ESCAPES = "\x1b[2J\x1b]0;soak\x07"
 """What clears a terminal and gives its window another title."""
+
+ENDLESS_SECONDS = 30.0
+"""What floods goes on for so long, whatever the client does."""
 
 _writing = threading.Lock()
 
@@ -37,6 +39,7 @@ def said(request: dict[str, Any], text: str = "fine") -> str:
 
 def call(request: dict[str, Any]) -> None:
     """Do what a tool says, in a thread of its own."""
+    ending = time.monotonic() + ENDLESS_SECONDS
     match request["params"]["name"]:
         case "quick":
             time.sleep(0.05)
@@ -48,7 +51,7 @@ def call(request: dict[str, Any]) -> None:
         case "bad_display":
             write(said(request, '<tool_response tool_name="x"><display>{"type": 5}</display></tool_response>'))
         case "endless_line":
-            while storming():
+            while time.monotonic() < ending:
                 write("x" * 65_536)
                 time.sleep(0.004)
         case "huge":
@@ -58,11 +61,11 @@ def call(request: dict[str, Any]) -> None:
         case "flood":
             params = {"level": "error", "data": f"{ESCAPES} a line of a log"}
             line = json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": params}) + "\n"
-            while storming():
+            while time.monotonic() < ending:
                 write(line * 100)
         case "pings":
             number = 0
-            while storming():
+            while time.monotonic() < ending:
                 number += 1
                 write(json.dumps({"jsonrpc": "2.0", "id": f"ping-{number}", "method": "ping"}) + "\n")
         case "stderr":
@@ -85,7 +88,8 @@ def main() -> None:
             facts = {"capabilities": {"tools": {}, "logging": {}}, "serverInfo": {"name": "pipe", "version": "1"}}
             write(reply(request, protocolVersion=request["params"]["protocolVersion"], **facts))
         elif method == "tools/list":
-            write(reply(request, tools=[{"name": n, "inputSchema": {"type": "object"}} for n in ("quick", *STDIO_FAULTS)]))
+            names = ("quick", *STDIO_FAULTS)
+            write(reply(request, tools=[{"name": name, "inputSchema": {"type": "object"}} for name in names]))
         elif method == "tools/call":
             threading.Thread(target=call, args=(request,), daemon=True).start()
         else:

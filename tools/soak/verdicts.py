@@ -21,7 +21,7 @@ TERMINAL: Final = 64 << 10
 """Maximum bytes on the standard error of the client's process."""
 
 LEAST_CHATS: Final = 100
-"""Honest chats in each weather below which a 99th percentile says nothing."""
+"""Honest chats at each client below which a 99th percentile says nothing."""
 LEAST_SECONDS: Final = 60.0
 """Length of a run below which memory still grows because caches fill, and not every hostile chat has its turn."""
 
@@ -34,9 +34,9 @@ class Measured:
 
     seconds: float = 0.0
     quiet: list[float] = field(default_factory=list)
-    """The latency of each honest chat in the quiet slices."""
+    """The latency of each honest chat at the client without hostile peers."""
     storm: list[float] = field(default_factory=list)
-    """The latency of each honest chat in the storm slices."""
+    """The latency of each honest chat at the client among hostile peers."""
     failures: dict[str, int] = field(default_factory=dict)
     """Honest chats that did not end as they should, in the storm or in the quiet."""
     memory: list[tuple[float, int]] = field(default_factory=list)
@@ -59,9 +59,11 @@ class Measured:
     stalls: list[tuple[float, str]] = field(default_factory=list)
     """The longest times for which the event loop of the storm's client stood still, with the place in the code."""
     lags: dict[str, float] = field(default_factory=dict)
+    """The longest such time of each client."""
     outcomes: dict[str, int] = field(default_factory=dict)
-    cpu: dict[str, list[float]] = field(default_factory=dict)
-    """The processors in use in each slice, by weather; `burners` is what stood for the storm in the quiet."""
+    """How hostile chats ended."""
+    cpu: dict[str, float] = field(default_factory=dict)
+    """The processors in use, by who used them."""
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as a JSON object."""
@@ -108,18 +110,19 @@ def answered(measured: Measured) -> Verdict:
 
 def latency(measured: Measured) -> Verdict:
     """The 99th percentile of honest chats is at most twice that of the quiet."""
-    text = ", ".join(
-        f"{name} p50 {percentile(values, 0.5) * 1000:.0f} ms, p99 {percentile(values, 0.99) * 1000:.0f} ms ({len(values)})"
-        for name, values in (("quiet", measured.quiet), ("storm", measured.storm))
-    )
     demand = f"honest chats take at most {RATIO:g} x as long"
     if not measured.quiet or not measured.storm:
         return Verdict(demand, "FAILED", "there are no chats to compare")
     ratio = percentile(measured.storm, 0.99) / percentile(measured.quiet, 0.99)
-    text = f"p99 {ratio:.2f} x; {text}"
+    text = f"p99 {ratio:.2f} x; quiet {_spread(measured.quiet)}; storm {_spread(measured.storm)}"
     if min(len(measured.quiet), len(measured.storm)) < LEAST_CHATS and ratio > RATIO:
         return Verdict(demand, "not judged", f"{text}; fewer than {LEAST_CHATS} chats")
     return _verdict(demand, ratio <= RATIO, text)
+
+
+def _spread(values: Sequence[float]) -> str:
+    p50, p99 = (percentile(values, share) * 1000 for share in (0.5, 0.99))
+    return f"p50 {p50:.0f} ms, p99 {p99:.0f} ms ({len(values)} chats)"
 
 
 def memory(measured: Measured) -> Verdict:
