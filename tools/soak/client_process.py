@@ -31,6 +31,8 @@ END_SECONDS = 20.0
 """Maximum time after the end for honest chats that still run; one that takes longer is a failure."""
 CONVERSATION = 3
 """Chats in a conversation; then a new one begins."""
+NEWEST = 8
+"""Messages of a history that a callback looks at. All of them, for each call of a storm, would be a stall of our own."""
 STALL = 0.1
 """Seconds for which the event loop may do nothing else before the place is noted."""
 
@@ -322,12 +324,12 @@ class Soak:
             self._crossed[f"{where} of {tenant} has {other}"] += 1
 
     def _on_display(self, envelope: Any, history: Any) -> None:
-        found = owners(json.dumps([envelope.to_dict(), history]))
+        found = owners(json.dumps(envelope.to_dict()) + _texts(history[-NEWEST:]))
         if len(found) > 1:
             self._crossed[f"on_display was given canaries of {' and '.join(found)}"] += 1
 
     def _on_error(self, _error: Any, history: Any) -> None:
-        found = owners(json.dumps(history))
+        found = owners(_texts(history[-NEWEST:]))
         if len(found) > 1:
             self._crossed[f"on_error was given canaries of {' and '.join(found)}"] += 1
 
@@ -335,6 +337,10 @@ class Soak:
         tenant = str(record.get("tenant_id"))
         if tenant not in TENANTS or record.get("session_id") != f"{tenant}-session":
             self._crossed[f"a usage record of {tenant} and {record.get('session_id')}"] += 1
+
+
+def _texts(messages: list[Any]) -> str:
+    return " ".join(str(message.get("content")) for message in messages)
 
 
 def _reason(exc: Exception) -> str:

@@ -241,6 +241,35 @@ def test_the_log_of_a_client_that_reports_its_servers_is_no_fault():
     assert len(log.opened) == 1
 
 
+class Shown:
+    def to_dict(self):
+        return {"payload": canary("t02", 1)}
+
+
+@pytest.mark.parametrize(
+    "get",
+    [
+        lambda soak: soak._see(canary("t02", 1), "t01", "history"),
+        lambda soak: soak._on_display(Shown(), [{"role": "user", "content": canary("t01", 1)}]),
+        lambda soak: soak._on_error(None, [{"content": canary("t01", 1)}, {"content": canary("t02", 1)}]),
+        lambda soak: soak._on_usage({"tenant_id": "t01", "session_id": "t02-session"}),
+        lambda soak: soak._on_usage({"tenant_id": None, "session_id": "t02-session"}),
+    ],
+)
+def test_the_client_notes_what_one_tenant_gets_of_another(get):
+    soak = client_process.Soak(client_process.Log())
+    get(soak)
+    assert soak._crossed
+
+
+def test_what_a_tenant_gets_of_its_own_is_no_fault():
+    soak = client_process.Soak(client_process.Log())
+    soak._see(canary("t02", 1), "t02", "history")
+    soak._on_display(Shown(), [{"role": "user", "content": canary("t02", 9)}])
+    soak._on_usage({"tenant_id": "t02", "session_id": "t02-session"})
+    assert not soak._crossed
+
+
 def test_the_processor_time_of_a_process_counts_its_descendants():
     line = f"17 (a (strange) name) S 9 {' '.join(str(n) for n in range(5, 60))}"
     one = process_tree.stat_of(line)
