@@ -16,6 +16,7 @@ from xmcp.client import ai_client
 from xmcp.client.calls import server_results
 from xmcp.client.calls.active_call import ActiveCall, Next
 from xmcp.client.calls.server_results import Reading
+from xmcp.client.calls.slots import Slots
 from xmcp.client.loop.chat import Chat
 from xmcp.client.servers import pool, pool_member, tool_client_adapter
 from xmcp.client.tools import catalogue, dependencies, names, schemas
@@ -93,7 +94,7 @@ def runs_one_after_the_other(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-021")
 def has_no_limit(patch: pytest.MonkeyPatch) -> None:
     """Runs any number of calls at the same time."""
-    patch.setattr(ai_client.asyncio, "Semaphore", lambda slots: asyncio.BoundedSemaphore(10_000))
+    patch.setattr(ai_client, "Slots", lambda _: Slots(10_000))
 
 
 @breaks("XMCP-CLI-022")
@@ -144,6 +145,16 @@ def hands_on_members_only(patch: pytest.MonkeyPatch) -> None:
         return handed_on(call, given, bare, graph, *rest)
 
     patch.setattr(dependencies, "fill_arguments", members)
+
+
+@breaks("XMCP-CLI-120")
+def hands_on_nothing_without_a_name(patch: pytest.MonkeyPatch) -> None:
+    """Hands on members of results and what a tool provides, and nothing else."""
+
+    def nothing(_entry: Any, arguments: Any, *_: Any) -> FilledArguments:
+        return FilledArguments(dict(arguments), {})
+
+    patch.setattr(dependencies, "_filled_by_the_only_predecessor", nothing)
 
 
 @breaks("XMCP-CLI-032")

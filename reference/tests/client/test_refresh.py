@@ -600,6 +600,29 @@ async def test_tools_that_depend_on_each_other_in_a_circle_are_an_error_at_the_s
     assert not [task for task in asyncio.all_tasks() - before if task.get_name().startswith("xmcp")]
 
 
+@MODES
+@pytest.mark.parametrize(("before", "why"), [({"a": "b", "b": "a"}, "circle.*'a' → 'b' → 'a'"), ({"a": "c"}, "'c'")])
+async def test_a_server_of_this_process_that_refuses_its_own_tools_is_an_error_at_the_start(
+    mode: str, before: dict[str, str], why: str
+) -> None:
+    """An XMCP server finds the fault first, and then there is no connection to list the tools on."""
+    mcp = XMCP("shop")
+    for name, needed in before.items():
+        add(mcp, name, annotations={"depends_on": [needed]})
+    tasks = asyncio.all_tasks()
+    servers = Servers([(None, ServerTarget(target=mcp, mode=mode))], connect_timeout=BOUND, log=EventLog())
+    with pytest.raises(DependencyError, match=f"shop does not start: .*{why}"):
+        await servers.open()
+    assert not [task for task in asyncio.all_tasks() - tasks if task.get_name().startswith("xmcp")]
+
+
+async def test_a_tool_client_that_refuses_its_own_tools_is_an_error_at_the_start() -> None:
+    stub = ScriptedServer({}, listing=DependencyError("a depends on itself"))
+    servers = Servers([(None, stub)], connect_timeout=BOUND, log=EventLog())
+    with pytest.raises(DependencyError, match="a depends on itself"):
+        await servers.open()
+
+
 async def test_a_circle_that_comes_later_is_refused_and_the_last_good_tools_stay(place: Place) -> None:
     mcp = depending(a=[], b=["a"])
     log = Happened()

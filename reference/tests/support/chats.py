@@ -11,6 +11,7 @@ from support.clock import at_once
 from xmcp.chat.events import ChatChunk
 from xmcp.client.calls.active_call import ChatScope
 from xmcp.client.calls.pipeline import Pipeline
+from xmcp.client.calls.slots import Slots
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import ChatContext
 from xmcp.client.hooks.telemetry import ChatTelemetry
@@ -59,7 +60,7 @@ def chat(
 def make_pipeline(**policy: Any) -> Pipeline:
     """Return a pipeline that does not wait between attempts."""
     timeout = policy.pop("timeout", 30.0)
-    return Pipeline(**{"slots": asyncio.Semaphore(8), "timeouts": {"*": timeout}, "sleep": at_once, **policy})
+    return Pipeline(**{"slots": Slots(8), "timeouts": {"*": timeout}, "sleep": at_once, **policy})
 
 
 async def events_of(running: Chat) -> list[ChatChunk]:

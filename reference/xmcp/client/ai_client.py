@@ -21,6 +21,7 @@ from xmcp.client.calls.cache import ResponseCache
 from xmcp.client.calls.context_budget import Budgets
 from xmcp.client.calls.pipeline import Pipeline
 from xmcp.client.calls.retry_policy import RetryPolicy
+from xmcp.client.calls.slots import Slots
 from xmcp.client.chat_stream import ChatStream
 from xmcp.client.hooks.callbacks import DisplayCallback, ErrorCallback, UsageSink
 from xmcp.client.hooks.log import EventLog
@@ -71,7 +72,10 @@ class AIClient:
         fallback_models: Models to ask in this order when one fails: each is a name, or a pair of a provider (or the
             name of its class) and a name. The chat then stays with the model that answered.
         max_turns: Maximum number of answers of the model in one chat.
+        max_calls_per_turn: Maximum number of tool calls that are made of one answer of the model. Each further call is
+            answered with the error `RATE_LIMIT`, so that the model can make it in its next answer.
         max_concurrency: Maximum number of tool calls at the same time, in all chats together; further calls wait.
+            Tenants whose calls wait get the next free place in turn.
         tool_timeout: Time limit of one attempt at a tool call, without the wait for a free slot: a number, or a
             mapping from names of tools, as the model knows them, with `*` for all others.
         connect_timeout: Time limit for connecting to a server and listing its tools.
@@ -98,11 +102,14 @@ class AIClient:
             a text that says why not.
         approval_timeout: Time limit of `approve`; without an answer in time, the call is refused.
         middleware: Objects with hooks around model and tool calls (`xmcp.client.Middleware`), outermost first.
-        on_display: Called with each display and the history at that moment, in call order; sync or async.
+        on_display: Called with each display and the history at that moment, in call order; sync or async. The history
+            is a new list of copies, which the callbacks of one turn share.
         on_error: Called likewise with each error of a tool, of the client or of the model (`ErrorInfo`).
         usage_sink: Called with the `UsageRecord` of each request to a model when it ends; sync or async.
         price: Called with provider, model and `Usage`; returns the cost of the request in US dollars, or `None` if it
             is not known. Without it, `cost_usd` is `None`.
+        max_tools_per_server: Maximum number of tools that are offered of one server: the first of its list. A warning
+            says what is left out.
         refresh_interval: Time between refreshes of all servers' tools. 0: only when a server announces changes.
         require_servers: Whether a server that cannot be reached at the start is an error (`ServersUnavailable`).
         logger: A standard logger, or one with structlog's interface. `None`: `logging.getLogger("xmcp")`.
@@ -122,6 +129,7 @@ class AIClient:
         fallback_models: Sequence[Fallback] = (),
         openai_base_url: str | None = None,
         max_turns: int = ClientOptions.max_turns,
+        max_calls_per_turn: int = ClientOptions.max_calls_per_turn,
         max_concurrency: int = ClientOptions.max_concurrency,
         tool_timeout: float | Mapping[str, float] = ClientOptions.tool_timeout,
         connect_timeout: float = ClientOptions.connect_timeout,
@@ -146,6 +154,7 @@ class AIClient:
         on_error: ErrorCallback | None = None,
         usage_sink: UsageSink | None = None,
         price: Price | None = None,
+        max_tools_per_server: int = ClientOptions.max_tools_per_server,
         refresh_interval: float = ClientOptions.refresh_interval,
         require_servers: bool = False,
         logger: Any = None,
@@ -158,6 +167,7 @@ class AIClient:
             fallback_models=fallback_models,
             openai_base_url=openai_base_url,
             max_turns=max_turns,
+            max_calls_per_turn=max_calls_per_turn,
             max_concurrency=max_concurrency,
             tool_timeout=tool_timeout,
             connect_timeout=connect_timeout,
@@ -182,6 +192,7 @@ class AIClient:
             on_error=on_error,
             usage_sink=usage_sink,
             price=price,
+            max_tools_per_server=max_tools_per_server,
             refresh_interval=refresh_interval,
             require_servers=require_servers,
             logger=logger,
@@ -199,6 +210,7 @@ class AIClient:
         self._settings = ChatSettings(
             models=models,
             max_turns=options.max_turns,
+            max_calls=options.max_calls_per_turn,
             display=options.display,
             llm_timeout=options.llm_timeout,
             meta_tools=meta_tool_names,
@@ -211,7 +223,7 @@ class AIClient:
         self._max_concurrency = options.max_concurrency
         self._responses = None if options.cache is None else ResponseCache(options.cache, options.cache_ttl, self._log)
         self._pipeline = Pipeline(
-            slots=asyncio.Semaphore(options.max_concurrency),
+            slots=Slots(options.max_concurrency),
             timeouts=options.time_limits,
             retry=RetryPolicy.of(options.retry_policy),
             breakers=_breakers(options),
@@ -231,6 +243,7 @@ class AIClient:
             connect_timeout=options.connect_timeout,
             log=self._log,
             refresh_interval=options.refresh_interval,
+            max_tools=options.max_tools_per_server,
             require=options.require_servers,
             offer=self._openai_tool,
             extra=openai_tools(meta_tool_names),
@@ -242,14 +255,15 @@ class AIClient:
         """Connect to all servers at the same time. It takes little more than `connect_timeout`, whatever they do.
 
         Raises:
-            DependencyError: Tools of a server depend on each other in a circle.
+            DependencyError: Tools of a server depend on each other in a circle, or a server of this process does not
+                start because of what its tools depend on.
             ServersUnavailable: A server cannot be reached, and `require_servers` is true.
         """
         if self._entered:
             raise RuntimeError("This AIClient is already in use: enter it once and share it, or create another one.")
         self._entered = True
-        # A semaphore is bound to the event loop in which it is first awaited; this loop may be a new one.
-        self._pipeline = replace(self._pipeline, slots=asyncio.Semaphore(self._max_concurrency))
+        # Calls of an earlier event loop that was stopped may never have given their slots back.
+        self._pipeline = replace(self._pipeline, slots=Slots(self._max_concurrency))
         try:
             await self._servers.open()
         except BaseException:

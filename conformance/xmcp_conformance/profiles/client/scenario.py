@@ -19,7 +19,7 @@ class Act:
     The kinds:
 
     - `ok`, `error`: it answers with a result or with an error;
-    - `lost`: the connection breaks after the call has arrived;
+    - `lost`: the connection breaks after the call has arrived; calls that are lost at the same time were all on it;
     - `down`: the server cannot be reached, so the call never arrives;
     - `late`: it never answers;
     - `garbled`: it answers with text that cannot be read as a document;
@@ -34,6 +34,8 @@ class Act:
     display: Literal["none", "small", "large", "transient"] = "none"
     structured: Any = None
     """The structured result of an `ok`."""
+    text: str | None = None
+    """The text of an `ok`; by default one that names the call."""
     code: str = "TOOL_ERROR"
     """The code of an `error`; so are the members below. A server without the extension sends the message only."""
     retryable: bool = False

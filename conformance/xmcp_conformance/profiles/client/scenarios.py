@@ -92,6 +92,19 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         {0: [Act(structured=ROWS), Act()]},
         _one(Says("", [Ask(0), Ask(1)]), Says("", [Ask(0), Ask(1)])),
     ),
+    "a result that has no name is handed on where it fits": Scenario(
+        _setup(
+            _tool("sql"),
+            _tool("query", depends_on=["sql"], input_schema=_takes(required=["sql"], sql={"type": "string"})),
+            _tool("chart", depends_on=["query"], input_schema=_takes(required=["rows"], rows={"type": "array"})),
+        ),
+        {0: [Act(text="select 1")], 1: [Act(text='[{"n": 1}]'), Act(), Act(structured=[1]), Act(structured=[2])]},
+        _one(
+            Says("", [Ask(0), Ask(1), Ask(2)]),
+            Says("", [Ask(0), Ask(1, {"sql": "mine"}), Ask(2)]),
+            Says("", [Ask(0), Ask(1), Ask(1), Ask(2)]),
+        ),
+    ),
     "near and far, early and late": Scenario(
         _setup(
             _tool("far"),
@@ -163,6 +176,37 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         _setup(_tool("a"), breaker_threshold=1, breaker_reset_after=10),
         {0: [Act("lost"), Act(delay=2)]},
         _one(Says("", [Ask(0)]), Says("", [Ask(0)] * 3, delay=12), Says("", [Ask(0)] * 2), Says("done")),
+    ),
+    "a connection is lost with several calls on it": Scenario(
+        _setup(_tool("a"), breaker_threshold=2),
+        {0: [*[Act("lost", delay=1)] * 3, Act()]},
+        _one(Says("", [Ask(0)] * 3), Says("", [Ask(0)]), Says("done")),
+    ),
+    "chats with calls are cancelled and a breaker": Scenario(
+        _setup(_tool("a"), breaker_threshold=2),
+        {0: [*[Act(delay=20)] * 2, Act()]},
+        [
+            *[Conversation([Says("", [Ask(0)])], cancelled=5)] * 2,
+            Conversation([Says("", [Ask(0)]), Says("done")], begins=6),
+        ],
+    ),
+    "unreadable answers and a breaker": Scenario(
+        _setup(_tool("a"), breaker_threshold=2),
+        {0: [Act("garbled")]},
+        _one(*[Says("", [Ask(0)])] * 4, Says("sorry")),
+    ),
+    "a probe is late and the next one cannot be read": Scenario(
+        _setup(_tool("a"), breaker_threshold=1, breaker_reset_after=10, tool_timeout=5),
+        {0: [Act("lost"), Act("late"), Act("garbled"), Act()]},
+        _one(
+            Says("", [Ask(0)]),
+            Says("", [Ask(0)]),
+            Says("", [Ask(0)], delay=11),
+            Says("", [Ask(0)], delay=1),
+            Says("", [Ask(0)], delay=11),
+            Says("", [Ask(0)]),
+            Says("done"),
+        ),
     ),
     "a tools errors and a breaker": Scenario(
         _setup(_tool("a"), breaker_threshold=2),

@@ -177,6 +177,11 @@ class TraceBuilder:
         self._note(Answered(time=self.now, call=number, outcome="error", error=told, **answer))
         self._answers[self._called[number]] = error(told["code"], told["message"])
 
+    def garbled(self, number: int) -> None:
+        """A server that announced the extension answers with a text that is no document."""
+        self._note(Answered(time=self.now, call=number, outcome="ok", text="<tool_response", readable=False))
+        self._answers[self._called[number]] = error("INVALID_XML")
+
     def lost(self, number: int, **answer: Any) -> None:
         """The connection breaks."""
         self._note(Answered(time=self.now, call=number, outcome="lost", **answer))

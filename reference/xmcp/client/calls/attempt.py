@@ -10,6 +10,7 @@ from xmcp.chat.errors import CallFailed
 from xmcp.client.calls import server_results
 from xmcp.client.calls.active_call import ActiveCall, AttemptStage, NextOfAttempt
 from xmcp.client.calls.server_results import Reading, ServerResult
+from xmcp.client.calls.slots import Slots
 
 
 async def read_result(call: ActiveCall, proceed: NextOfAttempt) -> Reading:
@@ -22,12 +23,15 @@ async def read_result(call: ActiveCall, proceed: NextOfAttempt) -> Reading:
     return server_results.read(result, call.name, speaks_xmcp=call.entry.server.speaks_xmcp)
 
 
-def take_slot(slots: asyncio.Semaphore) -> AttemptStage:
-    """Return the stage that bounds how many calls run at once. Calls that wait get their slots in order."""
+def take_slot(slots: Slots) -> AttemptStage:
+    """Return the stage that bounds how many calls run at once, fairly by tenant."""
 
     async def in_a_slot(call: ActiveCall, proceed: NextOfAttempt) -> ServerResult:
-        async with slots:
+        await slots.take(call.scope.context.tenant_id)
+        try:
             return await proceed(call)
+        finally:
+            slots.give_back()
 
     return in_a_slot
 
@@ -46,6 +50,6 @@ def call_server(timeouts: Mapping[str, float]) -> AttemptStage:
                 # A copy for each attempt: a tool in this process may change what it is given.
                 return await entry.server.execute_tool_call(entry.tool, dict(call.arguments))
         except TimeoutError as exc:
-            raise CallFailed(client_made_errors.timed_out(seconds), transport=True) from exc
+            raise CallFailed(client_made_errors.timed_out(seconds), cause="time_out") from exc
 
     return ask_the_server

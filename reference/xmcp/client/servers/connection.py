@@ -22,7 +22,7 @@ from xmcp.client.servers.connection_states import (
     ConnectionState,
     step,
 )
-from xmcp.client.servers.errors import METHOD_NOT_FOUND, ConnectFailed, describe, means_connection_lost
+from xmcp.client.servers.errors import METHOD_NOT_FOUND, ConnectFailed, describe, keep_quiet, means_connection_lost
 from xmcp.client.servers.targets import Source
 from xmcp_models.registry import EXTENSION_ID
 
@@ -34,6 +34,12 @@ CLOSE_SECONDS: Final = 5.0
 
 LISTEN_SECONDS: Final = 1.0
 """Time limit for the server to confirm, before the tools are listed, that it will announce changes of them."""
+
+MAX_LISTED: Final = 20_000
+"""After how many tools no further page of a list is read."""
+
+MAX_PAGES: Final = 250
+"""Maximum number of pages of a list."""
 
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 
@@ -66,6 +72,7 @@ class Connection:
         self._on_broken = on_broken
         self._sleep = sleep
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._ready.add_done_callback(keep_quiet)
         self._leave = asyncio.Event()
         self._users = 0
         self.state = ConnectionState.STARTING
@@ -120,11 +127,28 @@ class Connection:
             await asyncio.wait({self.task}, timeout=CLOSE_SECONDS)
 
     async def list_tools(self) -> list[Tool]:
-        """Return the tools on all pages, asking the server and not FastMCP's cache. Raises what FastMCP raises."""
+        """Return the tools on all pages, asking the server and not FastMCP's cache. Raises what FastMCP raises.
+
+        After `MAX_LISTED` tools no further page is asked for: a list may have no end.
+
+        Raises:
+            RuntimeError: the list has more than `MAX_PAGES` pages.
+        """
         from mcp import MCPError
 
+        tools: list[Tool] = []
+        cursors: set[str | None] = {None}
+        cursor: str | None = None
         try:
-            tools: list[Tool] = await self.client.list_tools(cache_mode="refresh")
+            for _ in range(MAX_PAGES):
+                page = await self.client.list_tools_mcp(cursor=cursor, cache_mode="refresh")
+                tools += page.tools
+                cursor = page.next_cursor
+                if cursor in cursors or len(tools) > MAX_LISTED:
+                    break
+                cursors.add(cursor)
+            else:
+                raise RuntimeError(f"its list of tools has more than {MAX_PAGES} pages")
         except MCPError as exc:
             capabilities = self.client.server_capabilities
             if exc.code == METHOD_NOT_FOUND and capabilities is not None and capabilities.tools is None:
@@ -162,7 +186,9 @@ class Connection:
                     await self._leave.wait()
         except (Exception, BaseExceptionGroup) as exc:
             if not self._ready.done():
-                self._ready.set_exception(ConnectFailed(describe(exc)))
+                failed = ConnectFailed(describe(exc))
+                failed.__cause__ = exc
+                self._ready.set_exception(failed)
             else:
                 self._log.debug("connection_left_with_error", reason=describe(exc))
 

@@ -20,6 +20,7 @@ from xmcp.client.servers.server_protocols import ToolClient
 from xmcp.client.servers.targets import ServerTarget, Target, check, source
 from xmcp.client.servers.tool_client_adapter import ToolClientAdapter
 from xmcp.client.tools.catalogue import Catalogue, Offer, build
+from xmcp.client.tools.limits import MAX_TOOLS
 from xmcp.dependency_graph import DependencyError
 
 QUIET_SECONDS: Final = 0.1
@@ -76,6 +77,7 @@ class Servers:
         connect_timeout: Seconds for connecting to a server, and for listing its tools again.
         log: Of the client.
         refresh_interval: Seconds between refreshes of all servers; 0: only when a server announces changes.
+        max_tools: How many tools of each server are offered.
         require: Whether `open` raises when a server cannot be reached.
         offer: As for `catalogue.build`.
         extra: As for `catalogue.build`.
@@ -93,6 +95,7 @@ class Servers:
         connect_timeout: float,
         log: EventLog,
         refresh_interval: float = 0,
+        max_tools: int = MAX_TOOLS,
         require: bool = False,
         offer: Offer | None = None,
         extra: Sequence[Mapping[str, Any]] = (),
@@ -102,6 +105,7 @@ class Servers:
         self._connect_timeout = connect_timeout
         self._log = log
         self._refresh_interval = refresh_interval
+        self._max_tools = max_tools
         self._require = require
         self._offer = offer
         self._extra = extra
@@ -124,7 +128,8 @@ class Servers:
         A server that cannot be reached is left out, with a warning in the catalogue, until it can be reached.
 
         Raises:
-            DependencyError: tools of a server depend on each other in a circle.
+            DependencyError: tools of a server depend on each other in a circle, or a server of this process does not
+                start because of what its tools depend on.
             ServersUnavailable: `require` is set and a server cannot be reached.
             RuntimeError: the servers are open already.
         """
@@ -172,19 +177,22 @@ class Servers:
     def _maker(self, name: str | None, target: Target) -> Callable[[], PoolMember]:
         timeout, log, sleep, publish = self._connect_timeout, self._log, self._sleep, self._publish_reconnected
         given = target if isinstance(target, ServerTarget) else ServerTarget(target=target)
+        most = self._max_tools
         tools = given.target
         if isinstance(tools, ToolClient):
             check(given)
             ToolClientAdapter(tools, name, timeout, log, given.xmcp)  # raises now if it is not valid
-            return lambda: PoolMember(lambda _: ToolClientAdapter(tools, name, timeout, log, given.xmcp), publish)
+            return lambda: PoolMember(lambda _: ToolClientAdapter(tools, name, timeout, log, given.xmcp), publish, most)
         place = source(given, timeout)
-        return lambda: PoolMember(lambda member: Server(place, name, timeout, log, member, sleep), publish)
+        return lambda: PoolMember(lambda member: Server(place, name, timeout, log, member, sleep), publish, most)
 
     def _check(self) -> None:
         for member in self._members:
             if member.circle:
                 text = f"Tools of the server {member.server.label} depend on each other in a circle: {member.circle}."
                 raise DependencyError(text)
+            if member.refusal is not None:
+                raise DependencyError(f"The server {member.server.label} does not start: {member.refusal}")
         faults = [(member.server.label, member.fault) for member in self._members if member.fault is not None]
         if self._require and faults:
             raise ServersUnavailable(faults)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Mapping
-from copy import deepcopy
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
 from xmcp.chat import client_made_errors
 from xmcp.chat.errors import CallFailed
+from xmcp.chat.json_values import copied_value
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.servers.errors import ConnectFailed, describe
 from xmcp.client.servers.server_protocols import ToolClient
@@ -90,18 +92,23 @@ class ToolClientAdapter:
         """Call a tool of the object.
 
         Raises:
-            CallFailed: raised by the object; any other exception of it is reported as a lost connection.
+            CallFailed: raised by the object. A `pydantic.ValidationError` of it is reported as an answer that cannot be
+                read, any other exception as a lost connection.
         """
         from mcp_types import CallToolResult, TextContent
 
         try:
             # A copy: the object may change it, and other attempts and calls must not see that.
-            result = await self._tools.execute_tool_call(tool_name, deepcopy(arguments))
+            result = await self._tools.execute_tool_call(tool_name, copied_value(arguments))
         except CallFailed:
             raise
+        except ValidationError as exc:
+            # A result that MCP does not allow is an answer.
+            self._log.exception("tool_client_failed", tool=tool_name)
+            raise CallFailed(client_made_errors.unreadable_answer()) from exc
         except Exception as exc:
             self._log.exception("tool_client_failed", tool=tool_name)
-            raise CallFailed(client_made_errors.tool_client_failed(self.name), transport=True) from exc
+            raise CallFailed(client_made_errors.tool_client_failed(self.name), cause="connection") from exc
         if isinstance(result, CallToolResult):
             return result
         if isinstance(result, str):
@@ -120,7 +127,6 @@ def _tool(place: int, given: Any) -> Tool:
         ConnectFailed: it is not a valid tool; the message says why.
     """
     from mcp_types import Tool
-    from pydantic import ValidationError
 
     if isinstance(given, Tool):
         return given

@@ -19,6 +19,7 @@ from xmcp.chat.messages import Message
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.usage import Usage
 from xmcp.chat.vendor_state import VENDOR_STATE_KEY, vendor_state, without_vendor_state
+from xmcp.providers.base import Received
 from xmcp.providers.errors import classify
 
 
@@ -92,6 +93,11 @@ class Assembly:
         self._finish: str | None = None
         self._usage = Usage()
         self._model: str | None = None
+        self._unseen_bytes = 0
+
+    def note(self, received: Received) -> None:
+        """Write into `received` what has arrived so far besides the text."""
+        received.bytes, received.usage, received.model = self._unseen_bytes, self._usage, self._model
 
     def take(self, chunk: Mapping[str, Any]) -> str:
         """Add one chunk; return the text in it, which is often empty."""
@@ -104,6 +110,7 @@ class Assembly:
         choice = choices[0]
         self._finish = choice.get("finish_reason") or self._finish
         delta = choice.get("delta") or {}
+        self._unseen_bytes += _unseen_bytes(delta)
         for part in delta.get("tool_calls") or ():
             self._take_call(part)
         text = content_text(delta.get("content")) or content_text(delta.get("refusal"))
@@ -150,6 +157,17 @@ class Assembly:
         if isinstance(index, int):
             self._by_index[index] = call
         return call
+
+
+def _unseen_bytes(delta: Mapping[str, Any]) -> int:
+    """Return about how many bytes of a delta the model wrote as arguments of calls and as reasoning."""
+    parts: list[Any] = [delta.get("reasoning_content"), delta.get("reasoning")]
+    calls = delta.get("tool_calls")
+    for call in calls if isinstance(calls, list) else ():
+        function = call.get("function") if isinstance(call, Mapping) else None
+        if isinstance(function, Mapping):
+            parts += [function.get("name"), function.get("arguments")]
+    return sum(len(part.encode("utf-8", "surrogatepass")) for part in parts if isinstance(part, str))
 
 
 def whole(answer: Mapping[str, Any], provider: str) -> Completion:
