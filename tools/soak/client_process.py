@@ -32,7 +32,7 @@ END_SECONDS = 20.0
 CONVERSATION = 3
 """Chats in a conversation; then a new one begins."""
 NEWEST = 8
-"""Messages of a history that a callback looks at. All of them, for each call of a storm, would be a stall of our own."""
+"""Messages of a history that a callback looks at: looking at all of them for each call would be a stall of our own."""
 STALL = 0.1
 """Seconds for which the event loop may do nothing else before the place is noted."""
 
