@@ -182,7 +182,7 @@ class Soak:
             servers["mortal"] = f"{mortal}/mortal/mcp"
             servers["elder"] = ServerTarget(f"{hostile}/elder/mcp", mode="legacy")
             program = [sys.executable, "-m", "tools.soak.stdio_peer"]
-            servers["pipe"] = ServerTarget(program, cwd=ROOT)
+            servers |= {name: ServerTarget(program, cwd=ROOT) for name in ("pipe", "hose")}
         self._before = asyncio.all_tasks()
         self._watch.start()
         self._beat = asyncio.create_task(self._watch.beat(), name="soak beat")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import itertools
 import json
 import os
 import random
@@ -23,7 +24,7 @@ from typing import Any
 
 from tools.soak.script import HTTP_FAULTS, foreign
 from tools.soak.serving import body_of, bound, end_with_the_parent, piece, serve, start, whole
-from xmcp_models.registry import EXTENSION_ID
+from xmcp_models.registry import EXTENSION_ID, TOOL_META_KEY
 
 ENDLESS_SECONDS = 30.0
 """A hostile answer ends after this time even if the client stays."""
@@ -239,15 +240,23 @@ TOOLS: dict[str, Fault] = {
 LISTS = {"liar": ["quick", *HTTP_FAULTS], "elder": ["quick", *HTTP_FAULTS], "mortal": ["slow", "die"]}
 
 
+_lists = itertools.count()
+
+
 def shifting() -> list[Any]:
     """Return another list of tools each time, and sometimes one that cannot be."""
     names = [f"tool_{n}" for n in random.sample(range(60), 30)]
-    listed: list[Any] = [
-        tool(name, "All about it. " * 100, _meta={"dev.xmcp/tool": {"depends_on": random.sample(names, n % 3)}})
-        for n, name in enumerate(names)
-    ]
+
+    def listing(name: str, others: list[str]) -> dict[str, Any]:
+        depends_on = random.sample(others, min(2, len(others)))
+        return tool(name, "All about it. " * 100, _meta={TOOL_META_KEY: {"depends_on": depends_on}})
+
+    # A client refuses to start with tools that depend on each other in a circle (XMCP-CLI-038): those come later.
+    early = next(_lists) < 5
+    circles = not early and random.random() < 0.2
+    listed: list[Any] = [listing(name, names if circles else names[:place]) for place, name in enumerate(names)]
     wrong: list[Any] = [{"name": 5}, tool("tool_1", inputSchema="none"), tool("x" * 100_000), None]
-    return listed + random.choice([[], [], [], wrong[:1], wrong[1:2], wrong[2:3], wrong[3:]])
+    return listed if early else listed + random.choice([[], [], [], wrong[:1], wrong[1:2], wrong[2:3], wrong[3:]])
 
 
 def hostile() -> Any:

@@ -142,19 +142,10 @@ HTTP_FAULTS = (
 )
 """The tools of the hostile HTTP servers; `http_peers` says what each does."""
 
-STDIO_FAULTS = (
-    "wrong_id",
-    "no_json",
-    "bad_display",
-    "endless_line",
-    "huge",
-    "silence",
-    "flood",
-    "pings",
-    "stderr",
-    "die",
-)
-"""The tools of the hostile stdio server; `stdio_peer` says what each does."""
+STDIO_FAULTS = ("wrong_id", "no_json", "bad_display", "huge", "silence", "stderr", "die")
+FLOODS = ("endless_line", "flood", "pings")
+"""The tools of the hostile stdio servers; `stdio_peer` says what each does. Those that flood have a server of their own:
+its breaker is open most of the time."""
 
 MODEL_FAULTS = (
     "breaks_off",
@@ -174,7 +165,7 @@ MODEL_FAULTS = (
 def storms() -> list[Storm]:
     """Return every kind of hostile chat."""
     found = []
-    for server, tools in {"liar": HTTP_FAULTS, "elder": HTTP_FAULTS, "pipe": STDIO_FAULTS}.items():
+    for server, tools in {"liar": HTTP_FAULTS, "elder": HTTP_FAULTS, "pipe": STDIO_FAULTS, "hose": FLOODS}.items():
         for tool in tools:
             calls = [Call(f"{server}__{tool}", {}, 3), Call(f"{server}__quick", {})]
             found.append(Storm(f"{server}: {tool}", Plan([calls])))

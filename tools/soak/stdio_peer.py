@@ -1,4 +1,4 @@
-"""The hostile tool server of the soak that speaks stdio: `python -m tools.soak.stdio_peer`. It dies often."""
+"""A hostile tool server of the soak that speaks stdio: `python -m tools.soak.stdio_peer`. It dies often."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import threading
 import time
 from typing import Any
 
-from tools.soak.script import STDIO_FAULTS
+from tools.soak.script import FLOODS, STDIO_FAULTS
 
 ESCAPES = "\x1b[2J\x1b]0;soak\x07"
 """What clears a terminal and gives its window another title."""
@@ -88,7 +88,7 @@ def main() -> None:
             facts = {"capabilities": {"tools": {}, "logging": {}}, "serverInfo": {"name": "pipe", "version": "1"}}
             write(reply(request, protocolVersion=request["params"]["protocolVersion"], **facts))
         elif method == "tools/list":
-            names = ("quick", *STDIO_FAULTS)
+            names = ("quick", *STDIO_FAULTS, *FLOODS)
             write(reply(request, tools=[{"name": name, "inputSchema": {"type": "object"}} for name in names]))
         elif method == "tools/call":
             threading.Thread(target=call, args=(request,), daemon=True).start()

@@ -20,6 +20,9 @@ CLOSING: Final = 20.0
 TERMINAL: Final = 64 << 10
 """Maximum bytes on the standard error of the client's process."""
 
+LINE: Final = 200
+"""Maximum characters of an entry in the report; the file of `--json` has all of it."""
+
 LEAST_CHATS: Final = 100
 """Honest chats at each client below which a 99th percentile says nothing."""
 LEAST_SECONDS: Final = 60.0
@@ -92,7 +95,7 @@ def listed(counts: Mapping[str, int] | Sequence[str], number: int = 4) -> str:
     else:
         entries = list(counts)
     more = [f"and {len(entries) - number} more"] if len(entries) > number else []
-    return "; ".join([*entries[:number], *more]) or "none"
+    return "; ".join([*(" ".join(entry.split())[:LINE] for entry in entries[:number]), *more]) or "none"
 
 
 def finished(measured: Measured) -> Verdict:

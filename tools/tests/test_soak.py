@@ -17,6 +17,7 @@ from tools.soak import __main__ as command
 from tools.soak import client_process, http_peers, process_tree, scripted_model, verdicts
 from tools.soak.run import run
 from tools.soak.script import (
+    FLOODS,
     HOSTILE,
     HTTP_FAULTS,
     MODEL_FAULTS,
@@ -204,7 +205,7 @@ def test_every_fault_that_is_asked_for_is_one_that_a_peer_can_do():
     assert set(HTTP_FAULTS) <= set(http_peers.TOOLS)
     assert set(MODEL_FAULTS) <= set(scripted_model.ENDS)
     source = (ROOT / "tools/soak/stdio_peer.py").read_text()
-    assert [name for name in STDIO_FAULTS if f'case "{name}"' not in source] == []
+    assert [name for name in (*STDIO_FAULTS, *FLOODS) if f'case "{name}"' not in source] == []
 
 
 def test_honest_and_hostile_tenants_are_twenty():
