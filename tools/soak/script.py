@@ -144,8 +144,8 @@ HTTP_FAULTS = (
 
 STDIO_FAULTS = ("wrong_id", "no_json", "bad_display", "huge", "silence", "stderr", "die")
 FLOODS = ("endless_line", "flood", "pings")
-"""The tools of the hostile stdio servers; `stdio_peer` says what each does. Those that flood have a server of their own,
-because its breaker is open most of the time."""
+"""The tools of the hostile stdio servers; `stdio_peer` says what each does. Floods have a server of their own, because
+its breaker is open most of the time."""
 
 MODEL_FAULTS = (
     "breaks_off",
