@@ -32,7 +32,8 @@ def report(measured: Measured, verdicts: list[Verdict]) -> str:
         lines += [f"{seconds * 1000:8.0f} ms  {place}" for seconds, place in measured.stalls]
     used = ", ".join(f"{name} {share:.2f}" for name, share in measured.cpu.items()) or "unknown"
     lags = ", ".join(f"{name} {late * 1000:.0f} ms" for name, late in measured.lags.items()) or "unknown"
-    return "\n".join([*lines, "", f"processors in use: {used}", f"longest lag of the event loop: {lags}"])
+    lines += ["", f"processors in use: {used}", f"longest lag of the event loop: {lags}"]
+    return "\n".join([*lines, f"the client among hostile peers was without a processor: {measured.starved:.0%}"])
 
 
 def main() -> None:

@@ -27,6 +27,8 @@ from tools.soak.script import HONEST, HOSTILE, TENANTS, Deck, Storm, arrivals, c
 
 PERIOD = 2.0
 """Seconds between two chats of an honest tenant."""
+PAUSE = 0.5
+"""Seconds between two hostile chats of a tenant."""
 END_SECONDS = 20.0
 """Maximum time after the end for honest chats that still run; one that takes longer is a failure."""
 CONVERSATION = 3
@@ -296,7 +298,7 @@ class Soak:
             storm = self._deck.deal()
             self._storms[storm.name] += 1
             self._outcomes[f"{storm.name} -> {await self._hostile(tenant, storm)}"] += 1
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(PAUSE)
 
     async def _hostile(self, tenant: str, storm: Storm) -> str:
         codes: Counter[str] = Counter()

@@ -48,6 +48,18 @@ def cpu_seconds(root: int, *without: int) -> float:
     return sum(one.cpu for one in tree(root) if one.pid not in without)
 
 
+def scheduled(pid: int) -> tuple[float, float]:
+    """Return the seconds for which the main thread of a process ran, and for which it waited for a processor.
+
+    Both are 0 where the system does not say, or if there is no such process.
+    """
+    try:
+        ran, waited, _ = Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()
+    except (OSError, ValueError):
+        return 0.0, 0.0
+    return int(ran) / 1e9, int(waited) / 1e9
+
+
 def resident(pid: int) -> int:
     """Return the resident memory of a process in bytes; 0 if there is no such process."""
     try:

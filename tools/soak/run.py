@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.bench.processes import START_SECONDS, Failed, Process
-from tools.soak.process_tree import cpu_seconds, resident
+from tools.soak.process_tree import cpu_seconds, resident, scheduled
 from tools.soak.verdicts import Measured
 
 WARM_UP = 2.0
@@ -125,6 +125,7 @@ def run(seconds: float, seed: int, say: Callable[[str], None]) -> Measured:
 def _work(measured: Measured, quiet: Peer, storm: Peer, seed: int) -> None:
     processes = {"everything": os.getpid(), "quiet client": quiet.pid, "storm client": storm.pid}
     before, begun = {name: cpu_seconds(pid) for name, pid in processes.items()}, time.monotonic()
+    ran, waited = scheduled(storm.pid)
     for client in (quiet, storm):
         client.begin("work", seconds=measured.seconds, seed=seed, storm=client is storm)
     # The storm's client is the one that may be late: the quiet one has answered by then.
@@ -137,6 +138,8 @@ def _work(measured: Measured, quiet: Peer, storm: Peer, seed: int) -> None:
             measured.stalls = [(late, place) for late, place in told["stalls"]]
             measured.outcomes = told["outcomes"]
     elapsed = time.monotonic() - begun
+    ran, waited = (now - then for now, then in zip(scheduled(storm.pid), (ran, waited), strict=True))
+    measured.starved = waited / (ran + waited) if waited else 0.0
     measured.cpu = {name: (cpu_seconds(pid) - before[name]) / elapsed for name, pid in processes.items()}
 
 

@@ -23,6 +23,10 @@ TERMINAL: Final = 64 << 10
 LINE: Final = 200
 """Maximum characters of an entry in the report; the file of `--json` has all of it."""
 
+STARVED: Final = 0.4
+"""Share of the time in which the client could have run, but other programs had the processors, above which its latency
+is theirs: the quiet client needs less of a processor, so it suffers less."""
+
 LEAST_CHATS: Final = 100
 """Honest chats at each client below which a 99th percentile says nothing."""
 LEAST_SECONDS: Final = 60.0
@@ -65,6 +69,8 @@ class Measured:
     """The longest such time of each client."""
     outcomes: dict[str, int] = field(default_factory=dict)
     """How hostile chats ended."""
+    starved: float = 0.0
+    """Of the time in which the storm's client could have run, the share in which it had no processor."""
     cpu: dict[str, float] = field(default_factory=dict)
     """The processors in use, by who used them."""
 
@@ -120,6 +126,9 @@ def latency(measured: Measured) -> Verdict:
     text = f"p99 {ratio:.2f} x; quiet {_spread(measured.quiet)}; storm {_spread(measured.storm)}"
     if min(len(measured.quiet), len(measured.storm)) < LEAST_CHATS and ratio > RATIO:
         return Verdict(demand, "not judged", f"{text}; fewer than {LEAST_CHATS} chats")
+    if measured.starved > STARVED and ratio > RATIO:
+        busy = f"without a processor in {measured.starved:.0%} of the time in which it could have run"
+        return Verdict(demand, "not judged", f"{text}; {busy}")
     return _verdict(demand, ratio <= RATIO, text)
 
 

@@ -117,11 +117,12 @@ def test_a_run_without_any_data_fails():
     ("name", "changes"),
     [
         ("latency", {"quiet": [0.3] * 40, "storm": [0.9] * 40}),
+        ("latency", {"storm": [0.9] * 300, "starved": 0.6}),
         ("memory", BROKEN["memory"]),
         ("complete", BROKEN["complete"]),
     ],
 )
-def test_a_short_run_does_not_judge_what_needs_time(name, changes):
+def test_a_short_run_on_a_busy_machine_does_not_judge_what_needs_time_and_processors(name, changes):
     assert states(good(seconds=10, **changes))[name] == "not judged"
 
 
@@ -278,6 +279,14 @@ def test_the_processor_time_of_a_process_counts_its_descendants():
     before = process_tree.cpu_seconds(os.getpid())
     subprocess.run([sys.executable, "-c", "sum(range(5_000_000))"], check=True, timeout=60)
     assert process_tree.cpu_seconds(os.getpid()) > before
+
+
+def test_a_process_that_computes_was_scheduled():
+    ran, waited = process_tree.scheduled(os.getpid())
+    sum(range(3_000_000))
+    assert process_tree.scheduled(os.getpid())[0] > ran
+    assert waited >= 0
+    assert process_tree.scheduled(2**22 + 1) == (0, 0)
 
 
 def test_memory_is_that_of_a_process_or_none():
