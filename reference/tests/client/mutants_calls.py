@@ -13,12 +13,12 @@ from mutants import breaks, put_first
 
 from xmcp.chat import client_made_errors
 from xmcp.client import ai_client
-from xmcp.client.calls import server_results
+from xmcp.client.calls import attempt, server_results
 from xmcp.client.calls.active_call import ActiveCall, Next
 from xmcp.client.calls.server_results import Reading
-from xmcp.client.calls.slots import Slots
 from xmcp.client.loop.chat import Chat
 from xmcp.client.servers import pool, pool_member, tool_client_adapter
+from xmcp.client.slots import Slots
 from xmcp.client.tools import catalogue, dependencies, names, schemas
 from xmcp.client.tools.dependencies import FilledArguments
 from xmcp.wire import ErrorInfo, ToolResponse
@@ -370,6 +370,22 @@ def gives_a_name_to_another_tool(patch: pytest.MonkeyPatch) -> None:
     """Gives the name of a tool that has gone to another one."""
     expose = names.expose
     patch.setattr(catalogue, "expose", lambda listings, *args, **kwargs: expose(listings))
+
+
+@breaks("XMCP-CLI-121")
+def ignores_that_a_tool_is_unknown(patch: pytest.MonkeyPatch) -> None:
+    """Lists no tools when a server does not know one."""
+    patch.setattr(attempt, "says_that_the_tool_is_missing", lambda error: False)
+
+
+@breaks("XMCP-CLI-122")
+def lists_tools_only_when_it_must(patch: pytest.MonkeyPatch) -> None:
+    """Lists no tools at regular intervals."""
+
+    async def never(_: Any) -> None:
+        """End at once."""
+
+    patch.setattr(pool.Servers, "_refresh_regularly", never)
 
 
 @breaks("XMCP-CLI-096")

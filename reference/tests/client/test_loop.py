@@ -17,13 +17,13 @@ from xmcp.chat.errors import CallFailed
 from xmcp.chat.events import ChatChunk, ToolEvent
 from xmcp.client.calls.active_call import ChatScope
 from xmcp.client.calls.pipeline import Pipeline
-from xmcp.client.calls.slots import Slots
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import ChatContext
 from xmcp.client.hooks.telemetry import ChatTelemetry
 from xmcp.client.loop.chat import Chat, ChatSettings
 from xmcp.client.loop.fallback import Model as Asked
 from xmcp.client.loop.turn import Hooks
+from xmcp.client.slots import Slots
 from xmcp.client.tools.catalogue import Catalogue, build
 from xmcp.providers import Completion, ProviderError, ScriptedProvider, ToolCall, Turn, Usage
 from xmcp.wire import ErrorInfo, ToolResponse
@@ -72,7 +72,11 @@ def chat(model: Any, server: ScriptedServer | None = None, history: Sequence[Any
     settings = ChatSettings(models=(Asked(model, None),), hooks=hooks, **{"max_turns": 6, **options})
     catalogue = build([(server, server.listing)], 1) if server else Catalogue()
     scope = ChatScope(ChatContext("chat"), ChatTelemetry(EventLog()), None)
-    return Chat(settings, pipeline, lambda: catalogue, scope, list(history), "query")
+
+    async def tools() -> Catalogue:
+        return catalogue
+
+    return Chat(settings, pipeline, tools, scope, list(history), "query")
 
 
 async def chunks_of(running: Chat) -> list[ChatChunk]:

@@ -21,10 +21,10 @@ from xmcp.client.calls.breaker_guard import BreakerGuard
 from xmcp.client.calls.cache import ResponseCache
 from xmcp.client.calls.pipeline import Pipeline, stages_of
 from xmcp.client.calls.server_results import Reading
-from xmcp.client.calls.slots import Slots
 from xmcp.client.calls.tool_hooks import snapshot
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import Middleware, Stack
+from xmcp.client.slots import Slots
 from xmcp.storage import MemoryBreakers, MemoryCache
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse, encode
 

@@ -22,10 +22,10 @@ from xmcp.chat.errors import CallFailed, QuotaExceeded
 from xmcp.client.calls.app_parameters import hidden
 from xmcp.client.calls.cache import ResponseCache
 from xmcp.client.calls.retry_policy import RetryPolicy
-from xmcp.client.calls.slots import Slots
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import LLMState, Middleware, Stack, ToolState
 from xmcp.client.loop import turn
+from xmcp.client.slots import Slots
 from xmcp.client.tools.catalogue import build
 from xmcp.client.tools.input_schema import declared
 from xmcp.client.tools.schemas import offered

@@ -13,7 +13,7 @@ from support.chats import chat, events_of, make_pipeline
 from support.scripted_model import ScriptedModel, asks
 from support.scripted_server import ScriptedServer
 
-from xmcp.client.calls.slots import Slots
+from xmcp.client.slots import Slots
 
 
 async def settled() -> None:

@@ -11,14 +11,14 @@ from support.clock import at_once
 from xmcp.chat.events import ChatChunk
 from xmcp.client.calls.active_call import ChatScope
 from xmcp.client.calls.pipeline import Pipeline
-from xmcp.client.calls.slots import Slots
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import ChatContext
 from xmcp.client.hooks.telemetry import ChatTelemetry
 from xmcp.client.loop.chat import Chat, ChatSettings
 from xmcp.client.loop.fallback import Model
 from xmcp.client.loop.turn import Hooks
-from xmcp.client.tools.catalogue import build
+from xmcp.client.slots import Slots
+from xmcp.client.tools.catalogue import Catalogue, build
 from xmcp.client.tools.meta_tools import openai_tools, selected
 from xmcp.wire import ToolResponse
 
@@ -40,6 +40,10 @@ def chat(
     """Return a chat of `model`, or of a tuple of models that replace each other; `policy`: members of `Pipeline`."""
     own = selected(meta_tools)
     catalogue = build([(server, server.listing) for server in servers], version=1, extra=openai_tools(own))
+
+    async def tools() -> Catalogue:
+        return catalogue
+
     log = log or EventLog()
     loop = asyncio.get_running_loop()
     deadline = None if chat_timeout is None else loop.time() + chat_timeout
@@ -50,7 +54,7 @@ def chat(
             **{"max_turns": 6, "meta_tools": own, "hooks": Hooks(on_display, on_error), **(settings or {})},
         ),
         pipeline or make_pipeline(**policy),
-        lambda: catalogue,
+        tools,
         scope,
         list(history),
         "query",

@@ -87,6 +87,11 @@ TABLE: Final[Mapping[str, Row]] = {
         "The server {server} failed several times in a row; calls are held back for {seconds:.0f} s.",
         "none",
     ),
+    "no_credentials": Row(
+        "AUTH_REQUIRED",
+        "The call was not made: the application has no credentials for the server {server} in this conversation.",
+        "none",
+    ),
     "not_sendable": Row("INTERNAL", "The call cannot be sent.", "none"),
     "crashed_before_the_call": Row("INTERNAL", "The client failed to make this call.", "none"),
     # Calls without an answer
@@ -210,6 +215,11 @@ def quota_used_up(quota: str | None) -> ErrorInfo:
 def circuit_open(server: str, retry_after: float) -> ErrorInfo:
     """Return the error for a call that an open circuit breaker refuses for `retry_after` seconds."""
     return _error("circuit_open", retry_after_ms=max(1, round(retry_after * 1000)), server=server, seconds=retry_after)
+
+
+def no_credentials(server: str) -> ErrorInfo:
+    """Return the error for a call of a server for which the application gave this chat no credentials."""
+    return _error("no_credentials", server=server)
 
 
 def not_sendable() -> ErrorInfo:

@@ -101,7 +101,10 @@ class CallFailed(Exception):
 
 
 class CircuitOpenError(Exception):
-    """The circuit breaker of a server is open after too many failures. `retry_after`: seconds until the next probe."""
+    """The circuit breaker of a server is open after too many failures. `retry_after`: seconds until the next probe.
+
+    `AIClient.call_tool` raises it. In a chat, the model gets the error `CIRCUIT_OPEN` instead, and so does `on_error`.
+    """
 
     def __init__(self, server: str, retry_after: float) -> None:
         super().__init__(f"The server {server} failed too often; calls are held back for {retry_after:.1f} s.")

@@ -7,21 +7,26 @@ import uuid
 import weakref
 from collections.abc import AsyncGenerator, Collection, Mapping, MutableSequence, Sequence
 from contextlib import aclosing
+from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import Any, Final, Self
 
+from xmcp.chat import client_made_errors
+from xmcp.chat.completions import ToolCall
+from xmcp.chat.errors import CircuitOpenError
 from xmcp.chat.events import ChatResult, Done
 from xmcp.chat.messages import Message
+from xmcp.chat.tool_schemas import legal_name
 from xmcp.client.calls import cache as caching
-from xmcp.client.calls.active_call import ChatScope
+from xmcp.client.calls.active_call import ChatScope, Request
 from xmcp.client.calls.app_parameters import hidden
 from xmcp.client.calls.approval import Approve
 from xmcp.client.calls.cache import ResponseCache
 from xmcp.client.calls.context_budget import Budgets
 from xmcp.client.calls.pipeline import Pipeline
 from xmcp.client.calls.retry_policy import RetryPolicy
-from xmcp.client.calls.slots import Slots
 from xmcp.client.chat_stream import ChatStream
 from xmcp.client.hooks.callbacks import DisplayCallback, ErrorCallback, UsageSink
 from xmcp.client.hooks.log import EventLog
@@ -34,14 +39,17 @@ from xmcp.client.loop.stop_reason import DisplayMode
 from xmcp.client.loop.turn import Hooks
 from xmcp.client.loop.usage import Price
 from xmcp.client.options import ClientOptions
+from xmcp.client.servers.chat_servers import ChatServers
 from xmcp.client.servers.pool import Servers, ToolChanges
 from xmcp.client.servers.pool_member import ServerStatus
 from xmcp.client.servers.targets import Target
+from xmcp.client.slots import Slots
 from xmcp.client.tools.catalogue import Catalogue, Entry
 from xmcp.client.tools.meta_tools import openai_tools, selected
 from xmcp.client.tools.schemas import offered
 from xmcp.providers import LLMProvider, OpenAIProvider
 from xmcp.storage import BreakerStore, Cache, MemoryBreakers
+from xmcp.wire import ToolResponse
 
 _NO_HISTORY: Final = (
     "chat() and stream_chat() need the history: the list of messages so far, [] for a new conversation. "
@@ -110,7 +118,8 @@ class AIClient:
             is not known. Without it, `cost_usd` is `None`.
         max_tools_per_server: Maximum number of tools that are offered of one server: the first of its list. A warning
             says what is left out.
-        refresh_interval: Time between refreshes of all servers' tools. 0: only when a server announces changes.
+        refresh_interval: Time between two listings of the tools of each connected server. 0: they are listed again only
+            when it announces changes, or answers that it does not have a tool.
         require_servers: Whether a server that cannot be reached at the start is an error (`ServersUnavailable`).
         logger: A standard logger, or one with structlog's interface. `None`: `logging.getLogger("xmcp")`.
 
@@ -312,6 +321,50 @@ class AIClient:
             raise RuntimeError("There is no cache that can be cleared: pass one as AIClient(cache=...).")
         await self._responses.clear("" if every_tenant else caching.tenant_prefix(named("tenant_id", tenant_id)))
 
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        tenant_id: str | None = None,
+        session_id: str | None = None,
+    ) -> ToolResponse:
+        """Call one tool without asking a model, for example when a person presses a button beside a display.
+
+        The call goes the way of a model's calls: middleware, `approve`, `params`, cache, retries, circuit breaker,
+        `max_concurrency` and `tool_timeout`. `on_display` and `on_error` are not called.
+
+        Args:
+            name: The tool as the model knows it (`tools`).
+            arguments: Its arguments, without those of `params`.
+            tenant_id: As for `chat`.
+            session_id: As for `chat`.
+
+        Returns:
+            The response. Errors are in `response.error`, with the exceptions below.
+
+        Raises:
+            CircuitOpenError: The server failed too often, and is not called for `retry_after` seconds.
+            QuotaExceeded: A quota of the tenant is used up.
+            RuntimeError: The client is not entered.
+        """
+        self._check_entered()
+        if not isinstance(name, str):
+            raise TypeError(f"name must be the name of a tool, not {type(name).__name__}.")
+        if not isinstance(arguments, Mapping | None):
+            raise TypeError(f"arguments must be a mapping, not {type(arguments).__name__}.")
+        entries = self._servers.catalogue.entries
+        if (entry := entries.get(name)) is None:
+            return ToolResponse(legal_name(name), error=client_made_errors.unknown_tool(name, list(entries)))
+        context = ChatContext(uuid.uuid4().hex, named("tenant_id", tenant_id), named("session_id", session_id))
+        log = self._log.bind(tenant_id=context.tenant_id, session_id=context.session_id, chat_id=context.chat_id)
+        request = Request(ToolCall(f"call_{uuid.uuid4().hex}", name, ""), name, entry, deepcopy(dict(arguments or {})))
+        scope = ChatScope(context, ChatTelemetry(log), deadline=None)
+        response = (await self._pipeline.run(request, 0, scope, lambda _: None)).response
+        if response.error is not None and response.error.code == "CIRCUIT_OPEN":
+            raise CircuitOpenError(entry.server.name, (response.error.retry_after_ms or 0) / 1000)
+        return response
+
     async def chat(
         self,
         user_query: str,
@@ -390,13 +443,14 @@ class AIClient:
         failed = "cancelled"
         self._running[id(history)] = stream
         try:
-            chat = Chat(self._settings, self._pipeline, self._catalogue, scope, history, query)
-            if (own := stream()) is not None:
-                own.chat = chat
-                del own
-            async with aclosing(chat.run()) as chunks:
-                async for chunk in chunks:
-                    yield chunk
+            with ChatServers(self._servers, context) as servers:
+                chat = Chat(self._settings, self._pipeline, partial(self._tools_of, servers), scope, history, query)
+                if (own := stream()) is not None:
+                    own.chat = chat
+                    del own
+                async with aclosing(chat.run()) as chunks:
+                    async for chunk in chunks:
+                        yield chunk
         except Exception as exc:
             failed = type(exc).__name__
             raise
@@ -405,10 +459,10 @@ class AIClient:
                 del self._running[id(history)]
             telemetry.ended(failed)
 
-    def _catalogue(self) -> Catalogue:
+    async def _tools_of(self, servers: ChatServers) -> Catalogue:
         if not self._entered:
             raise RuntimeError("The AIClient was closed while this chat was running.")
-        return self._servers.catalogue
+        return await servers.catalogue()
 
     def _check_entered(self) -> None:
         if not self._entered:

@@ -216,7 +216,7 @@ class ClientOptions:
     price: Price | None = field(default=None, metadata=checked(function_of("provider", "model", "usage")))
 
     max_tools_per_server: int = field(default=MAX_TOOLS, metadata=checked(whole_number))
-    refresh_interval: float = field(default=0, metadata=checked(interval))
+    refresh_interval: float = field(default=30.0, metadata=checked(interval))
     require_servers: bool = False
     logger: Any = field(default=None, metadata=checked(logger_like))
 

@@ -35,7 +35,7 @@ class Act:
     structured: Any = None
     """The structured result of an `ok`."""
     text: str | None = None
-    """The text of an `ok`; by default one that names the call."""
+    """The text of an `ok` or an `error`; by default one that names the call."""
     code: str = "TOOL_ERROR"
     """The code of an `error`; so are the members below. A server without the extension sends the message only."""
     retryable: bool = False
@@ -95,11 +95,16 @@ class Conversation:
 
 @dataclass(frozen=True)
 class Change:
-    """A change of a server's tools at `time` (seconds), after which the application asks the client to list them."""
+    """A change of a server's tools at `time` (seconds), after which the application asks the client to list them.
+
+    `announced` is false where nobody tells the client: the server was redeployed, and answers calls of the tools that
+    it does not have any more with `UNKNOWN_TOOL`.
+    """
 
     time: float
     server: int
     tools: Sequence[Tool]
+    announced: bool = True
 
 
 @dataclass(frozen=True)

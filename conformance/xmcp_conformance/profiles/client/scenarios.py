@@ -190,6 +190,15 @@ SCENARIOS: Final[dict[str, Scenario]] = {
             Conversation([Says("", [Ask(0)]), Says("done")], begins=6),
         ],
     ),
+    "the chat of a probe is cancelled": Scenario(
+        _setup(_tool("a"), breaker_threshold=1, breaker_reset_after=10),
+        {0: [Act("lost"), Act(delay=20), Act(delay=1)]},
+        [
+            Conversation([Says("", [Ask(0)])]),
+            Conversation([Says("", [Ask(0)])], begins=11, cancelled=5),
+            Conversation([Says("", [Ask(0)] * 2), Says("done")], begins=17),
+        ],
+    ),
     "unreadable answers and a breaker": Scenario(
         _setup(_tool("a"), breaker_threshold=2),
         {0: [Act("garbled")]},
@@ -380,6 +389,15 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         {0: [Act(delay=1)]},
         _one(Says("", [Ask(0)]), Says("", [Ask(1)], delay=10), Says("", [Ask("a")]), Says("done")),
         changes=[Change(5, 0, [_tool("c")]), Change(6, 1, [_tool("a", server=1)])],
+    ),
+    "a redeployed server that does not know a tool any more": Scenario(
+        _setup(_tool("a")),
+        {},
+        _one(Says("", [Ask(0)]), Says("", [Ask(0)], delay=2), Says("done", delay=11)),
+        changes=[Change(1, 0, [_tool("b")], announced=False)],
+    ),
+    "a redeployed server that is not called": Scenario(
+        _setup(_tool("a")), {}, _one(Says("done", delay=65)), changes=[Change(1, 0, [_tool("b")], announced=False)]
     ),
     "a tool changes while it is called": Scenario(
         _setup(_tool("a"), _tool("b", depends_on=["a"])),

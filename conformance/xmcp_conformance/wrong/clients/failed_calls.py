@@ -228,6 +228,45 @@ def chats_that_are_cancelled_open_the_breaker(wrong: bool) -> Trace:
     return s.trace
 
 
+def with_a_cancelled_probe() -> TraceBuilder:
+    s = with_breaker()
+    one_after_the_other(s, s.lost, s.lost)
+    s.wait(31)
+    s.begin(chat="b")
+    s.ask("b")
+    s.say("", call(tag="tb"), chat="b")
+    probe = s.called("tb")
+    s.wait(1)
+    s.cancel(chat="b")
+    s.cancelled(probe)
+    s.end(failure="cancelled", chat="b", history=[])
+    s.wait(1)
+    return s
+
+
+@breaks("XMCP-CLI-101", profile="client")
+def a_probe_whose_chat_is_cancelled_opens_the_breaker_again(wrong: bool) -> Trace:
+    s = with_a_cancelled_probe()
+    one_after_the_other(s, HELD if wrong else s.answered)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-044", profile="client")
+def a_probe_whose_chat_is_cancelled_closes_the_breaker(wrong: bool) -> Trace:
+    s = with_a_cancelled_probe()
+    s.ask()
+    s.say("", call(tag="t1"), call(tag="t2"))
+    made = [s.called("t1"), *([s.called("t2")] if wrong else [])]
+    s.wait(1)
+    for number in made:
+        s.answered(number)
+    s.reply("t1")
+    s.reply("t2", None if wrong else HELD)
+    s.finish()
+    return s.trace
+
+
 @breaks("XMCP-CLI-102", profile="client")
 def unreadable_answers_open_the_breaker(wrong: bool) -> Trace:
     s = with_breaker()

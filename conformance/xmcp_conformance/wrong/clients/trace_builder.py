@@ -18,6 +18,7 @@ from xmcp_conformance.profiles.client.trace import (
     ChatEnded,
     Listed,
     Record,
+    Redeployed,
     Said,
     Server,
     Setup,
@@ -232,6 +233,10 @@ class TraceBuilder:
     def list_tools(self, *tools: Tool, server: int = 0) -> None:
         """A server lists other tools."""
         self._note(Listed(time=self.now, server=server, tools=list(tools)))
+
+    def redeploy(self, *tools: Tool, server: int = 0) -> None:
+        """A server has other tools from now on, and announces nothing."""
+        self._note(Redeployed(time=self.now, server=server, tools=list(tools)))
 
     def cancel(self, chat: str = "a") -> None:
         """The application cancels a chat."""

@@ -33,8 +33,8 @@ from xmcp.client.calls.cache import ResponseCache
 from xmcp.client.calls.context_budget import Budgets
 from xmcp.client.calls.retry_policy import RetryPolicy
 from xmcp.client.calls.server_results import Reading
-from xmcp.client.calls.slots import Slots
 from xmcp.client.hooks.middleware import Stack, ToolState
+from xmcp.client.slots import Slots
 from xmcp.client.tools.dependencies import Result
 from xmcp.storage.breakers import BreakerStore
 from xmcp.wire import ErrorInfo, ToolResponse

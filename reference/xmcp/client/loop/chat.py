@@ -8,7 +8,7 @@ no matter how the turn ended.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -71,7 +71,7 @@ class Chat:
         self,
         settings: ChatSettings,
         pipeline: Pipeline,
-        catalogue: Callable[[], Catalogue],
+        catalogue: Callable[[], Awaitable[Catalogue]],
         scope: ChatScope,
         history: Sequence[Message],
         query: str,
@@ -103,12 +103,18 @@ class Chat:
             QuotaExceeded: a middleware stopped the chat; the same attributes are set.
         """
         try:
-            for text in self._warnings(self._catalogue()):
+            try:
+                catalogue = await self._tools()
+            except _TimeOver:
+                yield self._done("timeout")
+                return
+            for text in self._warnings(catalogue):
                 yield ChatWarning(turn=0, text=text)
             while self._turn < self._settings.max_turns:
                 self._turn += 1
-                catalogue = self._catalogue()
                 try:
+                    if self._turn > 1:
+                        catalogue = await self._tools()
                     async with aclosing(self._ask(catalogue)) as events:
                         async for event in events:
                             yield event
@@ -164,6 +170,13 @@ class Chat:
         text = "".join(self._text)
         # Some vendors refuse a message of nothing but spaces.
         return [messages.assistant_message(text)] if text.strip() else []
+
+    async def _tools(self) -> Catalogue:
+        try:
+            async with asyncio.timeout_at(self._scope.deadline):
+                return await self._catalogue()
+        except TimeoutError as exc:
+            raise _TimeOver from exc
 
     def _begin_turn(self, catalogue: Catalogue, text: str, calls: Sequence[ToolCall]) -> ToolTurn:
         return ToolTurn(

@@ -22,7 +22,7 @@ from xmcp.client.servers.connection_states import (
     ConnectionState,
     step,
 )
-from xmcp.client.servers.errors import METHOD_NOT_FOUND, ConnectFailed, describe, keep_quiet, means_connection_lost
+from xmcp.client.servers.errors import METHOD_NOT_FOUND, ConnectFailed, describe, means_connection_lost
 from xmcp.client.servers.targets import Source
 from xmcp_models.registry import EXTENSION_ID
 
@@ -72,7 +72,6 @@ class Connection:
         self._on_broken = on_broken
         self._sleep = sleep
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._ready.add_done_callback(keep_quiet)
         self._leave = asyncio.Event()
         self._users = 0
         self.state = ConnectionState.STARTING

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from typing import TYPE_CHECKING, Final
 
@@ -10,8 +9,6 @@ from xmcp.client.servers.targets import without_secrets
 from xmcp.dependency_graph import DependencyError
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from mcp import MCPError
 
 METHOD_NOT_FOUND: Final = -32601
@@ -58,16 +55,6 @@ def means_connection_lost(exc: MCPError) -> bool:
 def means_unreadable_answer(exc: MCPError) -> bool:
     """Return whether an error that means a lost connection is one because of what the other side answered."""
     return _UNREADABLE.search(exc.message) is not None
-
-
-def keep_quiet(future: asyncio.Future[Any]) -> None:
-    """Mark the exception of a future as seen; a done callback of futures that may end when nobody waits any more.
-
-    Whoever waits gets the exception all the same. Without this, asyncio reports one that nobody waited for as never
-    retrieved, with a traceback.
-    """
-    if not future.cancelled():
-        future.exception()
 
 
 def describe(exc: BaseException) -> str:

@@ -21,7 +21,6 @@ from xmcp.client.servers.connection_states import SERVER_TABLE, ServerAction, Se
 from xmcp.client.servers.errors import (
     ConnectFailed,
     describe,
-    keep_quiet,
     means_connection_lost,
     means_unreadable_answer,
 )
@@ -50,6 +49,10 @@ class ConnectionObserver(Protocol):
 
     def tools_changed(self) -> None:
         """Note that the server's tools changed, or may have changed without an announcement."""
+        ...
+
+    def tool_missing(self) -> None:
+        """Note that the server answered that it does not have a tool which it had listed."""
         ...
 
 
@@ -158,6 +161,11 @@ class Server:
         result: CallToolResult = await self._request(lambda client: client.call_tool_mcp(tool_name, arguments))
         return result
 
+    def report_missing_tool(self) -> None:
+        """Note that the server answered that it does not have a tool which it had listed."""
+        if self._observer is not None:
+            self._observer.tool_missing()
+
     async def list_resources(self) -> Sequence[Resource]:
         """Return the resources on all pages, within `RESOURCE_SECONDS`.
 
@@ -254,7 +262,7 @@ class Server:
                     raise ConnectFailed("the client is closed")
                 case ServerAction.START_OPENING:
                     self._opening = asyncio.create_task(self._open(), name=f"xmcp connect {self.label}")
-                    self._opening.add_done_callback(keep_quiet)
+                    self._opening.add_done_callback(_note_as_seen)
         if self._connection is not None:
             return self._connection
         opening = self._opening
@@ -328,6 +336,12 @@ class Server:
         if self._state is ServerState.CLOSED:
             cause = "client"  # the application closed the client, which ends all requests
         return CallFailed(client_made_errors.connection_lost(self.name, sent=not never_sent), cause=cause)
+
+
+def _note_as_seen(opening: asyncio.Task[Connection]) -> None:
+    """Keep asyncio from reporting a failure for which nobody waits any more; those that wait get it all the same."""
+    if not opening.cancelled():
+        opening.exception()
 
 
 def _never_sent(exc: MCPError) -> bool:

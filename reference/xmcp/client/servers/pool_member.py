@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 MAX_SENTENCES: Final = 5
 """Maximum number of warnings about tools that depend on unknown ones: each chat is told them again."""
+RELIST_SECONDS: Final = 5.0
+"""Minimum number of seconds between two lists that are asked for because a server did not have a tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ class PoolMember:
         self._answered = False
         # Lists are numbered when they are requested, so that an older one never replaces a newer one.
         self._last_asked = self._last_taken = 0
+        self._may_relist_at = 0.0
         self._woken = asyncio.Event()
         self.server = make(self)
 
@@ -149,3 +152,10 @@ class PoolMember:
         """Have the supervisor list the tools again."""
         self.tools_may_have_changed = True
         self.wake()
+
+    def tool_missing(self) -> None:
+        """Have the supervisor list the tools again (XMCP-CLI-121), at most once in `RELIST_SECONDS`."""
+        now = asyncio.get_running_loop().time()
+        if now >= self._may_relist_at:
+            self._may_relist_at = now + RELIST_SECONDS
+            self.tools_changed()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -35,13 +35,20 @@ class ToolClientAdapter:
         connect_timeout: Time limit of `discover_tools` in seconds.
         log: Of the client.
         xmcp: Whether its text is read as documents; `None`: according to its attribute `speaks_xmcp`.
+        on_missing_tool: Called when it answered that it does not have a tool which it had listed.
 
     Raises:
         TypeError: a class was passed instead of an object.
     """
 
     def __init__(
-        self, tools: ToolClient, name: str | None, connect_timeout: float, log: EventLog, xmcp: bool | None = None
+        self,
+        tools: ToolClient,
+        name: str | None,
+        connect_timeout: float,
+        log: EventLog,
+        xmcp: bool | None = None,
+        on_missing_tool: Callable[[], None] | None = None,
     ) -> None:
         if isinstance(tools, type):
             raise TypeError(
@@ -57,6 +64,7 @@ class ToolClientAdapter:
         self._xmcp = xmcp
         self._connect_timeout = connect_timeout
         self._log = log.bind(server=self.name)
+        self._on_missing_tool = on_missing_tool
 
     @property
     def label(self) -> str:
@@ -115,6 +123,11 @@ class ToolClientAdapter:
             return CallToolResult(content=[TextContent(type="text", text=result)])
         self._log.warning("tool_client_answered_amiss", tool=tool_name, type=type(result).__name__)
         raise CallFailed(client_made_errors.unreadable_answer())
+
+    def report_missing_tool(self) -> None:
+        """Note that the object answered that it does not have a tool which it had listed."""
+        if self._on_missing_tool is not None:
+            self._on_missing_tool()
 
     async def close(self) -> None:
         """Do nothing: the application closes the object."""

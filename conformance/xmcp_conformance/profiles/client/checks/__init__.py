@@ -17,6 +17,7 @@ from . import (
     retries,
     stop_reasons,
     tenants,
+    tool_lists,
     tool_names,
 )
 
@@ -35,5 +36,6 @@ __all__ = [
     "retries",
     "stop_reasons",
     "tenants",
+    "tool_lists",
     "tool_names",
 ]

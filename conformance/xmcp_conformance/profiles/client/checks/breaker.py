@@ -43,6 +43,7 @@ class _Moment:
     until: float
     until_at_most: float
     reopened: bool
+    probed_by: str
 
 
 @dataclass(slots=True)
@@ -66,6 +67,8 @@ class _Breaker:
     reopened: bool = False
     opened_by: Attempt | None = None
     probe: Attempt | None = None
+    probed_by: str = _PROBES
+    """The sentence by which the next call must be let through; another one if the client ended the last probe."""
     closed_by: str = ""
     """The sentence by which the answer to a probe closed it; empty if it was never open."""
     now: float = 0.0
@@ -86,6 +89,7 @@ class _Breaker:
                 self.until,
                 self.until_at_most,
                 self.reopened,
+                self.probed_by,
             )
         )
 
@@ -105,7 +109,7 @@ class _Breaker:
                 self.phase = _Phase.UNSURE
             elif attempt.begun >= self.until_at_most - INSTANT:
                 self.phase, self.probe = _Phase.PROBED, attempt
-                self.findings.append(obeyed(_PROBES, where=attempt.at))
+                self.findings.append(obeyed(self.probed_by, where=attempt.at))
                 if self.reopened:
                     self.findings.append(obeyed(_DECIDES, where=attempt.at))
             else:
@@ -123,8 +127,12 @@ class _Breaker:
         elif attempt.was_answered:
             self._answered(attempt)
         else:
-            self.not_counted[_OWN] += attempt.call is not None and attempt.call.turn.chat.cancelled is not None
-            if self.phase is _Phase.PROBED and attempt is self.probe:
+            own = attempt.call is not None and attempt.call.turn.chat.cancelled is not None
+            self.not_counted[_OWN] += own
+            if self.phase is _Phase.PROBED and attempt is self.probe and own:
+                self.phase, self.probe, self.probed_by, self.opened_by = _Phase.OPEN, None, _OWN, None
+                self.since = self.until = self.until_at_most = now
+            elif self.phase is _Phase.PROBED and attempt is self.probe:
                 self._doubt()
         self.note(at)
 
@@ -168,6 +176,7 @@ class _Breaker:
     def _open(self, attempt: Attempt, now: float, *, again: bool) -> None:
         self.phase, self.reopened, self.probe, self.opened_by = _Phase.OPEN, again, None, attempt
         self.since, self.until, self.until_at_most = now, now + self.reset_after, now + self.reset_after
+        self.probed_by = _PROBES
 
     def _doubt(self) -> None:
         self.phase, self.doubted = _Phase.UNSURE, self.now
@@ -233,9 +242,8 @@ def _held_back_call(trace: TraceIndex, breaker: _Breaker, call: ModelCall, momen
     seen = f"CIRCUIT_OPEN for {call} without `retry_after_ms`: `{quoted(call.content or '')}`"
     yield either(_HOLDS, wait is not None, seen, "`retry_after_ms`", where=turn.next_at)
     if phases == {_Phase.OPEN} and trace.time(turn.said_at) >= moments[0].until_at_most:
-        yield broken(
-            _PROBES, f"{call} was refused although the reset time had passed", "one call as a probe", where=turn.next_at
-        )
+        seen = f"{call} was refused although the reset time had passed"
+        yield broken(moments[0].probed_by, seen, "one call as a probe", where=turn.next_at)
     elif phases == {_Phase.OPEN} and moments[0].reopened:
         yield obeyed(_DECIDES, where=turn.next_at)
     if phases == {_Phase.CLOSED}:

@@ -1,4 +1,4 @@
-"""The slots of a client: how many calls run at the same time, and whose call is next (XMCP-CLI-021, XMCP-CLI-117)."""
+"""What chats share a limited number of, such as the calls at the same time, and whose turn is next (XMCP-CLI-117)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Slots:
         return not self._free
 
     async def take(self, tenant_id: str | None) -> None:
-        """Wait for a slot of a tenant's call; `None`: of a chat without a tenant. `give_back` must follow.
+        """Wait for a slot for a tenant; `None`: for a chat without a tenant. `give_back` must follow.
 
         If it raises, which is a cancellation, no slot is taken and nothing is left behind.
         """
