@@ -23,7 +23,19 @@ from typing import Any
 
 from tools import ROOT
 from tools.soak.process_tree import tree
-from tools.soak.script import HONEST, HOSTILE, TENANTS, Deck, Storm, arrivals, canary, foreign, honest_plan, owners
+from tools.soak.script import (
+    HONEST,
+    HONEST_TOOLS,
+    HOSTILE,
+    TENANTS,
+    Deck,
+    Storm,
+    arrivals,
+    canary,
+    foreign,
+    honest_plan,
+    owners,
+)
 
 PERIOD = 2.0
 """Seconds between two chats of an honest tenant."""
@@ -41,7 +53,7 @@ STALL = 0.1
 OPTIONS: dict[str, Any] = {
     # Hostile calls hang until they time out, so the application gives them short limits, and more slots than hanging
     # calls can take. The limits of honest calls are long: a machine without a free processor must not break them.
-    "tool_timeout": {"honest__look": 30.0, "honest__profile": 30.0, "honest__table": 30.0, "*": 2.0},
+    "tool_timeout": dict.fromkeys(HONEST_TOOLS, 30.0) | {"*": 2.0},
     "connect_timeout": 3.0,
     "llm_timeout": 15.0,
     "max_concurrency": 64,
@@ -70,7 +82,7 @@ class Log(logging.Handler):
         if record.levelno < logging.WARNING:
             return
         text = record.getMessage()
-        if text.startswith("circuit_open") and str(fields.get("server", "")).startswith("honest"):
+        if text.startswith("circuit_open") and str(fields.get("server", "")).startswith(("honest", "vault")):
             self.opened.append(text[:200])
         if "\x1b" in text:
             self.faults[f"an escape sequence in a record of {record.name}"] += 1
@@ -178,7 +190,8 @@ class Soak:
         from xmcp.storage import MemoryCache
 
         self._deck = Deck(Random(seed))
-        servers: dict[str, Any] = {"honest": f"{honest}/mcp"}
+        credential = ServerTarget(f"{honest}/mcp", headers=lambda chat: {"x-tenant": chat.tenant_id})
+        servers: dict[str, Any] = {"honest": f"{honest}/mcp", "vault": credential}
         if hostile is not None:
             servers |= {name: f"{hostile}/{name}/mcp" for name in ("liar", "shifty")}
             servers["mortal"] = f"{mortal}/mortal/mcp"

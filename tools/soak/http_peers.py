@@ -22,7 +22,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
-from tools.soak.script import HTTP_FAULTS, foreign
+from tools.soak.script import HTTP_FAULTS, canary, foreign
 from tools.soak.serving import body_of, bound, end_with_the_parent, piece, serve, start, whole
 from xmcp_models.registry import EXTENSION_ID, TOOL_META_KEY
 
@@ -38,6 +38,8 @@ TOOL_SECONDS = 0.02
 
 def honest() -> Any:
     """Return the honest server. The application fills in `tenant`, and each tool checks that its text belongs to it."""
+    from fastmcp.server.dependencies import get_http_headers
+
     import xmcp
 
     server = xmcp.XMCP("honest")
@@ -58,7 +60,12 @@ def honest() -> Any:
     async def profile(tenant: str) -> str:
         """Return the profile of the tenant."""
         await asyncio.sleep(TOOL_SECONDS)
-        return f"{tenant}-canary-000000 is the profile of {tenant}"
+        return f"{canary(tenant, 0)} is the profile of {tenant}"
+
+    @server.tool(annotations=reads)
+    async def whose() -> str:
+        """Return whose credential the request has."""
+        return f"{canary(get_http_headers()['x-tenant'], 0)} is the credential"
 
     @server.display_tool(annotations=reads)
     async def table(text: str, tenant: str, show_user: bool = False) -> Any:

@@ -90,11 +90,14 @@ def fault(plan: Plan, after: Sequence[Mapping[str, Any]]) -> str | None:
 
 # ---- honest chats ----
 
+HONEST_TOOLS = ("honest__look", "honest__profile", "honest__table", "vault__whose")
+"""The tools of the honest server. As `vault` it gets the credential of the tenant."""
+
 
 def honest_plan(own: str, chance: Random) -> Plan:
     """Return the plan of an honest chat about a canary: one or two turns of calls, then an answer."""
     look = Call("honest__look", {"text": own})
-    first = [look, Call("honest__profile", {})] if chance.random() < 0.5 else [look, look]
+    first = [look, chance.choice([look, Call("honest__profile", {}), Call("vault__whose", {})])]
     show = [Call("honest__table", {"text": own, "show_user": True})]
     return Plan([first, show] if chance.random() < 0.5 else [first], own)
 
