@@ -35,6 +35,7 @@ from tools.soak.script import (
     foreign,
     honest_plan,
     owners,
+    tickets,
 )
 
 PERIOD = 2.0
@@ -45,6 +46,8 @@ END_SECONDS = 20.0
 """Maximum time after the end for honest chats that still run; one that takes longer is a failure."""
 CONVERSATION = 3
 """Chats in a conversation; then a new one begins."""
+MOST_TICKETS = 10_000
+"""Tickets that are kept: a long run must not make the memory grow."""
 NEWEST = 8
 """Messages of a history that a callback looks at: looking at all of them for each call would be a stall of our own."""
 STALL = 0.1
@@ -178,6 +181,8 @@ class Soak:
         self._storms: Counter[str] = Counter()
         self._outcomes: Counter[str] = Counter()
         self._conversations: dict[str, list[Any]] = {}
+        self._tickets: dict[str, str] = {}
+        """The tenant who got each ticket of the cacheable tool."""
         self._deck = Deck(Random(0))
         self._before: set[asyncio.Task[Any]] = set()
 
@@ -273,6 +278,8 @@ class Soak:
         """Run an honest chat; its latency counts from the moment when it was due."""
         self._chats += 1
         number, own = self._chats, canary(tenant, self._chats)
+        if len(self._tickets) > MOST_TICKETS:
+            self._tickets.clear()
         history = self._conversations.pop(tenant, [])
         plan, errors, displays, result = honest_plan(own, Random(own)), [], 0, None
         session = f"{tenant}-session"
@@ -337,6 +344,9 @@ class Soak:
     def _see(self, text: str, tenant: str, where: str) -> None:
         for other in foreign(text, tenant):
             self._crossed[f"{where} of {tenant} has {other}"] += 1
+        for drawn in tickets(text):
+            if (owner := self._tickets.setdefault(drawn, tenant)) != tenant:
+                self._crossed[f"{where} of {tenant} has {drawn} of {owner}"] += 1
 
     def _on_display(self, envelope: Any, history: Any) -> None:
         found = owners(json.dumps(envelope.to_dict()) + _texts(history[-NEWEST:]))

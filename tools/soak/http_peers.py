@@ -22,7 +22,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
-from tools.soak.script import HTTP_FAULTS, canary, foreign
+from tools.soak.script import HTTP_FAULTS, canary, foreign, ticket
 from tools.soak.serving import body_of, bound, end_with_the_parent, piece, serve, start, whole
 from xmcp_models.registry import EXTENSION_ID, TOOL_META_KEY
 
@@ -44,6 +44,7 @@ def honest() -> Any:
 
     server = xmcp.XMCP("honest")
     reads = {"readOnlyHint": True}
+    drawn = itertools.count()
 
     def own(text: str, tenant: str) -> str:
         if others := foreign(text, tenant):
@@ -57,10 +58,10 @@ def honest() -> Any:
         return f"found for {tenant}: {own(text, tenant)}"
 
     @server.tool(annotations=reads, cacheable=True)
-    async def profile(tenant: str) -> str:
-        """Return the profile of the tenant."""
+    async def draw() -> str:
+        """Return a ticket that nobody else gets."""
         await asyncio.sleep(TOOL_SECONDS)
-        return f"{canary(tenant, 0)} is the profile of {tenant}"
+        return ticket(next(drawn))
 
     @server.tool(annotations=reads)
     async def whose() -> str:

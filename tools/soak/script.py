@@ -18,6 +18,7 @@ HONEST, HOSTILE = TENANTS[:15], TENANTS[15:]
 # ---- canaries ----
 
 _CANARY = re.compile(r"\b(t\d\d)-canary-\d{6}\b")
+_TICKET = re.compile(r"\bticket-\d{6}\b")
 
 
 def canary(tenant: str, number: int) -> str:
@@ -28,6 +29,16 @@ def canary(tenant: str, number: int) -> str:
 def foreign(text: str, tenant: str) -> list[str]:
     """Return the canaries in `text` that belong to other tenants."""
     return sorted({found[0] for found in _CANARY.finditer(text) if found[1] != tenant})
+
+
+def ticket(number: int) -> str:
+    """Return a text that is of the tenant who got it first: the answer of a cacheable tool to equal calls of all."""
+    return f"ticket-{number:06}"
+
+
+def tickets(text: str) -> list[str]:
+    """Return the tickets in `text`."""
+    return _TICKET.findall(text)
 
 
 def owners(text: str) -> list[str]:
@@ -83,21 +94,21 @@ def fault(plan: Plan, after: Sequence[Mapping[str, Any]]) -> str | None:
         return f"{len(results)} results of {expected} calls came back"
     tenant = plan.canary.partition("-")[0]
     for result in results:
-        if tenant not in owners(result["content"]):
+        if tenant not in owners(result["content"]) and not tickets(result["content"]):
             return f"a result is not what the tool returned: {result['content'][:200]}"
     return None
 
 
 # ---- honest chats ----
 
-HONEST_TOOLS = ("honest__look", "honest__profile", "honest__table", "vault__whose")
+HONEST_TOOLS = ("honest__look", "honest__draw", "honest__table", "vault__whose")
 """The tools of the honest server. As `vault` it gets the credential of the tenant."""
 
 
 def honest_plan(own: str, chance: Random) -> Plan:
     """Return the plan of an honest chat about a canary: one or two turns of calls, then an answer."""
     look = Call("honest__look", {"text": own})
-    first = [look, chance.choice([look, Call("honest__profile", {}), Call("vault__whose", {})])]
+    first = [look, chance.choice([look, Call("honest__draw", {}), Call("vault__whose", {})])]
     show = [Call("honest__table", {"text": own, "show_user": True})]
     return Plan([first, show] if chance.random() < 0.5 else [first], own)
 

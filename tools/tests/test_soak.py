@@ -33,6 +33,7 @@ from tools.soak.script import (
     owners,
     plan_of,
     storms,
+    ticket,
 )
 from tools.soak.verdicts import DEMANDS, Measured, judge
 
@@ -176,6 +177,7 @@ def test_the_model_sees_a_result_that_is_missing_or_is_not_the_tools():
     right = f"found: {canary('t01', 7)}"
     assert fault(PLAN, []) is None
     assert fault(PLAN, history(right, right)) is None
+    assert fault(PLAN, history(right, ticket(1))) is None
     assert fault(PLAN, history(right))
     assert fault(PLAN, history(right, "CIRCUIT_OPEN"))
     assert fault(PLAN, history(right, f"found: {canary('t02', 7)}"))
@@ -252,6 +254,7 @@ class Shown:
     "get",
     [
         lambda soak: soak._see(canary("t02", 1), "t01", "history"),
+        lambda soak: [soak._see(ticket(3), tenant, "history") for tenant in ("t01", "t02")],
         lambda soak: soak._on_display(Shown(), [{"role": "user", "content": canary("t01", 1)}]),
         lambda soak: soak._on_error(None, [{"content": canary("t01", 1)}, {"content": canary("t02", 1)}]),
         lambda soak: soak._on_usage({"tenant_id": "t01", "session_id": "t02-session"}),
@@ -267,6 +270,8 @@ def test_the_client_notes_what_one_tenant_gets_of_another(get):
 def test_what_a_tenant_gets_of_its_own_is_no_fault():
     soak = client_process.Soak(client_process.Log())
     soak._see(canary("t02", 1), "t02", "history")
+    soak._see(ticket(3), "t02", "event")
+    soak._see(ticket(3), "t02", "history")
     soak._on_display(Shown(), [{"role": "user", "content": canary("t02", 9)}])
     soak._on_usage({"tenant_id": "t02", "session_id": "t02-session"})
     assert not soak._crossed
