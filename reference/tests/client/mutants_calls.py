@@ -17,10 +17,12 @@ from xmcp.client.calls import attempt, server_results
 from xmcp.client.calls.active_call import ActiveCall, Next
 from xmcp.client.calls.server_results import Reading
 from xmcp.client.loop.chat import Chat
+from xmcp.client.loop.turn import ToolTurn
 from xmcp.client.servers import pool, pool_member, tool_client_adapter
 from xmcp.client.slots import Slots
 from xmcp.client.tools import catalogue, dependencies, names, schemas
 from xmcp.client.tools.dependencies import FilledArguments
+from xmcp.client.tools.limits import Kept
 from xmcp.wire import ErrorInfo, ToolResponse
 
 
@@ -95,6 +97,23 @@ def runs_one_after_the_other(patch: pytest.MonkeyPatch) -> None:
 def has_no_limit(patch: pytest.MonkeyPatch) -> None:
     """Runs any number of calls at the same time."""
     patch.setattr(ai_client, "Slots", lambda _: Slots(10_000))
+
+
+@breaks("XMCP-CLI-105")
+def makes_every_call_of_a_turn(patch: pytest.MonkeyPatch) -> None:
+    """Makes all calls of a turn, however many."""
+    init = ToolTurn.__init__
+
+    def unlimited(turn: ToolTurn, *args: Any, **options: Any) -> None:
+        init(turn, *args, **{**options, "max_calls": 10_000})
+
+    patch.setattr(ToolTurn, "__init__", unlimited)
+
+
+@breaks("XMCP-CLI-106")
+def leaves_out_tools_in_silence(patch: pytest.MonkeyPatch) -> None:
+    """Says nothing of the tools that it leaves out."""
+    patch.setattr(Kept, "warnings", lambda kept, server: iter(()))
 
 
 @breaks("XMCP-CLI-022")

@@ -417,3 +417,38 @@ async def test_the_events_of_a_simple_chat_are_these() -> None:
     assert (call.call_id, call.tool_name, call.arguments, call.text) == ("call_0_0", "tell", {"a": 1}, '{"a": 1}')
     assert told[4].response is not None
     assert told[4].text == told[4].response.llm_output == "told"
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (
+            Completion("", (ToolCall("c", 7, "{}"),)),
+            "tool_calls has a call whose name and arguments are not both strings",
+        ),  # type: ignore[arg-type]
+        (Completion("", (ToolCall("c", "tell", {}),)), "tool_calls has a call"),  # type: ignore[arg-type]
+        (Completion("x", finish_reason={"a": 1}), "finish_reason is not a string"),  # type: ignore[arg-type]
+        (Completion(["x"]), "text is not a string"),  # type: ignore[arg-type]
+        (Completion("x", usage="many"), "usage is not a Usage"),  # type: ignore[arg-type]
+        (Completion("x", model=7), "model is not a string"),  # type: ignore[arg-type]
+        ([7, Completion("x")], "a piece of text that is a int"),
+    ],
+)
+async def test_a_provider_that_answers_with_other_types_fails_as_a_provider(answer: Any, words: str) -> None:
+    model = ScriptedModel([answer] if isinstance(answer, Completion) else answer)
+    with pytest.raises(ProviderError) as caught:
+        await chunks_of(chat(model, StandIn()))
+    assert words in caught.value.message
+    assert caught.value.history is not None
+
+
+async def test_a_document_with_nothing_but_a_display_that_is_none_is_an_empty_result_and_a_warning() -> None:
+    server = ScriptedServer({"show": Raw('<tool_response tool_name="show"><display>{oops</display></tool_response>')})
+    running = chat(Model([Completion("", calls("show"))]), server)
+    events = await chunks_of(running)
+    assert [event.type for event in events if event.type in ("warning", "tool_error", "tool_result")] == [
+        "warning",
+        "tool_result",
+    ]
+    (answered,) = [message["content"] for message in running.messages if message["role"] == "tool"]
+    assert ToolResponse.from_xml(answered).llm_output == ""

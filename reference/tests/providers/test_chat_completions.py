@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xmcp.chat.completions import unique_ids
-from xmcp.providers import ErrorCategory, ProviderError, ToolCall
+from xmcp.providers import ErrorCategory, ProviderError, ToolCall, Usage
 from xmcp.providers.errors import classify, redact
 from xmcp.providers.formats.chat_completions import Assembly, content_text, parse, whole
+from xmcp.providers.formats.chat_shapes import shape_fault
 from xmcp.providers.formats.sse import EventReader, EventTooLarge
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
@@ -73,6 +74,65 @@ def test_an_emoji_cut_between_its_surrogates_does_not_break_the_stream() -> None
 def test_an_answer_that_cannot_be_read_is_a_provider_error(data: bytes) -> None:
     with pytest.raises(ProviderError, match="test"):
         whole(parse(data, "test"), "test")
+
+
+def delta(**members: Any) -> dict[str, Any]:
+    return {"choices": [{"delta": members}]}
+
+
+def called(**function: Any) -> dict[str, Any]:
+    return delta(tool_calls=[{"index": 0, "id": "c", "function": function}])
+
+
+def deep() -> Any:
+    value: list[Any] = []
+    for _ in range(2000):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("chunk", "words"),
+    [
+        ({"choices": "x"}, "`choices` is not a list of objects"),
+        ({"choices": {"delta": {}}}, "`choices` is not a list of objects"),
+        ({"choices": [7]}, "`choices` is not a list of objects"),
+        ({"choices": [{"delta": "x"}]}, "`delta` is not an object"),
+        ({"choices": [{"message": ["x"]}]}, "`message` is not an object"),
+        ({"choices": [{"delta": {}, "finish_reason": {"a": 1}}]}, "`finish_reason` is not a text"),
+        ({"model": ["m"], "choices": []}, "`model` is not a text"),
+        (delta(tool_calls="x"), "`tool_calls` is not a list of objects"),
+        (delta(tool_calls=[None]), "`tool_calls` is not a list of objects"),
+        (delta(tool_calls=[{"function": "x"}]), "the `function` of a tool call is not an object"),
+        (called(name=7), "the `name` of a tool call is not a text"),
+        (called(name=["x"]), "the `name` of a tool call is not a text"),
+    ],
+)
+def test_a_member_of_a_wrong_type_is_a_provider_error_that_names_it(chunk: Any, words: str) -> None:
+    with pytest.raises(ProviderError) as caught:
+        parse(json.dumps(chunk).encode(), "openai")
+    assert f"not a chat completion: {words}. Check the service" in caught.value.message
+
+
+def test_arguments_nested_too_deeply_to_be_written_are_named() -> None:
+    assert shape_fault(called(name="x", arguments=deep())) == "the `arguments` of a tool call are nested too deeply"
+
+
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        {"choices": None},
+        {"choices": [{"delta": None, "finish_reason": None}]},
+        delta(tool_calls=None, content={"odd": 1}),
+        delta(tool_calls=[{"function": None, "id": 7, "index": "0"}]),
+        {**delta(content="x"), "usage": "many"},
+        {**delta(content="x"), "usage": {"prompt_tokens": 10**400, "prompt_tokens_details": "none"}},
+    ],
+)
+def test_a_member_that_says_nothing_of_the_answer_may_be_anything(chunk: Any) -> None:
+    assembly = Assembly("openai")
+    assembly.take(parse(json.dumps(chunk).encode(), "openai"))
+    assert assembly.finish(done=True).usage == Usage()
 
 
 @given(st.lists(st.tuples(TEXT, TEXT, TEXT), max_size=6), st.lists(st.text("ab", max_size=2)))

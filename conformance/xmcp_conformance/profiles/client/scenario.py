@@ -26,10 +26,11 @@ class Act:
     - `forged`: a server that did not announce the extension answers with text that looks like a document with a
       display; of a server that did announce it, the same as `ok`;
     - `bad_display`: it answers with a document whose display is not JSON; of a server that did not announce the
-      extension, the same as `ok`.
+      extension, the same as `ok`;
+    - `only_bad_display`: the same, and the document has nothing but that display.
     """
 
-    kind: Literal["ok", "error", "lost", "down", "late", "garbled", "forged", "bad_display"] = "ok"
+    kind: Literal["ok", "error", "lost", "down", "late", "garbled", "forged", "bad_display", "only_bad_display"] = "ok"
     delay: float = 0.0
     display: Literal["none", "small", "large", "transient"] = "none"
     structured: Any = None
@@ -127,6 +128,7 @@ Feature: TypeAlias = Literal[
     "approval",
     "breaker",
     "cache",
+    "call_limit",
     "cancellation",
     "chat_timeout",
     "dependencies",
@@ -134,6 +136,7 @@ Feature: TypeAlias = Literal[
     "filled_in_parameters",
     "meta_tools",
     "quotas",
+    "tool_limit",
     "tool_refresh",
 ]
 """Something that a client may lack, so that a scenario about it says nothing about that client."""
@@ -142,6 +145,7 @@ _IS_NEEDED: Final[Mapping[Feature, Callable[[Scenario], bool]]] = {
     "approval": lambda scenario: scenario.setup.approval,
     "breaker": lambda scenario: scenario.setup.breaker_threshold is not None,
     "cache": lambda scenario: scenario.setup.cache,
+    "call_limit": lambda scenario: scenario.setup.max_calls_per_turn is not None,
     "cancellation": lambda scenario: any(chat.cancelled is not None for chat in scenario.chats),
     "chat_timeout": lambda scenario: scenario.setup.chat_timeout is not None,
     "dependencies": lambda scenario: any(tool.depends_on for tool in scenario.setup.tools),
@@ -149,6 +153,7 @@ _IS_NEEDED: Final[Mapping[Feature, Callable[[Scenario], bool]]] = {
     "filled_in_parameters": lambda scenario: bool(scenario.setup.params),
     "meta_tools": lambda scenario: bool(scenario.setup.meta_tools),
     "quotas": lambda scenario: bool(scenario.setup.quota_tokens),
+    "tool_limit": lambda scenario: scenario.setup.max_tools_per_server is not None,
     "tool_refresh": lambda scenario: bool(scenario.changes),
 }
 

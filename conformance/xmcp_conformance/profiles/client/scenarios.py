@@ -70,12 +70,20 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         _one(Says("", [Ask(0), Ask(1)]), Says("done")),
     ),
     "displays that are no displays": Scenario(
-        _setup(_tool("a")), {0: [Act("bad_display")]}, _one(Says("", [Ask(0)]), Says("done"))
+        _setup(_tool("a"), _tool("b")),
+        {0: [Act("bad_display")], 1: [Act("only_bad_display")]},
+        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
     ),
     "more calls than slots": Scenario(
         _setup(_tool("a"), max_concurrency=2),
         {0: [Act(delay=1)]},
         [Conversation([Says("", [Ask(0)] * 3)]), Conversation([Says("", [Ask(0)] * 2)])],
+    ),
+    "more calls than a turn may have": Scenario(
+        _setup(_tool("a"), max_calls_per_turn=2), {}, _one(Says("", [Ask(0)] * 3), Says("done"))
+    ),
+    "more tools than a server may have": Scenario(
+        _setup(_tool("a"), _tool("b"), _tool("c"), max_tools_per_server=2), {}, _one(Says("", [Ask(0)]), Says("done"))
     ),
     "a predecessor that hands nothing on": Scenario(
         _setup(_tool("a"), _tool("hasty", depends_on=["a"])),

@@ -50,6 +50,10 @@ class Setup:
     tools: Sequence[Tool]
     display: Literal["exit", "continue"] = "exit"
     max_turns: int = 10
+    max_calls_per_turn: int | None = None
+    """The limit of calls in one turn; `None` where none is known."""
+    max_tools_per_server: int | None = None
+    """The limit of tools of one server: the first of its list are offered; `None` where none is known."""
     max_concurrency: int = 16
     max_attempts: int = 3
     tool_timeout: float = 60.0

@@ -10,11 +10,10 @@ import math
 import os
 import shlex
 import shutil
-import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar, TextIO
+from typing import Any, ClassVar
 
 import anyio
 import httpx2
@@ -31,6 +30,7 @@ from xmcp_models.registry import EXTENSION_ID, VERSION
 
 from .catalogue import Catalogue, ListedTool
 from .exchange import Exchange, ToolCall
+from .last_words import LastWords
 
 _PAGES = 100
 _FITS_NOTHING: dict[str, Any] = {"not": {}}
@@ -175,7 +175,7 @@ async def connect(
         if isinstance(message, Exception):
             garbage.append(_first_input(message))
 
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
+    with LastWords() as stderr:
         client = Client(
             _transport(peer, stderr),
             mode=_MODES[era],
@@ -205,13 +205,13 @@ async def connect(
                 # A fault while closing says nothing about the peer that was not judged before.
                 logging.getLogger(__name__).debug("closing: %s", error)
                 return
-            sentence = _why(peer, error, garbage, _tail(stderr), connect_timeout)
+            sentence = _why(peer, error, garbage, stderr.last_line(), connect_timeout)
             if sentence is None:
                 raise
             raise PeerUnavailable(sentence) from error
 
 
-def _transport(peer: Peer, stderr: TextIO) -> Any:
+def _transport(peer: Peer, stderr: LastWords) -> Any:
     if isinstance(peer, InMemoryPeer):
         return peer.server
     if isinstance(peer, HttpPeer):
@@ -222,7 +222,9 @@ def _transport(peer: Peer, stderr: TextIO) -> Any:
             f"The command `{quoted(command)}` does not exist or cannot be run; check the spelling and PATH."
         )
     # The command is the user's, and gets the user's environment.
-    return stdio_client(StdioServerParameters(command=command, args=arguments, env=dict(os.environ)), errlog=stderr)
+    # A process needs only the descriptor of the file.
+    errlog: Any = stderr
+    return stdio_client(StdioServerParameters(command=command, args=arguments, env=dict(os.environ)), errlog=errlog)
 
 
 def _first_input(error: Exception) -> str:
@@ -236,14 +238,6 @@ def _first_fault(error: ValidationError) -> str:
     """Return where and how a message is not valid MCP, from the error that pydantic raised for it."""
     fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
     return quoted(f"`{'.'.join(map(str, fault['loc']))}`: {fault['msg']}")
-
-
-def _tail(stderr: TextIO) -> str:
-    """Return the last line that a process wrote to standard error."""
-    stderr.seek(0, os.SEEK_END)
-    stderr.seek(max(0, stderr.tell() - 4096))
-    lines = [line.strip() for line in stderr.read().splitlines() if line.strip()]
-    return lines[-1] if lines else ""
 
 
 def _leaves(error: BaseException) -> list[BaseException]:

@@ -195,6 +195,27 @@ def a_tool_that_is_not_offered_is_an_internal_error(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-CLI-105", profile="client")
+def a_call_above_the_limit_is_made(wrong: bool) -> Trace:
+    s = turn(call(tag="t1"), call(tag="t2"), max_calls_per_turn=1)
+    s.make("t1")
+    if wrong:
+        s.make("t2")
+    else:
+        s.reply("t2", content=error("RATE_LIMIT"))
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-105", profile="client")
+def a_call_above_the_limit_is_an_internal_error(wrong: bool) -> Trace:
+    s = turn(call(tag="t1"), call(tag="t2"), max_calls_per_turn=1)
+    s.make("t1")
+    s.reply("t2", content=error("INTERNAL" if wrong else "RATE_LIMIT"))
+    s.finish()
+    return s.trace
+
+
 @breaks("XMCP-CLI-012", profile="client")
 def a_number_goes_out_as_text(wrong: bool) -> Trace:
     s = turn(call("stock", part=7), tools=[STOCK])

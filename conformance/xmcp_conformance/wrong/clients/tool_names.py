@@ -50,6 +50,19 @@ def a_name_that_models_do_not_take_costs_a_tool(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-CLI-106", profile="client")
+def tools_are_left_out_in_silence(wrong: bool) -> Trace:
+    s = TraceBuilder(SEARCH, tool("stock"), max_tools_per_server=1)
+    s.begin()
+    if not wrong:
+        s.tell("warning", turn=0, text="A tool is left out.")
+    s.ask(tools=[s.offer(SEARCH)])
+    s.say("Seven.")
+    s.tell("done")
+    s.end("Seven.")
+    return s.trace
+
+
 @breaks("XMCP-CLI-091", profile="client")
 def a_name_comes_to_mean_another_tool(wrong: bool) -> Trace:
     s = TraceBuilder(SEARCH, tool("search", server=1), servers=[Server(), Server()])

@@ -58,6 +58,9 @@ def _read_document(result: CallToolResult, tool_name: str) -> Reading:
         response = decode(first.text, bad_display="drop")
     except DecodeError as exc:
         return failed(tool_name, client_made_errors.unreadable_document(str(exc.kind), exc.line, exc.column))
+    if response.llm_output is None and response.error is None and response.display is None:
+        # Only its display was left out, and without any part it could not be written for the model (XMCP-RSP-072).
+        response.llm_output = ""
     if result.is_error and response.error is None:
         return Reading(
             ToolResponse(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from xmcp.chat import messages
-from xmcp.chat.completions import Completion, ToolCall, VendorState, unique_ids
+from xmcp.chat.completions import Completion, ToolCall, VendorState, fault, unique_ids
 from xmcp.chat.errors import ProviderError
 from xmcp.chat.events import ChatChunk, ChatResult, ChatWarning, Done, LLMDelta, LLMRetry, LLMUsage, StopReason
 from xmcp.chat.messages import Message
@@ -332,6 +332,8 @@ class Chat:
                         break
                     if isinstance(piece, Completion):
                         completion = piece
+                    elif not isinstance(piece, str):
+                        raise _unusable(name, f"a piece of text that is a {type(piece).__name__}")
                     elif piece:
                         self._text.append(piece)
                         yield piece
@@ -347,6 +349,8 @@ class Chat:
             raise ProviderError(f"The provider {name!r} failed: {type(exc).__name__}.", provider=name) from exc
         if completion is None:
             raise ProviderError(f"The provider {name!r} ended without a completion.", provider=name)
+        if wrong := fault(completion):
+            raise _unusable(name, f"a completion whose {wrong}")
         self._completion = completion
 
     def _answered(self, stop_reason: StopReason, text: str, vendor_state: VendorState | None = None) -> Done:
@@ -366,6 +370,10 @@ class Chat:
         )
         self._scope.telemetry.answered(self._turn, stop_reason, displays=len(self._displays))
         return Done(turn=self._turn, result=result)
+
+
+def _unusable(provider: str, what: str) -> ProviderError:
+    return ProviderError(f"The provider {provider!r} returned {what}.", provider=provider)
 
 
 _NO_TOOLS: Final = ToolSchemas()

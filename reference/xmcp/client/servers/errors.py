@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from xmcp.client.servers.targets import without_secrets
+from xmcp.chat.untrusted_text import printable, without_secrets
 from xmcp.dependency_graph import DependencyError
 
 if TYPE_CHECKING:
@@ -58,8 +58,13 @@ def means_unreadable_answer(exc: MCPError) -> bool:
 
 
 def describe(exc: BaseException) -> str:
-    """Return an exception as one line for people: its first line or its class, without credentials of URLs."""
+    """Return an exception as one line for people: its first line or its class, without credentials of URLs.
+
+    Much of it is text of a server; a control character in it is escaped.
+    """
     while isinstance(exc, BaseExceptionGroup) and exc.exceptions:
         exc = exc.exceptions[0]
     text = str(exc).removeprefix("Client failed to connect: ").strip().splitlines()
-    return without_secrets(text[0] if text else type(exc).__name__)[:MAX_REASON]
+    first = text[0] if text else type(exc).__name__
+    # Cut first: looking for credentials takes quadratic time, and a server chooses the text.
+    return printable(without_secrets(first[: 10 * MAX_REASON])[:MAX_REASON])

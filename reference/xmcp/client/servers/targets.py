@@ -24,6 +24,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from urllib.parse import urlsplit, urlunsplit
 
+from xmcp.chat.untrusted_text import without_secrets
 from xmcp.client.servers.server_protocols import NotificationHandler
 from xmcp_models.registry import EXTENSION_ID, VERSION
 
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 Roots: TypeAlias = "Sequence[str | Path | Root]"
 
 _URL: Final = re.compile(r"(?i)https?://")
-_SECRETS_IN_URL: Final = re.compile(r"(?i)(?<=://)[^\s/'\"@]*@|(?<=\S)\?[^\s'\"]*(?==)[^\s'\"]*")
 _HOST_AND_PORT: Final = re.compile(r"[\w.-]+:\d+(?:/\S*)?")
 _MODE: Final = re.compile(r"auto|legacy|\d{4}-\d{2}-\d{2}")
 _DECIDING_VARIABLES: Final = ("PATH", "HOME", "LOGNAME", "USER")
@@ -217,11 +217,6 @@ def with_default_path(url: str) -> str:
     if not parts.hostname:
         raise ValueError(f"{without_secrets(url)!r} has no host; write http://host:port or http://host:port/path.")
     return urlunsplit(parts._replace(path="/mcp")) if parts.path in ("", "/") else url
-
-
-def without_secrets(text: str) -> str:
-    """Return `text` without the user, password and query of every URL in it."""
-    return _SECRETS_IN_URL.sub("", text)
 
 
 def _is_url(target: Any) -> bool:

@@ -55,11 +55,11 @@ def _parameters(entry: Entry, siblings: Mapping[str, Entry], hidden: Collection[
         return schema
     properties = {name: part for name, part in given.items() if name not in hidden}
     properties |= {name: _described(properties[name], hints) for name, hints in filled.items()}
-    return _asking_less({**schema, "properties": properties}, hidden, {*hidden, *filled})
+    return _asking_less({**schema, "properties": properties}, filled)
 
 
-def _asking_less(schema: dict[str, Any], hidden: Collection[str], optional: Collection[str]) -> dict[str, Any]:
-    """Change `schema` so that `optional` parameters are not required and `hidden` ones have no rules; return it."""
+def _asking_less(schema: dict[str, Any], optional: Collection[str]) -> dict[str, Any]:
+    """Change `schema` so that `optional` parameters are not required; return it."""
     required, dependent = schema.get("required"), schema.get("dependentRequired")
     if isinstance(required, list):
         schema["required"] = [name for name in required if name not in optional]
@@ -69,10 +69,7 @@ def _asking_less(schema: dict[str, Any], hidden: Collection[str], optional: Coll
         schema["dependentRequired"] = {
             name: [other for other in others if other not in optional] if isinstance(others, list) else others
             for name, others in dependent.items()
-            if name not in hidden
         }
-    if isinstance(schemas := schema.get("dependentSchemas"), Mapping):
-        schema["dependentSchemas"] = {name: part for name, part in schemas.items() if name not in hidden}
     return schema
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import orjson
@@ -21,6 +22,7 @@ from xmcp.chat.usage import Usage
 from xmcp.chat.vendor_state import VENDOR_STATE_KEY, vendor_state, without_vendor_state
 from xmcp.providers.base import Received
 from xmcp.providers.errors import classify
+from xmcp.providers.formats.chat_shapes import shape_fault
 
 
 def request_body(model: str, messages: Sequence[Message], tools: ToolSchemas, *, vendor: str | None = None) -> bytes:
@@ -53,11 +55,12 @@ def parse(data: bytes, provider: str) -> Mapping[str, Any]:
     """Return a JSON object that the vendor sent.
 
     Raises:
-        ProviderError: it is not JSON, not an object, or the vendor reports an error in it.
+        ProviderError: it is not JSON, not an object, has a member of a wrong type, or the vendor reports an error in
+            it.
     """
     try:
         value = _loads(data)
-    except ValueError as exc:
+    except (ValueError, RecursionError) as exc:
         raise ProviderError(
             f"{provider} answered with something that is not JSON: check the base URL and the service behind it.",
             provider=provider,
@@ -66,6 +69,12 @@ def parse(data: bytes, provider: str) -> Mapping[str, Any]:
         raise ProviderError(f"{provider} answered with JSON that is not an object.", provider=provider)
     if value.get("error"):
         raise reported(value["error"], provider, status=None)
+    if fault := shape_fault(value):
+        raise ProviderError(
+            f"{provider} answered with something that is not a chat completion: {fault}. Check the service behind the "
+            "base URL.",
+            provider=provider,
+        )
     return value
 
 
@@ -82,14 +91,23 @@ def reported(error: Any, provider: str, *, status: int | None) -> ProviderError:
     )
 
 
+@dataclass(slots=True)
+class _CallParts:
+    """A call as far as it has arrived; `arguments` are pieces: to add each to a text would copy the text each time."""
+
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+
+
 class Assembly:
     """Builds one completion as its chunks arrive."""
 
     def __init__(self, provider: str) -> None:
         self._provider = provider
         self._text: list[str] = []
-        self._calls: list[dict[str, str]] = []
-        self._by_index: dict[int, dict[str, str]] = {}
+        self._calls: list[_CallParts] = []
+        self._by_index: dict[int, _CallParts] = {}
         self._finish: str | None = None
         self._usage = Usage()
         self._model: str | None = None
@@ -128,31 +146,31 @@ class Assembly:
             raise ProviderError(
                 f"{self._provider} broke off in the middle of its answer.", category="network", provider=self._provider
             )
-        calls = unique_ids(ToolCall(c["id"], c["name"], c["arguments"]) for c in self._calls)
+        calls = unique_ids(ToolCall(c.id, c.name, "".join(c.arguments)) for c in self._calls)
         reason = self._finish or ("tool_calls" if calls else "stop")
         return Completion("".join(self._text), calls, reason, self._usage, self._model)
 
     def _take_call(self, part: Mapping[str, Any]) -> None:
         function = part.get("function") or {}
         call = self._call_of(part)
-        call["id"] = call["id"] or str(part.get("id") or "")
-        call["name"] = call["name"] or function.get("name") or ""
+        call.id = call.id or str(part.get("id") or "")
+        call.name = call.name or function.get("name") or ""
         arguments = function.get("arguments")
         if isinstance(arguments, str):
-            call["arguments"] += arguments
+            call.arguments.append(arguments)
         elif arguments is not None:
-            call["arguments"] = encode_json(arguments).decode()
+            call.arguments[:] = [encode_json(arguments).decode()]
 
-    def _call_of(self, part: Mapping[str, Any]) -> dict[str, str]:
+    def _call_of(self, part: Mapping[str, Any]) -> _CallParts:
         """Return the call that a part belongs to.
 
         It is found by its index; a second id under one index, or an id without an index, begins another call.
         """
         index, id_ = part.get("index"), part.get("id")
         known = self._by_index.get(index) if isinstance(index, int) else (self._calls[-1] if self._calls else None)
-        if known is not None and (not id_ or id_ == known["id"]):
+        if known is not None and (not id_ or id_ == known.id):
             return known
-        call = {"id": "", "name": "", "arguments": ""}
+        call = _CallParts()
         self._calls.append(call)
         if isinstance(index, int):
             self._by_index[index] = call
@@ -186,8 +204,10 @@ def whole(answer: Mapping[str, Any], provider: str) -> Completion:
     return assembly.finish(done=True)
 
 
-def usage(reported_usage: Mapping[str, Any]) -> Usage:
-    """Return the tokens in a `usage` object."""
+def usage(reported_usage: Any) -> Usage:
+    """Return the tokens in a `usage` object; none if it is something else."""
+    if not isinstance(reported_usage, Mapping):
+        return Usage()
     details = reported_usage.get("prompt_tokens_details")
     return Usage(
         _count(reported_usage.get("prompt_tokens")),
@@ -196,9 +216,13 @@ def usage(reported_usage: Mapping[str, Any]) -> Usage:
     )
 
 
+_MAX_COUNT: Final = 2**53
+"""No model reads or writes more; a larger number does not fit into the arithmetic of quotas and prices."""
+
+
 def _count(value: Any) -> int | None:
     """Return a count as the server wrote it; `None` if it is not a count."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MAX_COUNT else None
 
 
 def content_text(content: Any) -> str:

@@ -7,7 +7,7 @@ from xmcp_conformance.core.observation import broken, either
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client import expected_injections
 from xmcp_conformance.profiles.client.messages import compact, same
-from xmcp_conformance.profiles.client.permitted_codes import permitted_codes
+from xmcp_conformance.profiles.client.permitted_codes import is_above_limit, permitted_codes
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import ModelCall
 
@@ -26,6 +26,14 @@ def _unknown_tool_refused(trace: TraceIndex) -> Observations:
     for call in trace.calls:
         if not call.offered:
             yield from _refused(trace, call, "XMCP-CLI-011", "UNKNOWN_TOOL", "which was not offered")
+
+
+@check("XMCP-CLI-105", profile="client")
+def _calls_above_the_limit_refused(trace: TraceIndex) -> Observations:
+    for call in trace.calls:
+        if is_above_limit(trace, call):
+            why = f"which is above the limit of {trace.setup.max_calls_per_turn} calls in a turn"
+            yield from _refused(trace, call, "XMCP-CLI-105", "RATE_LIMIT", why)
 
 
 def _refused(trace: TraceIndex, call: ModelCall, id_: str, code: str, why: str) -> Observations:
