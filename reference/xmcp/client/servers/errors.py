@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from xmcp.client.servers.peer_limits import ANSWER_REFUSED, Refusal
 from xmcp.client.servers.targets import without_secrets
 
 if TYPE_CHECKING:
@@ -27,6 +28,10 @@ They are the SDK's, or those of a server that lost its session. The error code d
 of a tool with the code for a closed connection."""
 
 
+_EVENT_TOO_LARGE: Final = re.compile(r"^SSE stream failed: Server-sent event exceeded the \d+ byte limit")
+"""The SDK's message for an event above its limit."""
+
+
 class ConnectFailed(Exception):
     """A server could not be reached. The message gives the reason for people and contains no credential."""
 
@@ -34,6 +39,14 @@ class ConnectFailed(Exception):
 def means_connection_lost(exc: MCPError) -> bool:
     """Return whether a protocol error means that its connection cannot be used any longer."""
     return _LOST.search(exc.message) is not None
+
+
+def refusal(exc: MCPError) -> Refusal | None:
+    """Return why the client did not read the answer; `None` if the error means something else."""
+    if _EVENT_TOO_LARGE.match(exc.message):
+        return Refusal.TOO_LARGE
+    named = exc.data.get(ANSWER_REFUSED) if isinstance(exc.data, dict) else None
+    return Refusal(named) if named in tuple(Refusal) else None
 
 
 def describe(exc: BaseException) -> str:

@@ -17,8 +17,10 @@ from xmcp.chat.errors import CallFailed
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.servers.connection import CLOSE_SECONDS, Connection, Sleep
 from xmcp.client.servers.connection_states import SERVER_TABLE, ServerAction, ServerEvent, ServerState, step
-from xmcp.client.servers.errors import ConnectFailed, describe, means_connection_lost
+from xmcp.client.servers.errors import ConnectFailed, describe, means_connection_lost, refusal
+from xmcp.client.servers.peer_limits import MAX_MESSAGE_BYTES, Refusal
 from xmcp.client.servers.targets import Source
+from xmcp.wire import ErrorInfo
 
 if TYPE_CHECKING:
     from mcp import MCPError
@@ -214,6 +216,10 @@ class Server:
                 async with asyncio.timeout(seconds) as limit:
                     return await send(connection.client)
             except MCPError as exc:
+                if (refused := refusal(exc)) is not None:
+                    # The server answered, and the connection goes on.
+                    self._log.warning("answer_refused", reason=describe(exc))
+                    raise CallFailed(self._answer_refused(refused)) from exc
                 if means_connection_lost(exc):
                     self._retire(connection, exc)
                     raise self._connection_failed(_never_sent(exc)) from exc
@@ -310,6 +316,11 @@ class Server:
     def _tools_changed(self) -> None:
         if self._observer is not None:
             self._observer.tools_changed()
+
+    def _answer_refused(self, refused: Refusal) -> ErrorInfo:
+        if refused is Refusal.TOO_LARGE:
+            return client_made_errors.answer_too_large(self.name, MAX_MESSAGE_BYTES)
+        return client_made_errors.answer_compressed(self.name)
 
     def _connection_failed(self, never_sent: bool) -> CallFailed:
         return CallFailed(client_made_errors.connection_lost(self.name, sent=not never_sent), transport=True)
