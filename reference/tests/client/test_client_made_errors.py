@@ -16,6 +16,7 @@ from xmcp_models.registry import ERROR_CODES
 
 MADE: dict[str, list[ErrorInfo]] = {
     "unknown_tool": [client_made_errors.unknown_tool("serch", ["search"]), client_made_errors.unknown_tool("x", [])],
+    "too_many_calls": [client_made_errors.too_many_calls(128)],
     "unusable_arguments": [client_made_errors.unusable_arguments("not_json", "they are not", "{")],
     "missing_text": [client_made_errors.missing_text("thought")],
     "failed_dependency": [client_made_errors.failed_dependency("a")],
@@ -24,6 +25,7 @@ MADE: dict[str, list[ErrorInfo]] = {
     "missing_app_parameter": [client_made_errors.missing_app_parameter("p")],
     "quota_used_up": [client_made_errors.quota_used_up(None), client_made_errors.quota_used_up("tokens")],
     "circuit_open": [client_made_errors.circuit_open("s", 0.0001), client_made_errors.circuit_open("s", 30)],
+    "no_credentials": [client_made_errors.no_credentials("s")],
     "not_sendable": [client_made_errors.not_sendable()],
     "crashed_before_the_call": [client_made_errors.crashed("e")],
     "crashed": [client_made_errors.crashed("e", sent=True)],
@@ -61,7 +63,7 @@ def test_every_row_is_filled_by_a_function_and_has_a_registered_code() -> None:
     public = {
         name for name, _ in inspect.getmembers(client_made_errors, inspect.isfunction) if not name.startswith("_")
     }
-    assert public - {"dataclass"} == set(MADE) - {"connection_refused", "crashed_before_the_call"} | {
+    assert public - {"dataclass", "lru_cache"} == set(MADE) - {"connection_refused", "crashed_before_the_call"} | {
         "refused_by_server"
     }
 

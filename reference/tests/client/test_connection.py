@@ -49,11 +49,10 @@ class StandIn:
         if "leave" in self.behaviour:
             raise self.behaviour["leave"]
 
-    async def list_tools(self, **_: Any) -> list[Any]:
+    async def list_tools_mcp(self, **_: Any) -> Any:
         self.listed += 1
-        if lists := self.behaviour.get("lists"):
-            return list(await lists(self))
-        return []
+        lists = self.behaviour.get("lists")
+        return SimpleNamespace(tools=list(await lists(self)) if lists else [], next_cursor=None)
 
     async def call_tool_mcp(self, tool: str, arguments: dict[str, Any]) -> Any:
         return await self.behaviour["tools"][tool]()

@@ -132,8 +132,8 @@ class StandIn:
         self._running.discard(self)
         await asyncio.sleep(0)
 
-    async def list_tools(self, **_: Any) -> list[Any]:
-        return []
+    async def list_tools_mcp(self, **_: Any) -> Any:
+        return SimpleNamespace(tools=[], next_cursor=None)
 
     async def call_tool_mcp(self, tool: str, arguments: dict[str, Any]) -> Any:
         await asyncio.sleep(arguments["seconds"])

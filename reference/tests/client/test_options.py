@@ -130,7 +130,7 @@ def test_the_keywords_of_a_client_are_those_of_its_options_with_the_same_types_a
     ]
     defaults = {keyword.name: keyword.default for keyword in keywords if keyword.name != "servers"}
     assert defaults == {option.name: option.default for option in fields(ClientOptions) if option.name != "servers"}
-    assert len(defaults) == 33
+    assert len(defaults) == 35
     assert keywords[0].default is inspect.Parameter.empty
     assert {keyword.kind for keyword in keywords[1:]} == {inspect.Parameter.KEYWORD_ONLY}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from decimal import Decimal
@@ -508,13 +507,13 @@ class TestBudgets:
 
     def test_an_unknown_name_is_compared_with_so_many_names_and_no_more(self, monkeypatch: pytest.MonkeyPatch) -> None:
         compared: list[int] = []
-        matches = difflib.get_close_matches
+        similar = client_made_errors._similar
 
-        def counted(word: str, possibilities: Any, **options: Any) -> list[str]:
-            compared.append(len(possibilities))
-            return matches(word, possibilities, **options)
+        def counted(name: str, known: Any) -> list[str]:
+            compared.append(len(given := list(known)))
+            return similar(name, given)
 
-        monkeypatch.setattr(difflib, "get_close_matches", counted)
+        monkeypatch.setattr(client_made_errors, "_similar", counted)
         names = [f"find_records_{number:04d}" for number in range(4_999)] + ["search"]
         error = client_made_errors.unknown_tool("serch", names)
         assert error.message.startswith("There is no tool named 'serch'. There are: search, find_records_0000, ")

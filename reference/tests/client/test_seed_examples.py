@@ -153,39 +153,62 @@ async def test_4_2_a_retryable_error_is_retried_and_the_others_are_told(
     assert seen == [("UNKNOWN_TOOL", "c2")]
 
 
-async def test_4_3_a_chain_runs_in_one_turn_and_hands_its_results_on(chat_server: Any) -> None:
+def chain(rows: Any, **options: Any) -> XMCP:
+    """Return a server with the tools of section 4.3; `rows` makes what `run_query` returns."""
     mcp = XMCP()
 
-    # The document leaves open which parameter a plain text is for; `provides` is our word for it.
-    @mcp.tool(provides="sql")
+    @mcp.tool()
     def generate_sql(question: str) -> str:
         return f"select 1 -- {question}"
 
-    @mcp.tool(annotations={"depends_on": ["generate_sql"]})
-    def run_query(sql: str) -> dict[str, Any]:
-        return {"rows": [{"n": 1, "of": sql}], "more": False}
+    @mcp.tool(annotations={"depends_on": ["generate_sql"]}, **options)
+    def run_query(sql: str):  # type: ignore[no-untyped-def]
+        return rows(sql)
 
     @mcp.display_tool(annotations={"depends_on": ["run_query"]})
-    def render_chart(rows: list[dict[str, Any]], show_user: bool = False) -> Any:
+    def render_chart(rows: list[dict], show_user: bool = False):  # type: ignore[no-untyped-def,type-arg]
         return DisplayEnvelope(type="table", payload=rows) if show_user else rows
 
-    @mcp.tool(annotations={"depends_on": ["run_query"]})
-    def summarize_results(rows: list[dict[str, Any]]) -> str:
-        return f"{len(rows)} rows"
+    return mcp
 
-    chain = [
-        ("c1", "render_chart", '{"show_user": true}'),
-        ("c2", "summarize_results", "{}"),
-        ("c3", "run_query", '{"sql": "?"}'),
-        ("c4", "generate_sql", '{"question": "how many"}'),
-    ]
-    says(chat_server, chain, "One row.")
-    async with AIClient([mcp]) as ai:
+
+CHAIN = [
+    ("c1", "render_chart", '{"show_user": true}'),
+    ("c2", "run_query", "{}"),
+    ("c3", "generate_sql", '{"question": "how many"}'),
+]
+
+
+async def test_4_3_a_chain_runs_in_one_turn_and_hands_its_results_on(chat_server: Any) -> None:
+    says(chat_server, CHAIN)
+    async with AIClient([chain(lambda sql: {"rows": [{"n": 1, "of": sql}], "more": False})]) as ai:
         result = await ai.chat("How many?", [])
-    assert [reply.error for reply in responses(result)] == [None] * 4
-    assert responses(result)[1].llm_output == "1 rows"
+    assert [reply.error for reply in responses(result)] == [None] * 3
     assert result["display"] is not None
     assert result["display"].payload == [{"n": 1, "of": "select 1 -- how many"}]
+    offered = {tool["function"]["name"]: tool["function"] for tool in chat_server.requests[0]["tools"]}
+    assert [offered[name]["parameters"].get("required") for name in ("generate_sql", "run_query", "render_chart")] == [
+        ["question"],
+        None,
+        None,
+    ]
+
+
+async def test_4_3_rows_without_a_name_go_to_the_chart_as_well(chat_server: Any) -> None:
+    """The formatter is not the document's: the default text of a list is not JSON yet, so no client can read it."""
+    mcp = chain(lambda sql: [{"n": 1, "of": sql}], xml_formatter=lambda data, indent_level: json.dumps(data))
+    says(chat_server, CHAIN)
+    async with AIClient([mcp]) as ai:
+        result = await ai.chat("How many?", [])
+    assert result["display"] is not None
+    assert result["display"].payload == [{"n": 1, "of": "select 1 -- how many"}]
+
+
+async def test_4_3_what_the_model_writes_into_the_chain_stays(chat_server: Any) -> None:
+    says(chat_server, [("c1", "generate_sql", '{"question": "?"}'), ("c2", "run_query", '{"sql": "mine"}')], "Done.")
+    async with AIClient([chain(lambda sql: {"of": sql})]) as ai:
+        result = await ai.chat("How many?", [])
+    assert "mine" in (responses(result)[1].llm_output or "")
 
 
 def LocalProvider() -> ScriptedModel:

@@ -69,6 +69,8 @@ class AIClientAdapter:
             llm_provider=first,
             fallback_models=[(other, None) for other in others],
             max_turns=setup.max_turns,
+            max_calls_per_turn=setup.max_calls_per_turn or 1_000,
+            max_tools_per_server=setup.max_tools_per_server or 1_000,
             max_concurrency=setup.max_concurrency,
             tool_timeout=setup.tool_timeout,
             chat_timeout=setup.chat_timeout,

@@ -371,10 +371,13 @@ async def chat() -> StopReason:
             async for chunk in conversation.stream_chat("again"):
                 by_class(chunk)
             Conversation.resume(ai, conversation.snapshot())
+            assert_type(await ai.call_tool("show_sales", {"region": "EMEA"}), ToolResponse)
             return reply.stop_reason
     except (ProviderError, QuotaExceeded) as exc:
         assert_type(exc.history, list[dict[str, Any]] | None)
-    except (ServersUnavailable, SnapshotError, CircuitOpenError) as exc:
+    except CircuitOpenError as exc:
+        assert_type(exc.retry_after, float)
+    except (ServersUnavailable, SnapshotError) as exc:
         use(exc)
     return "empty"
 
@@ -386,6 +389,7 @@ def sync_chat() -> None:
         assert_type(result, ChatResult)
         for chunk in ai.stream_chat("again", result["history"]):
             by_class(chunk)
+        assert_type(ai.call_tool("show_sales"), ToolResponse)
         assert_type(ai.conversation(system="Be brief.").chat("hello"), ConversationReply)
 
 

@@ -7,10 +7,14 @@ import math
 from typing import Any, Final, NoReturn
 
 from xmcp.chat import client_made_errors
+from xmcp.chat.json_values import is_deeper_than
 from xmcp.wire import ErrorInfo
 
 MAX_DEPTH: Final = 64
 """Maximum levels of objects and lists. No tool needs more, and some libraries fail at a few hundred."""
+
+MAX_BYTES: Final = 1024 * 1024
+"""Maximum size in bytes of UTF-8. No vendor's model writes as much in one answer, and every character costs time."""
 
 MAX_QUOTED: Final = 200
 """Maximum number of characters of the model's own text that an error quotes."""
@@ -22,6 +26,8 @@ def parse_arguments(text: str) -> dict[str, Any] | ErrorInfo:
     An empty text is an empty object: some models write it for no arguments. Integers keep their value at any size that
     Python reads.
     """
+    if len(text) > MAX_BYTES or (4 * len(text) > MAX_BYTES and len(text.encode("utf-8", "replace")) > MAX_BYTES):
+        return _refused("too_large", f"they are larger than {MAX_BYTES} bytes", text)
     if not text.strip():
         return {}
     try:
@@ -36,13 +42,14 @@ def parse_arguments(text: str) -> dict[str, Any] | ErrorInfo:
         return _refused("not_json", "they hold an integer with too many digits", text)
     if not isinstance(value, dict):
         return _refused("not_an_object", f"they must be a JSON object, not {_kind(value)}", text)
-    if text.count("{") + text.count("[") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
+    if text.count("{") + text.count("[") > MAX_DEPTH and is_deeper_than(MAX_DEPTH, value):
         return _too_deep(text)
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        # A lone surrogate cannot be encoded as UTF-8: over stdio it would end the whole connection.
-        return _refused("not_text", "a string in them holds half of a surrogate pair", "")
+    if not text.isascii() or "\\u" in text:
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            # A lone surrogate cannot be encoded as UTF-8: over stdio it would end the whole connection.
+            return _refused("not_text", "a string in them holds half of a surrogate pair", "")
     return value
 
 
@@ -69,16 +76,6 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise _NotANumber(text[:MAX_QUOTED])
     return number
-
-
-def _depth(value: Any) -> int:
-    """Return how many levels of objects and lists `value` has, counting itself."""
-    depth, level = 0, [value]
-    while level:
-        depth += 1
-        inner = (child for node in level for child in (node.values() if isinstance(node, dict) else node))
-        level = [child for child in inner if isinstance(child, dict | list)]
-    return depth
 
 
 def _kind(value: Any) -> str:

@@ -9,9 +9,10 @@ internals or the text of an exception (XMCP-CLI-014).
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice, pairwise
 from typing import Any, Final, Literal, TypeAlias
 
 from xmcp.wire import ErrorInfo
@@ -21,6 +22,15 @@ MAX_NAMES: Final = 50
 
 MAX_COMPARED: Final = 200
 """Maximum number of names that a misspelt name is compared with, since each comparison takes time."""
+
+MAX_QUOTED: Final = 128
+"""Maximum number of characters of a name that an error quotes, or that is compared: twice what vendors allow."""
+
+SIMILAR: Final = 0.5
+"""Similarity (0 to 1) from which on a name is listed first: the pairs of letters that two names share."""
+
+MAX_SIMILAR: Final = 3
+"""Maximum number of similar names that are listed first."""
 
 SideEffects: TypeAlias = Literal["none", "unknown"]
 
@@ -47,6 +57,12 @@ TABLE: Final[Mapping[str, Row]] = {
         "The arguments were not used: {problem}. Call the tool again with one JSON object.{written}",
         "none",
     ),
+    "too_many_calls": Row(
+        "RATE_LIMIT",
+        "The call was not made: there may be {limit} calls in one answer. Make it in your next one if it is still "
+        "needed, together with fewer others.",
+        "none",
+    ),
     "missing_text": Row("VALIDATION_FAIL", "The call did nothing: {problem}.", "none"),
     # Calls that are not made
     "failed_dependency": Row(
@@ -69,6 +85,11 @@ TABLE: Final[Mapping[str, Row]] = {
     "circuit_open": Row(
         "CIRCUIT_OPEN",
         "The server {server} failed several times in a row; calls are held back for {seconds:.0f} s.",
+        "none",
+    ),
+    "no_credentials": Row(
+        "AUTH_REQUIRED",
+        "The call was not made: the application has no credentials for the server {server} in this conversation.",
         "none",
     ),
     "not_sendable": Row("INTERNAL", "The call cannot be sent.", "none"),
@@ -117,11 +138,17 @@ TABLE: Final[Mapping[str, Row]] = {
 def unknown_tool(name: str, known: Collection[str]) -> ErrorInfo:
     """Return the error for a tool that is not offered. It lists tools that are, similar names first."""
     # Of very many names only those with the same beginning are compared.
-    compared = known if len(known) <= MAX_COMPARED else [n for n in known if n[:2] == name[:2]][:MAX_COMPARED]
-    likely = difflib.get_close_matches(name, compared, n=3)
-    names = [*likely, *(n for n in known if n not in likely)][:MAX_NAMES]
+    compared = known if len(known) <= MAX_COMPARED else (n for n in known if n[:2] == name[:2])
+    likely = _similar(name, islice(compared, MAX_COMPARED))
+    names = [*likely, *islice((n for n in known if n not in likely), MAX_NAMES - len(likely))]
     offer = f" There are: {', '.join(names)}." if names else " There are no tools."
-    return _error("unknown_tool", meta={"params": {"names": names}}, name=name, offer=offer)
+    quoted = name if len(name) <= MAX_QUOTED else name[:MAX_QUOTED] + "…"
+    return _error("unknown_tool", meta={"params": {"names": names}}, name=quoted, offer=offer)
+
+
+def too_many_calls(limit: int) -> ErrorInfo:
+    """Return the error for a call above the limit of calls in one turn (XMCP-CLI-105)."""
+    return _error("too_many_calls", meta={"params": {"limit": limit}}, limit=limit)
 
 
 def unusable_arguments(reason: str, problem: str, written: str = "") -> ErrorInfo:
@@ -139,6 +166,21 @@ def missing_text(parameter: str) -> ErrorInfo:
     problem = f"{parameter!r} is missing, or is not a text"
     field = {"pointer": f"/{parameter}", "reason": "missing", "message": f"{problem}."}
     return _error("missing_text", meta={"fields": [field]}, problem=problem)
+
+
+def _similar(name: str, known: Iterable[str]) -> list[str]:
+    """Return the most similar names, best first; in linear time, which `difflib` does not take."""
+    pairs = _pairs(name[:MAX_QUOTED])
+    rated = [(2 * len(pairs & other) / ((len(pairs) + len(other)) or 1), n) for n in known if (other := _pairs(n))]
+    rated = [pair for pair in rated if pair[0] >= SIMILAR]
+    return [n for _, n in sorted(rated, key=lambda pair: -pair[0])[:MAX_SIMILAR]]
+
+
+@lru_cache(4 * MAX_COMPARED)
+def _pairs(name: str) -> frozenset[str]:
+    """Return the pairs of neighbouring letters and digits in a name, in lower case, and its beginning."""
+    plain = name.lower().replace("_", "").replace("-", "")
+    return frozenset({f" {plain[:1]}", *map("".join, pairwise(plain))})
 
 
 # ---- Calls that are not made ----
@@ -173,6 +215,11 @@ def quota_used_up(quota: str | None) -> ErrorInfo:
 def circuit_open(server: str, retry_after: float) -> ErrorInfo:
     """Return the error for a call that an open circuit breaker refuses for `retry_after` seconds."""
     return _error("circuit_open", retry_after_ms=max(1, round(retry_after * 1000)), server=server, seconds=retry_after)
+
+
+def no_credentials(server: str) -> ErrorInfo:
+    """Return the error for a call of a server for which the application gave this chat no credentials."""
+    return _error("no_credentials", server=server)
 
 
 def not_sendable() -> ErrorInfo:

@@ -12,6 +12,9 @@ from xmcp.chat.usage import Usage
 MAX_ID: Final = 40
 """Maximum length of a call's id that all vendors accept."""
 
+NUMBER_LENGTH: Final = 8
+"""Characters at the end of an id for an underscore and a number that makes it unique."""
+
 _LEGAL_ID: Final = re.compile(rf"[A-Za-z0-9_-]{{1,{MAX_ID}}}")
 
 
@@ -80,13 +83,16 @@ def unique_ids(calls: Iterable[ToolCall], taken: Collection[str] = ()) -> tuple[
     unique ids to match results with calls.
     """
     seen = set(taken)
+    tried: dict[str, int] = {}
+    """For each base the last number that was tried: all up to it are taken, and none is tried twice."""
     out = []
     for call in calls:
         given = call.id if isinstance(call.id, str) and _LEGAL_ID.fullmatch(call.id) else ""
-        base = given[: MAX_ID - 5] or "call"
-        unique, number = given or "call_0", 1
+        base = given[: MAX_ID - NUMBER_LENGTH] or "call"
+        unique = given or "call_0"
         while unique in seen:
-            unique, number = f"{base}_{number}", number + 1
+            tried[base] = tried.get(base, 0) + 1
+            unique = f"{base}_{tried[base]}"
         seen.add(unique)
         out.append(call if unique == call.id else replace(call, id=unique))
     return tuple(out)

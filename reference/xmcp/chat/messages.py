@@ -7,13 +7,12 @@ before any other message, by exactly one tool message with its id; and no tool m
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from typing import Any, Final, TypeAlias
 
 from xmcp.chat import client_made_errors
 from xmcp.chat.arguments import parse_arguments
 from xmcp.chat.completions import ToolCall
-from xmcp.chat.json_values import Replacement, as_json, as_text, nearest
+from xmcp.chat.json_values import Replacement, as_json, as_text, copied_value, nearest
 from xmcp.chat.tool_schemas import legal_name
 from xmcp.wire import ToolResponse
 
@@ -47,10 +46,7 @@ def assistant_message(text: str, calls: Sequence[ToolCall] = ()) -> dict[str, An
 
 def copied(messages: Sequence[Message]) -> list[dict[str, Any]]:
     """Return copies of the messages that share no mutable part with them."""
-    return [
-        deepcopy(dict(message)) if any(isinstance(v, list | dict) for v in message.values()) else dict(message)
-        for message in messages
-    ]
+    return [copied_value(dict(message)) for message in messages]
 
 
 def tool_message(call: ToolCall, content: str) -> dict[str, Any]:
@@ -110,25 +106,27 @@ def _in_call_order(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def problem(history: Sequence[Message]) -> str | None:
     """Return what is wrong with a history, and where; `None` if nothing is."""
-    open_ids: list[str] = []
+    open_ids: dict[str, None] = {}
     for place, message in enumerate(history):
         if not isinstance(message, Mapping) or message.get("role") not in ROLES:
             return f"history[{place}] is not a message with a role of {', '.join(sorted(ROLES))}"
         if message["role"] == "tool":
-            if message.get("tool_call_id") not in open_ids:
-                return f"history[{place}] answers the call {message.get('tool_call_id')!r}, which is not open there"
-            open_ids.remove(message["tool_call_id"])
+            answered = message.get("tool_call_id")
+            if not isinstance(answered, str) or answered not in open_ids:
+                return f"history[{place}] answers the call {answered!r}, which is not open there"
+            del open_ids[answered]
             continue
         if open_ids:
-            return f"history[{place}] comes before the answer to the call {open_ids[0]!r}"
+            return f"history[{place}] comes before the answer to the call {next(iter(open_ids))!r}"
         if message["role"] == "assistant":
             calls = message.get("tool_calls") or ()
             if not isinstance(calls, Sequence) or isinstance(calls, str):
                 return f"history[{place}] has tool_calls that are not a list"
-            open_ids = [call["id"] for call in calls if isinstance(call, Mapping) and isinstance(call.get("id"), str)]
-            if len(set(open_ids)) != len(calls):
+            ids = (call["id"] for call in calls if isinstance(call, Mapping) and isinstance(call.get("id"), str))
+            open_ids = dict.fromkeys(ids)
+            if len(open_ids) != len(calls):
                 return f"history[{place}] has calls without an id of their own"
-    return f"the call {open_ids[0]!r} at its end has no answer" if open_ids else None
+    return f"the call {next(iter(open_ids))!r} at its end has no answer" if open_ids else None
 
 
 def _unanswered(call: ToolCall) -> str:

@@ -7,14 +7,20 @@ import uuid
 import weakref
 from collections.abc import AsyncGenerator, Collection, Mapping, MutableSequence, Sequence
 from contextlib import aclosing
+from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import Any, Final, Self
 
+from xmcp.chat import client_made_errors
+from xmcp.chat.completions import ToolCall
+from xmcp.chat.errors import CircuitOpenError
 from xmcp.chat.events import ChatResult, Done
 from xmcp.chat.messages import Message
+from xmcp.chat.tool_schemas import legal_name
 from xmcp.client.calls import cache as caching
-from xmcp.client.calls.active_call import ChatScope
+from xmcp.client.calls.active_call import ChatScope, Request
 from xmcp.client.calls.app_parameters import hidden
 from xmcp.client.calls.approval import Approve
 from xmcp.client.calls.cache import ResponseCache
@@ -33,14 +39,17 @@ from xmcp.client.loop.stop_reason import DisplayMode
 from xmcp.client.loop.turn import Hooks
 from xmcp.client.loop.usage import Price
 from xmcp.client.options import ClientOptions
+from xmcp.client.servers.chat_servers import ChatServers
 from xmcp.client.servers.pool import Servers, ToolChanges
 from xmcp.client.servers.pool_member import ServerStatus
 from xmcp.client.servers.targets import Target
+from xmcp.client.slots import Slots
 from xmcp.client.tools.catalogue import Catalogue, Entry
 from xmcp.client.tools.meta_tools import openai_tools, selected
 from xmcp.client.tools.schemas import offered
 from xmcp.providers import LLMProvider, OpenAIProvider
 from xmcp.storage import BreakerStore, Cache, MemoryBreakers
+from xmcp.wire import ToolResponse
 
 _NO_HISTORY: Final = (
     "chat() and stream_chat() need the history: the list of messages so far, [] for a new conversation. "
@@ -71,7 +80,10 @@ class AIClient:
         fallback_models: Models to ask in this order when one fails: each is a name, or a pair of a provider (or the
             name of its class) and a name. The chat then stays with the model that answered.
         max_turns: Maximum number of answers of the model in one chat.
+        max_calls_per_turn: Maximum number of tool calls that are made of one answer of the model. Each further call is
+            answered with the error `RATE_LIMIT`, so that the model can make it in its next answer.
         max_concurrency: Maximum number of tool calls at the same time, in all chats together; further calls wait.
+            Tenants whose calls wait get the next free place in turn.
         tool_timeout: Time limit of one attempt at a tool call, without the wait for a free slot: a number, or a
             mapping from names of tools, as the model knows them, with `*` for all others.
         connect_timeout: Time limit for connecting to a server and listing its tools.
@@ -98,12 +110,16 @@ class AIClient:
             a text that says why not.
         approval_timeout: Time limit of `approve`; without an answer in time, the call is refused.
         middleware: Objects with hooks around model and tool calls (`xmcp.client.Middleware`), outermost first.
-        on_display: Called with each display and the history at that moment, in call order; sync or async.
+        on_display: Called with each display and the history at that moment, in call order; sync or async. The history
+            is a new list of copies, which the callbacks of one turn share.
         on_error: Called likewise with each error of a tool, of the client or of the model (`ErrorInfo`).
         usage_sink: Called with the `UsageRecord` of each request to a model when it ends; sync or async.
         price: Called with provider, model and `Usage`; returns the cost of the request in US dollars, or `None` if it
             is not known. Without it, `cost_usd` is `None`.
-        refresh_interval: Time between refreshes of all servers' tools. 0: only when a server announces changes.
+        max_tools_per_server: Maximum number of tools that are offered of one server: the first of its list. A warning
+            says what is left out.
+        refresh_interval: Time between two listings of the tools of each connected server. 0: they are listed again only
+            when it announces changes, or answers that it does not have a tool.
         require_servers: Whether a server that cannot be reached at the start is an error (`ServersUnavailable`).
         logger: A standard logger, or one with structlog's interface. `None`: `logging.getLogger("xmcp")`.
 
@@ -122,6 +138,7 @@ class AIClient:
         fallback_models: Sequence[Fallback] = (),
         openai_base_url: str | None = None,
         max_turns: int = ClientOptions.max_turns,
+        max_calls_per_turn: int = ClientOptions.max_calls_per_turn,
         max_concurrency: int = ClientOptions.max_concurrency,
         tool_timeout: float | Mapping[str, float] = ClientOptions.tool_timeout,
         connect_timeout: float = ClientOptions.connect_timeout,
@@ -146,6 +163,7 @@ class AIClient:
         on_error: ErrorCallback | None = None,
         usage_sink: UsageSink | None = None,
         price: Price | None = None,
+        max_tools_per_server: int = ClientOptions.max_tools_per_server,
         refresh_interval: float = ClientOptions.refresh_interval,
         require_servers: bool = False,
         logger: Any = None,
@@ -158,6 +176,7 @@ class AIClient:
             fallback_models=fallback_models,
             openai_base_url=openai_base_url,
             max_turns=max_turns,
+            max_calls_per_turn=max_calls_per_turn,
             max_concurrency=max_concurrency,
             tool_timeout=tool_timeout,
             connect_timeout=connect_timeout,
@@ -182,6 +201,7 @@ class AIClient:
             on_error=on_error,
             usage_sink=usage_sink,
             price=price,
+            max_tools_per_server=max_tools_per_server,
             refresh_interval=refresh_interval,
             require_servers=require_servers,
             logger=logger,
@@ -199,6 +219,7 @@ class AIClient:
         self._settings = ChatSettings(
             models=models,
             max_turns=options.max_turns,
+            max_calls=options.max_calls_per_turn,
             display=options.display,
             llm_timeout=options.llm_timeout,
             meta_tools=meta_tool_names,
@@ -211,7 +232,7 @@ class AIClient:
         self._max_concurrency = options.max_concurrency
         self._responses = None if options.cache is None else ResponseCache(options.cache, options.cache_ttl, self._log)
         self._pipeline = Pipeline(
-            slots=asyncio.Semaphore(options.max_concurrency),
+            slots=Slots(options.max_concurrency),
             timeouts=options.time_limits,
             retry=RetryPolicy.of(options.retry_policy),
             breakers=_breakers(options),
@@ -231,6 +252,7 @@ class AIClient:
             connect_timeout=options.connect_timeout,
             log=self._log,
             refresh_interval=options.refresh_interval,
+            max_tools=options.max_tools_per_server,
             require=options.require_servers,
             offer=self._openai_tool,
             extra=openai_tools(meta_tool_names),
@@ -242,14 +264,15 @@ class AIClient:
         """Connect to all servers at the same time. It takes little more than `connect_timeout`, whatever they do.
 
         Raises:
-            DependencyError: Tools of a server depend on each other in a circle.
+            DependencyError: Tools of a server depend on each other in a circle, or a server of this process does not
+                start because of what its tools depend on.
             ServersUnavailable: A server cannot be reached, and `require_servers` is true.
         """
         if self._entered:
             raise RuntimeError("This AIClient is already in use: enter it once and share it, or create another one.")
         self._entered = True
-        # A semaphore is bound to the event loop in which it is first awaited; this loop may be a new one.
-        self._pipeline = replace(self._pipeline, slots=asyncio.Semaphore(self._max_concurrency))
+        # Calls of an earlier event loop that was stopped may never have given their slots back.
+        self._pipeline = replace(self._pipeline, slots=Slots(self._max_concurrency))
         try:
             await self._servers.open()
         except BaseException:
@@ -297,6 +320,50 @@ class AIClient:
         if self._responses is None or not hasattr(self._cache, "clear"):
             raise RuntimeError("There is no cache that can be cleared: pass one as AIClient(cache=...).")
         await self._responses.clear("" if every_tenant else caching.tenant_prefix(named("tenant_id", tenant_id)))
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        tenant_id: str | None = None,
+        session_id: str | None = None,
+    ) -> ToolResponse:
+        """Call one tool without asking a model, for example when a person presses a button beside a display.
+
+        The call goes the way of a model's calls: middleware, `approve`, `params`, cache, retries, circuit breaker,
+        `max_concurrency` and `tool_timeout`. `on_display` and `on_error` are not called.
+
+        Args:
+            name: The tool as the model knows it (`tools`).
+            arguments: Its arguments, without those of `params`.
+            tenant_id: As for `chat`.
+            session_id: As for `chat`.
+
+        Returns:
+            The response. Errors are in `response.error`, with the exceptions below.
+
+        Raises:
+            CircuitOpenError: The server failed too often, and is not called for `retry_after` seconds.
+            QuotaExceeded: A quota of the tenant is used up.
+            RuntimeError: The client is not entered.
+        """
+        self._check_entered()
+        if not isinstance(name, str):
+            raise TypeError(f"name must be the name of a tool, not {type(name).__name__}.")
+        if not isinstance(arguments, Mapping | None):
+            raise TypeError(f"arguments must be a mapping, not {type(arguments).__name__}.")
+        entries = self._servers.catalogue.entries
+        if (entry := entries.get(name)) is None:
+            return ToolResponse(legal_name(name), error=client_made_errors.unknown_tool(name, list(entries)))
+        context = ChatContext(uuid.uuid4().hex, named("tenant_id", tenant_id), named("session_id", session_id))
+        log = self._log.bind(tenant_id=context.tenant_id, session_id=context.session_id, chat_id=context.chat_id)
+        request = Request(ToolCall(f"call_{uuid.uuid4().hex}", name, ""), name, entry, deepcopy(dict(arguments or {})))
+        scope = ChatScope(context, ChatTelemetry(log), deadline=None)
+        response = (await self._pipeline.run(request, 0, scope, lambda _: None)).response
+        if response.error is not None and response.error.code == "CIRCUIT_OPEN":
+            raise CircuitOpenError(entry.server.name, (response.error.retry_after_ms or 0) / 1000)
+        return response
 
     async def chat(
         self,
@@ -376,13 +443,14 @@ class AIClient:
         failed = "cancelled"
         self._running[id(history)] = stream
         try:
-            chat = Chat(self._settings, self._pipeline, self._catalogue, scope, history, query)
-            if (own := stream()) is not None:
-                own.chat = chat
-                del own
-            async with aclosing(chat.run()) as chunks:
-                async for chunk in chunks:
-                    yield chunk
+            with ChatServers(self._servers, context) as servers:
+                chat = Chat(self._settings, self._pipeline, partial(self._tools_of, servers), scope, history, query)
+                if (own := stream()) is not None:
+                    own.chat = chat
+                    del own
+                async with aclosing(chat.run()) as chunks:
+                    async for chunk in chunks:
+                        yield chunk
         except Exception as exc:
             failed = type(exc).__name__
             raise
@@ -391,10 +459,10 @@ class AIClient:
                 del self._running[id(history)]
             telemetry.ended(failed)
 
-    def _catalogue(self) -> Catalogue:
+    async def _tools_of(self, servers: ChatServers) -> Catalogue:
         if not self._entered:
             raise RuntimeError("The AIClient was closed while this chat was running.")
-        return self._servers.catalogue
+        return await servers.catalogue()
 
     def _check_entered(self) -> None:
         if not self._entered:

@@ -293,6 +293,9 @@ class Conversation:
         finally:
             if running.stream is not None:
                 self._history = running.stream.history
+                for chunk in running.stream.unreported():
+                    trace.take(chunk)
+                    self._usage = accounting.add(self._usage, chunk.usage)
             trace.end(self._history, failure)
             self._running = None
             running.over.set()

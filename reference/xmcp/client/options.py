@@ -19,8 +19,10 @@ from xmcp.client.hooks.callbacks import DisplayCallback, ErrorCallback, UsageSin
 from xmcp.client.loop.chat import LLM_SECONDS
 from xmcp.client.loop.fallback import Fallback
 from xmcp.client.loop.stop_reason import DisplayMode
+from xmcp.client.loop.turn import MAX_CALLS
 from xmcp.client.loop.usage import Price
 from xmcp.client.servers.targets import Target
+from xmcp.client.tools.limits import MAX_TOOLS
 from xmcp.providers import LLMProvider
 from xmcp.storage import BreakerStore, Cache
 
@@ -183,6 +185,7 @@ class ClientOptions:
     fallback_models: Sequence[Fallback] = ()
     openai_base_url: str | None = None
     max_turns: int = field(default=10, metadata=checked(whole_number))
+    max_calls_per_turn: int = field(default=MAX_CALLS, metadata=checked(whole_number))
     max_concurrency: int = field(default=16, metadata=checked(whole_number))
 
     tool_timeout: float | Mapping[str, float] = field(default=TOOL_SECONDS, metadata=checked(time_limits))
@@ -212,7 +215,8 @@ class ClientOptions:
     usage_sink: UsageSink | None = field(default=None, metadata=checked(function_of("record")))
     price: Price | None = field(default=None, metadata=checked(function_of("provider", "model", "usage")))
 
-    refresh_interval: float = field(default=0, metadata=checked(interval))
+    max_tools_per_server: int = field(default=MAX_TOOLS, metadata=checked(whole_number))
+    refresh_interval: float = field(default=30.0, metadata=checked(interval))
     require_servers: bool = False
     logger: Any = field(default=None, metadata=checked(logger_like))
 

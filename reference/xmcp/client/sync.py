@@ -25,6 +25,7 @@ from xmcp.client.ai_client import AIClient
 from xmcp.client.conversation import Conversation, ConversationReply
 from xmcp.client.servers.pool import ToolChanges
 from xmcp.client.servers.pool_member import ServerStatus
+from xmcp.wire import ToolResponse
 
 LEAVE_SECONDS: Final = 15.0
 """Maximum time that a cancelled chat may take to end."""
@@ -136,6 +137,17 @@ class SyncAIClient:
     def clear_cache(self, tenant_id: str | None = None, *, every_tenant: bool = False) -> None:
         """Delete cached answers; see `AIClient.clear_cache`."""
         self._await(lambda ai: ai.clear_cache(tenant_id, every_tenant=every_tenant))
+
+    def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        tenant_id: str | None = None,
+        session_id: str | None = None,
+    ) -> ToolResponse:
+        """Call one tool without asking a model; see `AIClient.call_tool`."""
+        return self._await(lambda ai: ai.call_tool(name, arguments, tenant_id=tenant_id, session_id=session_id))
 
     def chat(
         self,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from xmcp.chat.completions import Completion
 from xmcp.chat.errors import ErrorCategory, ProviderError
-from xmcp.providers.base import ModelRequest
+from xmcp.providers.base import ModelRequest, Received
 from xmcp.providers.errors import redact
 from xmcp.providers.formats import chat_completions
 from xmcp.providers.formats.sse import Event, EventReader, EventTooLarge
@@ -93,7 +93,7 @@ class OpenAIProvider:
                     yield completion.text
                 yield completion
             else:
-                async with aclosing(self._read(response)) as pieces:
+                async with aclosing(self._read(response, request.received)) as pieces:
                     async for piece in pieces:
                         yield piece
         except (httpx2.HTTPError, httpx2.StreamError, EventTooLarge) as exc:
@@ -143,14 +143,16 @@ class OpenAIProvider:
         except openai.OpenAIError as exc:
             raise self._error(f"{self.name}: {exc}", ErrorCategory.UNKNOWN, model) from exc
 
-    async def _read(self, response: httpx2.Response) -> AsyncGenerator[str | Completion, None]:
+    async def _read(self, response: httpx2.Response, received: Received) -> AsyncGenerator[str | Completion, None]:
         assembly, done = chat_completions.Assembly(self.name), False
         async with aclosing(_events(response)) as events:
             async for event in events:
                 if event.data == b"[DONE]":
                     done = True
                     break
-                if text := assembly.take(chat_completions.parse(event.data, self.name)):
+                text = assembly.take(chat_completions.parse(event.data, self.name))
+                assembly.note(received)
+                if text:
                     yield text
             if done:
                 with suppress(TimeoutError):

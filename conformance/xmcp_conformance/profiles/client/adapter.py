@@ -31,7 +31,7 @@ class ServerUnreachable(ConnectionRefusedError):
 
 
 class ConnectionLost(ConnectionResetError):
-    """The connection to the server broke after a call was sent."""
+    """The connection to the server broke after a call was sent. Calls that get this at the same time were all on it."""
 
 
 @dataclass(frozen=True, slots=True)

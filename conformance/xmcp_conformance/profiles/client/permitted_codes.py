@@ -21,6 +21,8 @@ def permitted_codes(trace: TraceIndex, call: ModelCall) -> set[str]:
         codes.add("VALIDATION_FAIL")
     if not call.offered:
         codes.add("UNKNOWN_TOOL")
+    if is_above_limit(trace, call):
+        codes.add("RATE_LIMIT")
     approved = trace.approval_of(call)
     if trace.setup.approval and (approved is None or not approved.answer):
         codes.add("FORBIDDEN")
@@ -33,6 +35,12 @@ def permitted_codes(trace: TraceIndex, call: ModelCall) -> set[str]:
     if call.turn.cut:
         codes.update(CUT_SHORT)
     return codes
+
+
+def is_above_limit(trace: TraceIndex, call: ModelCall) -> bool:
+    """Return whether there are as many calls before this one in its turn as the client makes."""
+    limit = trace.setup.max_calls_per_turn
+    return limit is not None and call.place >= limit
 
 
 def has_unusable_dependency(trace: TraceIndex, call: ModelCall) -> bool:

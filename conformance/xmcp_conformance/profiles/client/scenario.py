@@ -19,7 +19,7 @@ class Act:
     The kinds:
 
     - `ok`, `error`: it answers with a result or with an error;
-    - `lost`: the connection breaks after the call has arrived;
+    - `lost`: the connection breaks after the call has arrived; calls that are lost at the same time were all on it;
     - `down`: the server cannot be reached, so the call never arrives;
     - `late`: it never answers;
     - `garbled`: it answers with text that cannot be read as a document;
@@ -35,6 +35,8 @@ class Act:
     display: Literal["none", "small", "large", "transient"] = "none"
     structured: Any = None
     """The structured result of an `ok`."""
+    text: str | None = None
+    """The text of an `ok` or an `error`; by default one that names the call."""
     code: str = "TOOL_ERROR"
     """The code of an `error`; so are the members below. A server without the extension sends the message only."""
     retryable: bool = False
@@ -94,11 +96,16 @@ class Conversation:
 
 @dataclass(frozen=True)
 class Change:
-    """A change of a server's tools at `time` (seconds), after which the application asks the client to list them."""
+    """A change of a server's tools at `time` (seconds), after which the application asks the client to list them.
+
+    `announced` is false where nobody tells the client: the server was redeployed, and answers calls of the tools that
+    it does not have any more with `UNKNOWN_TOOL`.
+    """
 
     time: float
     server: int
     tools: Sequence[Tool]
+    announced: bool = True
 
 
 @dataclass(frozen=True)
@@ -121,6 +128,7 @@ Feature: TypeAlias = Literal[
     "approval",
     "breaker",
     "cache",
+    "call_limit",
     "cancellation",
     "chat_timeout",
     "dependencies",
@@ -128,6 +136,7 @@ Feature: TypeAlias = Literal[
     "filled_in_parameters",
     "meta_tools",
     "quotas",
+    "tool_limit",
     "tool_refresh",
 ]
 """Something that a client may lack, so that a scenario about it says nothing about that client."""
@@ -136,6 +145,7 @@ _IS_NEEDED: Final[Mapping[Feature, Callable[[Scenario], bool]]] = {
     "approval": lambda scenario: scenario.setup.approval,
     "breaker": lambda scenario: scenario.setup.breaker_threshold is not None,
     "cache": lambda scenario: scenario.setup.cache,
+    "call_limit": lambda scenario: scenario.setup.max_calls_per_turn is not None,
     "cancellation": lambda scenario: any(chat.cancelled is not None for chat in scenario.chats),
     "chat_timeout": lambda scenario: scenario.setup.chat_timeout is not None,
     "dependencies": lambda scenario: any(tool.depends_on for tool in scenario.setup.tools),
@@ -143,6 +153,7 @@ _IS_NEEDED: Final[Mapping[Feature, Callable[[Scenario], bool]]] = {
     "filled_in_parameters": lambda scenario: bool(scenario.setup.params),
     "meta_tools": lambda scenario: bool(scenario.setup.meta_tools),
     "quotas": lambda scenario: bool(scenario.setup.quota_tokens),
+    "tool_limit": lambda scenario: scenario.setup.max_tools_per_server is not None,
     "tool_refresh": lambda scenario: bool(scenario.changes),
 }
 

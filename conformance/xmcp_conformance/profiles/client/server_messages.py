@@ -47,7 +47,7 @@ def answer(act: Act, tool: str, call: int, tag: Any, *, xmcp: bool) -> tuple[Jso
         tag: the argument `tag` of the call.
         xmcp: whether the server announced the extension.
     """
-    text = f"{tool} answered {tag} of {call}"
+    text = f"{tool} answered {tag} of {call}" if act.text is None else act.text
     if act.kind == "lost":
         lost = ConnectionLost(f"pipe of {tool} broke")
         return lost, Answered(call=call, outcome="lost", exception=str(lost))

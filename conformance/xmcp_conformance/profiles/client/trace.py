@@ -50,6 +50,10 @@ class Setup:
     tools: Sequence[Tool]
     display: Literal["exit", "continue"] = "exit"
     max_turns: int = 10
+    max_calls_per_turn: int | None = None
+    """The limit of calls in one turn; `None` where none is known."""
+    max_tools_per_server: int | None = None
+    """The limit of tools of one server: the first of its list are offered; `None` where none is known."""
     max_concurrency: int = 16
     max_attempts: int = 3
     tool_timeout: float = 60.0
@@ -186,6 +190,15 @@ class Listed(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Redeployed(Record):
+    """A server has other tools from now on, and announced nothing: the client has not listed them yet (`Listed`)."""
+
+    kind: ClassVar[str] = "redeployed"
+    server: int
+    tools: Sequence[Tool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Told(Record):
     """The application got an event (section 10.2), as JSON."""
 
@@ -262,7 +275,7 @@ class Trace:
             record = RECORDS[row["kind"]]
             known = {f.name for f in fields(record)}
             given = {name: value for name, value in row.items() if name in known}
-            if record is Listed:
+            if record in (Listed, Redeployed):
                 given["tools"] = [Tool(**tool) for tool in given["tools"]]
             records.append(record(**given))
         return cls(Setup(**setup), records)

@@ -28,7 +28,7 @@ class Options:
     allow_writes: bool = False
     strict: bool = False
     eras: tuple[str, ...] = ERAS
-    connect_timeout: float = 7.0
+    connect_timeout: float = 30.0
     call_timeout: float = 10.0
 
 

@@ -13,6 +13,11 @@ SEARCH = tool("search")
 STOCK = tool("stock", "part")
 FIRST = tool("first")
 THEN = tool("then", "part", depends_on=["first"])
+THEN_LIST = tool(
+    "then",
+    depends_on=["first"],
+    input_schema={"properties": {"tag": {}, "part": {"type": "array"}}, "required": ["part"]},
+)
 OLD: dict[str, Any] = {"role": "user", "content": "Hello."}
 
 
@@ -190,6 +195,27 @@ def a_tool_that_is_not_offered_is_an_internal_error(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-CLI-105", profile="client")
+def a_call_above_the_limit_is_made(wrong: bool) -> Trace:
+    s = turn(call(tag="t1"), call(tag="t2"), max_calls_per_turn=1)
+    s.make("t1")
+    if wrong:
+        s.make("t2")
+    else:
+        s.reply("t2", content=error("RATE_LIMIT"))
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-105", profile="client")
+def a_call_above_the_limit_is_an_internal_error(wrong: bool) -> Trace:
+    s = turn(call(tag="t1"), call(tag="t2"), max_calls_per_turn=1)
+    s.make("t1")
+    s.reply("t2", content=error("INTERNAL" if wrong else "RATE_LIMIT"))
+    s.finish()
+    return s.trace
+
+
 @breaks("XMCP-CLI-012", profile="client")
 def a_number_goes_out_as_text(wrong: bool) -> Trace:
     s = turn(call("stock", part=7), tools=[STOCK])
@@ -313,6 +339,59 @@ def only_the_text_is_handed_on(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-CLI-031", profile="client")
+def a_text_stays_a_text_where_only_a_list_fits(wrong: bool) -> Trace:
+    s = handed([tool("first", provides="part"), THEN_LIST], call("first", "t1"), call("then", "t2"))
+    s.make("t1", '["bolt"]')
+    s.answered(s.called("t2", part='["bolt"]' if wrong else ["bolt"]))
+    s.reply("t2")
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-120", profile="client")
+def a_result_without_a_name_is_not_handed_on(wrong: bool) -> Trace:
+    s = handed([FIRST, THEN_LIST], call("first", "t1"), call("then", "t2"))
+    s.make("t1", '["bolt"]')
+    given: dict[str, Any] = {} if wrong else {"part": ["bolt"]}
+    s.answered(s.called("t2", **given))
+    s.reply("t2")
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-034", profile="client")
+def the_first_of_two_results_without_a_name_is_handed_on(wrong: bool) -> Trace:
+    s = handed([FIRST, THEN_LIST], call("first", "t1"), call("first", "t2"), call("then", "t3"))
+    s.make("t1", structured=["bolt"])
+    s.make("t2", structured=["nut"])
+    s.answered(s.called("t3", part=["bolt" if wrong else "nut"]))
+    s.reply("t3")
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-012", profile="client")
+def a_result_without_a_name_replaces_what_the_model_wrote(wrong: bool) -> Trace:
+    s = handed([FIRST, THEN_LIST], call("first", "t1"), call("then", "t2", part=["nut"]))
+    s.make("t1", '["bolt"]')
+    s.answered(s.called("t2", part=["bolt" if wrong else "nut"]))
+    s.reply("t2")
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-012", profile="client")
+def a_result_without_a_name_is_handed_on_although_it_does_not_fit(wrong: bool) -> Trace:
+    s = handed([FIRST, THEN_LIST], call("first", "t1"), call("then", "t2"))
+    s.make("t1", "a bolt")
+    given: dict[str, Any] = {"part": "a bolt"} if wrong else {}
+    s.answered(s.called("t2", **given))
+    s.reply("t2")
+    s.finish()
+    return s.trace
+
+
 @breaks("XMCP-CLI-032", profile="client")
 def the_farther_value_wins(wrong: bool) -> Trace:
     last = tool("last", "part", depends_on=["first", "then"])
@@ -405,6 +484,16 @@ def a_provided_parameter_is_required(wrong: bool) -> Trace:
     s = TraceBuilder(first, THEN)
     s.begin()
     s.ask(tools=[s.offer(first), s.offer(THEN, required=["part"] if wrong else [])])
+    s.say("Seven.")
+    s.end("Seven.")
+    return s.trace
+
+
+@breaks("XMCP-CLI-037", profile="client")
+def a_parameter_that_the_only_predecessor_can_fill_is_required(wrong: bool) -> Trace:
+    s = TraceBuilder(FIRST, THEN_LIST)
+    s.begin()
+    s.ask(tools=[s.offer(FIRST), s.offer(THEN_LIST, required=["part"] if wrong else [])])
     s.say("Seven.")
     s.end("Seven.")
     return s.trace

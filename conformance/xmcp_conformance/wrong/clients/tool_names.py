@@ -50,6 +50,19 @@ def a_name_that_models_do_not_take_costs_a_tool(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-CLI-106", profile="client")
+def tools_are_left_out_in_silence(wrong: bool) -> Trace:
+    s = TraceBuilder(SEARCH, tool("stock"), max_tools_per_server=1)
+    s.begin()
+    if not wrong:
+        s.tell("warning", turn=0, text="A tool is left out.")
+    s.ask(tools=[s.offer(SEARCH)])
+    s.say("Seven.")
+    s.tell("done")
+    s.end("Seven.")
+    return s.trace
+
+
 @breaks("XMCP-CLI-091", profile="client")
 def a_name_comes_to_mean_another_tool(wrong: bool) -> Trace:
     s = TraceBuilder(SEARCH, tool("search", server=1), servers=[Server(), Server()])
@@ -119,4 +132,36 @@ def a_tool_that_went_is_unknown_at_once(wrong: bool) -> Trace:
         s.failed(s.called(), failure("UNKNOWN_TOOL"))
         s.reply()
     s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-121", profile="client")
+def a_server_that_does_not_know_a_tool_is_not_asked_for_its_list(wrong: bool) -> Trace:
+    s = TraceBuilder(SEARCH)
+    s.begin()
+    s.redeploy(tool("find"))
+    s.ask()
+    s.say("", call())
+    s.failed(s.called(), failure("UNKNOWN_TOOL"))
+    s.reply()
+    if not wrong:
+        s.wait(1)
+        s.list_tools(tool("find"))
+    s.wait(11)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-122", profile="client")
+def tools_are_listed_once_and_never_again(wrong: bool) -> Trace:
+    s = TraceBuilder(SEARCH)
+    s.begin()
+    s.ask()
+    s.redeploy(tool("find"))
+    s.wait(50)
+    if not wrong:
+        s.list_tools(tool("find"))
+    s.wait(20)
+    s.say("Seven.")
+    s.end("Seven.")
     return s.trace

@@ -10,7 +10,7 @@ import asyncio
 from typing import Final
 
 from xmcp.chat import client_made_errors
-from xmcp.chat.errors import CallFailed, CircuitOpenError
+from xmcp.chat.errors import CallFailed, Cause, CircuitOpenError
 from xmcp.client.calls.active_call import ActiveCall, AttemptStage, NextOfAttempt
 from xmcp.client.calls.server_results import ServerResult
 from xmcp.client.hooks.log import EventLog
@@ -19,6 +19,14 @@ from xmcp.storage.breakers import Admitted, BreakerStore, Outcome, Refused
 
 STORE_SECONDS: Final = 2.0
 """How long the store may take to answer before calls go on without it."""
+
+_OUTCOMES: Final[dict[Cause, Outcome]] = {
+    "answer": "ok",
+    "connection": "lost",
+    "time_out": "failed",
+    "client": "unknown",
+}
+"""What a breaker is told of a call that failed. Whoever answers is alive, whatever the answer is worth."""
 
 
 class BreakerGuard:
@@ -83,7 +91,7 @@ class Ticket:
         except Exception as exc:
             self._log.warning("breaker_failed", operation="record", reason=type(exc).__name__)
             return
-        if outcome == "failed" and state == "open":
+        if outcome in ("failed", "lost") and state == "open":
             self._log.warning("circuit_open", server=self._server.name)
 
 
@@ -104,7 +112,7 @@ def stage(breakers: BreakerStore | None) -> AttemptStage | None:
             outcome = "ok"
             return result
         except CallFailed as exc:
-            outcome = "failed" if exc.transport else "ok"
+            outcome = _OUTCOMES[exc.cause]
             raise
         finally:
             await ticket.report(outcome)

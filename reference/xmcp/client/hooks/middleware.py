@@ -62,7 +62,8 @@ class LLMState:
     completion: Completion | None = None
     """The model's answer; `None` before the call, and if the call failed or was cancelled."""
     usage: UsageRecord | None = None
-    """The usage of the call; `None` if `completion` is `None`."""
+    """The usage of the call; of one that was cancelled or broke off, what was received (`estimated`). `None` before the
+    call, and if it failed without anything to account for."""
     error: BaseException | None = None
     """Why there is no completion; a cancelled call has `asyncio.CancelledError` or `GeneratorExit`."""
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from collections import deque
 from collections.abc import AsyncGenerator, Sequence
-from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypedDict
 
 from xmcp.chat import client_made_errors, messages
@@ -28,6 +28,7 @@ from xmcp.chat.events import (
     ToolStarted,
     ToolWarning,
 )
+from xmcp.chat.json_values import copied_value
 from xmcp.chat.tool_schemas import legal_name
 from xmcp.chat.vendor_state import with_vendor_state
 from xmcp.client.calls import app_parameters, context_budget, server_results
@@ -36,8 +37,14 @@ from xmcp.client.calls.pipeline import Outcome, Pipeline
 from xmcp.client.calls.server_results import Reading
 from xmcp.client.hooks.callbacks import DisplayCallback, ErrorCallback, notify
 from xmcp.client.tools import dependencies, meta_tools
-from xmcp.client.tools.catalogue import Catalogue
+from xmcp.client.tools.catalogue import Catalogue, Entry
 from xmcp.wire import DisplayEnvelope, ErrorInfo
+
+MAX_CALLS: Final = 128
+"""Default for how many calls of one answer of the model are made."""
+
+EVENTS_IN_A_ROW: Final = 32
+"""After so many events the other tasks of the event loop have their turn."""
 
 CANCEL_SECONDS: Final = 5.0
 """How long the turn waits for cancelled calls to end, in seconds."""
@@ -73,6 +80,7 @@ class ToolTurn:
         history: The messages before this turn; not changed.
         meta_tools: Names of the meta tools that were offered; the client itself answers their calls.
         vendor_state: Opaque state that the vendor must get back with the assistant message of this turn.
+        max_calls: How many of the calls are made, in call order; the others are answered with an error.
     """
 
     def __init__(
@@ -88,6 +96,7 @@ class ToolTurn:
         history: Sequence[dict[str, Any]],
         meta_tools: Sequence[str] = (),
         vendor_state: VendorState | None = None,
+        max_calls: int = MAX_CALLS,
     ) -> None:
         self._number = number
         self._catalogue = catalogue
@@ -101,11 +110,16 @@ class ToolTurn:
         self._vendor_state = vendor_state
         self._entries = [catalogue.entries.get(legal_name(call.name)) for call in calls]
         self._arguments = [parse_arguments(call.arguments) for call in calls]
-        self._predecessors = dependencies.predecessors(self._entries)
+        self._max_calls = max_calls
+        self._predecessors = dependencies.predecessors(self._entries_in_graph())
         self._finished = {index: asyncio.Event() for needed in self._predecessors for index in needed}
-        self._events: list[Event | int | QuotaExceeded] = []
+        self._events: deque[Event | int | QuotaExceeded] = deque()
         self._woken: asyncio.Future[None] | None = None
         self._yielded: set[int] = set()
+        self._shown: list[dict[str, Any]] | None = None
+        """Copies of the history and of this turn's messages, for callbacks; `None` until one is called."""
+        self._not_shown: list[int] = []
+        """The calls that ended since a callback was called."""
         self.outcomes: list[Outcome | None] = [None] * len(calls)
         """In call order. Each is set as soon as its call has ended, which may be before its events are yielded."""
         self.displays: list[DisplayEnvelope] = []
@@ -145,16 +159,19 @@ class ToolTurn:
         Raises:
             QuotaExceeded: a middleware stopped the chat.
         """
-        for call, parsed in zip(self._calls, self._arguments, strict=True):
-            arguments = None if isinstance(parsed, ErrorInfo) else deepcopy(parsed)
+        self._refuse_calls_above_the_limit()
+        for index, (call, parsed) in enumerate(zip(self._calls, self._arguments, strict=True)):
+            arguments = None if isinstance(parsed, ErrorInfo) else copied_value(parsed)
             yield ToolRequested(**self._fields(call), arguments=arguments, text=call.arguments)
+            await _let_others_run(index + 1)
         tasks = [
             asyncio.create_task(self._run_call(index), name=f"xmcp call {legal_name(call.name)}")
-            for index, call in enumerate(self._calls)
+            for index, call in enumerate(self._calls[: self._max_calls])
         ]
-        reported = 0
+        reported = events = 0
         try:
             while len(self._yielded) < len(self._calls):
+                await _let_others_run(events := events + 1)
                 try:
                     event = await self._next()
                 except TimeoutError:
@@ -172,7 +189,7 @@ class ToolTurn:
                 await _cancel_and_wait(tasks)
                 for index, call in enumerate(self._calls):
                     if self.outcomes[index] is None:
-                        self.outcomes[index] = self._failed(call, client_made_errors.chat_timed_out())
+                        self._end(index, self._failed(call, client_made_errors.chat_timed_out()))
                     if index not in self._yielded:
                         for outcome_event in self._outcome_events(index):
                             yield outcome_event
@@ -195,7 +212,39 @@ class ToolTurn:
             self._woken = asyncio.get_running_loop().create_future()
             async with asyncio.timeout_at(self._scope.deadline):
                 await self._woken
-        return self._events.pop(0)
+        return self._events.popleft()
+
+    def _entries_in_graph(self) -> list[Entry | None]:
+        """Return the tools of the calls, without those of calls above the limit that change nothing for others.
+
+        Such a call has failed. That matters only where its tool has no other call in the turn.
+        """
+        counted = self._entries[: self._max_calls]
+        called = {(id(entry.server), entry.tool) for entry in counted if entry is not None}
+        for entry in self._entries[self._max_calls :]:
+            place = None if entry is None else (id(entry.server), entry.tool)
+            counted.append(None if place in called else entry)
+            called |= {place} if place else set()
+        return counted
+
+    def _refuse_calls_above_the_limit(self) -> None:
+        """Answer the calls above the limit (XMCP-CLI-105). All of one tool share one answer: there may be very many."""
+        error = client_made_errors.too_many_calls(self._max_calls)
+        answers: dict[str, Outcome] = {}
+        for index in range(self._max_calls, len(self._calls)):
+            call = self._calls[index]
+            name = legal_name(call.name)
+            if name not in answers:
+                answers[name] = self._failed(call, error)
+            self._end(index, replace(answers[name], call=call))
+            if index in self._finished:
+                self._finished[index].set()
+            self._emit(index)
+
+    def _end(self, index: int, outcome: Outcome) -> None:
+        """Set the outcome of a call."""
+        self.outcomes[index] = outcome
+        self._not_shown.append(index)
 
     async def _run_call(self, index: int) -> None:
         """Make one call and set its outcome.
@@ -204,20 +253,20 @@ class ToolTurn:
         """
         call, task = self._calls[index], asyncio.current_task()
         try:
-            self.outcomes[index] = await self._outcome(index, call)
+            self._end(index, await self._outcome(index, call))
         except QuotaExceeded as exc:
             # The event ends the whole turn. This call gets the reason as its answer.
-            self.outcomes[index] = self._failed(call, client_made_errors.quota_used_up(exc.quota))
+            self._end(index, self._failed(call, client_made_errors.quota_used_up(exc.quota)))
             self._emit(exc)
         except asyncio.CancelledError:
             if task is None or task.cancelling():
                 raise
             # Something inside the call was cancelled, but not this task.
-            self.outcomes[index] = self._failed(call, client_made_errors.cancelled())
+            self._end(index, self._failed(call, client_made_errors.cancelled()))
         except Exception:
             error_id = uuid.uuid4().hex
             self._scope.log.exception("call_crashed", tool_name=legal_name(call.name), error_id=error_id)
-            self.outcomes[index] = self._failed(call, client_made_errors.crashed(error_id))
+            self._end(index, self._failed(call, client_made_errors.crashed(error_id)))
         finally:
             if index in self._finished:
                 self._finished[index].set()
@@ -264,9 +313,24 @@ class ToolTurn:
         return reported
 
     async def _notify(self, name: str, hook: Any, value: Any) -> None:
-        # A callback may change its copy of the history.
-        history = messages.copied([*self._history, *self.messages])
+        history = self._history_for_callbacks()
         await notify(name, hook, self._scope.log, value, history, deadline=self._scope.deadline)
+
+    def _history_for_callbacks(self) -> list[dict[str, Any]]:
+        """Return the history at this moment. The list is new each time; the messages in it are copies.
+
+        A callback may change them, so that they are not those of the chat. The callbacks of a turn share them: copies
+        for each of them would take a time that grows with the square of the number of calls.
+        """
+        first = len(self._history) + 1
+        if self._shown is None:
+            self._shown = messages.copied([*self._history, *self.messages])
+        else:
+            for index in self._not_shown:
+                if (outcome := self.outcomes[index]) is not None:
+                    self._shown[first + index] = messages.tool_message(outcome.call, outcome.content)
+        self._not_shown.clear()
+        return list(self._shown)
 
     def _local_outcome(self, call: ToolCall, reading: Reading) -> Outcome:
         """Return the outcome of a call that the client answered without a server."""
@@ -303,6 +367,12 @@ class ToolTurn:
 
     def _fields(self, call: ToolCall) -> _CallFields:
         return _CallFields(turn=self._number, call_id=call.id, tool_name=legal_name(call.name))
+
+
+async def _let_others_run(count: int) -> None:
+    """Give the other tasks of the event loop their turn after every `EVENTS_IN_A_ROW` events."""
+    if count % EVENTS_IN_A_ROW == 0:
+        await asyncio.sleep(0)
 
 
 async def _cancel_and_wait(tasks: Sequence[asyncio.Task[None]]) -> None:

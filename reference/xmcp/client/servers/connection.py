@@ -41,6 +41,12 @@ CLOSE_SECONDS: Final = 5.0
 LISTEN_SECONDS: Final = 1.0
 """Time limit for the server to confirm, before the tools are listed, that it will announce changes of them."""
 
+MAX_LISTED: Final = 20_000
+"""After how many tools no further page of a list is read."""
+
+MAX_PAGES: Final = 250
+"""Maximum number of pages of a list."""
+
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 
 
@@ -127,11 +133,28 @@ class Connection:
             await asyncio.wait({self.task}, timeout=CLOSE_SECONDS)
 
     async def list_tools(self) -> list[Tool]:
-        """Return the tools on all pages, asking the server and not FastMCP's cache. Raises what FastMCP raises."""
+        """Return the tools on all pages, asking the server and not FastMCP's cache. Raises what FastMCP raises.
+
+        After `MAX_LISTED` tools no further page is asked for: a list may have no end.
+
+        Raises:
+            RuntimeError: the list has more than `MAX_PAGES` pages.
+        """
         from mcp import MCPError
 
+        tools: list[Tool] = []
+        cursors: set[str | None] = {None}
+        cursor: str | None = None
         try:
-            tools: list[Tool] = await self.client.list_tools(cache_mode="refresh")
+            for _ in range(MAX_PAGES):
+                page = await self.client.list_tools_mcp(cursor=cursor, cache_mode="refresh")
+                tools += page.tools
+                cursor = page.next_cursor
+                if cursor in cursors or len(tools) > MAX_LISTED:
+                    break
+                cursors.add(cursor)
+            else:
+                raise RuntimeError(f"its list of tools has more than {MAX_PAGES} pages")
         except MCPError as exc:
             capabilities = self.client.server_capabilities
             if exc.code == METHOD_NOT_FOUND and capabilities is not None and capabilities.tools is None:
@@ -169,7 +192,9 @@ class Connection:
                     await self._leave.wait()
         except (Exception, BaseExceptionGroup) as exc:
             if not self._ready.done():
-                self._ready.set_exception(ConnectFailed(self._why_not_started(exc)))
+                failed = ConnectFailed(self._why_not_started(exc))
+                failed.__cause__ = exc
+                self._ready.set_exception(failed)
             else:
                 self._log.debug("connection_left_with_error", reason=describe(exc))
 

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from xmcp.chat.untrusted_text import printable, without_secrets
+from xmcp.dependency_graph import DependencyError
 
 if TYPE_CHECKING:
     from mcp import MCPError
@@ -27,13 +28,33 @@ They are the SDK's, or those of a server that lost its session. The error code d
 of a tool with the code for a closed connection."""
 
 
+_UNREADABLE: Final = re.compile(
+    r"(?i)^failed to parse (?:json response|sse message)|^unexpected content type|^server answered a request with"
+    r"|^redirect to .* not followed|^server returned an error response: HTTP 4"
+)
+"""Those of `_LOST` that say what came in the place of an answer. The connection is given up, but somebody answered."""
+
+
 class ConnectFailed(Exception):
     """A server could not be reached. The message gives the reason for people and contains no credential."""
+
+
+def refusal_to_start(exc: BaseException) -> DependencyError | None:
+    """Return the fault in its own tools because of which a server of this process did not start, if it is why."""
+    cause: BaseException | None = exc
+    while cause is not None and not isinstance(cause, DependencyError):
+        cause = cause.exceptions[0] if isinstance(cause, BaseExceptionGroup) else cause.__cause__
+    return cause
 
 
 def means_connection_lost(exc: MCPError) -> bool:
     """Return whether a protocol error means that its connection cannot be used any longer."""
     return _LOST.search(exc.message) is not None
+
+
+def means_unreadable_answer(exc: MCPError) -> bool:
+    """Return whether an error that means a lost connection is one because of what the other side answered."""
+    return _UNREADABLE.search(exc.message) is not None
 
 
 def describe(exc: BaseException) -> str:

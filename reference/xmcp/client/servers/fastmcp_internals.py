@@ -26,7 +26,7 @@ from fastmcp.client.transports.config import MCPConfigTransport
 from mcp.client import ClientExtension
 from mcp.client.session import ClientSession
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import CONNECTION_CLOSED
+from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR
 
 from xmcp.client.servers import server_log
 from xmcp.client.servers.server_log import ServerLog
@@ -129,15 +129,19 @@ def _http_client_factory(verify: Any) -> Any:
 
 
 def _failing_alone(send: Callable[..., Awaitable[httpx2.Response]]) -> Any:
-    """Wrap `AsyncClient.send`: answer a POST that cannot be sent with a JSON-RPC error instead of an exception."""
+    """Wrap `AsyncClient.send`: answer a POST that cannot be sent with a JSON-RPC error instead of an exception.
+
+    A refusal (4xx) that is no JSON-RPC error becomes one that has the HTTP status, which the SDK drops.
+    """
 
     @wraps(send)
     async def sending(request: httpx2.Request, **options: Any) -> httpx2.Response:
         try:
-            return await send(request, **options)
+            response = await send(request, **options)
+            return await _with_status(request, response) if 400 <= response.status_code < 500 else response
         except httpx2.TransportError as exc:
             # The requests that open a session raise: the SDK would take an answer for that of an older server.
-            if request.method != "POST" or json.loads(request.content).get("method") in _OPENING_METHODS:
+            if request.method != "POST" or _method(request) in _OPENING_METHODS:
                 raise
             never_sent = isinstance(exc, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
             message = f"Connection closed: {str(exc) or type(exc).__name__}"
@@ -145,6 +149,27 @@ def _failing_alone(send: Callable[..., Awaitable[httpx2.Response]]) -> Any:
             return httpx2.Response(503, json={"jsonrpc": "2.0", "id": None, "error": error}, request=request)
 
     return sending
+
+
+async def _with_status(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+    # 404 stays as it is: for the SDK it says that the session is over, or that there is no such method.
+    if request.method != "POST" or response.status_code == 404 or _method(request) in _OPENING_METHODS:
+        return response
+    if response.headers.get("content-type", "").lower().startswith("application/json"):
+        try:
+            if isinstance(json.loads(await response.aread())["error"], dict):
+                return response
+        except (ValueError, KeyError, TypeError, RecursionError):
+            pass
+    await response.aclose()
+    message = f"Server returned an error response: HTTP {response.status_code}"
+    error = {"jsonrpc": "2.0", "id": None, "error": {"code": INTERNAL_ERROR, "message": message}}
+    return httpx2.Response(response.status_code, json=error, request=request)
+
+
+def _method(request: httpx2.Request) -> object:
+    """Return the method of a JSON-RPC message."""
+    return json.loads(request.content).get("method")
 
 
 def prepared(

@@ -5,16 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Final
 
-from xmcp.client.servers.errors import ConnectFailed
+from xmcp.client.servers.errors import ConnectFailed, refusal_to_start
 from xmcp.client.servers.mcp_server import Server
 from xmcp.client.servers.tool_client_adapter import ToolClientAdapter
 from xmcp.client.tools.catalogue import depends_on
-from xmcp.dependency_graph import circle, unknown
+from xmcp.client.tools.limits import MAX_TOOLS, Kept, listed_shortly, within_limits
+from xmcp.dependency_graph import DependencyError, circle, unknown
 
 if TYPE_CHECKING:
     from mcp_types import Tool
+
+MAX_SENTENCES: Final = 5
+"""Maximum number of warnings about tools that depend on unknown ones: each chat is told them again."""
+RELIST_SECONDS: Final = 5.0
+"""Minimum number of seconds between two lists that are asked for because a server did not have a tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,23 +46,34 @@ class PoolMember:
     Args:
         make: Makes the server, given its observer.
         on_reconnected: Called when the server reconnected and listed its tools without a call of `refresh`.
+        max_tools: How many tools of the server are used.
     """
 
     def __init__(
-        self, make: Callable[[PoolMember], Server | ToolClientAdapter], on_reconnected: Callable[[], None]
+        self,
+        make: Callable[[PoolMember], Server | ToolClientAdapter],
+        on_reconnected: Callable[[], None],
+        max_tools: int = MAX_TOOLS,
     ) -> None:
+        self._max_tools = max_tools
+        self._kept = Kept()
+        self._names: set[str] = set()
+        """All names of tools that the server has had."""
         self._on_reconnected = on_reconnected
         self.tools: list[Tool] = []
         self.fault: str | None = None
         """Why the server does not answer; `None` while it does."""
         self.circle = ""
         """Tools that depend on each other in a circle, in a list that was refused for it; otherwise empty."""
+        self.refusal: DependencyError | None = None
+        """The fault in its own tools because of which a server of this process does not start."""
         self.tools_may_have_changed = False
         self._unknown: dict[str, list[str]] = {}
         """For each tool, the names in its `depends_on` that the server does not have."""
         self._answered = False
         # Lists are numbered when they are requested, so that an older one never replaces a newer one.
         self._last_asked = self._last_taken = 0
+        self._may_relist_at = 0.0
         self._woken = asyncio.Event()
         self.server = make(self)
 
@@ -71,16 +89,18 @@ class PoolMember:
             self._take(await self.server.discover_tools(), number)
         except ConnectFailed as exc:
             if number > self._last_taken:
-                self.fault = str(exc)
+                self.fault, self.refusal = str(exc), refusal_to_start(exc)
 
     def _take(self, tools: list[Tool], number: int) -> None:
         if number < self._last_taken:
             return  # the answer to a later question came first
-        self._last_taken, self._answered, self.fault = number, True, None
-        graph = {tool.name: depends_on(tool) for tool in tools}
-        self.circle = " -> ".join(circle(graph))
+        self._last_taken, self._answered, self.fault, self.refusal = number, True, None, None
+        kept = within_limits(tools, self._names, self._max_tools)
+        graph = {tool.name: depends_on(tool) for tool in kept.tools}
+        self.circle = listed_shortly(circle(graph), " -> ")
         if not self.circle:
-            self.tools, self._unknown = tools, unknown(graph)
+            left_out = {name: () for names in kept.left_out.values() for name in names}
+            self._kept, self.tools, self._unknown = kept, kept.tools, unknown({**graph, **left_out})
 
     def warnings(self) -> Iterator[str]:
         """Yield a sentence for people about each thing that is wrong with the server."""
@@ -91,9 +111,13 @@ class PoolMember:
             yield f"The server {label} cannot be reached, its tools are missing: {self.fault}."
         if self.circle:
             yield f"Tools of the server {label} depend on each other in a circle, {self.circle}: its list is refused."
-        for tool, names in self._unknown.items():
-            listed = ", ".join(map(repr, names))
+        yield from self._kept.warnings(label)
+        for tool, names in islice(self._unknown.items(), MAX_SENTENCES):
+            listed = listed_shortly([repr(name) for name in names], ", ")
             yield f"The tool {tool!r} of the server {label} depends on {listed}, which that server does not have."
+        if len(self._unknown) > MAX_SENTENCES:
+            more = len(self._unknown) - MAX_SENTENCES
+            yield f"{more} more tools of the server {label} depend on tools which that server does not have."
 
     def status(self) -> ServerStatus:
         """Return the state of the server now."""
@@ -128,3 +152,10 @@ class PoolMember:
         """Have the supervisor list the tools again."""
         self.tools_may_have_changed = True
         self.wake()
+
+    def tool_missing(self) -> None:
+        """Have the supervisor list the tools again (XMCP-CLI-121), at most once in `RELIST_SECONDS`."""
+        now = asyncio.get_running_loop().time()
+        if now >= self._may_relist_at:
+            self._may_relist_at = now + RELIST_SECONDS
+            self.tools_changed()

@@ -11,6 +11,7 @@ adds options to a target: headers, environment, roots. A program gets only a few
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import os
 import re
@@ -20,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from urllib.parse import urlsplit, urlunsplit
 
 from xmcp.chat.untrusted_text import without_secrets
@@ -30,6 +31,8 @@ from xmcp_models.registry import EXTENSION_ID, VERSION
 if TYPE_CHECKING:
     import fastmcp
     from mcp_types import Root
+
+    from xmcp.client.hooks.middleware import ChatContext
 
 Roots: TypeAlias = "Sequence[str | Path | Root]"
 
@@ -44,10 +47,16 @@ _DECIDING_VARIABLES: Final = ("PATH", "HOME", "LOGNAME", "USER")
 class ServerTarget:
     """A target with options. Its `repr` shows no secret.
 
+    Functions for `headers` and `auth` are called at the beginning of each turn of a chat, so tokens can be renewed.
+    Chats with different credentials never share a connection, a list of tools or a cached answer; an `httpx2.Auth`
+    counts as the same only if it is the same object. The tools of such a server are offered to chats only, and are not
+    in `AIClient.tools`. If a function fails, that chat cannot use the server, and no other is affected.
+
     Args:
         target: A URL, a command, or an object, as described for `servers` of `AIClient`.
-        headers: For a URL: HTTP headers of every request.
-        auth: For a URL: a bearer token, `"oauth"`, or an `httpx2.Auth`.
+        headers: For a URL: HTTP headers of every request; or a function, sync or async, that gets the chat
+            (`ChatContext`: `tenant_id`, `session_id`, `chat_id`, `state`) and returns them.
+        auth: For a URL: a bearer token, `"oauth"`, or an `httpx2.Auth`; or such a function that returns one.
         env: For a command: environment variables, in addition to the few that it inherits.
         cwd: For a command: its working directory.
         roots: The roots that the server gets when it asks for them: `file://` URIs, paths or `Root`s, or a function
@@ -59,7 +68,7 @@ class ServerTarget:
 
     target: Any
     _: KW_ONLY
-    headers: Mapping[str, str] | None = field(default=None, repr=False)
+    headers: Mapping[str, str] | Callable[[ChatContext], Any] | None = field(default=None, repr=False)
     auth: Any = field(default=None, repr=False)
     env: Mapping[str, str] | None = field(default=None, repr=False)
     cwd: str | Path | None = None
@@ -87,7 +96,7 @@ class Source:
 
 
 def source(target: Target, connect_timeout: float) -> Source:
-    """Return the source that a target describes.
+    """Return the source that a target describes, whose credentials do not depend on the chat.
 
     Raises:
         TypeError: the target is not valid.
@@ -102,11 +111,12 @@ def source(target: Target, connect_timeout: float) -> Source:
     if is_url:
         address = with_default_path(inner)
         label = without_secrets(address)
+        headers = dict(cast("Mapping[str, str]", given.headers or {}))
 
         def transport() -> Any:
-            return _http(address, given.headers)
+            return _http(address, headers)
 
-        known: Sequence[Any] = ["url", address, dict(given.headers or {}), given.auth]
+        known: Sequence[Any] = ["url", address, headers, given.auth]
     elif is_command:
         argv = shlex.split(inner) if isinstance(inner, str) else [str(word) for word in inner]
         if not argv:
@@ -136,7 +146,7 @@ def check(given: ServerTarget) -> None:
     """Refuse what is not a valid target, and options that do not fit the target.
 
     Raises:
-        TypeError: the target is of a type that cannot be a server.
+        TypeError: the target is of a type that cannot be a server, or a function is none of the chat.
         ValueError: an option that does not fit, with its name; or a text that is neither a URL nor a command.
     """
     inner = given.target
@@ -161,8 +171,26 @@ def check(given: ServerTarget) -> None:
         for option in options:
             if getattr(given, option) is not None and not fits:
                 raise ValueError(f"{option} is an option for a {what}; {_label(inner)!r} is not a {what}.")
+    for option in ("headers", "auth"):
+        _check_function(option, getattr(given, option))
     if not _MODE.fullmatch(given.mode):
         raise ValueError(f"mode must be 'auto', 'legacy' or a revision such as '2026-07-28', not {given.mode!r}.")
+
+
+def _check_function(option: str, value: Any) -> None:
+    """Refuse a function that cannot be called with a chat.
+
+    Raises:
+        TypeError: it takes no argument, or needs more than one.
+    """
+    if not callable(value):
+        return
+    try:
+        inspect.signature(value).bind("chat")
+    except TypeError:
+        raise TypeError(f"{option} is called with (chat), which {value!r} does not accept.") from None
+    except ValueError:
+        return  # a C function without a signature
 
 
 def _check_command(text: str) -> None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+import orjson
+
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.client.tools.names import Listing, Names, expose
 from xmcp_models.registry import TOOL_META_KEY
@@ -46,6 +48,10 @@ class ToolServer(Protocol):
         Raises:
             CallFailed: there is no result.
         """
+        ...
+
+    def report_missing_tool(self) -> None:
+        """Note that the server answered that it does not have a tool which it had listed."""
         ...
 
 
@@ -101,9 +107,17 @@ class Entry:
             extension.get("cacheable") is True,
             read_only,
             idempotent,
-            # Not orjson: integers beyond 64 bits and lone surrogates are JSON, too.
-            hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()[:16],
+            hashlib.sha256(_canonical(described)).hexdigest()[:16],
         )
+
+
+def _canonical(value: Any) -> bytes:
+    """Return JSON bytes that are the same for values that differ only in the order of members."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except TypeError:
+        # Integers beyond 64 bits and lone surrogates are JSON, too.
+        return json.dumps(value, sort_keys=True).encode()
 
 
 def metadata(tool: Tool) -> Mapping[str, Any]:

@@ -1,80 +1,183 @@
-"""The parameters of an input schema, including those in the schemas it is composed of. Pure."""
+"""The parameters of an input schema, including those in the schemas that it applies to the same object. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any, Final, TypeAlias
+from urllib.parse import unquote
 
-_COMPOSED: Final = ("allOf", "anyOf", "oneOf")
+_LISTS: Final = ("allOf", "anyOf", "oneOf")
+_CONDITIONAL: Final = ("if", "then", "else", "not")
+_CONDITIONAL_MAPPINGS: Final = ("dependentSchemas", "dependencies")
+_NAMING: Final = ("properties", "required", "dependentRequired", *_CONDITIONAL_MAPPINGS)
+"""Keywords whose members, or whose strings, are names of parameters."""
+
+_REFERENCES: Final = ("$ref", "$dynamicRef")
+
+Refer: TypeAlias = Callable[[Any], Any]
+"""Returns the target of a reference within one schema; `None` for other references."""
 
 
 def declared(schema: Mapping[str, Any]) -> set[str]:
-    """Return the names of all parameters that the schema declares."""
-    return _named(_parts(schema), "properties")
+    """Return the names of all parameters that the schema knows, under whatever condition."""
+    return {name for part in _parts(schema, _referrer(schema)) for name in _named(part)}
 
 
 def needed(schema: Mapping[str, Any]) -> set[str]:
-    """Return the names under `required`, in the schema and all its parts."""
-    return _named(_parts(schema), "required")
+    """Return the names under `required` in the schema and in what it is composed of, whatever the other parameters."""
+    parts = _parts(schema, _referrer(schema), conditional=False)
+    listed = (part.get("required") for part in parts)
+    return {name for names in listed if isinstance(names, list) for name in names if isinstance(name, str)}
 
 
 def without(schema: Mapping[str, Any], names: Collection[str]) -> Mapping[str, Any]:
     """Return the schema without these parameters in any part; the schema itself if it has none of them."""
-    parts = _parts(schema)
-    known = _named(parts, "properties") | _named(parts, "required")
-    if known.isdisjoint(names):
+    if not names:
         return schema
-    stripped: Mapping[str, Any] = _without(schema, {id(part) for part in parts}, names)
+    refer = _referrer(schema)
+    parts = _parts(schema, refer)
+    having = _having(parts, refer, names)
+    if not having:
+        return schema
+    stripped: Mapping[str, Any] = _without(schema, {id(part) for part in parts}, having, names)
     return stripped
 
 
-def _named(parts: Iterable[Mapping[str, Any]], key: str) -> set[str]:
-    listed = (part.get(key) for part in parts)
-    return {name for names in listed if isinstance(names, Mapping | list) for name in names if isinstance(name, str)}
+def _named(part: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names of parameters that a schema has itself, some of them twice."""
+    for keyword in _NAMING:
+        names = part.get(keyword)
+        if isinstance(names, Mapping | list):
+            yield from (name for name in names if isinstance(name, str))
+        if isinstance(names, Mapping) and keyword in ("dependentRequired", "dependencies"):
+            for others in names.values():
+                yield from (name for name in (others if isinstance(others, list) else ()) if isinstance(name, str))
 
 
-def _parts(root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the schema and all schemas that it is composed of, each once."""
+def _parts(schema: Any, refer: Refer, *, conditional: bool = True) -> list[Mapping[str, Any]]:
+    """Return a schema and all that it applies to the same object, each once."""
     parts: list[Mapping[str, Any]] = []
     seen: set[int] = set()
-    waiting: list[Any] = [root]
-    for schema in waiting:
-        if not isinstance(schema, Mapping) or id(schema) in seen:
-            continue
-        seen.add(id(schema))
-        parts.append(schema)
-        waiting.append(_referred(schema.get("$ref"), root))
-        for key in _COMPOSED:
-            members = schema.get(key)
-            waiting.extend(members if isinstance(members, list) else ())
+    waiting: list[Any] = [schema]
+    for one in waiting:
+        if isinstance(one, Mapping) and id(one) not in seen:
+            seen.add(id(one))
+            parts.append(one)
+            waiting.extend(_applied(one, refer, conditional=conditional))
     return parts
 
 
-def _without(node: Any, parts: Collection[int], names: Collection[str]) -> Any:
+def _applied(part: Mapping[str, Any], refer: Refer, *, conditional: bool) -> Iterator[Any]:
+    """Yield what a schema itself applies to the same object, which may be no schema."""
+    yield from (refer(part[keyword]) for keyword in _REFERENCES if keyword in part)
+    for keyword in _LISTS:
+        members = part.get(keyword)
+        yield from members if isinstance(members, list) else ()
+    if conditional:
+        yield from (part[keyword] for keyword in _CONDITIONAL if keyword in part)
+        for keyword in _CONDITIONAL_MAPPINGS:
+            schemas = part.get(keyword)
+            yield from schemas.values() if isinstance(schemas, Mapping) else ()
+
+
+def _having(parts: Collection[Mapping[str, Any]], refer: Refer, names: Collection[str]) -> set[int]:
+    """Return the parts (their `id`) that have one of the names, or apply a part that has one."""
+    applied_by: dict[int, list[int]] = {}
+    for part in parts:
+        for applied in _applied(part, refer, conditional=True):
+            applied_by.setdefault(id(applied), []).append(id(part))
+    waiting = [id(part) for part in parts if any(name in names for name in _named(part))]
+    having = set(waiting)
+    for one in waiting:
+        new = [above for above in applied_by.get(one, ()) if above not in having]
+        having.update(new)
+        waiting.extend(new)
+    return having
+
+
+def _without(node: Any, parts: Collection[int], having: Collection[int], names: Collection[str]) -> Any:
     """Return a copy of a schema without the names in any part. References stay: their targets are copied too."""
     if isinstance(node, list):
-        return [_without(one, parts, names) for one in node]
+        return [_without(one, parts, having, names) for one in node]
     if not isinstance(node, Mapping):
         return node
-    made = {key: _without(value, parts, names) for key, value in node.items()}
-    if id(node) in parts:
-        if isinstance(properties := made.get("properties"), dict):
-            made["properties"] = {name: part for name, part in properties.items() if name not in names}
-        if isinstance(required := made.get("required"), list):
-            made["required"] = [name for name in required if name not in names]
-            if not made["required"]:
-                del made["required"]
-        # Alternatives that differed only in the removed names now all fit, which `oneOf` forbids.
-        if "oneOf" in made and "anyOf" not in made:
-            made["anyOf"] = made.pop("oneOf")
+    made = {key: _without(value, parts, having, names) for key, value in node.items()}
+    if id(node) not in parts:
+        return made
+    for keyword in _NAMING:
+        if isinstance(known := made.get(keyword), dict):
+            made[keyword] = {name: _listed(part, names) for name, part in known.items() if name not in names}
+        elif isinstance(known, list):
+            made[keyword] = _listed(known, names)
+    if made.get("required") == []:
+        del made["required"]
+    # Without the names a condition would hold always, and its denial never; nobody can say which way it goes.
+    for keyword in ("if", "not"):
+        if id(node.get(keyword)) in having:
+            del made[keyword]
+    # Alternatives that differed only in the removed names now all fit, which `oneOf` forbids.
+    if "oneOf" in made and "anyOf" not in made:
+        made["anyOf"] = made.pop("oneOf")
+    # Whole objects as a default or an example have the names as well.
+    if isinstance(default := made.get("default"), dict):
+        made["default"] = {name: value for name, value in default.items() if name not in names}
+    if isinstance(examples := made.get("examples"), list):
+        made["examples"] = [_example(example, names) for example in examples]
     return made
 
 
-def _referred(reference: Any, root: Mapping[str, Any]) -> Any:
-    """Return the target of a reference within the schema; `None` for other references."""
-    if not isinstance(reference, str) or not reference.startswith("#/"):
-        return None
-    target: Any = root
-    for step in reference[2:].split("/"):
-        target = target.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(target, Mapping) else None
+def _listed(value: Any, names: Collection[str]) -> Any:
+    """Return a list without the names; any other value as it is."""
+    return [name for name in value if name not in names] if isinstance(value, list) else value
+
+
+def _example(value: Any, names: Collection[str]) -> Any:
+    return {name: part for name, part in value.items() if name not in names} if isinstance(value, dict) else value
+
+
+def _referrer(root: Mapping[str, Any]) -> Refer:
+    """Return the function for references within `root`. It looks for named parts once, when the first is needed."""
+    own = root.get("$id")
+    anchors: dict[str, Any] | None = None
+
+    def refer(reference: Any) -> Any:
+        nonlocal anchors
+        if not isinstance(reference, str):
+            return None
+        if isinstance(own, str) and own and reference.startswith(own):
+            reference = reference.removeprefix(own) or "#"
+        if reference == "#":
+            return root
+        if reference.startswith("#/"):
+            return _at(root, unquote(reference[2:]))
+        if anchors is None:
+            anchors = dict(_anchors(root))
+        return anchors.get(reference)
+
+    return refer
+
+
+def _at(root: Any, pointer: str) -> Any:
+    """Return what a JSON pointer (without its first slash) points to; `None` if there is nothing."""
+    target = root
+    for step in pointer.split("/"):
+        if isinstance(target, Mapping):
+            target = target.get(step.replace("~1", "/").replace("~0", "~"))
+        elif isinstance(target, list) and step.isdecimal() and int(step) < len(target):
+            target = target[int(step)]
+        else:
+            return None
     return target
+
+
+def _anchors(root: Any) -> Iterable[tuple[str, Any]]:
+    """Yield the schemas in `root` that have a name of their own, by the reference to them."""
+    waiting: list[Any] = [root]
+    for node in waiting:
+        if isinstance(node, Mapping):
+            for keyword, before in (("$anchor", "#"), ("$dynamicAnchor", "#"), ("$id", "")):
+                if isinstance(name := node.get(keyword), str):
+                    yield before + name, node
+            waiting.extend(node.values())
+        elif isinstance(node, list):
+            waiting.extend(node)

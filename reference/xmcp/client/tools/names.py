@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from xmcp.chat.tool_schemas import legal_name
 from xmcp.client.tools.meta_tools import RESERVED
+
+MAX_SENTENCES: Final = 20
+"""Maximum number of sentences about the names of one server's tools: each chat is told them again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,27 +41,45 @@ def expose(listings: Sequence[Listing], kept: Names | None = None) -> tuple[list
     Every tool gets a name; a tool that a server lists twice counts once. `kept` has the names assigned before, also
     those of tools that are missing now: a tool keeps its name, and no other tool gets it. A server keeps its place in
     the listings as long as `kept` is used; a server that is not connected has an empty listing. The names of the
-    client's own tools are reserved.
+    client's own tools are reserved. A name that was changed because models do not take it (`delete.all`) never is the
+    one that another tool has by itself (`delete_all`).
     """
     out: list[Exposed] = []
     warnings: list[str] = []
     kept = kept or {}
     taken = {*RESERVED, *kept.values()}
+    numbers: dict[str, int] = {}
+    own = {full for listing in listings for tool in listing.tools if legal_name(full := _full(listing, tool)) == full}
     for place, listing in enumerate(listings):
+        changed: list[str] = []
         for tool in dict.fromkeys(listing.tools):
-            wanted = legal_name(f"{listing.server}__{tool}" if listing.named else tool)
-            name = kept.get((place, tool)) or (wanted if wanted not in taken else _free(listing.server, tool, taken))
+            full = _full(listing, tool)
+            wanted = legal_name(full)
+            name = kept.get((place, tool))
+            if name is None:
+                free = wanted not in taken and (wanted == full or wanted not in own)
+                name = wanted if free else _free(listing.server, tool, taken, own, numbers)
             if name != wanted:
                 why = "the client has a tool of that name itself" if wanted in RESERVED else "its name was taken"
-                warnings.append(f"The tool {tool!r} of server {listing.server!r} is offered as {name!r}: {why}.")
+                changed.append(f"The tool {tool!r} of server {listing.server!r} is offered as {name!r}: {why}.")
             taken.add(name)
             out.append(Exposed(name, place, tool))
+        warnings += changed[:MAX_SENTENCES]
+        if len(changed) > MAX_SENTENCES:
+            more = len(changed) - MAX_SENTENCES
+            warnings.append(f"{more} more tools of server {listing.server!r} are offered under other names.")
     return out, warnings
 
 
-def _free(server: str, tool: str, taken: set[str]) -> str:
-    name, number = legal_name(f"{server}__{tool}"), 1
-    while name in taken:
-        number += 1
+def _full(listing: Listing, tool: str) -> str:
+    """Return the name that a tool should have; models may not take it."""
+    return f"{listing.server}__{tool}" if listing.named else tool
+
+
+def _free(server: str, tool: str, taken: Collection[str], own: Collection[str], numbers: dict[str, int]) -> str:
+    """Return a name that no tool has. `numbers` has the last number tried for each name; none is tried twice."""
+    name = first = legal_name(f"{server}__{tool}")
+    while name in taken or name in own:
+        numbers[first] = number = numbers.get(first, 1) + 1
         name = legal_name(f"{server}_{number}__{tool}")
     return name

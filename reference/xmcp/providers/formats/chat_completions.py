@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import orjson
@@ -19,6 +20,7 @@ from xmcp.chat.messages import Message
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.usage import Usage
 from xmcp.chat.vendor_state import VENDOR_STATE_KEY, vendor_state, without_vendor_state
+from xmcp.providers.base import Received
 from xmcp.providers.errors import classify
 from xmcp.providers.formats.chat_shapes import shape_fault
 
@@ -89,17 +91,31 @@ def reported(error: Any, provider: str, *, status: int | None) -> ProviderError:
     )
 
 
+@dataclass(slots=True)
+class _CallParts:
+    """A call as far as it has arrived; `arguments` are pieces: to add each to a text would copy the text each time."""
+
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+
+
 class Assembly:
     """Builds one completion as its chunks arrive."""
 
     def __init__(self, provider: str) -> None:
         self._provider = provider
         self._text: list[str] = []
-        self._calls: list[dict[str, str]] = []
-        self._by_index: dict[int, dict[str, str]] = {}
+        self._calls: list[_CallParts] = []
+        self._by_index: dict[int, _CallParts] = {}
         self._finish: str | None = None
         self._usage = Usage()
         self._model: str | None = None
+        self._unseen_bytes = 0
+
+    def note(self, received: Received) -> None:
+        """Write into `received` what has arrived so far besides the text."""
+        received.bytes, received.usage, received.model = self._unseen_bytes, self._usage, self._model
 
     def take(self, chunk: Mapping[str, Any]) -> str:
         """Add one chunk; return the text in it, which is often empty."""
@@ -112,6 +128,7 @@ class Assembly:
         choice = choices[0]
         self._finish = choice.get("finish_reason") or self._finish
         delta = choice.get("delta") or {}
+        self._unseen_bytes += _unseen_bytes(delta)
         for part in delta.get("tool_calls") or ():
             self._take_call(part)
         text = content_text(delta.get("content")) or content_text(delta.get("refusal"))
@@ -129,35 +146,46 @@ class Assembly:
             raise ProviderError(
                 f"{self._provider} broke off in the middle of its answer.", category="network", provider=self._provider
             )
-        calls = unique_ids(ToolCall(c["id"], c["name"], c["arguments"]) for c in self._calls)
+        calls = unique_ids(ToolCall(c.id, c.name, "".join(c.arguments)) for c in self._calls)
         reason = self._finish or ("tool_calls" if calls else "stop")
         return Completion("".join(self._text), calls, reason, self._usage, self._model)
 
     def _take_call(self, part: Mapping[str, Any]) -> None:
         function = part.get("function") or {}
         call = self._call_of(part)
-        call["id"] = call["id"] or str(part.get("id") or "")
-        call["name"] = call["name"] or function.get("name") or ""
+        call.id = call.id or str(part.get("id") or "")
+        call.name = call.name or function.get("name") or ""
         arguments = function.get("arguments")
         if isinstance(arguments, str):
-            call["arguments"] += arguments
+            call.arguments.append(arguments)
         elif arguments is not None:
-            call["arguments"] = encode_json(arguments).decode()
+            call.arguments[:] = [encode_json(arguments).decode()]
 
-    def _call_of(self, part: Mapping[str, Any]) -> dict[str, str]:
+    def _call_of(self, part: Mapping[str, Any]) -> _CallParts:
         """Return the call that a part belongs to.
 
         It is found by its index; a second id under one index, or an id without an index, begins another call.
         """
         index, id_ = part.get("index"), part.get("id")
         known = self._by_index.get(index) if isinstance(index, int) else (self._calls[-1] if self._calls else None)
-        if known is not None and (not id_ or id_ == known["id"]):
+        if known is not None and (not id_ or id_ == known.id):
             return known
-        call = {"id": "", "name": "", "arguments": ""}
+        call = _CallParts()
         self._calls.append(call)
         if isinstance(index, int):
             self._by_index[index] = call
         return call
+
+
+def _unseen_bytes(delta: Mapping[str, Any]) -> int:
+    """Return about how many bytes of a delta the model wrote as arguments of calls and as reasoning."""
+    parts: list[Any] = [delta.get("reasoning_content"), delta.get("reasoning")]
+    calls = delta.get("tool_calls")
+    for call in calls if isinstance(calls, list) else ():
+        function = call.get("function") if isinstance(call, Mapping) else None
+        if isinstance(function, Mapping):
+            parts += [function.get("name"), function.get("arguments")]
+    return sum(len(part.encode("utf-8", "surrogatepass")) for part in parts if isinstance(part, str))
 
 
 def whole(answer: Mapping[str, Any], provider: str) -> Completion:

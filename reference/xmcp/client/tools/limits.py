@@ -1,0 +1,127 @@
+"""How much one server may put into the catalogue, and the sentences that say what was left out. Pure.
+
+Every tool costs time at each listing and bytes in each request to the model, and a server can list any number of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from xmcp.chat.json_values import encode_json, is_deeper_than
+from xmcp.client.tools.catalogue import depends_on
+
+if TYPE_CHECKING:
+    from mcp_types import Tool
+
+MAX_TOOLS: Final = 1_000
+"""Default for how many tools of a server are offered."""
+
+MAX_NAMES: Final = 10
+"""Maximum names of tools, in multiples of the maximum of tools, that a server has while the client runs: a name that
+was offered is never given to another tool, so each one stays in memory."""
+
+MAX_DESCRIPTION: Final = 16 * 1024
+"""Maximum number of characters of a tool's description; a longer one is cut."""
+
+MAX_TOOL_BYTES: Final = 128 * 1024
+"""Maximum size of a tool's schemas and metadata as JSON."""
+
+MAX_SERVER_BYTES: Final = 2 * 1024 * 1024
+"""Maximum size of all tools of a server as JSON, descriptions included."""
+
+MAX_DEPTH: Final = 128
+"""Maximum levels of objects and lists in a tool's schemas and metadata."""
+
+MAX_EDGES: Final = 10_000
+"""Maximum number of names in `depends_on` of all tools of a server together."""
+
+_SHOWN: Final = 5
+"""Maximum number of names in a sentence for people."""
+
+_SHOWN_LENGTH: Final = 80
+"""Maximum number of characters of a name in it."""
+
+_CUT: Final = " […]"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The tools of a listing that the client uses, in their order, and what it left out of it."""
+
+    tools: list[Tool] = field(default_factory=list)
+    listed: int = 0
+    """Number of tools that the server listed."""
+    cut: list[str] = field(default_factory=list)
+    """Tools whose description was cut."""
+    left_out: dict[str, list[str]] = field(default_factory=dict)
+    """For each reason, the tools that were left out for it."""
+
+    def warnings(self, server: str) -> Iterator[str]:
+        """Yield a sentence for people about each kind of thing that was left out or cut."""
+        for reason, names in self.left_out.items():
+            yield f"The client leaves out {_tools(names)} of the server {server}: {reason}."
+        if self.cut:
+            yield (
+                f"The client cuts the description of {_tools(self.cut)} of the server {server} after {MAX_DESCRIPTION} "
+                "characters: shorten it at the server."
+            )
+
+
+def within_limits(listed: Sequence[Tool], names: set[str], max_tools: int = MAX_TOOLS) -> Kept:
+    """Return what the client uses of a server's listing.
+
+    Args:
+        listed: The tools as the server listed them.
+        names: The names of the tools that were used of this server before; new ones are added.
+        max_tools: How many tools are used; the first ones.
+    """
+    kept = Kept(listed=len(listed))
+    edges = size = 0
+    for tool in listed:
+        reason = None
+        if len(kept.tools) >= max_tools:
+            reason = (
+                f"it lists {len(listed)} tools, and {max_tools} are the limit; split it into several servers, or raise "
+                "max_tools_per_server"
+            )
+        elif tool.name not in names and len(names) >= MAX_NAMES * max_tools:
+            reason = f"it has had {len(names)} names of tools already; keep the names, or restart the client"
+        elif is_deeper_than(MAX_DEPTH, parts := _parts(tool)):
+            reason = f"a schema is nested more than {MAX_DEPTH} levels deep; make it flatter"
+        elif (own := len(encode_json(parts))) > MAX_TOOL_BYTES:
+            reason = f"their schemas and metadata are larger than {MAX_TOOL_BYTES} bytes; make them smaller"
+        elif edges + len(depends_on(tool)) > MAX_EDGES:
+            reason = f"its tools have more than {MAX_EDGES} names in `depends_on`; name only direct predecessors"
+        elif size + own + min(len(tool.description or ""), MAX_DESCRIPTION) > MAX_SERVER_BYTES:
+            reason = f"its tools are larger than {MAX_SERVER_BYTES} bytes together; split it into several servers"
+        if reason is not None:
+            kept.left_out.setdefault(reason, []).append(tool.name)
+            continue
+        edges += len(depends_on(tool))
+        size += own
+        if tool.description is not None:
+            size += min(len(tool.description), MAX_DESCRIPTION)
+            if len(tool.description) > MAX_DESCRIPTION:
+                kept.cut.append(tool.name)
+                tool = tool.model_copy(update={"description": tool.description[:MAX_DESCRIPTION] + _CUT})
+        names.add(tool.name)
+        kept.tools.append(tool)
+    return kept
+
+
+def listed_shortly(names: Sequence[str], between: str) -> str:
+    """Return the first names with `between` between them, each at most so long, and how many there are more."""
+    shown = [name if len(name) <= _SHOWN_LENGTH else f"{name[:_SHOWN_LENGTH]}…" for name in names[:_SHOWN]]
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return between.join(shown) + more
+
+
+def _parts(tool: Tool) -> list[Any]:
+    """Return what the client reads of a tool besides its description."""
+    return [tool.name, tool.title, tool.input_schema, tool.output_schema, tool.meta]
+
+
+def _tools(names: Sequence[str]) -> str:
+    return f"{'the tool' if len(names) == 1 else 'the tools'} {listed_shortly([*map(repr, names)], ', ')}"
