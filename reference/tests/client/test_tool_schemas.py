@@ -269,3 +269,15 @@ def test_alternatives_that_a_hidden_parameter_told_apart_are_no_longer_exclusive
     parameters = shown(tool("t", schema=schema), hidden=["user"])
     assert parameters["anyOf"] == [{"properties": {}}, {"properties": {"q": {}}}]
     assert "oneOf" not in parameters
+
+
+def test_what_a_server_requires_that_is_no_name_stays_and_stops_nobody() -> None:
+    schema = {
+        "properties": {"a": {}, "b": {}},
+        "required": ["a", ["b"], {}, 7],
+        "dependentRequired": {"a": [["b"], "b", {}]},
+    }
+    entry = tool("t", "before", schema=schema)
+    made = shown(entry, tool("before", gives=gives("a")), hidden={"b"})
+    assert made["required"] == [["b"], {}, 7]
+    assert made["dependentRequired"] == {"a": [["b"], {}]}

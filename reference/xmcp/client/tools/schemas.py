@@ -18,7 +18,7 @@ from xmcp.client.tools.dependencies import (
     parameters,
     wraps,
 )
-from xmcp.client.tools.input_schema import without
+from xmcp.client.tools.input_schema import listed_without, without
 
 MAX_SOURCES: Final = 3
 """Maximum number of tools in the description of a parameter."""
@@ -62,14 +62,11 @@ def _asking_less(schema: dict[str, Any], optional: Collection[str]) -> dict[str,
     """Change `schema` so that `optional` parameters are not required; return it."""
     required, dependent = schema.get("required"), schema.get("dependentRequired")
     if isinstance(required, list):
-        schema["required"] = [name for name in required if name not in optional]
+        schema["required"] = listed_without(required, optional)
         if not schema["required"]:
             del schema["required"]
     if isinstance(dependent, Mapping):
-        schema["dependentRequired"] = {
-            name: [other for other in others if other not in optional] if isinstance(others, list) else others
-            for name, others in dependent.items()
-        }
+        schema["dependentRequired"] = {name: listed_without(others, optional) for name, others in dependent.items()}
     return schema
 
 
