@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 
 from xmcp.chat import client_made_errors
 from xmcp.chat.errors import CallFailed
 from xmcp.client.calls import server_results
 from xmcp.client.calls.active_call import ActiveCall, AttemptStage, NextOfAttempt
 from xmcp.client.calls.server_results import Reading, ServerResult
+from xmcp.client.calls.worker_threads import in_worker_if_large
 
 
 async def read_result(call: ActiveCall, proceed: NextOfAttempt) -> Reading:
@@ -19,7 +21,8 @@ async def read_result(call: ActiveCall, proceed: NextOfAttempt) -> Reading:
     report: a result that cannot be read says nothing against the connection.
     """
     result = await proceed(call)
-    return server_results.read(result, call.name, speaks_xmcp=call.entry.server.speaks_xmcp)
+    read = partial(server_results.read, speaks_xmcp=call.entry.server.speaks_xmcp)
+    return await in_worker_if_large(server_results.text_length(result), read, result, call.name)
 
 
 def take_slot(slots: asyncio.Semaphore) -> AttemptStage:

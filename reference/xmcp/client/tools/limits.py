@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from xmcp.chat.json_values import encode_json, is_deeper_than
 from xmcp.client.tools.catalogue import depends_on
+from xmcp.client.tools.input_schema import number_of_parts
 
 if TYPE_CHECKING:
     from mcp_types import Tool
@@ -36,6 +37,10 @@ MAX_DEPTH: Final = 128
 
 MAX_EDGES: Final = 10_000
 """Maximum number of names in `depends_on` of all tools of a server together."""
+
+MAX_PARTS: Final = 2_000
+"""Maximum number of schemas that all tools of a server apply to their arguments by `allOf`, `if` and the like, besides
+the schemas themselves: they are searched for the parameters that the application fills in."""
 
 _SHOWN: Final = 5
 """Maximum number of names in a sentence for people."""
@@ -78,7 +83,7 @@ def within_limits(listed: Sequence[Tool], names: set[str], max_tools: int = MAX_
         max_tools: How many tools are used; the first ones.
     """
     kept = Kept(listed=len(listed))
-    edges = size = 0
+    edges = size = parts = 0
     for tool in listed:
         reason = None
         if len(kept.tools) >= max_tools:
@@ -88,19 +93,25 @@ def within_limits(listed: Sequence[Tool], names: set[str], max_tools: int = MAX_
             )
         elif tool.name not in names and len(names) >= MAX_NAMES * max_tools:
             reason = f"it has had {len(names)} names of tools already; keep the names, or restart the client"
-        elif is_deeper_than(MAX_DEPTH, parts := _parts(tool)):
+        elif is_deeper_than(MAX_DEPTH, described := _described(tool)):
             reason = f"a schema is nested more than {MAX_DEPTH} levels deep; make it flatter"
-        elif (own := len(encode_json(parts))) > MAX_TOOL_BYTES:
+        elif (own := len(encode_json(described))) > MAX_TOOL_BYTES:
             reason = f"their schemas and metadata are larger than {MAX_TOOL_BYTES} bytes; make them smaller"
         elif edges + len(depends_on(tool)) > MAX_EDGES:
             reason = f"its tools have more than {MAX_EDGES} names in `depends_on`; name only direct predecessors"
         elif size + own + min(len(tool.description or ""), MAX_DESCRIPTION) > MAX_SERVER_BYTES:
             reason = f"its tools are larger than {MAX_SERVER_BYTES} bytes together; split it into several servers"
+        elif (applied := number_of_parts(tool.input_schema, MAX_PARTS) - 1) + parts > MAX_PARTS:
+            reason = (
+                f"the schemas of its tools apply more than {MAX_PARTS} others (`allOf`, `if` and the like) to their "
+                "arguments; use fewer"
+            )
         if reason is not None:
             kept.left_out.setdefault(reason, []).append(tool.name)
             continue
         edges += len(depends_on(tool))
         size += own
+        parts += applied
         if tool.description is not None:
             size += min(len(tool.description), MAX_DESCRIPTION)
             if len(tool.description) > MAX_DESCRIPTION:
@@ -118,7 +129,7 @@ def listed_shortly(names: Sequence[str], between: str) -> str:
     return between.join(shown) + more
 
 
-def _parts(tool: Tool) -> list[Any]:
+def _described(tool: Tool) -> list[Any]:
     """Return what the client reads of a tool besides its description."""
     return [tool.name, tool.title, tool.input_schema, tool.output_schema, tool.meta]
 
