@@ -101,9 +101,7 @@ class Pipeline:
                 reading = await self._answer(ActiveCall(request, state, scope, emit, lambda: scope.deadline))
                 response, document = reading.response, reading.document
                 size = len(document or response.llm_output or "")
-                content = await in_worker_if_large(
-                    size, context_budget.for_model, response, document, self.budgets
-                )
+                content = await in_worker_if_large(size, context_budget.for_model, response, document, self.budgets)
             except QuotaExceeded:
                 raise
             except Exception:

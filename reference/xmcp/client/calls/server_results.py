@@ -86,7 +86,7 @@ def _read_members(result: CallToolResult, tool_name: str, meta: Mapping[str, Any
             warnings.append(f"the error in `_meta` is not valid: {fault}")
     display = meta.get(DISPLAY_META_KEY)
     try:
-        ToolResponse(tool_name, display=display)
+        display = ToolResponse(tool_name, display=display).display
     except (TypeError, ValidationError):
         display = None
         warnings.append("the display was dropped: it is no display envelope")

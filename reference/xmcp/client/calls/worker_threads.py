@@ -1,4 +1,4 @@
-"""Work that takes longer the larger a result is: above a size it runs in a worker thread, so that no other chat waits."""
+"""Work on large results runs in a worker thread, so that no other chat waits for it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 LARGE: Final = 256 * 1024
-"""Size of a result, in characters, from which on work on it runs in a worker thread; a thread costs 0.1 ms by itself."""
+"""Size of a result, in characters, above which work on it runs in a worker thread. A thread costs 0.1 ms by itself."""
 
 T = TypeVar("T")
 

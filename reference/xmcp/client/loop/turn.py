@@ -295,6 +295,8 @@ class ToolTurn:
             if isinstance(filled, ErrorInfo):
                 return self._failed(call, filled)
             arguments, handed_on = filled.arguments, filled.sources
+            # What was handed on may be large; reading it and sending it are two pieces of work.
+            await asyncio.sleep(0)
         request = Request(call, name, entry, arguments, handed_on or {})
         return await self._pipeline.run(request, self._number, self._scope, self._emit)
 

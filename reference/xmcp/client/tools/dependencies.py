@@ -149,9 +149,7 @@ def shows_all(graph: Graph, shown: Sequence[bool]) -> bool:
     return bool(shown) and all(showed or place in needed for place, showed in enumerate(shown))
 
 
-def nearest_first(
-    start: Node, before: Callable[[Node], Sequence[Node]], limit: int | None = None
-) -> dict[Node, Node]:
+def nearest_first(start: Node, before: Callable[[Node], Sequence[Node]], limit: int | None = None) -> dict[Node, Node]:
     """Return all predecessors of `start`, nearest first; at equal distance, the one declared later first.
 
     The value of each is the node through which it was reached: `start` for a direct predecessor. Circles are allowed.

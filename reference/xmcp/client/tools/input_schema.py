@@ -63,9 +63,7 @@ def _named(part: Mapping[str, Any]) -> Iterator[str]:
                 yield from (name for name in (others if isinstance(others, list) else ()) if isinstance(name, str))
 
 
-def _parts(
-    schema: Any, refer: Refer, *, conditional: bool = True, limit: float = math.inf
-) -> list[Mapping[str, Any]]:
+def _parts(schema: Any, refer: Refer, *, conditional: bool = True, limit: float = math.inf) -> list[Mapping[str, Any]]:
     """Return a schema and all that it applies to the same object, each once; one more than `limit` at most."""
     parts: list[Mapping[str, Any]] = []
     seen: set[int] = set()

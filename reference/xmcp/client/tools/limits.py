@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 MAX_TOOLS: Final = 1_000
 """Default for how many tools of a server are offered."""
 
-MAX_NAMES: Final = 10
-"""Maximum names of tools, in multiples of the maximum of tools, that a server has while the client runs: a name that
-was offered is never given to another tool, so each one stays in memory."""
+RENAMINGS: Final = 10
+"""How often a server may rename all of its tools. A name that was offered is never given to another tool while the
+client runs, so each one stays in memory."""
 
 MAX_DESCRIPTION: Final = 16 * 1024
 """Maximum number of characters of a tool's description; a longer one is cut."""
@@ -91,17 +91,19 @@ def within_limits(listed: Sequence[Tool], names: set[str], max_tools: int = MAX_
                 f"it lists {len(listed)} tools, and {max_tools} are the limit; split it into several servers, or raise "
                 "max_tools_per_server"
             )
-        elif tool.name not in names and len(names) >= MAX_NAMES * max_tools:
+        elif tool.name not in names and len(names) >= RENAMINGS * max_tools:
             reason = f"it has had {len(names)} names of tools already; keep the names, or restart the client"
         elif is_deeper_than(MAX_DEPTH, described := _described(tool)):
             reason = f"a schema is nested more than {MAX_DEPTH} levels deep; make it flatter"
-        elif (own := len(encode_json(described))) > MAX_TOOL_BYTES:
+        elif (own := _size(described)) is None:
+            reason = "a schema or a member of their metadata is not JSON; mend it"
+        elif own > MAX_TOOL_BYTES:
             reason = f"their schemas and metadata are larger than {MAX_TOOL_BYTES} bytes; make them smaller"
         elif edges + len(depends_on(tool)) > MAX_EDGES:
             reason = f"its tools have more than {MAX_EDGES} names in `depends_on`; name only direct predecessors"
         elif size + own + min(len(tool.description or ""), MAX_DESCRIPTION) > MAX_SERVER_BYTES:
             reason = f"its tools are larger than {MAX_SERVER_BYTES} bytes together; split it into several servers"
-        elif (applied := number_of_parts(tool.input_schema, MAX_PARTS) - 1) + parts > MAX_PARTS:
+        elif (applied := number_of_parts(tool.input_schema, MAX_PARTS + 1) - 1) + parts > MAX_PARTS:
             reason = (
                 f"the schemas of its tools apply more than {MAX_PARTS} others (`allOf`, `if` and the like) to their "
                 "arguments; use fewer"
@@ -132,6 +134,14 @@ def listed_shortly(names: Sequence[str], between: str) -> str:
 def _described(tool: Tool) -> list[Any]:
     """Return what the client reads of a tool besides its description."""
     return [tool.name, tool.title, tool.input_schema, tool.output_schema, tool.meta]
+
+
+def _size(described: list[Any]) -> int | None:
+    """Return the number of bytes as JSON; `None` if it has none, which is possible for a tool in the same process."""
+    try:
+        return len(encode_json(described))
+    except (TypeError, ValueError):
+        return None
 
 
 def _tools(names: Sequence[str]) -> str:

@@ -49,9 +49,7 @@ def expose(listings: Sequence[Listing], kept: Names | None = None) -> tuple[list
     kept = kept or {}
     taken = {*RESERVED, *kept.values()}
     numbers: dict[str, int] = {}
-    own = {
-        full for listing in listings for tool in listing.tools if legal_name(full := _full(listing, tool)) == full
-    }
+    own = {full for listing in listings for tool in listing.tools if legal_name(full := _full(listing, tool)) == full}
     for place, listing in enumerate(listings):
         changed: list[str] = []
         for tool in dict.fromkeys(listing.tools):
