@@ -85,8 +85,8 @@ def test_a_long_description_is_cut_and_the_server_s_own_tool_is_not_changed() ->
     kept = kept_of(long)
     assert kept.tools[0].description == "d" * limits.MAX_DESCRIPTION + " […]"
     assert long.description == "d" * (limits.MAX_DESCRIPTION + 1)
-    assert (
-        "cuts the description of the tool 'a' of the server shop after 16384 characters" in [*kept.warnings("shop")][0]
+    assert "cuts the description of the tool 'a' of the server shop after 16384 characters" in next(
+        kept.warnings("shop")
     )
 
 
@@ -96,7 +96,7 @@ def test_a_server_cannot_fill_the_memory_with_names() -> None:
         kept = within_limits([tool(f"t{turn}_{n}") for n in range(5)], had, max_tools=5)
     assert len(had) == limits.RENAMINGS * 5
     assert kept.tools == []
-    assert "has had 50 names of tools already" in [*kept.warnings("shop")][0]
+    assert "has had 50 names of tools already" in next(kept.warnings("shop"))
     assert names(within_limits([tool("t0_0")], had, max_tools=5)) == ["t0_0"]
 
 

@@ -83,45 +83,63 @@ def within_limits(listed: Sequence[Tool], names: set[str], max_tools: int = MAX_
         max_tools: How many tools are used; the first ones.
     """
     kept = Kept(listed=len(listed))
-    edges = size = parts = 0
+    used = _Used()
     for tool in listed:
-        reason = None
         if len(kept.tools) >= max_tools:
-            reason = (
+            reason: str | None = (
                 f"it lists {len(listed)} tools, and {max_tools} are the limit; split it into several servers, or raise "
                 "max_tools_per_server"
             )
         elif tool.name not in names and len(names) >= RENAMINGS * max_tools:
             reason = f"it has had {len(names)} names of tools already; keep the names, or restart the client"
-        elif is_deeper_than(MAX_DEPTH, described := _described(tool)):
-            reason = f"a schema is nested more than {MAX_DEPTH} levels deep; make it flatter"
-        elif (own := _size(described)) is None:
-            reason = "a schema or a member of their metadata is not JSON; mend it"
-        elif own > MAX_TOOL_BYTES:
-            reason = f"their schemas and metadata are larger than {MAX_TOOL_BYTES} bytes; make them smaller"
-        elif edges + len(depends_on(tool)) > MAX_EDGES:
-            reason = f"its tools have more than {MAX_EDGES} names in `depends_on`; name only direct predecessors"
-        elif size + own + min(len(tool.description or ""), MAX_DESCRIPTION) > MAX_SERVER_BYTES:
-            reason = f"its tools are larger than {MAX_SERVER_BYTES} bytes together; split it into several servers"
-        elif (applied := number_of_parts(tool.input_schema, MAX_PARTS + 1) - 1) + parts > MAX_PARTS:
-            reason = (
-                f"the schemas of its tools apply more than {MAX_PARTS} others (`allOf`, `if` and the like) to their "
-                "arguments; use fewer"
-            )
+        else:
+            reason = used.add(tool)
         if reason is not None:
             kept.left_out.setdefault(reason, []).append(tool.name)
             continue
-        edges += len(depends_on(tool))
-        size += own
-        parts += applied
-        if tool.description is not None:
-            size += min(len(tool.description), MAX_DESCRIPTION)
-            if len(tool.description) > MAX_DESCRIPTION:
-                kept.cut.append(tool.name)
-                tool = tool.model_copy(update={"description": tool.description[:MAX_DESCRIPTION] + _CUT})
         names.add(tool.name)
-        kept.tools.append(tool)
+        if len(tool.description or "") > MAX_DESCRIPTION:
+            kept.cut.append(tool.name)
+            kept.tools.append(
+                tool.model_copy(update={"description": (tool.description or "")[:MAX_DESCRIPTION] + _CUT})
+            )
+        else:
+            kept.tools.append(tool)
     return kept
+
+
+@dataclass(slots=True)
+class _Used:
+    """What the tools of one listing use so far, of the limits that count all of them together."""
+
+    edges: int = 0
+    size: int = 0
+    parts: int = 0
+
+    def add(self, tool: Tool) -> str | None:
+        """Count a tool; or return why it has to be left out, and do not count it."""
+        described = [tool.name, tool.title, tool.input_schema, tool.output_schema, tool.meta]
+        if is_deeper_than(MAX_DEPTH, described):
+            return f"a schema is nested more than {MAX_DEPTH} levels deep; make it flatter"
+        own = _size(described)
+        if own is None:
+            return "a schema or a member of their metadata is not JSON; mend it"
+        if own > MAX_TOOL_BYTES:
+            return f"their schemas and metadata are larger than {MAX_TOOL_BYTES} bytes; make them smaller"
+        edges = self.edges + len(depends_on(tool))
+        if edges > MAX_EDGES:
+            return f"its tools have more than {MAX_EDGES} names in `depends_on`; name only direct predecessors"
+        size = self.size + own + min(len(tool.description or ""), MAX_DESCRIPTION)
+        if size > MAX_SERVER_BYTES:
+            return f"its tools are larger than {MAX_SERVER_BYTES} bytes together; split it into several servers"
+        parts = self.parts + number_of_parts(tool.input_schema, MAX_PARTS + 1) - 1
+        if parts > MAX_PARTS:
+            return (
+                f"the schemas of its tools apply more than {MAX_PARTS} others (`allOf`, `if` and the like) to their "
+                "arguments; use fewer"
+            )
+        self.edges, self.size, self.parts = edges, size, parts
+        return None
 
 
 def listed_shortly(names: Sequence[str], between: str) -> str:
@@ -129,11 +147,6 @@ def listed_shortly(names: Sequence[str], between: str) -> str:
     shown = [name if len(name) <= _SHOWN_LENGTH else f"{name[:_SHOWN_LENGTH]}…" for name in names[:_SHOWN]]
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return between.join(shown) + more
-
-
-def _described(tool: Tool) -> list[Any]:
-    """Return what the client reads of a tool besides its description."""
-    return [tool.name, tool.title, tool.input_schema, tool.output_schema, tool.meta]
 
 
 def _size(described: list[Any]) -> int | None:
