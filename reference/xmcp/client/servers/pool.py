@@ -67,6 +67,10 @@ class ToolChanges(Mapping[str, Any]):
             len(new.entries),
         )
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the change as a JSON object."""
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in self.items()}
+
     def __getitem__(self, key: str) -> Any:
         if key not in tuple(self):
             raise KeyError(key)
