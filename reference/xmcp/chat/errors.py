@@ -21,6 +21,7 @@ class ErrorCategory(StrEnum):
     NETWORK = "network"
     CONTEXT = "context"
     CONTENT = "content"
+    TOO_LARGE = "too_large"
     UNKNOWN = "unknown"
 
 
@@ -32,6 +33,7 @@ _CODES: Final[dict[ErrorCategory, str]] = {
     ErrorCategory.NETWORK: "UPSTREAM_UNAVAILABLE",
     ErrorCategory.CONTEXT: "CONTEXT_TOO_LARGE",
     ErrorCategory.CONTENT: "CONTENT_POLICY",
+    ErrorCategory.TOO_LARGE: "RESULT_TOO_LARGE",
     ErrorCategory.UNKNOWN: "INTERNAL",
 }
 """The registered error code of each category (schemas/registry/error_codes.json)."""

@@ -30,7 +30,7 @@ from xmcp.client.calls.retry_policy import RetryPolicy
 from xmcp.client.chat_stream import ChatStream
 from xmcp.client.hooks.callbacks import DisplayCallback, ErrorCallback, UsageSink
 from xmcp.client.hooks.log import EventLog
-from xmcp.client.hooks.middleware import ChatContext, Stack, named
+from xmcp.client.hooks.middleware import ChatContext, IdLike, Stack, named
 from xmcp.client.hooks.telemetry import ChatTelemetry
 from xmcp.client.loop import fallback
 from xmcp.client.loop.chat import Chat, ChatSettings
@@ -42,6 +42,7 @@ from xmcp.client.options import ClientOptions
 from xmcp.client.servers.chat_servers import ChatServers
 from xmcp.client.servers.pool import Servers, ToolChanges
 from xmcp.client.servers.pool_member import ServerStatus
+from xmcp.client.servers.sampling import Sampling
 from xmcp.client.servers.targets import Target
 from xmcp.client.slots import Slots
 from xmcp.client.tools.catalogue import Catalogue, Entry
@@ -73,6 +74,7 @@ class AIClient:
             stdio, a server object in this process, a `ToolClient`, or a `ServerTarget`. With a list, tools keep their
             names unless two are the same; with a mapping, each tool is offered as `name__tool`. A server that cannot
             be reached is left out until it can be reached, with a warning in the log and in every chat.
+        urls: Another name for `servers`.
         openai_api_key: Key for the built-in `OpenAIProvider`. `None`: the environment variable `OPENAI_API_KEY`.
         openai_base_url: Address of another server with OpenAI's format, for the built-in provider.
         llm_provider: A provider to use instead of the built-in one.
@@ -113,6 +115,9 @@ class AIClient:
         on_display: Called with each display and the history at that moment, in call order; sync or async. The history
             is a new list of copies, which the callbacks of one turn share.
         on_error: Called likewise with each error of a tool, of the client or of the model (`ErrorInfo`).
+        sampling: Called with what a server asks the client's model (`SamplingRequest`), sync or async; returns the
+            answer, or `None` to refuse. Without it, every such request is refused. A `fastmcp.Client` that is a target
+            keeps its own handler.
         usage_sink: Called with the `UsageRecord` of each request to a model when it ends; sync or async.
         price: Called with provider, model and `Usage`; returns the cost of the request in US dollars, or `None` if it
             is not known. Without it, `cost_usd` is `None`.
@@ -130,8 +135,9 @@ class AIClient:
 
     def __init__(
         self,
-        servers: Sequence[Target] | Mapping[str, Target],
+        servers: Sequence[Target] | Mapping[str, Target] | None = None,
         *,
+        urls: Sequence[Target] | Mapping[str, Target] | None = None,
         openai_api_key: str | None = None,
         llm_provider: LLMProvider | None = None,
         llm_model: str | None = None,
@@ -161,6 +167,7 @@ class AIClient:
         middleware: Sequence[Any] = (),
         on_display: DisplayCallback | None = None,
         on_error: ErrorCallback | None = None,
+        sampling: Sampling | None = None,
         usage_sink: UsageSink | None = None,
         price: Price | None = None,
         max_tools_per_server: int = ClientOptions.max_tools_per_server,
@@ -170,6 +177,7 @@ class AIClient:
     ) -> None:
         options = ClientOptions(
             servers=servers,
+            urls=urls,
             openai_api_key=openai_api_key,
             llm_provider=llm_provider,
             llm_model=llm_model,
@@ -199,6 +207,7 @@ class AIClient:
             middleware=middleware,
             on_display=on_display,
             on_error=on_error,
+            sampling=sampling,
             usage_sink=usage_sink,
             price=price,
             max_tools_per_server=max_tools_per_server,
@@ -256,6 +265,7 @@ class AIClient:
             require=options.require_servers,
             offer=self._openai_tool,
             extra=openai_tools(meta_tool_names),
+            sampling=options.sampling,
         )
         self._entered = False
         self._running: dict[int, weakref.ref[ChatStream]] = {}
@@ -311,7 +321,7 @@ class AIClient:
         self._check_entered()
         return await self._servers.refresh()
 
-    async def clear_cache(self, tenant_id: str | None = None, *, every_tenant: bool = False) -> None:
+    async def clear_cache(self, tenant_id: IdLike | None = None, *, every_tenant: bool = False) -> None:
         """Delete the cached answers of one tenant (`None`: of chats without a tenant), or of all tenants.
 
         Raises:
@@ -372,8 +382,8 @@ class AIClient:
         user_query: str,
         history: Sequence[Message] | None = None,
         *,
-        tenant_id: str | None = None,
-        session_id: str | None = None,
+        tenant_id: IdLike | None = None,
+        session_id: IdLike | None = None,
     ) -> ChatResult:
         """Answer one query: ask the model and run the tools that it calls, until it has answered or shown the answer.
 
@@ -408,8 +418,8 @@ class AIClient:
         user_query: str,
         history: Sequence[Message] | None = None,
         *,
-        tenant_id: str | None = None,
-        session_id: str | None = None,
+        tenant_id: IdLike | None = None,
+        session_id: IdLike | None = None,
     ) -> ChatStream:
         """Answer one query as `chat` does, and yield its events as they happen (`ChatChunk`); the last one is `Done`.
 
