@@ -49,7 +49,11 @@ def guesses_tools(patch: pytest.MonkeyPatch) -> None:
             return super().get(name) or (default if own else next(iter(self.values()), default))
 
     def guessing(chat: Chat, settings: Any, pipeline: Any, tools: Any, *rest: Any) -> None:
-        init(chat, settings, pipeline, lambda: replace(tools(), entries=Guessing(tools().entries)), *rest)
+        async def guessed() -> Any:
+            known = await tools()
+            return replace(known, entries=Guessing(known.entries))
+
+        init(chat, settings, pipeline, guessed, *rest)
 
     patch.setattr(Chat, "__init__", guessing)
 
@@ -229,7 +233,7 @@ def hands_on_what_does_not_fit(patch: pytest.MonkeyPatch) -> None:
 def demands_what_is_provided(patch: pytest.MonkeyPatch) -> None:
     """Lists a parameter as one that the model has to give although a predecessor provides it."""
     less = schemas._asking_less
-    patch.setattr(schemas, "_asking_less", lambda schema, hidden, optional: less(schema, hidden, hidden))
+    patch.setattr(schemas, "_asking_less", lambda schema, optional: less(schema, ()))
 
 
 @breaks("XMCP-CLI-090")
