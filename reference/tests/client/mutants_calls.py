@@ -50,8 +50,8 @@ def guesses_tools(patch: pytest.MonkeyPatch) -> None:
 
     def guessing(chat: Chat, settings: Any, pipeline: Any, tools: Any, *rest: Any) -> None:
         async def guessed() -> Any:
-            known = await tools()
-            return replace(known, entries=Guessing(known.entries))
+            offered = await tools()
+            return replace(offered, entries=Guessing(offered.entries))
 
         init(chat, settings, pipeline, guessed, *rest)
 
@@ -118,6 +118,13 @@ def makes_every_call_of_a_turn(patch: pytest.MonkeyPatch) -> None:
 def leaves_out_tools_in_silence(patch: pytest.MonkeyPatch) -> None:
     """Says nothing of the tools that it leaves out."""
     patch.setattr(Kept, "warnings", lambda kept, server: iter(()))
+
+
+@breaks("XMCP-CLI-117")
+def has_one_queue_for_all_tenants(patch: pytest.MonkeyPatch) -> None:
+    """Gives slots to calls in the order in which they came, whoever made them."""
+    take = Slots.take
+    patch.setattr(Slots, "take", lambda slots, _: take(slots, None))
 
 
 @breaks("XMCP-CLI-022")

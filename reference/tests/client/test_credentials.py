@@ -124,6 +124,17 @@ async def test_answers_in_the_cache_and_calls_under_way_are_of_one_credential_ev
     assert echo.calls == {"ann": 3, "bob": 3}  # the cache works, for each of them
 
 
+async def test_a_call_of_the_application_itself_has_the_credentials_of_its_tenant(echo: Echo) -> None:
+    async with client(echo, ScriptedModel()) as ai:
+        answers = await asyncio.gather(*(ai.call_tool("whoami", tenant_id=tenant) for tenant in ("ann", "bob")))
+        unknown = await ai.call_tool("secret_tool", tenant_id="ann")
+        secret = await ai.call_tool("secret_tool", tenant_id="boss")
+    assert [answer.llm_output for answer in answers] == ["ann/ann", "bob/bob"]
+    assert unknown.error is not None
+    assert unknown.error.code == "UNKNOWN_TOOL"
+    assert secret.llm_output == "secret"
+
+
 async def test_each_credential_has_a_list_of_tools_of_its_own(echo: Echo) -> None:
     model = ScriptedModel()
     async with client(echo, model) as ai:
@@ -133,6 +144,14 @@ async def test_each_credential_has_a_list_of_tools_of_its_own(echo: Echo) -> Non
         offered = [[tool["function"]["name"] for tool in request.tools.tools] for request in model.requests]
     assert offered == [["whoami", "secret_tool"], ["whoami"], ["whoami", "secret_tool"]]
     assert echo.listings == {"boss": 1, "clerk": 1}  # the third chat found the connection of the first
+
+
+async def test_a_tool_that_the_application_calls_itself_gets_the_credentials_of_the_tenant(echo: Echo) -> None:
+    async with client(echo, ScriptedModel()) as ai:
+        for tenant in ("acme", "bolt"):
+            answer = await ai.call_tool("whoami", tenant_id=tenant)
+            assert f"{tenant}/{tenant}" in (answer.llm_output or "")
+        assert pool_of(ai)._slots._free == credential_pool.MAX_CONNECTIONS
 
 
 @pytest.mark.parametrize("kind", ["sync", "async", "auth"])

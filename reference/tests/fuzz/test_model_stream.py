@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import traceback
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -16,6 +15,7 @@ from support.chats import chat
 from support.fuzzing import SECONDS, as_bytes, damaged, damaged_bytes, fuzzing
 from support.scripted_model import Replies
 from support.scripted_server import ScriptedServer
+from support.silence import Silence
 
 from xmcp.chat.events import Done
 from xmcp.chat.messages import begin
@@ -75,31 +75,21 @@ async def outcome(answer: Answer) -> Any:
 
     async with httpx2.AsyncClient(transport=httpx2.MockTransport(answered)) as http:
         sdk = openai.AsyncOpenAI(api_key="sk-secret", base_url="http://model/v1", http_client=http, max_retries=0)
-        server, log = ScriptedServer({"look": "a tree"}), EventLog(NoCrash())
-        running = chat(OpenAIProvider(client=sdk), server, settings={"max_turns": 2}, log=log)
+        server, silence = ScriptedServer({"look": "a tree"}), Silence()
+        running = chat(OpenAIProvider(client=sdk), server, settings={"max_turns": 2}, log=EventLog(silence))
         try:
             async with asyncio.timeout(SECONDS):
                 events = [event async for event in running.run()]
         except ProviderError as error:
             return error
+        finally:
+            assert not silence.crashes, silence.crashes[0]
         done = events[-1]
         assert isinstance(done, Done)
         for event in events:
             json.dumps(event.to_json())
         begin(done.result["history"], "go on")  # a history that another chat accepts
         return done.result
-
-
-class NoCrash:
-    """A logger that no exception is reported to: the client says so of code that failed as nobody foresaw."""
-
-    def exception(self, event: str, **fields: Any) -> None:
-        raise AssertionError(f"{event}: {traceback.format_exc()}")
-
-    def info(self, event: str, **fields: Any) -> None:
-        """Anything else may be logged."""
-
-    debug = warning = info
 
 
 def wrong(**delta: Any) -> Answer:

@@ -36,7 +36,7 @@ TEXTS = st.one_of(
         ["", "\x1b[2J", "\ud800", "x\udfff", "\x00", "é", "🙂", "a" * 5000, "]]>", "<display>", "null", "1"]
     ),
 )
-NUMBERS = st.one_of(st.integers(), st.sampled_from([0, -1, 2**63, 2**64, 10**400, 1e308, 0.1, 1 << 53]))
+NUMBERS = st.one_of(st.integers(), st.sampled_from([0, -1, 2**63, 2**64, 10**400, 1e308, 0.1, 1 << 53, float("inf")]))
 SCALARS = st.one_of(st.none(), st.booleans(), NUMBERS, TEXTS)
 ANY_JSON = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4), max_leaves=8

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -66,7 +67,12 @@ class RawPeer(ClientTransport):
             code = -32601 if isinstance(result, KeyError) else -32000
             error = {"code": code, "message": str(result)}
             return JSONRPCError.model_validate({"jsonrpc": "2.0", "id": request.id, "error": error})
-        return JSONRPCResponse.model_construct(jsonrpc="2.0", id=request.id, result=result)
+        return JSONRPCResponse.model_construct(jsonrpc="2.0", id=request.id, result=_without_surrogates(result))
+
+
+def _without_surrogates(value: Any) -> Any:
+    """Return the value as the SDK can get it: a message with half of a surrogate pair is not read at all."""
+    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def hello(*, xmcp: bool = False) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from xmcp.client.loop.fallback import Fallback
 from xmcp.client.loop.stop_reason import DisplayMode
 from xmcp.client.loop.turn import MAX_CALLS
 from xmcp.client.loop.usage import Price
+from xmcp.client.servers.sampling import Sampling
 from xmcp.client.servers.targets import Target
 from xmcp.client.tools.limits import MAX_TOOLS
 from xmcp.providers import LLMProvider
@@ -213,6 +214,7 @@ class ClientOptions:
     middleware: Sequence[Any] = field(default=(), metadata=checked(list_of_objects))
     on_display: DisplayCallback | None = field(default=None, metadata=checked(function_of("envelope", "history")))
     on_error: ErrorCallback | None = field(default=None, metadata=checked(function_of("error", "history")))
+    sampling: Sampling | None = field(default=None, metadata=checked(function_of("request")))
     usage_sink: UsageSink | None = field(default=None, metadata=checked(function_of("record")))
     price: Price | None = field(default=None, metadata=checked(function_of("provider", "model", "usage")))
 
