@@ -240,7 +240,7 @@ def hands_on_what_does_not_fit(patch: pytest.MonkeyPatch) -> None:
 def demands_what_is_provided(patch: pytest.MonkeyPatch) -> None:
     """Lists a parameter as one that the model has to give although a predecessor provides it."""
     less = schemas._asking_less
-    patch.setattr(schemas, "_asking_less", lambda schema, hidden, optional: less(schema, hidden, hidden))
+    patch.setattr(schemas, "_asking_less", lambda schema, optional: less(schema, ()))
 
 
 @breaks("XMCP-CLI-090")

@@ -11,7 +11,7 @@ from mutants import breaks, rewrite_events
 
 from xmcp.chat import messages
 from xmcp.chat.completions import unique_ids
-from xmcp.chat.events import Done, LLMDelta, LLMRetry, ToolDisplay, ToolError, ToolResult
+from xmcp.chat.events import ChatResult, Done, LLMDelta, LLMRetry, ToolDisplay, ToolError, ToolResult
 from xmcp.client import ai_client
 from xmcp.client.calls import context_budget, server_results
 from xmcp.client.hooks import quota_accounts, quotas
@@ -28,7 +28,8 @@ def rewrite_result(patch: pytest.MonkeyPatch, change: Callable[[Chat, Any], Mapp
     def changed(chat: Chat, event: Any) -> list[Any]:
         if not isinstance(event, Done):
             return [event]
-        return [replace(event, result={**event.result, **change(chat, event.result)})]
+        members = {key: event.result[key] for key in event.result}
+        return [replace(event, result=ChatResult(**{**members, **change(chat, event.result)}))]
 
     rewrite_events(patch, Chat, changed)
 
