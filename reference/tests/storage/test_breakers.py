@@ -273,6 +273,15 @@ async def test_memory_breakers_agree_with_a_model_in_periods(steps: list[tuple[A
         assert len(probes) <= 1
 
 
+async def test_memory_breakers_keep_nothing_of_servers_that_work() -> None:
+    """A server with other credentials is another server, so their number has no limit."""
+    breakers = MemoryBreakers(**NUMBERS)
+    for number in range(1_000):
+        for outcome in ("failed", "ok"):
+            await breakers.record(f"s{number}", await admitted(breakers, f"s{number}"), outcome)
+    assert not breakers._circuits
+
+
 class TestInRedis:
     @pytest.mark.slow
     @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

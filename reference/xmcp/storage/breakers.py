@@ -174,12 +174,20 @@ class MemoryBreakers:
 
     async def admit(self, server: str) -> Admitted | Refused:
         """See `BreakerStore`; never raises."""
-        circuit = self._circuits.get(server, Circuit())
-        self._circuits[server], answer = admit(circuit, self._rules, self._clock())
+        circuit, answer = admit(self._circuits.get(server, Circuit()), self._rules, self._clock())
+        self._keep(server, circuit)
         return answer
 
     async def record(self, server: str, admitted: Admitted, outcome: Outcome) -> BreakerState:
         """See `BreakerStore`; never raises."""
-        circuit = self._circuits.get(server, Circuit())
-        circuit = self._circuits[server] = record(circuit, self._rules, admitted.token, outcome, self._clock())
+        known = self._circuits.get(server, Circuit())
+        circuit = record(known, self._rules, admitted.token, outcome, self._clock())
+        self._keep(server, circuit)
         return circuit.state
+
+    def _keep(self, server: str, circuit: Circuit) -> None:
+        """Keep nothing of a server without failures: with credentials that are renewed there are ever new ones."""
+        if circuit == Circuit():
+            self._circuits.pop(server, None)
+        else:
+            self._circuits[server] = circuit
