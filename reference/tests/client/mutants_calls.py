@@ -49,7 +49,11 @@ def guesses_tools(patch: pytest.MonkeyPatch) -> None:
             return super().get(name) or (default if own else next(iter(self.values()), default))
 
     def guessing(chat: Chat, settings: Any, pipeline: Any, tools: Any, *rest: Any) -> None:
-        init(chat, settings, pipeline, lambda: replace(tools(), entries=Guessing(tools().entries)), *rest)
+        async def guessed() -> Any:
+            offered = await tools()
+            return replace(offered, entries=Guessing(offered.entries))
+
+        init(chat, settings, pipeline, guessed, *rest)
 
     patch.setattr(Chat, "__init__", guessing)
 
@@ -114,6 +118,13 @@ def makes_every_call_of_a_turn(patch: pytest.MonkeyPatch) -> None:
 def leaves_out_tools_in_silence(patch: pytest.MonkeyPatch) -> None:
     """Says nothing of the tools that it leaves out."""
     patch.setattr(Kept, "warnings", lambda kept, server: iter(()))
+
+
+@breaks("XMCP-CLI-117")
+def has_one_queue_for_all_tenants(patch: pytest.MonkeyPatch) -> None:
+    """Gives slots to calls in the order in which they came, whoever made them."""
+    take = Slots.take
+    patch.setattr(Slots, "take", lambda slots, _: take(slots, None))
 
 
 @breaks("XMCP-CLI-022")

@@ -7,6 +7,7 @@ import gc
 import os
 import signal
 import sys
+import threading
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
@@ -232,6 +233,18 @@ async def test_a_forbidden_result_of_an_applications_object_is_an_answer() -> No
         result = await ai.chat("q", [])
     assert codes(result["history"]) == ["TOOL_ERROR", "TOOL_ERROR"]
     assert (told.outcomes, told.state) == ({"ok": 2}, "closed")
+
+
+@pytest.mark.parametrize("kind", ["memory", "object"])
+async def test_a_call_that_cannot_be_made_says_nothing_of_the_server(servers: Any, kind: str) -> None:
+    told = Told(MemoryBreakers(threshold=1))
+    schema = {"type": "object", "properties": {"a": {}}}
+    server = servers.plain() if kind == "memory" else ScriptedServer({"add": "x"}, add={"inputSchema": schema})
+    async with client(server, ScriptedModel(), told, params={"a": threading.Lock()}) as ai:
+        response = await ai.call_tool("add", {"b": 2})
+    assert response.error is not None
+    assert response.error.code == "INTERNAL"
+    assert (told.outcomes, told.state) == ({"unknown": 1}, "closed")
 
 
 @pytest.mark.slow

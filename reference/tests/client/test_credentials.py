@@ -124,6 +124,17 @@ async def test_answers_in_the_cache_and_calls_under_way_are_of_one_credential_ev
     assert echo.calls == {"ann": 3, "bob": 3}  # the cache works, for each of them
 
 
+async def test_a_call_of_the_application_itself_has_the_credentials_of_its_tenant(echo: Echo) -> None:
+    async with client(echo, ScriptedModel()) as ai:
+        answers = await asyncio.gather(*(ai.call_tool("whoami", tenant_id=tenant) for tenant in ("ann", "bob")))
+        unknown = await ai.call_tool("secret_tool", tenant_id="ann")
+        secret = await ai.call_tool("secret_tool", tenant_id="boss")
+    assert [answer.llm_output for answer in answers] == ["ann/ann", "bob/bob"]
+    assert unknown.error is not None
+    assert unknown.error.code == "UNKNOWN_TOOL"
+    assert secret.llm_output == "secret"
+
+
 async def test_each_credential_has_a_list_of_tools_of_its_own(echo: Echo) -> None:
     model = ScriptedModel()
     async with client(echo, model) as ai:

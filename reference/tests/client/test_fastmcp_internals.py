@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import sys
 from dataclasses import fields
 from typing import Any
 
@@ -24,6 +25,7 @@ from xmcp.client.hooks.log import EventLog
 from xmcp.client.servers import fastmcp_internals
 from xmcp.client.servers.fastmcp_internals import NEVER_SENT, prepared, resilient, skip_result_validation
 from xmcp.client.servers.server_log import ChildStderr, ServerLog, instead_of
+from xmcp.client.servers.stdio_transport import BoundedStdioTransport
 
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
 
@@ -90,8 +92,31 @@ def test_transports_of_other_classes_stay_as_they_are() -> None:
     class Derived(StreamableHttpTransport):
         pass
 
-    for transport in (SSETransport("http://host/sse"), Derived("http://host/mcp")):
+    kept_alive = StdioTransport(command="python", args=[], keep_alive=True)
+    for transport in (Derived("http://host/mcp"), kept_alive):
         assert resilient(transport) is transport
+
+
+def test_a_transport_of_the_older_http_binding_has_all_that_the_given_one_has() -> None:
+    """Red: a setting was added, which `resilient` has to copy."""
+    given = SSETransport("http://host/sse", headers={"x-a": "1"}, auth="token", sse_read_timeout=7)
+    settings = {"url", "headers", "auth", "verify", "sse_read_timeout"}
+    assert vars(given).keys() == settings | {"httpx_client_factory"}
+    made: Any = resilient(given)
+    kept = settings - {"verify"}  # the factory that is made uses it
+    assert {name: getattr(made, name) for name in kept} == {name: getattr(given, name) for name in kept}
+
+
+def test_a_program_that_ends_with_its_connection_gets_a_bounded_transport_with_its_settings() -> None:
+    """Red: a setting was added, which `BoundedStdioTransport.like` has to copy."""
+    given = StdioTransport(
+        command="python", args=["-V"], env={"A": "1"}, cwd="/", keep_alive=False, log_file=sys.stderr
+    )
+    settings = {"command", "args", "env", "cwd", "keep_alive", "log_file"}
+    assert {name for name in vars(given) if not name.startswith("_")} == settings
+    made: Any = resilient(given)
+    assert isinstance(made, BoundedStdioTransport)
+    assert {name: getattr(made, name) for name in settings} == {name: getattr(given, name) for name in settings}
 
 
 @MODES

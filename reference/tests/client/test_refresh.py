@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import signal
@@ -454,6 +455,13 @@ async def test_a_refresh_tells_what_came_went_and_changed_by_the_names_the_model
             "total": 3,
         }
         assert told["added"] == ("crm__comes",)
+        assert told.to_dict() == {
+            "added": ["crm__comes"],
+            "removed": ["crm__goes"],
+            "changed": ["crm__changes"],
+            "total": 3,
+        }
+        json.dumps([status.to_dict() for status in servers.status()])
         with pytest.raises(KeyError):
             told["between"]
 

@@ -1,7 +1,7 @@
 """The client's examples of the project's first design document, unchanged, against our names.
 
-Where the document writes `AIClient(urls=[...], ...)` the servers are our first argument. The model is a loopback server
-of OpenAI's format, found by the variables of the environment; `3333` is a port of this test's.
+The model is a loopback server of OpenAI's format, found by the variables of the environment; `3333` is a port of this
+test's.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import secrets
 from typing import Any
 
 import pytest
+from starlette.responses import JSONResponse
 from support.scripted_model import ScriptedModel
 from support.scripted_server import ScriptedServer
 
@@ -106,6 +107,33 @@ async def test_quick_start_2_shows_the_chart(chat_server: Any, server: Server, h
     [chart] = shown
     assert chart.model_dump(exclude_none=True) == TABLE
     assert len(chat_server.requests) == 1
+
+
+async def test_1_the_servers_are_urls_as_well(chat_server: Any, server: Server, http: Any) -> None:
+    says(chat_server, [CHART])
+    async with AIClient(urls=[await http(server)]) as ai:
+        result = await ai.chat("Sales?", [])
+    answer = json.loads(JSONResponse(result).body)
+    assert (answer["display"], answer["displays"], answer["stop_reason"]) == (TABLE, [TABLE], "display")
+    assert json.loads(json.dumps(result)) == answer
+    for given in ({}, {"servers": [server], "urls": [server]}):
+        with pytest.raises(TypeError, match="Pass servers or urls, which mean the same"):
+            AIClient(**given)
+
+
+async def test_1_what_the_document_puts_into_meta_is_refused_with_the_name_to_use(chat_server: Any) -> None:
+    mcp = XMCP()
+
+    @mcp.display_tool
+    def themed(show_user: bool = False) -> Any:
+        return DisplayEnvelope(type="text", payload="x", meta={"theme": "dark"})
+
+    says(chat_server, [("c1", "themed", '{"show_user": true}')], "Sorry.")
+    async with AIClient([mcp]) as ai:
+        result = await ai.chat("Show!", [])
+    [response] = responses(result)
+    assert response.error is not None
+    assert "'acme.example/theme'" in response.error.message
 
 
 async def test_1_the_loop_whose_caller_keeps_the_history(chat_server: Any, urls: Any) -> None:

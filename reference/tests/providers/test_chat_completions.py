@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -135,6 +137,16 @@ def test_a_member_that_says_nothing_of_the_answer_may_be_anything(chunk: Any) ->
     assert assembly.finish(done=True).usage == Usage()
 
 
+def test_arguments_in_very_many_pieces_are_put_together_at_the_end() -> None:
+    assembly = Assembly("test")
+    for _ in range(1_000):
+        call = {"index": 0, "id": "c", "function": {"name": "t", "arguments": "12345678"}}
+        assembly.take({"choices": [{"delta": {"tool_calls": [call]}}]})
+    # A text that grows piece by piece would be copied a thousand times.
+    assert max(len(piece) for made in assembly._calls for piece in made.arguments) == 8
+    assert assembly.finish(done=True).tool_calls == (ToolCall("c", "t", "12345678" * 1_000),)
+
+
 @given(st.lists(st.tuples(TEXT, TEXT, TEXT), max_size=6), st.lists(st.text("ab", max_size=2)))
 def test_ids_are_always_present_and_different_and_good_ones_stay(
     calls: list[tuple[str, str, str]], taken: list[str]
@@ -190,6 +202,70 @@ def test_an_event_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     feed = (reader.feed(b"data: xx\n") for _ in range(100))
     with pytest.raises(EventTooLarge):
         list(feed)
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    """CPU time of the best of three."""
+
+    def once() -> float:
+        begun = time.thread_time()
+        work()
+        return time.thread_time() - begun
+
+    return min(once() for _ in range(3))
+
+
+def test_an_event_takes_time_in_proportion_to_its_size_however_small_its_pieces_are() -> None:
+    def fed(mebibytes: int) -> Callable[[], Any]:
+        def work() -> None:
+            reader = EventReader()
+            assert reader.feed(b"data: ") == []
+            for _ in range(mebibytes << 10):
+                assert reader.feed(b"x" * 1024) == []
+            (event,) = reader.feed(b"\n\n")
+            assert len(event.data) == mebibytes << 20
+
+        return work
+
+    # In proportion it is four times as long; when the event is joined for each piece, sixteen times.
+    assert seconds(fed(8)) < 9 * seconds(fed(2))
+
+
+def test_the_arguments_of_a_call_take_time_in_proportion_to_their_length() -> None:
+    def taken(mebibytes: int) -> Callable[[], Any]:
+        part = chunk(tool_calls=[{"index": 0, "id": "c", "function": {"name": "f", "arguments": "x" * 256}}])
+
+        def work() -> None:
+            assembly = Assembly("test")
+            for _ in range(mebibytes << 12):
+                assembly.take(part)
+            (call,) = assembly.finish(done=True).tool_calls
+            assert len(call.arguments) == mebibytes << 20
+
+        return work
+
+    assert seconds(taken(4)) < 9 * seconds(taken(1))
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        chunk(content="x" * 100),
+        chunk(refusal="x" * 100),
+        chunk(tool_calls=[{"index": 0, "function": {"name": "f", "arguments": "x" * 100}}]),
+        chunk(tool_calls=[{"index": 0, "function": {"name": "f", "arguments": {"a": "x" * 100}}}]),
+        chunk(tool_calls=[{"function": {"name": "f"}, "id": "a"}, {"function": {"name": "f"}, "id": "b"}]),
+    ],
+    ids=["text", "refusal", "arguments", "arguments as JSON", "calls"],
+)
+def test_an_answer_of_any_kind_without_an_end_is_refused(part: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xmcp.providers.formats.chat_completions.MAX_ANSWER_CHARACTERS", 1000)
+    assembly = Assembly("test")
+    take = (assembly.take(part) for _ in range(1000))
+    with pytest.raises(ProviderError, match="too large") as caught:
+        list(take)
+    assert caught.value.category is ErrorCategory.TOO_LARGE
+    assert caught.value.to_error_info().code == "RESULT_TOO_LARGE"
 
 
 def test_a_status_without_words_has_a_category_and_words_come_first() -> None:

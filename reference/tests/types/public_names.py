@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, assert_never, assert_type
+from uuid import UUID
 
 from mcp_types import CallToolResult, TextContent
 
@@ -350,7 +351,7 @@ async def chat() -> StopReason:
     history: list[dict[str, Any]] = []
     try:
         async with client() as ai:
-            result: ChatResult = await ai.chat("hello", history, tenant_id="acme")
+            result: ChatResult = await ai.chat("hello", history, tenant_id=UUID(int=7), session_id="s")
             assert_type(result["answer"], str | None)
             assert_type(result["display"], DisplayEnvelope | None)
             assert_type(result["displays"], list[DisplayEnvelope])
@@ -359,6 +360,7 @@ async def chat() -> StopReason:
             statuses: list[ServerStatus] = ai.servers
             changes: ToolChanges = await ai.refresh_tools()
             use(statuses[0].connected, changes.added)
+            use(result.to_dict(), statuses[0].to_dict(), changes.to_dict())
             stream: ChatStream = ai.stream_chat("again", result["history"])
             async with aclosing(stream) as chunks:
                 async for chunk in chunks:

@@ -119,6 +119,20 @@ TABLE: Final[Mapping[str, Row]] = {
         "CONNECTION_FAILED", "The server {server} could not be asked; a later call may succeed.", "unknown"
     ),
     # Answers that are failures, or cannot be read
+    "keeps_asking": Row(
+        "TOOL_ERROR", "The tool kept asking for further input instead of answering; the call was given up.", "unknown"
+    ),
+    "answer_too_large": Row(
+        "RESULT_TOO_LARGE",
+        "The answer of the server {server} has more than {limit} MiB and was not read. Ask for less: fewer rows, a "
+        "smaller range, or one part at a time.",
+        "unknown",
+    ),
+    "answer_compressed": Row(
+        "TOOL_ERROR",
+        "The answer of the server {server} was not read: it is compressed, which the client did not ask for.",
+        "unknown",
+    ),
     "tool_failed": Row("TOOL_ERROR", "{text}"),
     "unreadable_answer": Row("TOOL_ERROR", "The tool gave an answer that cannot be read."),
     "no_document": Row("INVALID_XML", "The server's response has no document."),
@@ -281,6 +295,21 @@ def tool_failed(text: str) -> ErrorInfo:
 def refused_by_server(text: str) -> ErrorInfo:
     """Return the error for a protocol error of the server; `text` is its message."""
     return _error("tool_failed", text=text.strip() or "The server refused the call.")
+
+
+def keeps_asking() -> ErrorInfo:
+    """Return the error for a call that a server answers again and again with a request for input."""
+    return _error("keeps_asking")
+
+
+def answer_too_large(server: str, limit: int) -> ErrorInfo:
+    """Return the error for an answer that is larger than `limit` bytes."""
+    return _error("answer_too_large", server=server, limit=limit // 2**20)
+
+
+def answer_compressed(server: str) -> ErrorInfo:
+    """Return the error for an answer whose body is compressed."""
+    return _error("answer_compressed", server=server)
 
 
 def unreadable_answer() -> ErrorInfo:

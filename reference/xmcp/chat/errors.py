@@ -21,6 +21,7 @@ class ErrorCategory(StrEnum):
     NETWORK = "network"
     CONTEXT = "context"
     CONTENT = "content"
+    TOO_LARGE = "too_large"
     UNKNOWN = "unknown"
 
 
@@ -32,6 +33,7 @@ _CODES: Final[dict[ErrorCategory, str]] = {
     ErrorCategory.NETWORK: "UPSTREAM_UNAVAILABLE",
     ErrorCategory.CONTEXT: "CONTEXT_TOO_LARGE",
     ErrorCategory.CONTENT: "CONTENT_POLICY",
+    ErrorCategory.TOO_LARGE: "RESULT_TOO_LARGE",
     ErrorCategory.UNKNOWN: "INTERNAL",
 }
 """The registered error code of each category (schemas/registry/error_codes.json)."""
@@ -81,7 +83,8 @@ Cause: TypeAlias = Literal["answer", "connection", "time_out", "client"]
 """Why a call ended without a result, which decides what a circuit breaker counts (XMCP-CLI-042, XMCP-CLI-100 to 102).
 
 `answer`: the server answered, with an error or with something that cannot be read. `connection`: there was no
-connection, or it was lost. `time_out`: no answer came in time. `client`: the client itself ended the call.
+connection, or it was lost. `time_out`: no answer came in time. `client`: the client itself ended the call, or could
+not make it.
 """
 
 

@@ -7,7 +7,6 @@ import uuid
 import weakref
 from collections.abc import AsyncGenerator, Collection, Mapping, MutableSequence, Sequence
 from contextlib import aclosing
-from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from types import TracebackType
@@ -17,6 +16,7 @@ from xmcp.chat import client_made_errors
 from xmcp.chat.completions import ToolCall
 from xmcp.chat.errors import CircuitOpenError
 from xmcp.chat.events import ChatResult, Done
+from xmcp.chat.json_values import copied_value
 from xmcp.chat.messages import Message
 from xmcp.chat.tool_schemas import legal_name
 from xmcp.client.calls import cache as caching
@@ -30,7 +30,7 @@ from xmcp.client.calls.retry_policy import RetryPolicy
 from xmcp.client.chat_stream import ChatStream
 from xmcp.client.hooks.callbacks import DisplayCallback, ErrorCallback, UsageSink
 from xmcp.client.hooks.log import EventLog
-from xmcp.client.hooks.middleware import ChatContext, Stack, named
+from xmcp.client.hooks.middleware import ChatContext, IdLike, Stack, named
 from xmcp.client.hooks.telemetry import ChatTelemetry
 from xmcp.client.loop import fallback
 from xmcp.client.loop.chat import Chat, ChatSettings
@@ -42,6 +42,7 @@ from xmcp.client.options import ClientOptions
 from xmcp.client.servers.chat_servers import ChatServers
 from xmcp.client.servers.pool import Servers, ToolChanges
 from xmcp.client.servers.pool_member import ServerStatus
+from xmcp.client.servers.sampling import Sampling
 from xmcp.client.servers.targets import Target
 from xmcp.client.slots import Slots
 from xmcp.client.tools.catalogue import Catalogue, Entry
@@ -73,6 +74,7 @@ class AIClient:
             stdio, a server object in this process, a `ToolClient`, or a `ServerTarget`. With a list, tools keep their
             names unless two are the same; with a mapping, each tool is offered as `name__tool`. A server that cannot
             be reached is left out until it can be reached, with a warning in the log and in every chat.
+        urls: Another name for `servers`.
         openai_api_key: Key for the built-in `OpenAIProvider`. `None`: the environment variable `OPENAI_API_KEY`.
         openai_base_url: Address of another server with OpenAI's format, for the built-in provider.
         llm_provider: A provider to use instead of the built-in one.
@@ -113,6 +115,9 @@ class AIClient:
         on_display: Called with each display and the history at that moment, in call order; sync or async. The history
             is a new list of copies, which the callbacks of one turn share.
         on_error: Called likewise with each error of a tool, of the client or of the model (`ErrorInfo`).
+        sampling: Called with what a server asks the client's model (`SamplingRequest`), sync or async; returns the
+            answer, or `None` to refuse. Without it, every such request is refused. A `fastmcp.Client` that is a target
+            keeps its own handler.
         usage_sink: Called with the `UsageRecord` of each request to a model when it ends; sync or async.
         price: Called with provider, model and `Usage`; returns the cost of the request in US dollars, or `None` if it
             is not known. Without it, `cost_usd` is `None`.
@@ -130,8 +135,9 @@ class AIClient:
 
     def __init__(
         self,
-        servers: Sequence[Target] | Mapping[str, Target],
+        servers: Sequence[Target] | Mapping[str, Target] | None = None,
         *,
+        urls: Sequence[Target] | Mapping[str, Target] | None = None,
         openai_api_key: str | None = None,
         llm_provider: LLMProvider | None = None,
         llm_model: str | None = None,
@@ -161,6 +167,7 @@ class AIClient:
         middleware: Sequence[Any] = (),
         on_display: DisplayCallback | None = None,
         on_error: ErrorCallback | None = None,
+        sampling: Sampling | None = None,
         usage_sink: UsageSink | None = None,
         price: Price | None = None,
         max_tools_per_server: int = ClientOptions.max_tools_per_server,
@@ -170,6 +177,7 @@ class AIClient:
     ) -> None:
         options = ClientOptions(
             servers=servers,
+            urls=urls,
             openai_api_key=openai_api_key,
             llm_provider=llm_provider,
             llm_model=llm_model,
@@ -199,6 +207,7 @@ class AIClient:
             middleware=middleware,
             on_display=on_display,
             on_error=on_error,
+            sampling=sampling,
             usage_sink=usage_sink,
             price=price,
             max_tools_per_server=max_tools_per_server,
@@ -256,6 +265,7 @@ class AIClient:
             require=options.require_servers,
             offer=self._openai_tool,
             extra=openai_tools(meta_tool_names),
+            sampling=options.sampling,
         )
         self._entered = False
         self._running: dict[int, weakref.ref[ChatStream]] = {}
@@ -311,7 +321,7 @@ class AIClient:
         self._check_entered()
         return await self._servers.refresh()
 
-    async def clear_cache(self, tenant_id: str | None = None, *, every_tenant: bool = False) -> None:
+    async def clear_cache(self, tenant_id: IdLike | None = None, *, every_tenant: bool = False) -> None:
         """Delete the cached answers of one tenant (`None`: of chats without a tenant), or of all tenants.
 
         Raises:
@@ -353,14 +363,16 @@ class AIClient:
             raise TypeError(f"name must be the name of a tool, not {type(name).__name__}.")
         if not isinstance(arguments, Mapping | None):
             raise TypeError(f"arguments must be a mapping, not {type(arguments).__name__}.")
-        entries = self._servers.catalogue.entries
-        if (entry := entries.get(name)) is None:
-            return ToolResponse(legal_name(name), error=client_made_errors.unknown_tool(name, list(entries)))
         context = ChatContext(uuid.uuid4().hex, named("tenant_id", tenant_id), named("session_id", session_id))
         log = self._log.bind(tenant_id=context.tenant_id, session_id=context.session_id, chat_id=context.chat_id)
-        request = Request(ToolCall(f"call_{uuid.uuid4().hex}", name, ""), name, entry, deepcopy(dict(arguments or {})))
         scope = ChatScope(context, ChatTelemetry(log), deadline=None)
-        response = (await self._pipeline.run(request, 0, scope, lambda _: None)).response
+        call = ToolCall(f"call_{uuid.uuid4().hex}", name, "")
+        with ChatServers(self._servers, context) as servers:
+            entries = (await servers.catalogue()).entries
+            if (entry := entries.get(name)) is None:
+                return ToolResponse(legal_name(name), error=client_made_errors.unknown_tool(name, list(entries)))
+            request = Request(call, name, entry, copied_value(dict(arguments or {})))
+            response = (await self._pipeline.run(request, 0, scope, lambda _: None)).response
         if response.error is not None and response.error.code == "CIRCUIT_OPEN":
             raise CircuitOpenError(entry.server.name, (response.error.retry_after_ms or 0) / 1000)
         return response
@@ -370,8 +382,8 @@ class AIClient:
         user_query: str,
         history: Sequence[Message] | None = None,
         *,
-        tenant_id: str | None = None,
-        session_id: str | None = None,
+        tenant_id: IdLike | None = None,
+        session_id: IdLike | None = None,
     ) -> ChatResult:
         """Answer one query: ask the model and run the tools that it calls, until it has answered or shown the answer.
 
@@ -406,8 +418,8 @@ class AIClient:
         user_query: str,
         history: Sequence[Message] | None = None,
         *,
-        tenant_id: str | None = None,
-        session_id: str | None = None,
+        tenant_id: IdLike | None = None,
+        session_id: IdLike | None = None,
     ) -> ChatStream:
         """Answer one query as `chat` does, and yield its events as they happen (`ChatChunk`); the last one is `Done`.
 

@@ -23,6 +23,7 @@ from xmcp.chat.messages import Message
 from xmcp.chat.usage import ChatUsage
 from xmcp.client.ai_client import AIClient
 from xmcp.client.conversation import Conversation, ConversationReply
+from xmcp.client.hooks.middleware import IdLike
 from xmcp.client.servers.pool import ToolChanges
 from xmcp.client.servers.pool_member import ServerStatus
 from xmcp.wire import ToolResponse
@@ -134,7 +135,7 @@ class SyncAIClient:
         """Ask every server for its tools again; see `AIClient.refresh_tools`."""
         return self._await(lambda ai: ai.refresh_tools())
 
-    def clear_cache(self, tenant_id: str | None = None, *, every_tenant: bool = False) -> None:
+    def clear_cache(self, tenant_id: IdLike | None = None, *, every_tenant: bool = False) -> None:
         """Delete cached answers; see `AIClient.clear_cache`."""
         self._await(lambda ai: ai.clear_cache(tenant_id, every_tenant=every_tenant))
 
@@ -154,8 +155,8 @@ class SyncAIClient:
         user_query: str,
         history: Sequence[Message] | None = None,
         *,
-        tenant_id: str | None = None,
-        session_id: str | None = None,
+        tenant_id: IdLike | None = None,
+        session_id: IdLike | None = None,
     ) -> ChatResult:
         """Answer one query; arguments, result and exceptions are those of `AIClient.chat`."""
         return self._await(lambda ai: ai.chat(user_query, history, tenant_id=tenant_id, session_id=session_id))
@@ -165,8 +166,8 @@ class SyncAIClient:
         user_query: str,
         history: Sequence[Message] | None = None,
         *,
-        tenant_id: str | None = None,
-        session_id: str | None = None,
+        tenant_id: IdLike | None = None,
+        session_id: IdLike | None = None,
     ) -> Generator[ChatChunk, None, None]:
         """Answer one query and yield its events as they happen; see `AIClient.stream_chat`.
 

@@ -26,7 +26,8 @@ Outcome: TypeAlias = Literal["ok", "failed", "lost", "unknown"]
 """The outcome of a call, for its server.
 
 `ok`: the server answered, even if the tool failed or the answer cannot be read. `failed`: it did not answer in time.
-`lost`: the connection was lost, or could not be opened. `unknown`: the client ended the call, by cancelling or closing.
+`lost`: the connection was lost, or could not be opened. `unknown`: the client ended the call, by cancelling or closing,
+or could not make it.
 """
 
 MIN_RETRY_AFTER: Final = 0.001

@@ -94,12 +94,12 @@ class ObservedModel:
         if says.delay:
             await asyncio.sleep(says.delay)
         failure = None if says.fails is None else ModelFailure(says.fails, says.broken)
-        calls = [script.call(one, offered) for one in says.asks] if failure is None else []
-        tokens = says.tokens if failure is None else None
-        failed = failure is not None
+        failed = failure is not None or says.stalls
+        calls = [] if failed else [script.call(one, offered) for one in says.asks]
+        tokens = None if failed else says.tokens
         self._recorder.note(Said(chat=chat, ask=ask, text=says.text, calls=calls, failed=failed, tokens=tokens))
         pieces = [piece for piece in (says.text[:3], says.text[3:]) if piece]
-        return ModelAnswer(pieces, calls, tokens, failure)
+        return ModelAnswer(pieces, calls, tokens, failure, says.stalls)
 
 
 class ObservedServer:

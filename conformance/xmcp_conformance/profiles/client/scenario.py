@@ -76,6 +76,8 @@ class Says:
     """The category of the failure with which the request ends, after `text`."""
     broken: bool = False
     """Whether the failure is one in the middle of an answer, so that the request may not simply be repeated."""
+    stalls: bool = False
+    """Whether nothing comes after `text`, so that the chat has to be cancelled."""
     delay: float = 0.0
     tokens: int | None = None
     """Tokens used, input and output together."""

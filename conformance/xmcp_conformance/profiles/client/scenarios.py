@@ -323,6 +323,25 @@ SCENARIOS: Final[dict[str, Scenario]] = {
             Conversation([Says("", [Ask(0)], tokens=1990), Says("done", tokens=10)], tenant="rich"),
         ],
     ),
+    "an answer that is cancelled counts": Scenario(
+        _setup(quota_tokens={"poor": 2000}),
+        {},
+        [
+            Conversation([Says("word " * 8000, stalls=True)], tenant="poor", cancelled=5),
+            Conversation([Says("not allowed")], tenant="poor", begins=10),
+        ],
+    ),
+    "an answer that is cancelled is kept": Scenario(
+        _setup(), {}, [Conversation([Says("half an answ", stalls=True)], history=EARLIER, cancelled=5)]
+    ),
+    "tenants that wait for the same slot": Scenario(
+        _setup(_tool("a"), max_concurrency=1),
+        {0: [Act(delay=1)]},
+        [
+            Conversation([Says("", [Ask(0)] * 5)], query="all of the books", tenant="many"),
+            Conversation([Says("", [Ask(0)])], query="a single book", tenant="single", begins=0.5),
+        ],
+    ),
     "approvals": Scenario(
         _setup(_tool("a"), _tool("read", read_only=True), approval=True),
         {},
@@ -334,10 +353,11 @@ SCENARIOS: Final[dict[str, Scenario]] = {
             _tool("a", input_schema=_takes("user", "q", required=["user"])),
             _tool("b", depends_on=["c"], input_schema=_takes("user")),
             _tool("c"),
+            _tool("d", input_schema={**_takes("q"), "if": {"required": ["q"]}, "then": _takes("user")}),
             params={"user": "u-1"},
         ),
         {2: [Act(structured={"user": "handed on"})]},
-        _one(Says("", [Ask(0, {"q": 1, "user": "root"})]), Says("", [Ask(2), Ask(1)])),
+        _one(Says("", [Ask(0, {"q": 1, "user": "root"}), Ask(3, {"q": 1})]), Says("", [Ask(2), Ask(1)])),
     ),
     "thoughts": Scenario(
         _setup(_tool("a"), meta_tools=("__think__",)),

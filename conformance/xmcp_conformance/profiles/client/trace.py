@@ -107,8 +107,8 @@ class Asked(Record):
 class Said(Record):
     """The model answered the request `ask`.
 
-    `calls` have the members `id`, `name` and `arguments` (JSON text). `failed`: after `text` the answer broke off, or
-    an error followed.
+    `calls` have the members `id`, `name` and `arguments` (JSON text). `failed`: after `text` the answer broke off, an
+    error followed, or nothing more came.
     """
 
     kind: ClassVar[str] = "said"

@@ -286,6 +286,30 @@ def two_chats_take_one_slot(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-CLI-117", profile="client")
+def one_tenant_s_calls_hold_up_another_s(wrong: bool) -> Trace:
+    s = TraceBuilder(SEARCH, max_concurrency=1)
+    s.begin(chat="a", tenant="x")
+    s.ask("a")
+    s.say("", *(call(tag=f"a{number}") for number in range(3)), chat="a")
+    running = s.called("a0")
+    s.begin("Which one?", chat="b", tenant="y")
+    s.ask("b")
+    s.say("", call(tag="b"), chat="b")
+    for tag in ("a1", "a2", "b") if wrong else ("a1", "b", "a2"):
+        s.wait(1)
+        s.answered(running)
+        running = s.called(tag)
+    s.wait(1)
+    s.answered(running)
+    for number in range(3):
+        s.reply(f"a{number}")
+    s.finish(chat="a")
+    s.reply("b")
+    s.finish(chat="b")
+    return s.trace
+
+
 @breaks("XMCP-CLI-022", profile="client")
 def one_failure_stops_the_turn(wrong: bool) -> Trace:
     s = turn(call(tag="t1"), call(tag="t2"))

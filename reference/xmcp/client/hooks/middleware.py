@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from uuid import UUID
 
 from xmcp.client.hooks.callbacks import call
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 HOOK_SECONDS: Final = 900.0
 """How long a hook may take. It is long because a hook may wait for a rate limit, for example."""
+
+
+IdLike: TypeAlias = str | UUID | int
+"""What an application may pass as the id of a tenant or of a session; it becomes a string."""
 
 
 def named(option: str, value: Any) -> str | None:

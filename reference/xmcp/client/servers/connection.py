@@ -22,12 +22,8 @@ from xmcp.client.servers.connection_states import (
     ConnectionState,
     step,
 )
-from xmcp.client.servers.errors import (
-    METHOD_NOT_FOUND,
-    ConnectFailed,
-    describe,
-    means_connection_lost,
-)
+from xmcp.client.servers.errors import METHOD_NOT_FOUND, ConnectFailed, describe, means_connection_lost
+from xmcp.client.servers.peer_limits import Flood, TooLarge
 from xmcp.client.servers.server_log import ServerLog
 from xmcp.client.servers.targets import Source
 from xmcp_models.registry import EXTENSION_ID
@@ -227,6 +223,11 @@ class Connection:
 
         if isinstance(message, ToolListChangedNotification):
             self._on_tools_changed()
+        elif isinstance(message, TooLarge | Flood):
+            # The transport ends the connection; calls that run on it would know only that it is closed.
+            if not self._ready.done():
+                self._ready.set_exception(ConnectFailed(str(message)))
+            self._on_broken(self, message)
 
     @asynccontextmanager
     async def _listening(self) -> AsyncIterator[None]:

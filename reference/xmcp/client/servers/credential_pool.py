@@ -261,7 +261,7 @@ class WithoutCredentials:
         Raises:
             CallFailed: always.
         """
-        raise CallFailed(client_made_errors.no_credentials(self.name))
+        raise CallFailed(client_made_errors.no_credentials(self.name), cause="client")
 
     def report_missing_tool(self) -> None:
         """Do nothing: no server has answered."""

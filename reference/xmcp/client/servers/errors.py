@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from xmcp.chat.untrusted_text import printable, without_secrets
+from xmcp.client.servers.peer_limits import ANSWER_REFUSED, Refusal
 from xmcp.dependency_graph import DependencyError
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ _UNREADABLE: Final = re.compile(
     r"|^redirect to .* not followed|^server returned an error response: HTTP 4"
 )
 """Those of `_LOST` that say what came in the place of an answer. The connection is given up, but somebody answered."""
+_EVENT_TOO_LARGE: Final = re.compile(r"^SSE stream failed: Server-sent event exceeded the \d+ byte limit")
+"""The SDK's message for an event above its limit."""
 
 
 class ConnectFailed(Exception):
@@ -55,6 +58,14 @@ def means_connection_lost(exc: MCPError) -> bool:
 def means_unreadable_answer(exc: MCPError) -> bool:
     """Return whether an error that means a lost connection is one because of what the other side answered."""
     return _UNREADABLE.search(exc.message) is not None
+
+
+def refusal(exc: MCPError) -> Refusal | None:
+    """Return why the client did not read the answer; `None` if the error means something else."""
+    if _EVENT_TOO_LARGE.match(exc.message):
+        return Refusal.TOO_LARGE
+    named = exc.data.get(ANSWER_REFUSED) if isinstance(exc.data, dict) else None
+    return Refusal(named) if named in tuple(Refusal) else None
 
 
 def describe(exc: BaseException) -> str:

@@ -23,8 +23,11 @@ from xmcp.client.servers.errors import (
     describe,
     means_connection_lost,
     means_unreadable_answer,
+    refusal,
 )
+from xmcp.client.servers.peer_limits import MAX_MESSAGE_BYTES, Refusal
 from xmcp.client.servers.targets import Source
+from xmcp.wire import ErrorInfo
 
 if TYPE_CHECKING:
     from mcp import MCPError
@@ -219,6 +222,7 @@ class Server:
     async def _request(self, send: Callable[[Any], Awaitable[T]], seconds: float | None = None) -> T:
         """Await `send(client)` on the current connection, opening one if necessary; what fails is a `CallFailed`."""
         from mcp import MCPError
+        from mcp.client import InputRequiredRoundsExceededError
 
         try:
             connection = await self._current_connection()
@@ -229,14 +233,21 @@ class Server:
                 async with asyncio.timeout(seconds) as limit:
                     return await send(connection.client)
             except MCPError as exc:
+                if (refused := refusal(exc)) is not None:
+                    # The server answered, and the connection goes on.
+                    self._log.warning("answer_refused", reason=describe(exc))
+                    raise CallFailed(self._answer_refused(refused)) from exc
                 if means_connection_lost(exc):
                     self._retire(connection, exc)
                     cause: Cause = "answer" if means_unreadable_answer(exc) else "connection"
                     raise self._connection_failed(_never_sent(exc), cause) from exc
                 raise CallFailed(client_made_errors.refused_by_server(exc.message)) from exc
+            except InputRequiredRoundsExceededError as exc:
+                # The server answers each time: the connection is not to blame.
+                raise CallFailed(client_made_errors.keeps_asking()) from exc
             except PydanticSerializationError as exc:
                 # The arguments are no JSON, so nothing was sent; the connection is not to blame.
-                raise CallFailed(client_made_errors.not_sendable()) from exc
+                raise CallFailed(client_made_errors.not_sendable(), cause="client") from exc
             except ValidationError as exc:
                 # A result that MCP does not allow: the server answered, and the connection is not to blame.
                 self._log.warning("unreadable_answer", reason=describe(exc))
@@ -331,6 +342,11 @@ class Server:
     def _tools_changed(self) -> None:
         if self._observer is not None:
             self._observer.tools_changed()
+
+    def _answer_refused(self, refused: Refusal) -> ErrorInfo:
+        if refused is Refusal.TOO_LARGE:
+            return client_made_errors.answer_too_large(self.name, MAX_MESSAGE_BYTES)
+        return client_made_errors.answer_compressed(self.name)
 
     def _connection_failed(self, never_sent: bool, cause: Cause = "connection") -> CallFailed:
         if self._state is ServerState.CLOSED:

@@ -19,6 +19,7 @@ from xmcp.client.servers.credential_pool import CredentialPool
 from xmcp.client.servers.credentials import depend_on_chat
 from xmcp.client.servers.mcp_server import Server
 from xmcp.client.servers.pool_member import PoolMember, ServerStatus
+from xmcp.client.servers.sampling import Sampling, handler
 from xmcp.client.servers.server_protocols import ToolClient
 from xmcp.client.servers.targets import ServerTarget, Target, check, source
 from xmcp.client.servers.tool_client_adapter import ToolClientAdapter
@@ -66,6 +67,10 @@ class ToolChanges(Mapping[str, Any]):
             len(new.entries),
         )
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the change as a JSON object."""
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in self.items()}
+
     def __getitem__(self, key: str) -> Any:
         if key not in tuple(self):
             raise KeyError(key)
@@ -92,6 +97,7 @@ class Servers:
         offer: As for `catalogue.build`.
         extra: As for `catalogue.build`.
         on_change: Called with each change of the catalogue after `open`; must not block.
+        sampling: The application's policy for servers that ask the client's model; `None`: they are refused.
         sleep: Replaces `asyncio.sleep` in tests.
 
     Raises:
@@ -110,8 +116,10 @@ class Servers:
         offer: Offer | None = None,
         extra: Sequence[Mapping[str, Any]] = (),
         on_change: Callable[[ToolChanges], None] | None = None,
+        sampling: Sampling | None = None,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
+        self._sampling = None if sampling is None else lambda label: handler(sampling, label, log)
         self._connect_timeout = connect_timeout
         self._log = log
         self._refresh_interval = refresh_interval
@@ -249,14 +257,14 @@ class Servers:
         if depend_on_chat(given):
             check(given)
             return lambda: self._credential_pool(name, given)
-        place = source(given, timeout)
+        place = source(given, timeout, self._sampling)
         return lambda: PoolMember(lambda member: Server(place, name, timeout, log, member, sleep), publish, most)
 
     def _credential_pool(self, name: str | None, target: ServerTarget) -> CredentialPool:
         timeout, log, sleep, most = self._connect_timeout, self._log, self._sleep, self._max_tools
 
         def make(with_credentials: ServerTarget) -> PoolMember:
-            place = source(with_credentials, timeout)
+            place = source(with_credentials, timeout, self._sampling)
             return PoolMember(lambda member: Server(place, name, timeout, log, member, sleep), lambda: None, most)
 
         label = source(replace(target, headers=None, auth=None), timeout).label

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from xmcp.client.servers.errors import ConnectFailed, refusal_to_start
 from xmcp.client.servers.mcp_server import Server
@@ -38,6 +38,10 @@ class ServerStatus:
     tools: int
     error: str | None
     """Why its tools are missing or may be outdated; `None` if they are up to date."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the state as a JSON object."""
+        return asdict(self)
 
 
 class PoolMember:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from urllib.parse import urlsplit, urlunsplit
 
 from xmcp.chat.untrusted_text import without_secrets
+from xmcp.client.servers.sampling import Handler as SamplingHandler
 from xmcp.client.servers.server_protocols import NotificationHandler
 from xmcp_models.registry import EXTENSION_ID, VERSION
 
@@ -95,8 +96,10 @@ class Source:
     roots: Callable[[], list[Root]] | None = None
 
 
-def source(target: Target, connect_timeout: float) -> Source:
+def source(target: Target, connect_timeout: float, sampling: Callable[[str], SamplingHandler] | None = None) -> Source:
     """Return the source that a target describes, whose credentials do not depend on the chat.
+
+    `sampling` makes what answers the server's sampling requests, given the server's label; `None`: they are refused.
 
     Raises:
         TypeError: the target is not valid.
@@ -113,8 +116,8 @@ def source(target: Target, connect_timeout: float) -> Source:
         label = without_secrets(address)
         headers = dict(cast("Mapping[str, str]", given.headers or {}))
 
-        def transport() -> Any:
-            return _http(address, headers)
+        def transport(on_fault: NotificationHandler) -> Any:
+            return _http(address, headers, on_fault)
 
         known: Sequence[Any] = ["url", address, headers, given.auth]
     elif is_command:
@@ -123,20 +126,21 @@ def source(target: Target, connect_timeout: float) -> Source:
             raise ValueError("An empty command is not a valid server target; pass the program and its arguments.")
         cwd = os.fspath(given.cwd) if given.cwd is not None else None
 
-        def transport() -> Any:
-            return _stdio(argv, given.env, cwd)
+        def transport(on_fault: NotificationHandler) -> Any:
+            return _stdio(argv, given.env, cwd, on_fault)
 
         inherited = {name: os.environ.get(name) for name in _DECIDING_VARIABLES}
         known = ["command", argv, {**inherited, **(given.env or {})}, os.path.abspath(cwd or ".")]
     else:
 
-        def transport() -> Any:
+        def transport(on_fault: NotificationHandler) -> Any:  # noqa: ARG001 - `prepared` gives it to `inner`
             return inner
 
         known = []
 
     def client(on_notification: NotificationHandler) -> fastmcp.Client[Any]:
-        return _client(transport(), on_notification, given, roots, connect_timeout)
+        made = transport(on_notification)
+        return _client(made, on_notification, given, roots, connect_timeout, sampling and sampling(label))
 
     identity = _hash([*known, given.xmcp, given.mode, given.roots]) if known else _unique()
     return Source(label, client, identity, given.xmcp, roots)
@@ -272,22 +276,21 @@ def _unique() -> str:
     return f"object:{uuid.uuid4().hex}"
 
 
-def _http(url: str, headers: Mapping[str, str] | None) -> Any:
+def _http(url: str, headers: Mapping[str, str] | None, on_fault: NotificationHandler) -> Any:
     from fastmcp.client.transports import infer_transport
 
     from xmcp.client.servers.fastmcp_internals import resilient
 
     transport: Any = infer_transport(url)
     transport.headers = dict(headers or {})
-    return resilient(transport)
+    return resilient(transport, on_fault)
 
 
-def _stdio(argv: Sequence[str], env: Mapping[str, str] | None, cwd: str | None) -> Any:
-    from fastmcp.client.transports import StdioTransport
+def _stdio(argv: Sequence[str], env: Mapping[str, str] | None, cwd: str | None, on_fault: NotificationHandler) -> Any:
+    from xmcp.client.servers.stdio_transport import BoundedStdioTransport
 
-    # FastMCP's default, keep_alive=True, leaves the program running after the client has closed.
     env = None if env is None else dict(env)
-    return StdioTransport(command=argv[0], args=list(argv[1:]), env=env, cwd=cwd, keep_alive=False)
+    return BoundedStdioTransport(argv[0], list(argv[1:]), env=env, cwd=cwd, on_fault=on_fault)
 
 
 def _client(
@@ -296,6 +299,7 @@ def _client(
     given: ServerTarget,
     roots: Callable[[], list[Root]] | None,
     connect_timeout: float,
+    sampling: SamplingHandler | None,
 ) -> fastmcp.Client[Any]:
     import fastmcp
     from mcp.client import advertise
@@ -316,6 +320,7 @@ def _client(
             extensions=extensions,
             auth=given.auth,
             mode=given.mode,
+            sampling_handler=sampling,
         )
     if roots is not None:
         client.set_roots(lambda _context: list(roots()))

@@ -107,7 +107,11 @@ class ToolClientAdapter:
 
         try:
             # A copy: the object may change it, and other attempts and calls must not see that.
-            result = await self._tools.execute_tool_call(tool_name, copied_value(arguments))
+            own = copied_value(arguments)
+        except Exception as exc:
+            raise CallFailed(client_made_errors.not_sendable(), cause="client") from exc
+        try:
+            result = await self._tools.execute_tool_call(tool_name, own)
         except CallFailed:
             raise
         except ValidationError as exc:
