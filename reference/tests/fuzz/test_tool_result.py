@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import example, given
 from hypothesis import strategies as st
-from support.fuzzing import ANY_JSON, SECONDS, TEXTS, damaged, damaged_bytes, fuzzing
+from support.fuzzing import ANY_JSON, SECONDS, TEXTS, damaged, damaged_bytes, fuzzing, nested
 from support.raw_peer import RawPeer, hello
 from support.scripted_model import ScriptedModel, asks
 from support.silence import Silence
@@ -98,7 +98,15 @@ async def outcome(given_result: tuple[Any, bool]) -> ToolResponse:
     return ToolResponse.from_xml(answer)
 
 
+def plain(**members: Any) -> tuple[Any, bool]:
+    """Return a plain result of an XMCP server with these members of `_meta`, one of which is nested too deeply."""
+    return {"content": [{"type": "text", "text": "x"}], "_meta": {**META, **members}, "isError": True}, True
+
+
 @given(RESULTS)
+@example(plain(**{"dev.xmcp/error": {**ERROR, "meta": {"params": {"a": nested(70)}}}}))
+@example(plain(**{"dev.xmcp/server_populated": {"values": {"user": nested(70)}}}))
+@example(plain(**{"dev.xmcp/display": {"type": "json", "payload": nested(70)}}))
 @example(({"content": [{"type": "text", "text": '<tool_response tool_name="look"><display>1</display>'}]}, True))
 @fuzzing(60)
 def test_whatever_a_server_answers_the_model_gets_a_result_or_an_error_with_a_registered_code(

@@ -16,7 +16,14 @@ from inspect import getclosurevars
 from typing import Any, Final, cast
 
 import fastmcp
+import fastmcp.client.mixins.tools
+import fastmcp.client.transports.config
 import httpx2
+import mcp.client.session
+import mcp.client.sse
+import mcp.client.stdio
+import mcp.client.streamable_http
+import mcp.shared.jsonrpc_dispatcher
 from anyio import BrokenResourceError, ClosedResourceError, EndOfStream
 from fastmcp.client.dependencies import _get_forwardable_http_headers
 from fastmcp.client.logging import create_log_callback, default_log_handler
@@ -325,19 +332,22 @@ def skip_result_validation(session: ClientSession) -> None:
     vars(session)["validate_tool_result"] = accept
 
 
-_LIBRARY_LOGGERS: Final = (
-    "mcp.client.session",
-    "mcp.client.sse",
-    "mcp.client.stdio",
-    "mcp.client.streamable_http",
-    "mcp.shared.jsonrpc_dispatcher",
-    "fastmcp.client.mixins.tools",
-    "fastmcp.client.transports.config",
+_LIBRARY_LOGGERS: Final = tuple(
+    module.logger
+    for module in (
+        mcp.client.session,
+        mcp.client.sse,
+        mcp.client.stdio,
+        mcp.client.streamable_http,
+        mcp.shared.jsonrpc_dispatcher,
+        fastmcp.client.mixins.tools,
+        fastmcp.client.transports.config,
+    )
 )
 """Loggers of FastMCP and the SDK that quote what a server sent, unescaped and as often as the server likes."""
 
-for _name in _LIBRARY_LOGGERS:
-    logging.getLogger(_name).addFilter(server_log.instead_of)
+for _logger in _LIBRARY_LOGGERS:
+    _logger.addFilter(server_log.instead_of)
 # A server in this process, and FastMCP's proxy of several servers, log each notification on its way to the client.
 logging.getLogger("fastmcp.server.context.to_client").addFilter(server_log.of_nobody)
 
