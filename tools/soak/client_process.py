@@ -42,7 +42,7 @@ PERIOD = 2.0
 """Seconds between two chats of an honest tenant."""
 PAUSE = 0.5
 """Seconds between two hostile chats of a tenant."""
-END_SECONDS = 20.0
+END_SECONDS = 60.0
 """Maximum time after the end for honest chats that still run; one that takes longer is a failure."""
 CONVERSATION = 3
 """Chats in a conversation; then a new one begins."""
