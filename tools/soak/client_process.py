@@ -50,6 +50,7 @@ MOST_TICKETS = 10_000
 """Tickets that are kept: a long run must not make the memory grow."""
 NEWEST = 8
 """Messages of a history that a callback looks at: looking at all of them for each call would be a stall of our own."""
+MOST_STALLS = 20
 STALL = 0.1
 """Seconds for which the event loop may do nothing else before the place is noted."""
 
@@ -112,7 +113,9 @@ class Watch(threading.Thread):
         self.last = time.monotonic()
         self.places: Counter[str] = Counter()
         self.stalls: list[tuple[float, str]] = []
-        self.lags: list[float] = []
+        """The longest stalls, with their places."""
+        self.lag = 0.0
+        """The longest time of all."""
 
     def run(self) -> None:
         """Look at the loop every 20 ms."""
@@ -127,9 +130,10 @@ class Watch(threading.Thread):
             self.last = time.monotonic()
             await asyncio.sleep(0.01)
             late = time.monotonic() - self.last - 0.01
-            self.lags.append(late)
+            self.lag = max(self.lag, late)
             if late > STALL:
                 self.stalls.append((late, max(self.places, key=self.places.__getitem__, default="unknown")))
+                self.stalls = sorted(self.stalls, reverse=True)[:MOST_STALLS]
             self.places = Counter()
 
 
@@ -222,7 +226,7 @@ class Soak:
 
     async def work(self, seconds: float, seed: int, *, storm: bool) -> dict[str, Any]:
         """Run honest chats for some seconds, and hostile ones beside them in a storm. Return what happened."""
-        self._latencies, self._watch.lags, self._watch.stalls = [], [], []
+        self._latencies, self._watch.lag, self._watch.stalls = [], 0.0, []
         self._failures, self._outcomes = Counter(), Counter()
         begun = asyncio.get_running_loop().time()
         hostile = [asyncio.create_task(self._storm(tenant), name=f"soak {tenant}") for tenant in HOSTILE if storm]
@@ -243,8 +247,8 @@ class Soak:
             "latencies": self._latencies,
             "failures": self._failures,
             "outcomes": self._outcomes,
-            "lag": max(self._watch.lags, default=0.0),
-            "stalls": sorted(self._watch.stalls, reverse=True)[:20],
+            "lag": self._watch.lag,
+            "stalls": self._watch.stalls,
         }
 
     async def finish(self) -> dict[str, Any]:
