@@ -146,6 +146,14 @@ async def test_each_credential_has_a_list_of_tools_of_its_own(echo: Echo) -> Non
     assert echo.listings == {"boss": 1, "clerk": 1}  # the third chat found the connection of the first
 
 
+async def test_a_tool_that_the_application_calls_itself_gets_the_credentials_of_the_tenant(echo: Echo) -> None:
+    async with client(echo, ScriptedModel()) as ai:
+        for tenant in ("acme", "bolt"):
+            answer = await ai.call_tool("whoami", tenant_id=tenant)
+            assert f"{tenant}/{tenant}" in (answer.llm_output or "")
+        assert pool_of(ai)._slots._free == credential_pool.MAX_CONNECTIONS
+
+
 @pytest.mark.parametrize("kind", ["sync", "async", "auth"])
 async def test_a_function_may_be_async_and_may_return_a_token(echo: Echo, kind: str) -> None:
     async def headers(chat: Any) -> dict[str, str]:

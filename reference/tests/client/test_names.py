@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import mcp_types as mt
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.scripted_server import ScriptedServer
 
+from xmcp.chat.tool_schemas import legal_name
+from xmcp.client.tools import names
 from xmcp.client.tools.catalogue import Catalogue, build
 from xmcp.client.tools.meta_tools import RESERVED
 from xmcp.client.tools.names import Exposed, Listing, expose
@@ -144,3 +147,41 @@ class TestCatalogues:
 
 def json_of(catalogue: Catalogue) -> bytes:
     return catalogue.schemas.json
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("named", [False, True])
+def test_a_name_that_had_to_be_changed_never_is_the_one_that_another_tool_has_by_itself(
+    named: bool, turned: bool
+) -> None:
+    listings = [Listing("a", named, ["delete.all"]), Listing("a_" if named else "b", named, ["delete_all"])]
+    if named:  # `a___delete_all` is the own name of the second, and what becomes of the first
+        listings[0] = Listing("a", named, ["_delete.all"])
+    exposed, warnings = expose(listings[::-1] if turned else listings)
+    own = {e.tool: e.name for e in exposed}
+    assert own["delete_all"] == ("a___delete_all" if named else "delete_all")
+    assert len(set(own.values())) == 2
+    assert len(warnings) == 1
+    assert "is offered as" in warnings[0]
+
+
+def test_the_name_of_the_server_does_not_make_it_one_either() -> None:
+    exposed, _ = expose([Listing("a", False, ["x", "x."]), Listing("b", False, ["x_", "a__x_"])])
+    assert {e.tool: e.name for e in exposed}["a__x_"] == "a__x_"
+
+
+def test_no_number_is_tried_twice_for_names_that_become_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = 0
+
+    def counted(name: str) -> str:
+        nonlocal made
+        made += 1
+        return legal_name(name)
+
+    monkeypatch.setattr(names, "legal_name", counted)
+    tools = [a + b + c for a in "./ :;,!?()" for b in "./ :;,!?()" for c in "./ :;,!?()"]
+    exposed, warnings = expose([Listing("s", False, tools)])
+    assert len({e.name for e in exposed}) == 1_000
+    assert made < 6_000
+    assert len(warnings) == 21
+    assert warnings[-1] == "979 more tools of server 's' are offered under other names."

@@ -426,6 +426,21 @@ class TestIds:
         assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,40}", call.id) for call in calls)
         assert len({call.id for call in calls} | taken) == len(calls) + len(taken)
 
+    def test_very_many_equal_ids_are_made_different_without_trying_a_number_twice(self) -> None:
+        class Ids(set[str]):
+            looked_up = 0
+
+            def __contains__(self, id_: object) -> bool:
+                Ids.looked_up += 1
+                return super().__contains__(id_)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("xmcp.chat.completions.set", Ids, raising=False)
+            calls = unique_ids([ToolCall("x" * 40, "t", "{}")] * 12_000)
+        assert Ids.looked_up < 30_000
+        assert len({call.id for call in calls}) == 12_000
+        assert max(len(call.id) for call in calls) <= 40
+
     def test_an_id_that_is_good_and_free_stays(self) -> None:
         assert [c.id for c in unique_ids([ToolCall(id_, "t", "{}") for id_ in ("a-1", "x" * 40)])] == ["a-1", "x" * 40]
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from xmcp.client.tools import input_schema
 from xmcp.client.tools.catalogue import Entry
 from xmcp.client.tools.dependencies import FilledArguments, Result, fill_arguments, predecessors
 from xmcp.client.tools.schemas import offered
@@ -281,3 +282,77 @@ def test_what_a_server_requires_that_is_no_name_stays_and_stops_nobody() -> None
     made = shown(entry, tool("before", gives=gives("a")), hidden={"b"})
     assert made["required"] == [["b"], {}, 7]
     assert made["dependentRequired"] == {"a": [["b"], {}]}
+
+
+USER: dict[str, Any] = {"properties": {"user": {}}, "required": ["user"]}
+ARGUMENTS: dict[str, Any] = {"type": "object", "properties": {"q": {}}}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"if": {"properties": {"q": {"const": 1}}}, "then": USER},
+        {"if": {"properties": {"q": {"const": 1}}}, "else": USER},
+        {"if": USER, "then": {"required": ["q"]}},
+        {"not": USER},
+        {"dependentSchemas": {"q": USER}},
+        {"dependentSchemas": {"user": {"required": ["q"]}}},
+        {"dependentRequired": {"q": ["user"]}},
+        {"dependencies": {"q": ["user"]}},
+        {"dependencies": {"q": USER}},
+        {"allOf": [{"if": {"required": ["q"]}, "then": {"anyOf": [USER, {}]}}]},
+        {"$ref": "#a", "$defs": {"a": {"$anchor": "a", **USER}}},
+        {"$dynamicRef": "#a", "$defs": {"a": {"$dynamicAnchor": "a", **USER}}},
+        {"$ref": "#/$defs/a%20b", "$defs": {"a b": USER}},
+        {"$id": "urn:own", "$ref": "urn:own#/$defs/a", "$defs": {"a": USER}},
+        {"$ref": "urn:other", "$defs": {"a": {"$id": "urn:other", **USER}}},
+        {"then": {"$ref": "#/allOf/0"}, "if": {}, "allOf": [USER]},
+        {"required": ["user"]},
+        {"then": {"allOf": [USER]}, "default": {"user": 1}, "examples": [{"user": 2, "q": 3}, 4]},
+    ],
+    ids=str,
+)
+def test_a_parameter_of_the_application_is_found_wherever_a_schema_applies_to_the_same_object(schema: Any) -> None:
+    entry = tool("t", schema={**ARGUMENTS, **schema})
+    assert "user" in entry.declared
+    parameters = shown(entry, hidden=["user"])
+    assert "user" not in str(parameters)
+    assert parameters["properties"] == {"q": {}}
+    assert "not" not in parameters
+
+
+def test_a_parameter_of_that_name_in_an_object_within_the_arguments_stays() -> None:
+    schema = {**ARGUMENTS, "properties": {"q": {"if": {}, "then": USER}, "user": {}}}
+    assert shown(tool("t", schema=schema), hidden=["user"])["properties"] == {"q": {"if": {}, "then": USER}}
+
+
+@pytest.mark.parametrize("schema", [{"if": USER}, {"dependentSchemas": {"q": USER}}, {"not": USER}])
+def test_what_is_required_under_a_condition_is_not_needed_always(schema: Any) -> None:
+    assert tool("t", schema=schema).needed == set()
+    assert tool("t", schema={"allOf": [USER]}).needed == {"user"}
+
+
+def test_a_schema_is_read_once_for_all_calls_of_its_tool(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Any] = []
+    declared = input_schema.declared
+    monkeypatch.setattr(input_schema, "declared", lambda schema: read.append(schema) or declared(schema))
+    entry = tool("t", takes={"user": {}})
+    for _ in range(3):
+        assert entry.declared == {"user"}
+    assert len(read) == 1
+
+
+def test_a_sentence_names_a_few_of_the_tools_between_a_tool_and_its_source() -> None:
+    chain = [tool(f"t{n}", *([f"t{n - 1}"] if n else []), provides=f"p{n}") for n in range(20)]
+    last = tool("end", "t19", takes={"p5": {}})
+    description = shown(last, *chain)["properties"]["p5"]["description"]
+    assert description.count("`") == 2 * 6
+    assert " and 9 more tools between them are called in the same turn." in description
+
+
+def test_of_very_many_dependencies_the_nearest_are_followed_and_all_direct_ones() -> None:
+    direct = [tool(f"d{n}", f"f{n}", provides=f"d{n}") for n in range(100)]
+    far = [tool(f"f{n}", provides=f"f{n}") for n in range(100)]
+    takes = {one.provides: {} for one in (*direct, *far) if one.provides}
+    parameters = shown(tool("end", *(one.tool for one in direct), takes=takes), *direct, *far)
+    assert set(parameters["required"]) == {one.provides for one in far}

@@ -12,6 +12,7 @@ from support.clock import never
 from support.scripted_model import ScriptedModel, asks
 from support.scripted_server import ScriptedServer
 
+from xmcp.chat import messages
 from xmcp.chat.events import LLMRetry
 from xmcp.client.calls.context_budget import Budgets
 from xmcp.client.hooks.middleware import LLMState, Middleware, Stack
@@ -326,3 +327,95 @@ async def test_token_counts_that_are_none_are_not_added_up() -> None:
     assert told[-1].result is not None
     usage = told[-1].result["usage"]
     assert (usage["input_tokens"], usage["output_tokens"], usage["cached_tokens"]) == (4, 5, 6)
+
+
+async def test_calls_above_the_limit_of_a_turn_are_answered_and_not_made(valid: Any) -> None:
+    server = ScriptedServer({"a": "ok"})
+    model = ScriptedModel(asks(*["a"] * 5), "end")
+    running = chat(model, server, settings={"max_calls": 3})
+    events = by_type(await events_of(running))
+    valid(running.messages)
+    answers = answers_in(running.messages)
+    codes = [answer.error and answer.error.code for answer in answers.values()]
+    assert codes == [None, None, None, "RATE_LIMIT", "RATE_LIMIT"]
+    assert server.count("a") == 3
+    assert [event.call_id for event in events["tool_call"]] == ["c0", "c1", "c2", "c3", "c4"]
+    assert [event.call_id for event in events["tool_error"]] == ["c3", "c4"]
+    assert [event.call_id for event in events["tool_started"]] == ["c0", "c1", "c2"]
+    error = answers["c4"].error
+    assert error is not None
+    assert "there may be 3 calls in one answer" in error.message
+    assert (error.meta or {})["side_effects"] == "none"
+
+
+async def test_as_many_calls_as_the_limit_are_all_made() -> None:
+    server = ScriptedServer({"a": "ok"})
+    await events_of(chat(ScriptedModel(asks(*["a"] * 3), "end"), server, settings={"max_calls": 3}))
+    assert server.count("a") == 3
+
+
+async def test_a_call_above_the_limit_has_failed_for_those_that_depend_on_it_unless_its_tool_was_called_below() -> None:
+    server = chain()
+    model = ScriptedModel(asks("rows", "sql", "sql"), asks("sql", "rows", "sql"), "end")
+    running = chat(model, server, settings={"max_calls": 1, "display": "continue"})
+    await events_of(running)
+    codes = [answer.error and answer.error.code for answer in answers_in(running.messages[:5]).values()]
+    assert codes == ["DEPENDENCY_FAILED", "RATE_LIMIT", "RATE_LIMIT"]
+    assert [name for name, _ in server.calls] == ["sql"]
+    running = chat(ScriptedModel(asks("sql", "rows", "sql"), "end"), server, settings={"max_calls": 2})
+    await events_of(running)
+    assert [name for name, _ in server.calls] == ["sql", "sql", "rows"]
+
+
+async def test_a_question_above_the_limit_does_not_end_the_chat() -> None:
+    model = ScriptedModel(asks("a", ("__clarify__", {"question": "Which?"})), "end")
+    running = chat(model, ScriptedServer({"a": "ok"}), meta_tools=True, settings={"max_calls": 1})
+    events = await events_of(running)
+    assert events[-1].result["stop_reason"] == "stop"  # type: ignore[union-attr]
+
+
+async def test_other_tasks_run_while_a_turn_answers_very_many_calls() -> None:
+    rounds = 0
+
+    async def count() -> None:
+        nonlocal rounds
+        while True:
+            rounds += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count())
+    calls = asks(*[("a", "[1]")] * 2_000)
+    await events_of(chat(ScriptedModel(calls, "end"), ScriptedServer({"a": "ok"})))
+    counting.cancel()
+    assert rounds > 100
+
+
+async def test_a_callback_gets_a_list_of_its_own_with_every_answer_so_far_and_cannot_change_the_chat(
+    valid: Any,
+) -> None:
+    seen: list[list[Any]] = []
+
+    def on_error(_: ErrorInfo, history: list[Any]) -> None:
+        valid(history)
+        seen.append([answer.error and answer.error.code for answer in answers_in(history).values()])
+        history[0]["content"] = "changed"
+        history.clear()
+
+    # The first call ends last.
+    server = ScriptedServer(dict.fromkeys("abc", ErrorInfo("TOOL_ERROR", "No.")), delays=[0, 4, 8])
+    running = chat(ScriptedModel(asks("a", "b", "c"), "end"), server, on_error=on_error)
+    await events_of(running)
+    assert [codes[: place + 1] for place, codes in enumerate(seen)] == [["TOOL_ERROR"] * n for n in (1, 2, 3)]
+    assert running.messages[0]["content"] == "query"
+
+
+async def test_the_history_for_callbacks_is_copied_once_in_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    copied, written = messages.copied, messages.turn_messages
+    copies, turns = [], []
+    monkeypatch.setattr(messages, "copied", lambda given: copies.append(len(given)) or copied(given))
+    monkeypatch.setattr(messages, "turn_messages", lambda *args: turns.append(1) or written(*args))
+    calls = asks(*[("a", "[1]")] * 100)
+    running = chat(ScriptedModel(calls, "end"), ScriptedServer({"a": "ok"}), on_error=lambda *_: None)
+    await events_of(running)
+    assert sum(copies) < 300
+    assert len(turns) < 5

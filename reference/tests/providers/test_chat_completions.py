@@ -137,6 +137,16 @@ def test_a_member_that_says_nothing_of_the_answer_may_be_anything(chunk: Any) ->
     assert assembly.finish(done=True).usage == Usage()
 
 
+def test_arguments_in_very_many_pieces_are_put_together_at_the_end() -> None:
+    assembly = Assembly("test")
+    for _ in range(1_000):
+        call = {"index": 0, "id": "c", "function": {"name": "t", "arguments": "12345678"}}
+        assembly.take({"choices": [{"delta": {"tool_calls": [call]}}]})
+    # A text that grows piece by piece would be copied a thousand times.
+    assert max(len(piece) for made in assembly._calls for piece in made.arguments) == 8
+    assert assembly.finish(done=True).tool_calls == (ToolCall("c", "t", "12345678" * 1_000),)
+
+
 @given(st.lists(st.tuples(TEXT, TEXT, TEXT), max_size=6), st.lists(st.text("ab", max_size=2)))
 def test_ids_are_always_present_and_different_and_good_ones_stay(
     calls: list[tuple[str, str, str]], taken: list[str]

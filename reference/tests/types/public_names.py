@@ -44,6 +44,7 @@ from xmcp.client import (
     Quota,
     ResourceManager,
     RetryPolicy,
+    SamplingRequest,
     ServerStatus,
     ServersUnavailable,
     ServerTarget,
@@ -336,9 +337,15 @@ def client() -> AIClient:
         middleware=[Watching(), TenantQuotas(tokens=1000, limits={"acme": Quota(spend_usd=2.0)})],
         on_display=shown,
         on_error=failed,
+        sampling=sampled,
         usage_sink=used,
         price=price,
     )
+
+
+def sampled(request: SamplingRequest) -> str | None:
+    """Answer a server that asks the client's model."""
+    return f"{request.server} asks {len(request.messages)}" if request.max_tokens < 100 else None
 
 
 def documents_of(source: MCPClient) -> ResourceManager:

@@ -31,7 +31,7 @@ def parse_arguments(text: str) -> dict[str, Any] | ErrorInfo:
     if not text.strip():
         return {}
     try:
-        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+        value = _DECODER.decode(text)
     except json.JSONDecodeError as exc:
         return _refused("not_json", f"they are not valid JSON: {exc.msg} at character {exc.pos}", text)
     except _NotANumber as exc:
@@ -76,6 +76,9 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise _NotANumber(text[:MAX_QUOTED])
     return number
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
 
 
 def _kind(value: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from xmcp.chat.usage import Usage
@@ -94,5 +94,5 @@ def unique_ids(calls: Iterable[ToolCall], taken: Collection[str] = ()) -> tuple[
             tried[base] = tried.get(base, 0) + 1
             unique = f"{base}_{tried[base]}"
         seen.add(unique)
-        out.append(call if unique == call.id else replace(call, id=unique))
+        out.append(call if unique == call.id else ToolCall(unique, call.name, call.arguments))
     return tuple(out)

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import jsonschema_rs
 
-from .messages import compact
+from .messages import compact, parameter_names
 from .trace import Tool
 from .trace_index import TraceIndex
 from .trace_model import ModelCall
@@ -136,8 +136,8 @@ def expected_arguments(trace: TraceIndex, call: ModelCall) -> dict[str, Any] | N
 
 def application_values(trace: TraceIndex, tool: Tool) -> dict[str, Any]:
     """Return the parameters of a tool that the application fills in, with their values."""
-    properties = tool.input_schema.get("properties")
-    return {n: v for n, v in trace.setup.params.items() if isinstance(properties, Mapping) and n in properties}
+    declared = set(parameter_names(tool.input_schema)) if trace.setup.params else set()
+    return {name: value for name, value in trace.setup.params.items() if name in declared}
 
 
 def _levels(call: ModelCall) -> list[list[ModelCall]]:

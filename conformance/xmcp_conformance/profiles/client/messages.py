@@ -46,6 +46,25 @@ def function_of(tool: Mapping[str, Any]) -> Mapping[str, Any]:
     return inner if isinstance(inner, Mapping) else tool
 
 
+def parameter_names(schema: Any) -> Iterator[str]:
+    """Yield the names of parameters in a schema and in those that it applies to the same object by a keyword.
+
+    References are not followed.
+    """
+    if not isinstance(schema, Mapping):
+        return
+    for keyword in ("properties", "required"):
+        yield from schema.get(keyword) or ()
+    for keyword in ("allOf", "anyOf", "oneOf"):
+        for part in schema.get(keyword) or ():
+            yield from parameter_names(part)
+    for keyword in ("if", "then", "else", "not"):
+        yield from parameter_names(schema.get(keyword))
+    for name, part in (schema.get("dependentSchemas") or {}).items():
+        yield name
+        yield from parameter_names(part)
+
+
 def parameters_of(tool: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the input schema of an offered tool, as the model sees it."""
     schema = function_of(tool).get("parameters") or {}

@@ -353,10 +353,11 @@ SCENARIOS: Final[dict[str, Scenario]] = {
             _tool("a", input_schema=_takes("user", "q", required=["user"])),
             _tool("b", depends_on=["c"], input_schema=_takes("user")),
             _tool("c"),
+            _tool("d", input_schema={**_takes("q"), "if": {"required": ["q"]}, "then": _takes("user")}),
             params={"user": "u-1"},
         ),
         {2: [Act(structured={"user": "handed on"})]},
-        _one(Says("", [Ask(0, {"q": 1, "user": "root"})]), Says("", [Ask(2), Ask(1)])),
+        _one(Says("", [Ask(0, {"q": 1, "user": "root"}), Ask(3, {"q": 1})]), Says("", [Ask(2), Ask(1)])),
     ),
     "thoughts": Scenario(
         _setup(_tool("a"), meta_tools=("__think__",)),

@@ -198,6 +198,16 @@ def the_model_sees_the_user_s_id(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-CLI-082", profile="client")
+def the_model_sees_it_under_a_condition(wrong: bool) -> Trace:
+    s = TraceBuilder(STOCK, params={"part": "bolt"})
+    s.begin()
+    s.ask(tools=[s.offer(STOCK, then={"properties": {"part": {}} if wrong else {}})])
+    s.say("Seven.")
+    s.end("Seven.")
+    return s.trace
+
+
 @breaks("XMCP-CLI-083", profile="client")
 def the_model_sets_what_the_application_fills_in(wrong: bool) -> Trace:
     s = turn(call("stock", part="nut"), tools=[STOCK], params={"part": "bolt"})

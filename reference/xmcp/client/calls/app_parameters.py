@@ -13,7 +13,6 @@ from xmcp.client.hooks.callbacks import CALLBACK_SECONDS
 from xmcp.client.hooks.callbacks import call as call_hook
 from xmcp.client.hooks.middleware import ToolState
 from xmcp.client.tools.catalogue import Entry
-from xmcp.client.tools.input_schema import declared, needed
 from xmcp.wire import ErrorInfo
 
 
@@ -39,10 +38,7 @@ def stage(params: Mapping[str, Any]) -> Stage | None:
 
 def hidden(params: Mapping[str, Any], entry: Entry) -> list[str]:
     """Return which of the names in `params` the schema of a tool declares, at any depth."""
-    if not params:
-        return []
-    known = declared(entry.input_schema)
-    return [name for name in params if name in known]
+    return [name for name in params if name in entry.declared] if params else []
 
 
 async def filled(params: Mapping[str, Any], entry: Entry, state: ToolState) -> dict[str, Any] | ErrorInfo:
@@ -61,6 +57,6 @@ async def filled(params: Mapping[str, Any], entry: Entry, state: ToolState) -> d
             value = None
         if value is not None:
             arguments[name] = value
-        elif name in needed(entry.input_schema):
+        elif name in entry.needed:
             return client_made_errors.missing_app_parameter(name)
     return arguments

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from xmcp.chat import client_made_errors
@@ -12,6 +13,7 @@ from xmcp.chat.errors import CallFailed
 from xmcp.client.calls import server_results
 from xmcp.client.calls.active_call import ActiveCall, AttemptStage, NextOfAttempt
 from xmcp.client.calls.server_results import Reading, ServerResult
+from xmcp.client.calls.worker_threads import in_worker_if_large
 from xmcp.client.slots import Slots
 from xmcp.wire import ErrorInfo
 
@@ -36,7 +38,8 @@ async def read_result(call: ActiveCall, proceed: NextOfAttempt) -> Reading:
         if says_that_the_tool_is_missing(exc.error):
             server.report_missing_tool()
         raise
-    reading = server_results.read(result, call.name, speaks_xmcp=server.speaks_xmcp)
+    read = partial(server_results.read, speaks_xmcp=server.speaks_xmcp)
+    reading = await in_worker_if_large(server_results.text_length(result), read, result, call.name)
     if reading.response.error is not None and says_that_the_tool_is_missing(reading.response.error):
         server.report_missing_tool()
     return reading

@@ -10,17 +10,20 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Awaitable, Callable
-from copy import deepcopy
+from copy import copy
+from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 import orjson
 
+from xmcp.chat.json_values import copied_value
 from xmcp.client.calls.active_call import ActiveCall, Next, Stage
 from xmcp.client.calls.server_results import Reading
+from xmcp.client.calls.worker_threads import in_worker_if_large
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.tools.catalogue import Entry
 from xmcp.storage import Cache, StoreError
-from xmcp.wire import DecodeError, decode, encode
+from xmcp.wire import DecodeError, DisplayEnvelope, decode, encode
 
 TTL: Final = 300
 """Default time-to-live of an answer in seconds, where neither the application nor the cache has one."""
@@ -123,7 +126,10 @@ class ResponseCache:
         try:
             reading, kept = await asyncio.shield(task)
             alone = len(flight.waiting) == 1
-            return (reading if alone else deepcopy(reading)), kept or others
+            if not alone:
+                # Nobody knows how large the data are without going through them.
+                reading = await asyncio.to_thread(_copied, reading)
+            return reading, kept or others
         finally:
             del flight.waiting[place]
             if not flight.waiting and not task.done():
@@ -160,7 +166,7 @@ class ResponseCache:
         try:
             async with asyncio.timeout(STORE_SECONDS):
                 value = await self._store.get(key)
-            return None if value is None else _read(value)
+            return None if value is None else await in_worker_if_large(len(value), _read, value)
         except (DecodeError, KeyError, ValueError, TypeError) as exc:
             self._log.warning("cache_unreadable", reason=type(exc).__name__)
         except Exception as exc:
@@ -170,7 +176,7 @@ class ResponseCache:
     async def _set(self, key: str, reading: Reading) -> None:
         try:
             async with asyncio.timeout(STORE_SECONDS):
-                await self._store.set(key, _written(reading), self._ttl)
+                await self._store.set(key, await asyncio.to_thread(_written, reading), self._ttl)
         except Exception as exc:
             self._log.warning("cache_failed", operation="set", reason=_reason(exc))
 
@@ -192,6 +198,22 @@ class _Flight:
 def _reason(exc: Exception) -> str:
     """Return the message of our own stores, which holds no credential; of any other exception only its type."""
     return str(exc) if isinstance(exc, StoreError) else type(exc).__name__
+
+
+def _copied(reading: Reading) -> Reading:
+    """Return a copy that shares no mutable part with `reading`."""
+    response = copy(reading.response)
+    error, display = response.error, response.display
+    response.display = display and _copied_display(display)
+    response.error = error and replace(error, meta=error.meta and copied_value(dict(error.meta)))
+    response.server_populated = copied_value(response.server_populated)
+    return replace(reading, response=response, structured=copied_value(reading.structured))
+
+
+def _copied_display(display: DisplayEnvelope) -> DisplayEnvelope:
+    parts = {**display.__dict__, **(display.model_extra or {})}
+    inner = {name: copied_value(part) for name, part in parts.items() if isinstance(part, dict | list)}
+    return display.model_copy(update={**inner, "fallback": display.fallback and _copied_display(display.fallback)})
 
 
 def _written(reading: Reading) -> str:

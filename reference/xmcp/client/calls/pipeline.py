@@ -33,6 +33,7 @@ from xmcp.client.calls.cache import ResponseCache
 from xmcp.client.calls.context_budget import Budgets
 from xmcp.client.calls.retry_policy import RetryPolicy
 from xmcp.client.calls.server_results import Reading
+from xmcp.client.calls.worker_threads import in_worker_if_large
 from xmcp.client.hooks.middleware import Stack, ToolState
 from xmcp.client.slots import Slots
 from xmcp.client.tools.dependencies import Result
@@ -99,7 +100,9 @@ class Pipeline:
         with scope.telemetry.tool_call(state) as observed:
             try:
                 reading = await self._answer(ActiveCall(request, state, scope, emit, lambda: scope.deadline))
-                content = context_budget.for_model(reading.response, reading.document, self.budgets)
+                response, document = reading.response, reading.document
+                size = len(document or response.llm_output or "")
+                content = await in_worker_if_large(size, context_budget.for_model, response, document, self.budgets)
             except QuotaExceeded:
                 raise
             except Exception:

@@ -46,6 +46,11 @@ def read(result: ServerResult, tool_name: str, *, speaks_xmcp: bool) -> Reading:
     return replace(reading, structured=None if reading.response.error else result.structured_content)
 
 
+def text_length(result: ServerResult) -> int:
+    """Return how many characters the texts of a result have."""
+    return sum(len(block.text) for block in result.content if block.type == "text")
+
+
 def failed(tool_name: str, error: ErrorInfo) -> Reading:
     """Return the response to a call that failed on the client's side."""
     return Reading(ToolResponse(tool_name, error=error))
@@ -86,7 +91,7 @@ def _read_members(result: CallToolResult, tool_name: str, meta: Mapping[str, Any
     display = meta.get(DISPLAY_META_KEY)
     try:
         if display is not None:
-            _writable(ToolResponse(tool_name, display=display))
+            display = _writable(ToolResponse(tool_name, display=display)).display
     except (TypeError, ValueError):
         display = None
         warnings.append("the display was dropped: it is no display envelope")

@@ -29,7 +29,7 @@ from xmcp.client.loop import fallback
 from xmcp.client.loop import usage as accounting
 from xmcp.client.loop.fallback import Model
 from xmcp.client.loop.stop_reason import DisplayMode, ending
-from xmcp.client.loop.turn import CANCEL_SECONDS, MAX_CALLS, Hooks, ToolTurn
+from xmcp.client.loop.turn import CANCEL_SECONDS, MAX_CALLS, Hooks, ToolTurn, let_others_run
 from xmcp.client.loop.usage import Price
 from xmcp.client.tools import meta_tools
 from xmcp.client.tools.catalogue import Catalogue
@@ -337,6 +337,7 @@ class Chat:
                     elif piece:
                         self._text.append(piece)
                         yield piece
+                        await let_others_run(len(self._text))
         except ProviderError:
             raise
         except TimeoutError as exc:

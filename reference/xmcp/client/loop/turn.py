@@ -108,7 +108,8 @@ class ToolTurn:
         self._history = history
         self._meta_tools = meta_tools
         self._vendor_state = vendor_state
-        self._entries = [catalogue.entries.get(legal_name(call.name)) for call in calls]
+        self._legal_names = {name: legal_name(name) for name in {call.name for call in calls}}
+        self._entries = [catalogue.entries.get(self._legal_names[call.name]) for call in calls]
         self._arguments = [parse_arguments(call.arguments) for call in calls]
         self._max_calls = max_calls
         self._predecessors = dependencies.predecessors(self._entries_in_graph())
@@ -159,19 +160,19 @@ class ToolTurn:
         Raises:
             QuotaExceeded: a middleware stopped the chat.
         """
-        self._refuse_calls_above_the_limit()
+        await self._refuse_calls_above_the_limit()
         for index, (call, parsed) in enumerate(zip(self._calls, self._arguments, strict=True)):
             arguments = None if isinstance(parsed, ErrorInfo) else copied_value(parsed)
             yield ToolRequested(**self._fields(call), arguments=arguments, text=call.arguments)
-            await _let_others_run(index + 1)
+            await let_others_run(index + 1)
         tasks = [
-            asyncio.create_task(self._run_call(index), name=f"xmcp call {legal_name(call.name)}")
+            asyncio.create_task(self._run_call(index), name=f"xmcp call {self._legal_names[call.name]}")
             for index, call in enumerate(self._calls[: self._max_calls])
         ]
         reported = events = 0
         try:
             while len(self._yielded) < len(self._calls):
-                await _let_others_run(events := events + 1)
+                await let_others_run(events := events + 1)
                 try:
                     event = await self._next()
                 except TimeoutError:
@@ -227,16 +228,17 @@ class ToolTurn:
             called |= {place} if place else set()
         return counted
 
-    def _refuse_calls_above_the_limit(self) -> None:
+    async def _refuse_calls_above_the_limit(self) -> None:
         """Answer the calls above the limit (XMCP-CLI-105). All of one tool share one answer: there may be very many."""
         error = client_made_errors.too_many_calls(self._max_calls)
         answers: dict[str, Outcome] = {}
         for index in range(self._max_calls, len(self._calls)):
             call = self._calls[index]
-            name = legal_name(call.name)
+            name = self._legal_names[call.name]
             if name not in answers:
                 answers[name] = self._failed(call, error)
             self._end(index, replace(answers[name], call=call))
+            await let_others_run(index)
             if index in self._finished:
                 self._finished[index].set()
             self._emit(index)
@@ -265,7 +267,7 @@ class ToolTurn:
             self._end(index, self._failed(call, client_made_errors.cancelled()))
         except Exception:
             error_id = uuid.uuid4().hex
-            self._scope.log.exception("call_crashed", tool_name=legal_name(call.name), error_id=error_id)
+            self._scope.log.exception("call_crashed", tool_name=self._legal_names[call.name], error_id=error_id)
             self._end(index, self._failed(call, client_made_errors.crashed(error_id)))
         finally:
             if index in self._finished:
@@ -273,7 +275,7 @@ class ToolTurn:
         self._emit(index)
 
     async def _outcome(self, index: int, call: ToolCall) -> Outcome:
-        name, entry, arguments = legal_name(call.name), self._entries[index], self._arguments[index]
+        name, entry, arguments = self._legal_names[call.name], self._entries[index], self._arguments[index]
         if entry is None:
             if name in self._meta_tools:
                 if isinstance(arguments, ErrorInfo):
@@ -293,6 +295,8 @@ class ToolTurn:
             if isinstance(filled, ErrorInfo):
                 return self._failed(call, filled)
             arguments, handed_on = filled.arguments, filled.sources
+            # What was handed on may be large; reading it and sending it are two pieces of work.
+            await asyncio.sleep(0)
         request = Request(call, name, entry, arguments, handed_on or {})
         return await self._pipeline.run(request, self._number, self._scope, self._emit)
 
@@ -337,7 +341,7 @@ class ToolTurn:
         return Outcome(call, reading.response, context_budget.for_model(reading.response, None, self._pipeline.budgets))
 
     def _failed(self, call: ToolCall, error: ErrorInfo) -> Outcome:
-        return self._local_outcome(call, server_results.failed(legal_name(call.name), error))
+        return self._local_outcome(call, server_results.failed(self._legal_names[call.name], error))
 
     def _progress_event(self, event: Event) -> ToolEvent:
         match event:
@@ -346,7 +350,7 @@ class ToolTurn:
             case Warned(call, text):
                 return ToolWarning(**self._fields(call), text=text)
             case _:
-                entry = self._catalogue.entries.get(legal_name(event.name))
+                entry = self._catalogue.entries.get(self._legal_names[event.name])
                 report = CallReport(entry.server.name if entry else None, attempts=1)
                 return ToolStarted(**self._fields(event), report=report)
 
@@ -366,10 +370,10 @@ class ToolTurn:
         return events
 
     def _fields(self, call: ToolCall) -> _CallFields:
-        return _CallFields(turn=self._number, call_id=call.id, tool_name=legal_name(call.name))
+        return _CallFields(turn=self._number, call_id=call.id, tool_name=self._legal_names[call.name])
 
 
-async def _let_others_run(count: int) -> None:
+async def let_others_run(count: int) -> None:
     """Give the other tasks of the event loop their turn after every `EVENTS_IN_A_ROW` events."""
     if count % EVENTS_IN_A_ROW == 0:
         await asyncio.sleep(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import orjson
 
 from xmcp.chat.tool_schemas import ToolSchemas
+from xmcp.client.tools import input_schema
 from xmcp.client.tools.names import Listing, Names, expose
 from xmcp_models.registry import TOOL_META_KEY
 
@@ -73,6 +74,22 @@ class Entry:
     idempotent: bool = False
     fingerprint: str = ""
     """Hash of the tool's whole entry in the server's list: part of cache keys; a refresh compares it."""
+    _known: dict[str, set[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What `declared` and `needed` returned: a schema is read once, not at each call."""
+
+    @property
+    def declared(self) -> Collection[str]:
+        """The names of all parameters that the input schema knows, under whatever condition."""
+        if "declared" not in self._known:
+            self._known["declared"] = input_schema.declared(self.input_schema)
+        return self._known["declared"]
+
+    @property
+    def needed(self) -> Collection[str]:
+        """The names of the parameters that the input schema requires, whatever the others are."""
+        if "needed" not in self._known:
+            self._known["needed"] = input_schema.needed(self.input_schema)
+        return self._known["needed"]
 
     @classmethod
     def of(cls, name: str, server: ToolServer, tool: Tool, known: Container[str]) -> Entry:

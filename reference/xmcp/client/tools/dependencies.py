@@ -30,7 +30,7 @@ SHOW_USER: Final = "show_user"
 WRAPPED: Final = "x-fastmcp-wrap-result"
 """FastMCP's mark in an output schema: the result is not an object and is wrapped as `{"result": ...}`."""
 
-MAX_SEARCHED: Final = 256
+MAX_SEARCHED: Final = 32
 """Maximum number of dependencies that are followed from a tool to find what can fill its parameters, nearest first."""
 
 MAX_VALIDATORS: Final = 256

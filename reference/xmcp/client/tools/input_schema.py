@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import unquote
 
-_LISTS: Final = ("allOf", "anyOf", "oneOf")
-_CONDITIONAL: Final = ("if", "then", "else", "not")
-_CONDITIONAL_MAPPINGS: Final = ("dependentSchemas", "dependencies")
-_NAMING: Final = ("properties", "required", "dependentRequired", *_CONDITIONAL_MAPPINGS)
+_NAMING: Final = ("properties", "required", "dependentRequired", "dependentSchemas", "dependencies")
 """Keywords whose members, or whose strings, are names of parameters."""
 
-_REFERENCES: Final = ("$ref", "$dynamicRef")
+_APPLYING: Final[Mapping[str, Literal["reference", "list", "schema", "mapping"]]] = {
+    **dict.fromkeys(("$ref", "$dynamicRef"), "reference"),
+    **dict.fromkeys(("allOf", "anyOf", "oneOf"), "list"),
+    **dict.fromkeys(("if", "then", "else", "not"), "schema"),
+    **dict.fromkeys(("dependentSchemas", "dependencies"), "mapping"),
+}
+"""Keywords that apply schemas to the same object; the last two kinds do so under conditions."""
 
 Refer: TypeAlias = Callable[[Any], Any]
 """Returns the target of a reference within one schema; `None` for other references."""
@@ -21,6 +25,11 @@ Refer: TypeAlias = Callable[[Any], Any]
 def declared(schema: Mapping[str, Any]) -> set[str]:
     """Return the names of all parameters that the schema knows, under whatever condition."""
     return {name for part in _parts(schema, _referrer(schema)) for name in _named(part)}
+
+
+def number_of_parts(schema: Mapping[str, Any], limit: int) -> int:
+    """Return how many schemas it applies to the same object, itself included; above `limit` it does not count on."""
+    return len(_parts(schema, _referrer(schema), limit=limit))
 
 
 def needed(schema: Mapping[str, Any]) -> set[str]:
@@ -47,37 +56,42 @@ def _named(part: Mapping[str, Any]) -> Iterator[str]:
     """Yield the names of parameters that a schema has itself, some of them twice."""
     for keyword in _NAMING:
         names = part.get(keyword)
-        if isinstance(names, Mapping | list):
+        if isinstance(names, dict | list):
             yield from (name for name in names if isinstance(name, str))
-        if isinstance(names, Mapping) and keyword in ("dependentRequired", "dependencies"):
+        if isinstance(names, dict) and keyword in ("dependentRequired", "dependencies"):
             for others in names.values():
                 yield from (name for name in (others if isinstance(others, list) else ()) if isinstance(name, str))
 
 
-def _parts(schema: Any, refer: Refer, *, conditional: bool = True) -> list[Mapping[str, Any]]:
-    """Return a schema and all that it applies to the same object, each once."""
+def _parts(schema: Any, refer: Refer, *, conditional: bool = True, limit: float = math.inf) -> list[Mapping[str, Any]]:
+    """Return a schema and all that it applies to the same object, each once; one more than `limit` at most."""
     parts: list[Mapping[str, Any]] = []
     seen: set[int] = set()
     waiting: list[Any] = [schema]
     for one in waiting:
-        if isinstance(one, Mapping) and id(one) not in seen:
+        if isinstance(one, dict) and id(one) not in seen:
             seen.add(id(one))
             parts.append(one)
+            if len(parts) > limit:
+                break
             waiting.extend(_applied(one, refer, conditional=conditional))
     return parts
 
 
-def _applied(part: Mapping[str, Any], refer: Refer, *, conditional: bool) -> Iterator[Any]:
-    """Yield what a schema itself applies to the same object, which may be no schema."""
-    yield from (refer(part[keyword]) for keyword in _REFERENCES if keyword in part)
-    for keyword in _LISTS:
-        members = part.get(keyword)
-        yield from members if isinstance(members, list) else ()
-    if conditional:
-        yield from (part[keyword] for keyword in _CONDITIONAL if keyword in part)
-        for keyword in _CONDITIONAL_MAPPINGS:
-            schemas = part.get(keyword)
-            yield from schemas.values() if isinstance(schemas, Mapping) else ()
+def _applied(part: Mapping[str, Any], refer: Refer, *, conditional: bool) -> list[Any]:
+    """Return what a schema itself applies to the same object, which may be no schema."""
+    applied: list[Any] = []
+    for keyword, value in part.items():
+        match _APPLYING.get(keyword):
+            case "reference":
+                applied.append(refer(value))
+            case "list" if isinstance(value, list):
+                applied += value
+            case "schema" if conditional:
+                applied.append(value)
+            case "mapping" if conditional and isinstance(value, dict):
+                applied += value.values()
+    return applied
 
 
 def _having(parts: Collection[Mapping[str, Any]], refer: Refer, names: Collection[str]) -> set[int]:
@@ -99,7 +113,7 @@ def _without(node: Any, parts: Collection[int], having: Collection[int], names: 
     """Return a copy of a schema without the names in any part. References stay: their targets are copied too."""
     if isinstance(node, list):
         return [_without(one, parts, having, names) for one in node]
-    if not isinstance(node, Mapping):
+    if not isinstance(node, dict):
         return node
     made = {key: _without(value, parts, having, names) for key, value in node.items()}
     if id(node) not in parts:
@@ -166,7 +180,7 @@ def _at(root: Any, pointer: str) -> Any:
     """Return what a JSON pointer (without its first slash) points to; `None` if there is nothing."""
     target = root
     for step in pointer.split("/"):
-        if isinstance(target, Mapping):
+        if isinstance(target, dict):
             target = target.get(step.replace("~1", "/").replace("~0", "~"))
         elif isinstance(target, list) and step.isdecimal() and int(step) < len(target):
             target = target[int(step)]
@@ -179,7 +193,7 @@ def _anchors(root: Any) -> Iterable[tuple[str, Any]]:
     """Yield the schemas in `root` that have a name of their own, by the reference to them."""
     waiting: list[Any] = [root]
     for node in waiting:
-        if isinstance(node, Mapping):
+        if isinstance(node, dict):
             for keyword, before in (("$anchor", "#"), ("$dynamicAnchor", "#"), ("$id", "")):
                 if isinstance(name := node.get(keyword), str):
                     yield before + name, node

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from xmcp.chat.json_values import encode_json, is_deeper_than
 from xmcp.client.tools.catalogue import depends_on
+from xmcp.client.tools.input_schema import number_of_parts
 
 if TYPE_CHECKING:
     from mcp_types import Tool
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
 MAX_TOOLS: Final = 1_000
 """Default for how many tools of a server are offered."""
 
-MAX_NAMES: Final = 10
-"""Maximum names of tools, in multiples of the maximum of tools, that a server has while the client runs: a name that
-was offered is never given to another tool, so each one stays in memory."""
+RENAMINGS: Final = 10
+"""How often a server may rename all of its tools. A name that was offered is never given to another tool while the
+client runs, so each one stays in memory."""
 
 MAX_DESCRIPTION: Final = 16 * 1024
 """Maximum number of characters of a tool's description; a longer one is cut."""
@@ -36,6 +37,10 @@ MAX_DEPTH: Final = 128
 
 MAX_EDGES: Final = 10_000
 """Maximum number of names in `depends_on` of all tools of a server together."""
+
+MAX_PARTS: Final = 2_000
+"""Maximum number of schemas that all tools of a server apply to their arguments by `allOf`, `if` and the like, besides
+the schemas themselves: they are searched for the parameters that the application fills in."""
 
 _SHOWN: Final = 5
 """Maximum number of names in a sentence for people."""
@@ -78,37 +83,63 @@ def within_limits(listed: Sequence[Tool], names: set[str], max_tools: int = MAX_
         max_tools: How many tools are used; the first ones.
     """
     kept = Kept(listed=len(listed))
-    edges = size = 0
+    used = _Used()
     for tool in listed:
-        reason = None
         if len(kept.tools) >= max_tools:
-            reason = (
+            reason: str | None = (
                 f"it lists {len(listed)} tools, and {max_tools} are the limit; split it into several servers, or raise "
                 "max_tools_per_server"
             )
-        elif tool.name not in names and len(names) >= MAX_NAMES * max_tools:
+        elif tool.name not in names and len(names) >= RENAMINGS * max_tools:
             reason = f"it has had {len(names)} names of tools already; keep the names, or restart the client"
-        elif is_deeper_than(MAX_DEPTH, parts := _parts(tool)):
-            reason = f"a schema is nested more than {MAX_DEPTH} levels deep; make it flatter"
-        elif (own := len(encode_json(parts))) > MAX_TOOL_BYTES:
-            reason = f"their schemas and metadata are larger than {MAX_TOOL_BYTES} bytes; make them smaller"
-        elif edges + len(depends_on(tool)) > MAX_EDGES:
-            reason = f"its tools have more than {MAX_EDGES} names in `depends_on`; name only direct predecessors"
-        elif size + own + min(len(tool.description or ""), MAX_DESCRIPTION) > MAX_SERVER_BYTES:
-            reason = f"its tools are larger than {MAX_SERVER_BYTES} bytes together; split it into several servers"
+        else:
+            reason = used.add(tool)
         if reason is not None:
             kept.left_out.setdefault(reason, []).append(tool.name)
             continue
-        edges += len(depends_on(tool))
-        size += own
-        if tool.description is not None:
-            size += min(len(tool.description), MAX_DESCRIPTION)
-            if len(tool.description) > MAX_DESCRIPTION:
-                kept.cut.append(tool.name)
-                tool = tool.model_copy(update={"description": tool.description[:MAX_DESCRIPTION] + _CUT})
         names.add(tool.name)
-        kept.tools.append(tool)
+        if len(tool.description or "") > MAX_DESCRIPTION:
+            kept.cut.append(tool.name)
+            kept.tools.append(
+                tool.model_copy(update={"description": (tool.description or "")[:MAX_DESCRIPTION] + _CUT})
+            )
+        else:
+            kept.tools.append(tool)
     return kept
+
+
+@dataclass(slots=True)
+class _Used:
+    """What the tools of one listing use so far, of the limits that count all of them together."""
+
+    edges: int = 0
+    size: int = 0
+    parts: int = 0
+
+    def add(self, tool: Tool) -> str | None:
+        """Count a tool; or return why it has to be left out, and do not count it."""
+        described = [tool.name, tool.title, tool.input_schema, tool.output_schema, tool.meta]
+        if is_deeper_than(MAX_DEPTH, described):
+            return f"a schema is nested more than {MAX_DEPTH} levels deep; make it flatter"
+        own = _size(described)
+        if own is None:
+            return "a schema or a member of their metadata is not JSON; mend it"
+        if own > MAX_TOOL_BYTES:
+            return f"their schemas and metadata are larger than {MAX_TOOL_BYTES} bytes; make them smaller"
+        edges = self.edges + len(depends_on(tool))
+        if edges > MAX_EDGES:
+            return f"its tools have more than {MAX_EDGES} names in `depends_on`; name only direct predecessors"
+        size = self.size + own + min(len(tool.description or ""), MAX_DESCRIPTION)
+        if size > MAX_SERVER_BYTES:
+            return f"its tools are larger than {MAX_SERVER_BYTES} bytes together; split it into several servers"
+        parts = self.parts + number_of_parts(tool.input_schema, MAX_PARTS + 1) - 1
+        if parts > MAX_PARTS:
+            return (
+                f"the schemas of its tools apply more than {MAX_PARTS} others (`allOf`, `if` and the like) to their "
+                "arguments; use fewer"
+            )
+        self.edges, self.size, self.parts = edges, size, parts
+        return None
 
 
 def listed_shortly(names: Sequence[str], between: str) -> str:
@@ -118,9 +149,12 @@ def listed_shortly(names: Sequence[str], between: str) -> str:
     return between.join(shown) + more
 
 
-def _parts(tool: Tool) -> list[Any]:
-    """Return what the client reads of a tool besides its description."""
-    return [tool.name, tool.title, tool.input_schema, tool.output_schema, tool.meta]
+def _size(described: list[Any]) -> int | None:
+    """Return the number of bytes as JSON; `None` if it has none, which is possible for a tool in the same process."""
+    try:
+        return len(encode_json(described))
+    except (TypeError, ValueError):
+        return None
 
 
 def _tools(names: Sequence[str]) -> str:

@@ -74,8 +74,8 @@ def _sources(names: Sequence[str], entry: Entry, siblings: Mapping[str, Entry]) 
     """Return for each parameter that tools can fill sentences about these tools, preferred ones first."""
 
     def before(tool: str) -> Sequence[str]:
-        known = entry if tool == entry.tool else siblings[tool]
-        return [named for named in dict.fromkeys(known.depends_on) if named in siblings]
+        named = entry.depends_on if tool == entry.tool else siblings[tool].depends_on
+        return [name for name in (named if len(named) < 2 else dict.fromkeys(named)) if name in siblings]
 
     if not entry.depends_on or not names:
         return {}
@@ -138,7 +138,7 @@ def _types(schema: Any) -> set[str] | None:
 def _members(entry: Entry) -> Set[str]:
     """Return the names of the members of a tool's structured result, as far as its schema says."""
     properties = None if entry.output_schema is None or wraps(entry) else entry.output_schema.get("properties")
-    return properties.keys() if isinstance(properties, Mapping) else frozenset()
+    return properties.keys() if isinstance(properties, dict) else frozenset()
 
 
 def _sentence(beginning: str, source: str, between: Sequence[str]) -> str:

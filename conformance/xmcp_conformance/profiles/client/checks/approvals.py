@@ -7,7 +7,15 @@ from collections.abc import Sequence
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import either
 from xmcp_conformance.core.untrusted_text import quoted
-from xmcp_conformance.profiles.client.messages import Message, compact, function_of, parameters_of, same, text_of
+from xmcp_conformance.profiles.client.messages import (
+    Message,
+    compact,
+    function_of,
+    parameter_names,
+    parameters_of,
+    same,
+    text_of,
+)
 from xmcp_conformance.profiles.client.permitted_codes import permitted_codes
 from xmcp_conformance.profiles.client.trace import ChatEnded
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
@@ -46,9 +54,7 @@ def _application_parameters_hidden(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         for at, asked in chat.asks:
             for tool in asked.tools if trace.setup.params else ():
-                schema = parameters_of(tool)
-                listed = {*(schema.get("properties") or {}), *(schema.get("required") or ())}
-                shown = sorted(listed & set(trace.setup.params))
+                shown = sorted(set(parameter_names(parameters_of(tool))) & set(trace.setup.params))
                 name = function_of(tool).get("name")
                 seen = f"`{quoted(', '.join(shown))}` in the schema of `{name}`"
                 yield either("XMCP-CLI-082", not shown, seen, "no parameter that the application fills in", where=at)

@@ -1,0 +1,400 @@
+"""No input that a model, a server or a caller controls stops the event loop, at ten times the limit it has.
+
+Each row drives the real `AIClient`. What is measured is the CPU time of the loop's thread between two heartbeats, which
+run once in each round of the loop: other processes on the machine do not count, nor does work in other threads. The
+best of a few runs counts. Bytes of transports are not in this table: HTTP bodies, server-sent events, stdio lines.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import mcp_types as mt
+import pytest
+from support.scripted_model import ScriptedModel
+from support.scripted_server import ScriptedServer
+
+from xmcp.chat.arguments import MAX_BYTES, MAX_DEPTH
+from xmcp.client import AIClient
+from xmcp.client.calls.context_budget import RESULT_BUDGET
+from xmcp.client.hooks.middleware import Middleware
+from xmcp.client.loop.turn import MAX_CALLS
+from xmcp.client.tools import limits
+from xmcp.providers import Completion, ToolCall
+from xmcp.storage import MemoryCache
+from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
+
+MIB: Final = 1024 * 1024
+BASE: Final = 0.050
+"""Seconds of CPU that any input of up to 2 MiB may take at a stretch."""
+PER_MIB: Final = 0.015
+"""Seconds more for each further MiB."""
+RUNS: Final = 6
+
+
+@dataclass
+class Row:
+    """One input: its size in bytes, and what is said and done."""
+
+    size: int
+    answers: Sequence[Any] = ("end",)
+    tools: Mapping[str, Any] = field(default_factory=lambda: {"t": "7"})
+    listing: Sequence[mt.Tool] | None = None
+    speaks_xmcp: bool = True
+    history: Sequence[Mapping[str, Any]] = ()
+    query: str = "q"
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+ROWS: Final[dict[str, Callable[[], Row]]] = {}
+
+
+def row(make: Callable[[], Row]) -> Callable[[], Row]:
+    ROWS[make.__name__] = make
+    return make
+
+
+def calls(number: int, name: Any = "t", arguments: str = "{}", id_: str | None = None) -> Completion:
+    """Return an answer with so many calls; `name` can be a function of the call's number."""
+    made = [ToolCall(id_ or f"c{n}", name(n) if callable(name) else name, arguments) for n in range(number)]
+    return Completion("", tuple(made), "tool_calls")
+
+
+def tool(name: str, schema: Mapping[str, Any] | None = None, **more: Any) -> mt.Tool:
+    own = {"_meta": {"dev.xmcp/tool": more.pop("metadata")}} if "metadata" in more else {}
+    return mt.Tool.model_validate({"name": name, "inputSchema": schema or {"type": "object"}, **own, **more})
+
+
+def properties(number: int) -> dict[str, Any]:
+    return {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(number)}}
+
+
+def numbers(size: int) -> str:
+    """Return arguments of about so many bytes that take as long to read as JSON can."""
+    return '{"a":[' + ",".join(["1"] * (size // 2 - 8)) + "]}"
+
+
+TEXT: Final = "a < b & c ]]> é\n"
+
+
+def text_of(size: int) -> str:
+    return TEXT * (size // len(TEXT.encode()))
+
+
+# ---- what a model controls ----
+
+
+@row
+def calls_in_a_turn() -> Row:
+    return Row(10 * MAX_CALLS * 100, [calls(10 * MAX_CALLS)])
+
+
+@row
+def calls_with_equal_ids() -> Row:
+    return Row(1_000_000, [calls(10_000, id_="x" * 40)])
+
+
+@row
+def unknown_names() -> Row:
+    names = [f"list_orders_{n:04}_of_customers" for n in range(limits.MAX_TOOLS)]
+    answer = calls(10 * MAX_CALLS, lambda n: f"list_order_{n:04}_of_customer")
+    return Row(10 * MAX_CALLS * 100, [answer], listing=[tool(name) for name in names])
+
+
+@row
+def a_long_name() -> Row:
+    return Row(2 * MIB, [calls(4, "n" * (MIB // 2))])
+
+
+@row
+def failed_calls_with_a_callback() -> Row:
+    return Row(10 * MAX_CALLS * 100, [calls(10 * MAX_CALLS, arguments="[1]")], options={"on_error": lambda *_: None})
+
+
+@row
+def displays_with_a_callback() -> Row:
+    shown = ToolResponse("t", "seen", display=DisplayEnvelope(type="text", payload="x"))
+    options = {"on_display": lambda *_: None, "display": "continue"}
+    return Row(10 * MAX_CALLS * 100, [calls(10 * MAX_CALLS)], {"t": shown}, options=options)
+
+
+@row
+def arguments_above_their_limit() -> Row:
+    return Row(10 * MAX_BYTES, [calls(1, arguments=numbers(10 * MAX_BYTES))])
+
+
+@row
+def arguments_at_their_limit() -> Row:
+    return Row(MAX_BYTES, [calls(1, arguments=numbers(MAX_BYTES))])
+
+
+@row
+def arguments_of_many_calls() -> Row:
+    return Row(2 * MIB, [calls(MAX_CALLS, arguments=numbers(2 * MIB // MAX_CALLS))])
+
+
+@row
+def nested_arguments() -> Row:
+    return Row(2 * MIB, [calls(4, arguments='{"a":' + "[" * (MIB // 4) + "]" * (MIB // 4) + "}")])
+
+
+@row
+def arguments_a_little_too_deep() -> Row:
+    deep = "[" * 10 * MAX_DEPTH + "]" * 10 * MAX_DEPTH
+    return Row(2 * MIB, [calls(1, arguments='{"a":[' + ",".join([deep] * (2 * MIB // len(deep) // 4)) + "]}")])
+
+
+@row
+def streamed_pieces() -> Row:
+    pieces = ["ab"] * 100_000
+    return Row(200_000, [[*pieces, Completion("".join(pieces))]])
+
+
+@row
+def a_long_text() -> Row:
+    return Row(10 * MIB, [text_of(10 * MIB)])
+
+
+# ---- what a server controls ----
+
+
+@row
+def number_of_tools() -> Row:
+    return Row(10 * limits.MAX_TOOLS * 100, listing=[tool(f"t{n}") for n in range(10 * limits.MAX_TOOLS)])
+
+
+@row
+def tools_whose_names_become_equal() -> Row:
+    signs = "./ :;,!?()"
+    names = [signs[n // 100] + signs[n // 10 % 10] + signs[n % 10] for n in range(1_000)]
+    return Row(100_000, listing=[tool(name) for name in names])
+
+
+@row
+def parameters_of_a_tool() -> Row:
+    return Row(4 * limits.MAX_TOOL_BYTES, listing=[tool(f"t{n}", properties(2_500)) for n in range(10)])
+
+
+@row
+def descriptions() -> Row:
+    long = "d" * 10 * limits.MAX_DESCRIPTION
+    return Row(100 * len(long), listing=[tool(f"t{n}", description=long) for n in range(100)])
+
+
+@row
+def nested_schemas() -> Row:
+    deep: dict[str, Any] = {}
+    for _ in range(5 * limits.MAX_DEPTH):
+        deep = {"properties": {"p": deep}}
+    made = [mt.Tool.model_construct(name=f"t{n}", input_schema=deep) for n in range(100)]
+    return Row(MIB, listing=made)
+
+
+@row
+def dependencies() -> Row:
+    names = [f"t{n}" for n in range(450)]
+    described = [
+        tool(name, properties(50), metadata={"depends_on": names[:n], "provides": f"p{n}"})
+        for n, name in enumerate(names)
+    ]
+    return Row(2 * MIB, listing=described)
+
+
+@row
+def dependencies_on_nothing() -> Row:
+    missing = [f"x{n}" for n in range(limits.MAX_EDGES // 100)]
+    return Row(MIB, listing=[tool(f"t{n}", metadata={"depends_on": missing}) for n in range(1_000)])
+
+
+@row
+def a_long_chain() -> Row:
+    described = [
+        tool(f"t{n}", properties(20), metadata={"depends_on": [f"t{n - 1}"] if n else [], "provides": f"p{n}"})
+        for n in range(1_000)
+    ]
+    return Row(MIB, listing=described)
+
+
+@row
+def parameters_of_the_application_under_conditions() -> Row:
+    hidden = {"properties": {"user": {}}, "required": ["user"]}
+    conditions = [{"if": {"$ref": "#named"}, "then": {"$ref": "#"}, "not": hidden} for _ in range(1_000)]
+    schema = {"type": "object", "allOf": conditions, "$defs": {"a": {"$anchor": "named", **hidden}}}
+    listing = [tool(name, schema) for name in ("t", *"abcdefghi")]
+    return Row(MIB, [calls(MAX_CALLS)], listing=listing, options={"params": {"user": "u"}})
+
+
+@row
+def a_long_result() -> Row:
+    return Row(10 * RESULT_BUDGET, [calls(1)], {"t": text_of(10 * RESULT_BUDGET)})
+
+
+@row
+def a_long_result_of_another_server() -> Row:
+    return Row(10 * RESULT_BUDGET, [calls(1)], {"t": text_of(10 * RESULT_BUDGET)}, speaks_xmcp=False)
+
+
+@row
+def results_of_a_whole_turn() -> Row:
+    return Row(2 * MIB, [calls(MAX_CALLS)], {"t": text_of(2 * MIB // MAX_CALLS)})
+
+
+@row
+def a_large_display() -> Row:
+    table = [{"name": "a < b & c", "count": n} for n in range(2 * MIB // 40)]
+    shown = ToolResponse("t", "seen", display=DisplayEnvelope(type="table", payload=table)).to_xml()
+    return Row(len(shown), [calls(1)], {"t": lambda _: result(shown)}, options={"on_display": lambda *_: None})
+
+
+@row
+def a_large_display_seen_by_a_hook() -> Row:
+    made = a_large_display()
+    made.options = {"middleware": [Middleware()]}
+    return made
+
+
+@row
+def a_large_display_beside_a_plain_result() -> Row:
+    table = [{"name": "a < b & c", "count": n} for n in range(2 * MIB // 40)]
+    meta = {"dev.xmcp/plain": "1.0", "dev.xmcp/display": {"type": "table", "payload": table}}
+    answer = mt.CallToolResult.model_validate({"content": [{"type": "text", "text": "seen"}], "_meta": meta})
+    return Row(2 * MIB, [calls(1)], {"t": lambda _: answer}, options={"on_display": lambda *_: None})
+
+
+@row
+def a_large_display_for_two_that_wait() -> Row:
+    made = a_large_display()
+    made.answers = [calls(2)]
+    made.options = {"cache": MemoryCache()}
+    made.listing = [tool("t", metadata={"cacheable": True})]
+    return made
+
+
+@row
+def structured_content() -> Row:
+    value = {"rows": [[n, "x"] for n in range(2 * MIB // 12)]}
+    return Row(2 * MIB, [calls(1)], {"t": ("seen", value)})
+
+
+@row
+def structured_content_for_two_that_wait() -> Row:
+    made = structured_content()
+    made.answers = [calls(2)]
+    made.options = {"cache": MemoryCache()}
+    made.listing = [tool("t", metadata={"cacheable": True})]
+    return made
+
+
+@row
+def structured_content_for_a_successor() -> Row:
+    value = {"rows": [[n, "x"] for n in range(2 * MIB // 12)]}
+    rows = {"properties": {"rows": {"type": "array", "items": {"type": "array"}}}}
+    listing = [tool("t"), tool("u", rows, metadata={"depends_on": ["t"]})]
+    return Row(2 * MIB, [calls(2, lambda n: "tu"[n])], {"t": ("seen", value), "u": "7"}, listing=listing)
+
+
+@row
+def a_long_error() -> Row:
+    return Row(10 * RESULT_BUDGET, [calls(1)], {"t": ErrorInfo("TOOL_ERROR", text_of(10 * RESULT_BUDGET))})
+
+
+@row
+def large_details_of_an_error() -> Row:
+    error = ErrorInfo("TOOL_ERROR", "It failed.", meta={"params": {"list": ["x"] * (MIB // 4)}})
+    return Row(MIB, [calls(1)], {"t": error})
+
+
+# ---- what a caller controls ----
+
+
+@row
+def a_long_history() -> Row:
+    said = [{"role": role, "content": "x" * 80} for role in ("user", "assistant")] * 10_000
+    return Row(2 * MIB, [calls(1)], history=said)
+
+
+@row
+def a_history_of_many_calls() -> Row:
+    ids = [f"c{n}" for n in range(8_000)]
+    function = {"name": "t", "arguments": "{}"}
+    asked = [{"id": id_, "type": "function", "function": dict(function)} for id_ in ids]
+    answers = [{"role": "tool", "tool_call_id": id_, "content": "7"} for id_ in reversed(ids)]
+    user = {"role": "user", "content": "q"}
+    return Row(2 * MIB, history=[user, {"role": "assistant", "content": None, "tool_calls": asked}, *answers, user])
+
+
+@row
+def a_long_system_prompt() -> Row:
+    return Row(10 * MIB, [calls(1)], history=[{"role": "system", "content": text_of(10 * MIB)}])
+
+
+@row
+def a_long_query() -> Row:
+    return Row(10 * MIB, [calls(1)], query=text_of(10 * MIB))
+
+
+def result(text: str) -> mt.CallToolResult:
+    return mt.CallToolResult(content=[mt.TextContent(type="text", text=text)])
+
+
+# ---- measuring ----
+
+
+async def longest_block(work: Awaitable[Any]) -> float:
+    """Await `work`, and return the most CPU seconds of this thread between two rounds of the event loop."""
+    longest, over = 0.0, False
+
+    async def beat() -> None:
+        nonlocal longest
+        last = time.thread_time()
+        while not over:
+            await asyncio.sleep(0)
+            now = time.thread_time()
+            longest, last = max(longest, now - last), now
+
+    beating = asyncio.create_task(beat())
+    await asyncio.sleep(0)
+    try:
+        await work
+    finally:
+        over = True
+        await beating
+    return longest
+
+
+async def one_chat(made: Row) -> None:
+    server = ScriptedServer(made.tools, speaks_xmcp=made.speaks_xmcp)
+    if made.listing is not None:
+        listing = made.listing
+        server.discovers = lambda _: listing
+    quiet = logging.getLogger("test_loop_lag")
+    quiet.disabled = True
+    model = ScriptedModel(*made.answers)
+    async with AIClient([server], llm_provider=model, logger=quiet, **made.options) as ai:
+        await ai.chat(made.query, history=list(made.history))
+
+
+@pytest.fixture
+def no_collection() -> Iterator[None]:
+    """The garbage of other tests is not collected in the middle of a measurement."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collection")
+@pytest.mark.parametrize("name", ROWS)
+async def test_no_input_stops_the_event_loop(name: str) -> None:
+    await one_chat(Row(0, [calls(1)]))  # what is imported at the first chat
+    allowed = BASE + PER_MIB * max(0.0, ROWS[name]().size / MIB - 2)
+    measured: list[float] = []
+    while len(measured) < RUNS and min(measured, default=allowed) >= allowed:
+        measured.append(await longest_block(one_chat(ROWS[name]())))
+    assert min(measured) < allowed, f"{[round(1000 * one) for one in measured]} ms, allowed {round(1000 * allowed)} ms"
