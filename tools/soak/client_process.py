@@ -233,14 +233,21 @@ class Soak:
         running: set[asyncio.Task[None]] = set()
         for moment, tenant in arrivals(HONEST, seconds, PERIOD, Random(seed)):
             await asyncio.sleep(max(0.0, begun + moment - asyncio.get_running_loop().time()))
-            running.add(asyncio.create_task(self._honest(tenant, begun + moment), name=f"soak {tenant}"))
+            chat = asyncio.create_task(self._honest(tenant, begun + moment), name=f"soak {tenant}")
+            running.add(chat)
+            chat.add_done_callback(running.discard)
         await asyncio.sleep(max(0.0, begun + seconds - asyncio.get_running_loop().time()))
         for task in hostile:
             task.cancel()
         if hostile:
-            await asyncio.wait(hostile, timeout=END_SECONDS)
-        _, late = await asyncio.wait(running, timeout=END_SECONDS)
-        for task in late:
+            ended, _ = await asyncio.wait(hostile, timeout=END_SECONDS)
+            for task in ended:
+                if not task.cancelled() and (exc := task.exception()) is not None:
+                    self._failures[f"hostile chats ended early: {_place(exc)}"] += 1
+        late = [*running]
+        if late:
+            await asyncio.wait(late, timeout=END_SECONDS)
+        for task in [*running]:
             self._failures[f"no end within {END_SECONDS:g} s"] += 1
             task.cancel()
         return {
