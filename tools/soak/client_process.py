@@ -42,7 +42,7 @@ PERIOD = 2.0
 """Seconds between two chats of an honest tenant."""
 PAUSE = 0.5
 """Seconds between two hostile chats of a tenant."""
-END_SECONDS = 20.0
+END_SECONDS = 60.0
 """Maximum time after the end for honest chats that still run; one that takes longer is a failure."""
 CONVERSATION = 3
 """Chats in a conversation; then a new one begins."""
@@ -50,6 +50,7 @@ MOST_TICKETS = 10_000
 """Tickets that are kept: a long run must not make the memory grow."""
 NEWEST = 8
 """Messages of a history that a callback looks at: looking at all of them for each call would be a stall of our own."""
+MOST_STALLS = 20
 STALL = 0.1
 """Seconds for which the event loop may do nothing else before the place is noted."""
 
@@ -112,7 +113,9 @@ class Watch(threading.Thread):
         self.last = time.monotonic()
         self.places: Counter[str] = Counter()
         self.stalls: list[tuple[float, str]] = []
-        self.lags: list[float] = []
+        """The longest stalls, with their places."""
+        self.lag = 0.0
+        """The longest time of all."""
 
     def run(self) -> None:
         """Look at the loop every 20 ms."""
@@ -127,9 +130,10 @@ class Watch(threading.Thread):
             self.last = time.monotonic()
             await asyncio.sleep(0.01)
             late = time.monotonic() - self.last - 0.01
-            self.lags.append(late)
+            self.lag = max(self.lag, late)
             if late > STALL:
                 self.stalls.append((late, max(self.places, key=self.places.__getitem__, default="unknown")))
+                self.stalls = sorted(self.stalls, reverse=True)[:MOST_STALLS]
             self.places = Counter()
 
 
@@ -222,29 +226,36 @@ class Soak:
 
     async def work(self, seconds: float, seed: int, *, storm: bool) -> dict[str, Any]:
         """Run honest chats for some seconds, and hostile ones beside them in a storm. Return what happened."""
-        self._latencies, self._watch.lags, self._watch.stalls = [], [], []
+        self._latencies, self._watch.lag, self._watch.stalls = [], 0.0, []
         self._failures, self._outcomes = Counter(), Counter()
         begun = asyncio.get_running_loop().time()
         hostile = [asyncio.create_task(self._storm(tenant), name=f"soak {tenant}") for tenant in HOSTILE if storm]
         running: set[asyncio.Task[None]] = set()
         for moment, tenant in arrivals(HONEST, seconds, PERIOD, Random(seed)):
             await asyncio.sleep(max(0.0, begun + moment - asyncio.get_running_loop().time()))
-            running.add(asyncio.create_task(self._honest(tenant, begun + moment), name=f"soak {tenant}"))
+            chat = asyncio.create_task(self._honest(tenant, begun + moment), name=f"soak {tenant}")
+            running.add(chat)
+            chat.add_done_callback(running.discard)
         await asyncio.sleep(max(0.0, begun + seconds - asyncio.get_running_loop().time()))
         for task in hostile:
             task.cancel()
         if hostile:
-            await asyncio.wait(hostile, timeout=END_SECONDS)
-        _, late = await asyncio.wait(running, timeout=END_SECONDS)
-        for task in late:
+            ended, _ = await asyncio.wait(hostile, timeout=END_SECONDS)
+            for task in ended:
+                if not task.cancelled() and (exc := task.exception()) is not None:
+                    self._failures[f"hostile chats ended early: {_place(exc)}"] += 1
+        late = [*running]
+        if late:
+            await asyncio.wait(late, timeout=END_SECONDS)
+        for task in [*running]:
             self._failures[f"no end within {END_SECONDS:g} s"] += 1
             task.cancel()
         return {
             "latencies": self._latencies,
             "failures": self._failures,
             "outcomes": self._outcomes,
-            "lag": max(self._watch.lags, default=0.0),
-            "stalls": sorted(self._watch.stalls, reverse=True)[:20],
+            "lag": self._watch.lag,
+            "stalls": self._watch.stalls,
         }
 
     async def finish(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import sys
@@ -32,6 +33,8 @@ def serve(app: Any, listener: socket.socket, *, lifespan: Literal["on", "off"] =
     """Serve an ASGI application until the process ends."""
     import uvicorn
 
+    # A client that leaves in the middle of an answer is what hostile peers are for, and nothing to complain of.
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     # Keep idle connections: closing one while a client begins to use it would be an error that the soak causes.
     options: dict[str, Any] = {"log_level": "critical", "ws": "none", "timeout_keep_alive": 3600, "backlog": 2048}
     uvicorn.Server(uvicorn.Config(app, lifespan=lifespan, **options)).run(sockets=[listener])

@@ -110,6 +110,11 @@ def test_a_demand_fails_in_other_ways_too(name, changes):
     assert states(good(**changes))[name] == "FAILED"
 
 
+def test_bodies_that_come_and_go_are_no_growth():
+    sizes = [(float(n), (400 if n % 2 and n > 60 else 150) * MB) for n in range(100)]
+    assert verdicts.memory(good(memory=sizes)).state == "ok"
+
+
 def test_a_run_without_any_data_fails():
     assert "FAILED" in states(Measured(seconds=10)).values()
 
