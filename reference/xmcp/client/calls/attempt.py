@@ -22,7 +22,7 @@ async def read_result(call: ActiveCall, proceed: NextOfAttempt) -> Reading:
     """
     result = await proceed(call)
     read = partial(server_results.read, speaks_xmcp=call.entry.server.speaks_xmcp)
-    return await in_worker_if_large(server_results.text_length(result), read, result, call.name)
+    return await in_worker_if_large(server_results.rough_length(result), read, result, call.name)
 
 
 def take_slot(slots: asyncio.Semaphore) -> AttemptStage:
