@@ -246,13 +246,15 @@ def demands_what_is_provided(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-090")
 def drops_a_tool_whose_name_is_taken(patch: pytest.MonkeyPatch) -> None:
     """Offers only the first of two tools that have the same name."""
-    expose = names.expose
+    expose = names.expose_each
 
     def dropping(listings: Any, *args: Any, **kwargs: Any) -> Any:
-        exposed, warnings = expose(listings, *args, **kwargs)
-        return [e for e in exposed if listings[e.listing].named or e.name == names.legal_name(e.tool)], warnings
+        return [
+            ([e for e in exposed if listings[e.listing].named or e.name == names.legal_name(e.tool)], warnings)
+            for exposed, warnings in expose(listings, *args, **kwargs)
+        ]
 
-    patch.setattr(catalogue, "expose", dropping)
+    patch.setattr(catalogue, "expose_each", dropping)
 
 
 @breaks("XMCP-CLI-092")
@@ -398,8 +400,8 @@ def starts_with_a_circle(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-091")
 def gives_a_name_to_another_tool(patch: pytest.MonkeyPatch) -> None:
     """Gives the name of a tool that has gone to another one."""
-    expose = names.expose
-    patch.setattr(catalogue, "expose", lambda listings, *args, **kwargs: expose(listings))
+    expose = names.expose_each
+    patch.setattr(catalogue, "expose_each", lambda listings, *args, **kwargs: expose(listings))
 
 
 @breaks("XMCP-CLI-121")

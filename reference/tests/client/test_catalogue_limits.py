@@ -15,6 +15,7 @@ from xmcp.client import AIClient
 from xmcp.client.servers import connection
 from xmcp.client.servers.connection import Connection
 from xmcp.client.tools import limits
+from xmcp.client.tools.catalogue import Entry
 from xmcp.client.tools.limits import Kept, within_limits
 
 
@@ -60,7 +61,7 @@ def test_the_first_tools_of_a_long_list_are_used_and_a_warning_says_what_to_do()
         (tool("bad", nested(200)), "nested more than 128 levels deep"),
         (tool("bad", {"description": "d" * limits.MAX_TOOL_BYTES}), "larger than 131072 bytes"),
         (tool("bad", metadata={"depends_on": ["a"] * (limits.MAX_EDGES + 1)}), "more than 10000 names in `depends_on`"),
-        (tool("bad", {"allOf": [{} for _ in range(limits.MAX_PARTS + 1)]}), "apply more than 2000 others"),
+        (tool("bad", {"allOf": [{} for _ in range(limits.MAX_TOOL_PARTS + 1)]}), "applies more than 200 others"),
         (mt.Tool.model_construct(name="bad", input_schema={"default": {1, 2}}), "not JSON"),
     ],
 )
@@ -76,6 +77,8 @@ def test_the_limits_of_a_server_count_all_its_tools_together() -> None:
     large = [tool(f"t{n}", {"description": "d" * 120_000}) for n in range(20)]
     assert len(kept_of(*large).tools) == limits.MAX_SERVER_BYTES // 120_100
     many = [tool(f"t{n}", metadata={"depends_on": [f"t{m}" for m in range(n)]}) for n in range(200)]
+    composed = [tool(f"t{n}", {"allOf": [{} for _ in range(150)]}) for n in range(20)]
+    assert len(kept_of(*composed).tools) == limits.MAX_PARTS // 150
     edges = [len(one.meta["dev.xmcp/tool"]["depends_on"]) for one in kept_of(*many).tools if one.meta]
     assert sum(edges) <= limits.MAX_EDGES < sum(edges) + 200
 
@@ -154,3 +157,34 @@ async def test_a_list_with_very_many_pages_is_an_error() -> None:
     with pytest.raises(RuntimeError, match="more than 250 pages"):
         await Connection.list_tools(SimpleNamespace(client=Pages(None, 0)))  # type: ignore[arg-type]
     assert connection.MAX_PAGES == 250
+
+
+async def test_a_server_that_lists_its_tools_again_costs_no_work_for_those_of_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[str] = []
+    of = Entry.of
+
+    def counted(name: str, *args: Any) -> Entry:
+        made.append(name)
+        return of(name, *args)
+
+    monkeypatch.setattr(Entry, "of", counted)
+    one, other = ScriptedServer({"a": "ok"}, name="one"), ScriptedServer({"b": "ok"}, name="other")
+    async with AIClient([one, other], llm_provider=ScriptedModel()) as ai:
+        made.clear()
+        await ai.refresh_tools()
+        assert made == []
+        one.acts["c"] = "ok"
+        changes = await ai.refresh_tools()
+        assert (made, changes.added) == (["a", "c"], ("c",))
+
+
+async def test_a_tool_that_an_object_changes_in_place_is_noticed() -> None:
+    own = tool("a", {"type": "object", "properties": {"x": {}}})
+    server = ScriptedServer({"a": "ok"}, listing=lambda _: [own])
+    async with AIClient([server], llm_provider=ScriptedModel()) as ai:
+        own.input_schema["properties"]["y"] = {}
+        assert (await ai.refresh_tools()).changed == ("a",)
+        own.description = "Says more."
+        assert (await ai.refresh_tools()).changed == ("a",)

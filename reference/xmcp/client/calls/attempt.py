@@ -39,7 +39,7 @@ async def read_result(call: ActiveCall, proceed: NextOfAttempt) -> Reading:
             server.report_missing_tool()
         raise
     read = partial(server_results.read, speaks_xmcp=server.speaks_xmcp)
-    reading = await in_worker_if_large(server_results.text_length(result), read, result, call.name)
+    reading = await in_worker_if_large(server_results.rough_length(result), read, result, call.name)
     if reading.response.error is not None and says_that_the_tool_is_missing(reading.response.error):
         server.report_missing_tool()
     return reading

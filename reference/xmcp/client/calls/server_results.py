@@ -46,9 +46,18 @@ def read(result: ServerResult, tool_name: str, *, speaks_xmcp: bool) -> Reading:
     return replace(reading, structured=None if reading.response.error else result.structured_content)
 
 
-def text_length(result: ServerResult) -> int:
-    """Return how many characters the texts of a result have."""
-    return sum(len(block.text) for block in result.content if block.type == "text")
+def rough_length(result: ServerResult) -> int:
+    """Return about how many characters the texts of a result and the display beside them have."""
+    texts = sum(len(block.text) for block in result.content if block.type == "text")
+    display = (result.meta or {}).get(DISPLAY_META_KEY)
+    payload = display.get("payload") if isinstance(display, Mapping) else None
+    members = payload.values() if isinstance(payload, Mapping) else (payload,)
+    parts = sum(_PART_LENGTH * len(member) for member in members if isinstance(member, list | dict))
+    return texts + parts + sum(len(member) for member in members if isinstance(member, str))
+
+
+_PART_LENGTH: Final = 50
+"""About how many characters a part of a payload has, such as a row of a table."""
 
 
 def failed(tool_name: str, error: ErrorInfo) -> Reading:

@@ -104,7 +104,10 @@ class PoolMember:
         self.circle = listed_shortly(circle(graph), " -> ")
         if not self.circle:
             left_out = {name: () for names in kept.left_out.values() for name in names}
-            self._kept, self.tools, self._unknown = kept, kept.tools, unknown({**graph, **left_out})
+            if kept.fingerprints != self._kept.fingerprints:
+                # Else the list stays the same object, by which the catalogue knows that nothing is new.
+                self.tools = kept.tools
+            self._kept, self._unknown = kept, unknown({**graph, **left_out})
 
     def warnings(self) -> Iterator[str]:
         """Yield a sentence for people about each thing that is wrong with the server."""

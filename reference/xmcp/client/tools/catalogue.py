@@ -13,7 +13,7 @@ import orjson
 
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.client.tools import input_schema
-from xmcp.client.tools.names import Listing, Names, expose
+from xmcp.client.tools.names import Listing, Names, expose_each
 from xmcp_models.registry import TOOL_META_KEY
 
 if TYPE_CHECKING:
@@ -149,6 +149,18 @@ def depends_on(tool: Tool) -> tuple[str, ...]:
     return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ServerPart:
+    """What one server contributes to a catalogue. It is used again as long as the server's list is the same object."""
+
+    tools: Sequence[Tool]
+    server_name: str
+    entries: Mapping[str, Entry]
+    """By the tools' names at the server."""
+    offered: Sequence[Mapping[str, Any]]
+    warnings: Sequence[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Catalogue:
     """One version of the catalogue. A turn of a chat keeps the version that the model was offered."""
@@ -159,6 +171,7 @@ class Catalogue:
     warnings: tuple[str, ...] = ()
     names: Names = field(default_factory=dict)
     """Every name that this version or an earlier one has assigned."""
+    parts: tuple[ServerPart, ...] = field(default=(), repr=False, compare=False)
 
 
 Offer: TypeAlias = Callable[[Entry, Mapping[str, Entry]], Mapping[str, Any]]
@@ -186,25 +199,37 @@ def build(
         extra: Further OpenAI tools, after the others.
     """
     names = dict(previous.names) if previous else {}
-    exposed, clashes = expose([Listing(s.name, s.named, [tool.name for tool in tools]) for s, tools in servers], names)
-    listed = [{tool.name: tool for tool in tools} for _, tools in servers]
-    of_server: list[dict[str, Entry]] = [{} for _ in servers]
-    for e in exposed:
-        names[e.listing, e.tool] = e.name
-        tools = listed[e.listing]
-        of_server[e.listing][e.tool] = Entry.of(e.name, servers[e.listing][0], tools[e.tool], tools)
-    entries = {entry.name: entry for of_one in of_server for entry in of_one.values()}
-    all_warnings = (*warnings, *clashes)
+    # A server that only lists its tools again must not cost the time of all others.
+    before = previous.parts if previous and len(previous.parts) == len(servers) else [None] * len(servers)
+    known = [
+        part if part and part.tools is tools and part.server_name == server.name else None
+        for part, (server, tools) in zip(before, servers, strict=True)
+    ]
+    listings = [
+        Listing(server.name, server.named, [] if part else [tool.name for tool in tools])
+        for part, (server, tools) in zip(known, servers, strict=True)
+    ]
+    make = offer or (lambda entry, _: openai_tool(entry))
+    parts: list[ServerPart] = []
+    for part, (server, tools), (exposed, clashes) in zip(known, servers, expose_each(listings, names), strict=True):
+        if part is None:
+            names.update({(e.listing, e.tool): e.name for e in exposed})
+            listed = {tool.name: tool for tool in tools}
+            of_one = {e.tool: Entry.of(e.name, server, listed[e.tool], listed) for e in exposed}
+            offered = [make(entry, of_one) for entry in of_one.values()]
+            part = ServerPart(tools, server.name, of_one, offered, clashes)
+        parts.append(part)
+    entries = {entry.name: entry for part in parts for entry in part.entries.values()}
+    all_warnings = (*warnings, *(warning for part in parts for warning in part.warnings))
     if previous is not None and entries == previous.entries:
         return previous if all_warnings == previous.warnings else replace(previous, warnings=all_warnings)
-    make = offer or (lambda entry, _: openai_tool(entry))
-    offered = [make(entry, of_one) for of_one in of_server for entry in of_one.values()]
     return Catalogue(
         version,
         MappingProxyType(entries),
-        ToolSchemas.of([*offered, *extra], version),
+        ToolSchemas.of([*(tool for part in parts for tool in part.offered), *extra], version),
         all_warnings,
         MappingProxyType(names),
+        tuple(parts),
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from xmcp.chat.json_values import encode_json, is_deeper_than
 from xmcp.client.tools.catalogue import depends_on
@@ -42,6 +42,9 @@ MAX_PARTS: Final = 2_000
 """Maximum number of schemas that all tools of a server apply to their arguments by `allOf`, `if` and the like, besides
 the schemas themselves: they are searched for the parameters that the application fills in."""
 
+MAX_TOOL_PARTS: Final = 200
+"""The same for one tool."""
+
 _SHOWN: Final = 5
 """Maximum number of names in a sentence for people."""
 
@@ -56,8 +59,8 @@ class Kept:
     """The tools of a listing that the client uses, in their order, and what it left out of it."""
 
     tools: list[Tool] = field(default_factory=list)
-    listed: int = 0
-    """Number of tools that the server listed."""
+    fingerprints: list[int] = field(default_factory=list)
+    """A hash of everything that the client reads of each tool in `tools`, within this process."""
     cut: list[str] = field(default_factory=list)
     """Tools whose description was cut."""
     left_out: dict[str, list[str]] = field(default_factory=dict)
@@ -82,7 +85,7 @@ def within_limits(listed: Sequence[Tool], names: set[str], max_tools: int = MAX_
         names: The names of the tools that were used of this server before; new ones are added.
         max_tools: How many tools are used; the first ones.
     """
-    kept = Kept(listed=len(listed))
+    kept = Kept()
     used = _Used()
     for tool in listed:
         if len(kept.tools) >= max_tools:
@@ -98,6 +101,7 @@ def within_limits(listed: Sequence[Tool], names: set[str], max_tools: int = MAX_
             kept.left_out.setdefault(reason, []).append(tool.name)
             continue
         names.add(tool.name)
+        kept.fingerprints.append(hash((used.last, tool.description)))
         if len(tool.description or "") > MAX_DESCRIPTION:
             kept.cut.append(tool.name)
             kept.tools.append(
@@ -115,15 +119,20 @@ class _Used:
     edges: int = 0
     size: int = 0
     parts: int = 0
+    last: bytes = b""
+    """The tool that was counted last, but for its description, as JSON."""
 
     def add(self, tool: Tool) -> str | None:
         """Count a tool; or return why it has to be left out, and do not count it."""
-        described = [tool.name, tool.title, tool.input_schema, tool.output_schema, tool.meta]
+        hints = tool.annotations and tool.annotations.__dict__
+        described = [tool.name, tool.title, tool.input_schema, tool.output_schema, tool.meta, hints]
         if is_deeper_than(MAX_DEPTH, described):
             return f"a schema is nested more than {MAX_DEPTH} levels deep; make it flatter"
-        own = _size(described)
-        if own is None:
+        try:
+            written = encode_json(described)
+        except (TypeError, ValueError):
             return "a schema or a member of their metadata is not JSON; mend it"
+        own = len(written)
         if own > MAX_TOOL_BYTES:
             return f"their schemas and metadata are larger than {MAX_TOOL_BYTES} bytes; make them smaller"
         edges = self.edges + len(depends_on(tool))
@@ -132,13 +141,19 @@ class _Used:
         size = self.size + own + min(len(tool.description or ""), MAX_DESCRIPTION)
         if size > MAX_SERVER_BYTES:
             return f"its tools are larger than {MAX_SERVER_BYTES} bytes together; split it into several servers"
-        parts = self.parts + number_of_parts(tool.input_schema, MAX_PARTS + 1) - 1
+        applied = number_of_parts(tool.input_schema, MAX_TOOL_PARTS + 1) - 1
+        if applied > MAX_TOOL_PARTS:
+            return (
+                f"a schema applies more than {MAX_TOOL_PARTS} others (`allOf`, `if` and the like) to the arguments; "
+                "use fewer"
+            )
+        parts = self.parts + applied
         if parts > MAX_PARTS:
             return (
                 f"the schemas of its tools apply more than {MAX_PARTS} others (`allOf`, `if` and the like) to their "
                 "arguments; use fewer"
             )
-        self.edges, self.size, self.parts = edges, size, parts
+        self.edges, self.size, self.parts, self.last = edges, size, parts, written
         return None
 
 
@@ -147,14 +162,6 @@ def listed_shortly(names: Sequence[str], between: str) -> str:
     shown = [name if len(name) <= _SHOWN_LENGTH else f"{name[:_SHOWN_LENGTH]}…" for name in names[:_SHOWN]]
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return between.join(shown) + more
-
-
-def _size(described: list[Any]) -> int | None:
-    """Return the number of bytes as JSON; `None` if it has none, which is possible for a tool in the same process."""
-    try:
-        return len(encode_json(described))
-    except (TypeError, ValueError):
-        return None
 
 
 def _tools(names: Sequence[str]) -> str:

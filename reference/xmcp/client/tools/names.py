@@ -44,13 +44,19 @@ def expose(listings: Sequence[Listing], kept: Names | None = None) -> tuple[list
     client's own tools are reserved. A name that was changed because models do not take it (`delete.all`) never is the
     one that another tool has by itself (`delete_all`).
     """
-    out: list[Exposed] = []
-    warnings: list[str] = []
+    each = expose_each(listings, kept)
+    return [e for exposed, _ in each for e in exposed], [warning for _, warnings in each for warning in warnings]
+
+
+def expose_each(listings: Sequence[Listing], kept: Names | None = None) -> list[tuple[list[Exposed], list[str]]]:
+    """Return the same as `expose`, for each listing by itself."""
+    each: list[tuple[list[Exposed], list[str]]] = []
     kept = kept or {}
     taken = {*RESERVED, *kept.values()}
     numbers: dict[str, int] = {}
     own = {full for listing in listings for tool in listing.tools if legal_name(full := _full(listing, tool)) == full}
     for place, listing in enumerate(listings):
+        exposed: list[Exposed] = []
         changed: list[str] = []
         for tool in dict.fromkeys(listing.tools):
             full = _full(listing, tool)
@@ -63,12 +69,13 @@ def expose(listings: Sequence[Listing], kept: Names | None = None) -> tuple[list
                 why = "the client has a tool of that name itself" if wanted in RESERVED else "its name was taken"
                 changed.append(f"The tool {tool!r} of server {listing.server!r} is offered as {name!r}: {why}.")
             taken.add(name)
-            out.append(Exposed(name, place, tool))
-        warnings += changed[:MAX_SENTENCES]
+            exposed.append(Exposed(name, place, tool))
         if len(changed) > MAX_SENTENCES:
             more = len(changed) - MAX_SENTENCES
-            warnings.append(f"{more} more tools of server {listing.server!r} are offered under other names.")
-    return out, warnings
+            last = f"{more} more tools of server {listing.server!r} are offered under other names."
+            changed[MAX_SENTENCES:] = [last]
+        each.append((exposed, changed))
+    return each
 
 
 def _full(listing: Listing, tool: str) -> str:
