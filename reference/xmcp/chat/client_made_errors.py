@@ -100,8 +100,8 @@ TABLE: Final[Mapping[str, Row]] = {
     # Answers that are failures, or cannot be read
     "answer_too_large": Row(
         "RESULT_TOO_LARGE",
-        "The answer of the server {server} has more than {limit} MiB and was not read. Ask for less: fewer rows, a "
-        "smaller range, or one part at a time.",
+        "The answer of the server {server} is too large and was not read. Ask for less: fewer rows, a smaller range, "
+        "or one part at a time.",
         "unknown",
     ),
     "answer_compressed": Row(
@@ -247,9 +247,9 @@ def refused_by_server(text: str) -> ErrorInfo:
     return _error("tool_failed", text=text.strip() or "The server refused the call.")
 
 
-def answer_too_large(server: str, limit: int) -> ErrorInfo:
-    """Return the error for an answer that is larger than `limit` bytes."""
-    return _error("answer_too_large", server=server, limit=limit // 2**20)
+def answer_too_large(server: str) -> ErrorInfo:
+    """Return the error for an answer with more bytes, or more arrays and objects, than the client reads."""
+    return _error("answer_too_large", server=server)
 
 
 def answer_compressed(server: str) -> ErrorInfo:

@@ -28,8 +28,10 @@ They are the SDK's, or those of a server that lost its session. The error code d
 of a tool with the code for a closed connection."""
 
 
-_EVENT_TOO_LARGE: Final = re.compile(r"^SSE stream failed: Server-sent event exceeded the \d+ byte limit")
-"""The SDK's message for an event above its limit."""
+_EVENT_TOO_LARGE: Final = re.compile(
+    r"^SSE stream failed: (?:Server-sent event exceeded the \d+ byte limit|it sent a message of more than)"
+)
+"""The SDK's message for an event above its limit, and for a stream that ended with `TooLarge`."""
 
 
 class ConnectFailed(Exception):

@@ -30,11 +30,14 @@ from xmcp import http_bodies
 from xmcp.client.servers.peer_limits import (
     ANSWER_REFUSED,
     LINES_PER_EVENT,
+    MAX_CONTAINERS,
     MAX_MESSAGE_BYTES,
     REQUEST_COUNTS_AS,
     Allowance,
     Flood,
     Refusal,
+    TooLarge,
+    containers,
 )
 from xmcp.client.servers.server_protocols import NotificationHandler
 from xmcp.client.servers.stdio_transport import BoundedStdioTransport
@@ -200,14 +203,25 @@ async def _bound_body(response: httpx2.Response) -> None:
     http_bodies.refuse_compressed(response)
     if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
         http_bodies.limit(response, MAX_MESSAGE_BYTES)
+        found = 0
+
+        def count_containers(piece: bytes) -> None:
+            nonlocal found
+            found += containers(piece)
+            if found > MAX_CONTAINERS:
+                raise http_bodies.BodyTooLarge(
+                    f"the answer has more than {MAX_CONTAINERS} arrays and objects", request=response.request
+                )
+
+        http_bodies.watch(response, count_containers)
         return
     allowance = Allowance(lines=LINES_PER_EVENT)
 
     def count(piece: bytes) -> None:
         try:
             # Lines may end with CR, LF or both.
-            allowance.take(max(piece.count(b"\n"), piece.count(b"\r")), len(piece))
-        except Flood as exc:
+            allowance.take(max(piece.count(b"\n"), piece.count(b"\r")), len(piece), containers(piece))
+        except (Flood, TooLarge) as exc:
             raise httpx2.SSEError(str(exc)) from exc  # what the SDK expects of a stream that fails
 
     http_bodies.watch(response, count)
