@@ -184,6 +184,12 @@ def an_event_of_nothing_but_brackets(answer: Answer) -> bytes:
     return answer.written(body=event, content_type="text/event-stream")
 
 
+def a_body_of_very_many_blocks(answer: Answer) -> bytes:
+    """A result of ten thousand texts."""
+    blocks = b",".join([b'{"type":"text","text":"a"}'] * 10_000)
+    return answer.written(body=re.sub(rb'"result": ?\{.*\}', b'"result":{"content":[' + blocks + b"]}}", answer.body))
+
+
 def an_error_without_an_end(answer: Answer) -> bytes:
     """The same with the status of an error."""
     return a_body_without_an_end(answer).replace(b" 200 OK", b" 400 Bad Request", 1)

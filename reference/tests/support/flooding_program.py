@@ -2,7 +2,8 @@
 
 Run as `python flooding_program.py KIND`, where KIND is what it pours without an end: `line`, `pings`, `notifications`,
 `garbage` or `answers`; or `nothing`: then `pour` answers with as many characters as its argument `size` says. With
-`brackets` and `brackets-id-last` an answer with `size` above 0 has a million arrays as well.
+`brackets` and `brackets-id-last` an answer with `size` above 0 has a million arrays as well,
+with `blocks` ten thousand blocks.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ def _answer(request: dict[str, Any], kind: str) -> dict[str, Any]:
             os.write(1, FLOODS[kind])
         size = int(given.get("size") or 0)
         data = {"structuredContent": {"x": [[]] * 1_000_000}} if size and kind.startswith("brackets") else {}
-        return {"result": {"content": [{"type": "text", "text": "x" * size}], **data}}
+        blocks = [{"type": "text", "text": "x" * size}] * (10_000 if size and kind == "blocks" else 1)
+        return {"result": {"content": blocks, **data}}
     return {"error": {"code": -32601, "message": method}}
 
 

@@ -40,7 +40,7 @@ from xmcp.client.servers.peer_limits import (
     containers,
 )
 from xmcp.client.servers.server_protocols import NotificationHandler
-from xmcp.client.servers.stdio_transport import BoundedStdioTransport
+from xmcp.client.servers.stdio_transport import BoundedStdioTransport, bounded
 
 CONNECT_SECONDS: Final = 30.0
 """Time limit for opening a connection and for sending, as in the SDK. The caller limits the wait for an answer."""
@@ -108,7 +108,7 @@ class ResilientHttpTransport(StreamableHttpTransport):
                     write_stream,
                 ),
                 options.session_class(
-                    cast("Any", _RequestsCounted(read_stream, self._on_fault)), write_stream, **session_kwargs
+                    cast("Any", _BoundedMessages(read_stream, self._on_fault)), write_stream, **session_kwargs
                 ) as session,
             ):
                 yield session
@@ -132,8 +132,11 @@ class ResilientHttpTransport(StreamableHttpTransport):
         return client
 
 
-class _RequestsCounted(ContextReceiveStream[Any]):
-    """The messages of a server, until it sends more requests than an `Allowance`: each answer is a request of ours."""
+class _BoundedMessages(ContextReceiveStream[Any]):
+    """The messages of a server: no answer with too many items, and no more requests than an `Allowance`.
+
+    Over HTTP each answer to a request of the server is a request of ours.
+    """
 
     __slots__ = ("_allowance", "_on_fault")
 
@@ -144,6 +147,8 @@ class _RequestsCounted(ContextReceiveStream[Any]):
 
     async def receive(self) -> Any:
         item = await super().receive()
+        if isinstance(item, SessionMessage):
+            item = bounded(item)
         if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCRequest):
             try:
                 self._allowance.take(REQUEST_COUNTS_AS, 0)

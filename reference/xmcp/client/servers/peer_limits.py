@@ -7,9 +7,9 @@ connection: reading them costs a core, which the chats with all other servers ne
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 MAX_MESSAGE_BYTES: Final = 32 * 1024 * 1024
 """Maximum size of one message: a body of JSON, a server-sent event, or a line of a program.
@@ -20,6 +20,9 @@ MAX_CONTAINERS: Final = 200_000
 """Maximum number of arrays and objects in one message: about a hundred thousand rows, as text and as data.
 
 Reading one takes a microsecond or more on the event loop, in the SDK, however few bytes it has."""
+
+MAX_ITEMS: Final = 5_000
+"""Maximum number of items in a list of a result: its blocks, or the tools of a page. The SDK takes long for each."""
 
 CONTAINERS_PER_SECOND: Final = 400.0
 """Arrays and objects by which the allowance of a stream grows: four in each unasked message."""
@@ -73,6 +76,11 @@ class Flood(Exception):
 def containers(data: bytes) -> int:
     """Return how many arrays and objects JSON has at most: brackets in its texts count, too."""
     return data.count(b"[") + data.count(b"{")
+
+
+def has_too_many_items(result: Mapping[str, Any]) -> bool:
+    """Return whether a list that stands directly in a result has more than `MAX_ITEMS`."""
+    return any(isinstance(value, list) and len(value) > MAX_ITEMS for value in result.values())
 
 
 class Allowance:

@@ -27,6 +27,7 @@ from mcp_types import (
     JSONRPCError,
     JSONRPCRequest,
     JSONRPCResponse,
+    RequestId,
     jsonrpc_message_adapter,
 )
 
@@ -40,6 +41,7 @@ from xmcp.client.servers.peer_limits import (
     Refusal,
     TooLarge,
     containers,
+    has_too_many_items,
 )
 from xmcp.client.servers.server_protocols import NotificationHandler
 
@@ -234,15 +236,28 @@ def _refused(line: bytes) -> SessionMessage:
     id_ = _ID_FIRST.match(line) or _ID_LAST.search(line[-100:])
     if id_ is None:
         raise TooLarge
-    error = ErrorData(code=CONNECTION_CLOSED, message=str(TooLarge()), data={ANSWER_REFUSED: Refusal.TOO_LARGE})
-    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=int(id_[1]), error=error))
+    return too_large(int(id_[1]))
 
 
 def _message(line: bytes) -> SessionMessage | Exception:
     try:
-        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+        return bounded(SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False)))
     except ValueError as exc:
         return exc
+
+
+def bounded(message: SessionMessage) -> SessionMessage:
+    """Return a message as it is, or an error in the place of an answer with too many items."""
+    answer = message.message
+    if isinstance(answer, JSONRPCResponse) and has_too_many_items(answer.result):
+        return too_large(answer.id)
+    return message
+
+
+def too_large(id_: RequestId) -> SessionMessage:
+    """Return the error in the place of an answer that is larger than the client reads."""
+    error = ErrorData(code=CONNECTION_CLOSED, message=str(TooLarge()), data={ANSWER_REFUSED: Refusal.TOO_LARGE})
+    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=id_, error=error))
 
 
 async def _drain(process: Process) -> None:
