@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import logging
 import os
 import time
 import tracemalloc
@@ -30,6 +31,12 @@ from xmcp.client.servers.stdio_transport import LineReader
 
 ERAS = ["modern", "legacy"]
 _numbers = itertools.count()
+
+
+@pytest.fixture(autouse=True)
+def no_log_of_servers(caplog: Any) -> None:
+    """How FastMCP writes a server's log line takes longer than all the rest, and is another subject."""
+    caplog.set_level(logging.WARNING, logger="fastmcp")
 
 
 def call(name: str, /, **arguments: Any) -> tuple[str, str, str]:
@@ -125,6 +132,9 @@ def test_a_line_takes_time_in_proportion_to_its_length_however_small_its_pieces_
         ("a_body_that_says_it_is_too_large", "RESULT_TOO_LARGE"),
         ("an_error_without_an_end", "RESULT_TOO_LARGE"),
         ("an_event_without_an_end", "RESULT_TOO_LARGE"),
+        ("a_body_of_nothing_but_brackets", "RESULT_TOO_LARGE"),
+        ("a_body_of_very_many_blocks", "RESULT_TOO_LARGE"),
+        ("an_event_of_nothing_but_brackets", "RESULT_TOO_LARGE"),
         ("a_flood_of_notifications", "CONNECTION_FAILED"),
         ("a_flood_of_comments", "CONNECTION_FAILED"),
         ("a_flood_of_requests", "CONNECTION_FAILED"),
@@ -248,6 +258,21 @@ async def test_a_program_that_pours_is_killed_and_nothing_reads_on(
         assert ended(first)
     assert reason in caplog.text
     assert {*children()} == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["brackets", "brackets-id-last", "blocks"])
+async def test_an_answer_of_a_program_with_too_many_arrays_is_refused_and_the_program_goes_on(
+    chat_server: Any, ai_for: Any, talk: Any, kind: str
+) -> None:
+    reply = chat_server.reply.streamed
+    script = [reply(calls=[call("pour", size=1)]), reply(calls=[call("pour", size=0)]), reply("ok")]
+    before = {*children()}
+    async with asyncio.timeout(90), ai_for([flooding_program.command(kind)]) as ai:
+        first = {*children()} - before
+        told = await talk(ai, script, seconds=80)
+        assert {*children()} - before == first
+    assert codes(told) == ["RESULT_TOO_LARGE", None]
 
 
 @pytest.mark.slow

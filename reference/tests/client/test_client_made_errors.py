@@ -43,7 +43,7 @@ MADE: dict[str, list[ErrorInfo]] = {
         client_made_errors.tool_failed("{x}"),
     ],
     "keeps_asking": [client_made_errors.keeps_asking()],
-    "answer_too_large": [client_made_errors.answer_too_large("s", 1 << 20)],
+    "answer_too_large": [client_made_errors.answer_too_large("s")],
     "answer_compressed": [client_made_errors.answer_compressed("s")],
     "unreadable_answer": [client_made_errors.unreadable_answer()],
     "no_document": [client_made_errors.no_document()],

@@ -172,6 +172,24 @@ def a_body_that_says_it_is_too_large(answer: Answer) -> bytes:
     return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99999999999\r\n\r\n"
 
 
+def a_body_of_nothing_but_brackets(answer: Answer) -> bytes:
+    """A body that is small for its bytes, and has a million arrays."""
+    body = b'{"jsonrpc":"2.0","id":1,"result":{"content":[],"structuredContent":{"x":[' + b"[]," * 1_000_000 + b"0]}}}"
+    return answer.written(body=body, content_type="application/json")
+
+
+def an_event_of_nothing_but_brackets(answer: Answer) -> bytes:
+    """The same as a server-sent event."""
+    event = b"data: " + a_body_of_nothing_but_brackets(answer).partition(b"\r\n\r\n")[2] + b"\n\n"
+    return answer.written(body=event, content_type="text/event-stream")
+
+
+def a_body_of_very_many_blocks(answer: Answer) -> bytes:
+    """A result of ten thousand texts."""
+    blocks = b",".join([b'{"type":"text","text":"a"}'] * 10_000)
+    return answer.written(body=re.sub(rb'"result": ?\{.*\}', b'"result":{"content":[' + blocks + b"]}}", answer.body))
+
+
 def an_error_without_an_end(answer: Answer) -> bytes:
     """The same with the status of an error."""
     return a_body_without_an_end(answer).replace(b" 200 OK", b" 400 Bad Request", 1)

@@ -1,7 +1,9 @@
 """A program that speaks MCP on stdio by hand, and pours out what no server may when its tool `pour` is called.
 
 Run as `python flooding_program.py KIND`, where KIND is what it pours without an end: `line`, `pings`, `notifications`,
-`garbage` or `answers`; or `nothing`: then `pour` answers with as many characters as its argument `size` says.
+`garbage` or `answers`; or `nothing`: then `pour` answers with as many characters as its argument `size` says. With
+`brackets` and `brackets-id-last` an answer with `size` above 0 has a million arrays as well,
+with `blocks` ten thousand blocks.
 """
 
 from __future__ import annotations
@@ -41,7 +43,10 @@ def _answer(request: dict[str, Any], kind: str) -> dict[str, Any]:
     if method == "tools/call":
         while kind in FLOODS:
             os.write(1, FLOODS[kind])
-        return {"result": {"content": [{"type": "text", "text": "x" * int(given.get("size") or 0)}]}}
+        size = int(given.get("size") or 0)
+        data = {"structuredContent": {"x": [[]] * 1_000_000}} if size and kind.startswith("brackets") else {}
+        blocks = [{"type": "text", "text": "x" * size}] * (10_000 if size and kind == "blocks" else 1)
+        return {"result": {"content": blocks, **data}}
     return {"error": {"code": -32601, "message": method}}
 
 
@@ -50,5 +55,7 @@ if __name__ == "__main__":
         asked = json.loads(text)
         if "id" in asked and "method" in asked:
             reply = {"jsonrpc": "2.0", "id": asked["id"], **_answer(asked, sys.argv[1])}
+            if sys.argv[1] == "brackets-id-last":
+                reply = dict(reversed([*reply.items()]))
             sys.stdout.write(json.dumps(reply) + "\n")
             sys.stdout.flush()

@@ -124,8 +124,8 @@ TABLE: Final[Mapping[str, Row]] = {
     ),
     "answer_too_large": Row(
         "RESULT_TOO_LARGE",
-        "The answer of the server {server} has more than {limit} MiB and was not read. Ask for less: fewer rows, a "
-        "smaller range, or one part at a time.",
+        "The answer of the server {server} is too large and was not read. Ask for less: fewer rows, a smaller range, "
+        "or one part at a time.",
         "unknown",
     ),
     "answer_compressed": Row(
@@ -302,9 +302,9 @@ def keeps_asking() -> ErrorInfo:
     return _error("keeps_asking")
 
 
-def answer_too_large(server: str, limit: int) -> ErrorInfo:
-    """Return the error for an answer that is larger than `limit` bytes."""
-    return _error("answer_too_large", server=server, limit=limit // 2**20)
+def answer_too_large(server: str) -> ErrorInfo:
+    """Return the error for an answer with more bytes, or more arrays and objects, than the client reads."""
+    return _error("answer_too_large", server=server)
 
 
 def answer_compressed(server: str) -> ErrorInfo:

@@ -34,8 +34,10 @@ _UNREADABLE: Final = re.compile(
     r"|^redirect to .* not followed|^server returned an error response: HTTP 4"
 )
 """Those of `_LOST` that say what came in the place of an answer. The connection is given up, but somebody answered."""
-_EVENT_TOO_LARGE: Final = re.compile(r"^SSE stream failed: Server-sent event exceeded the \d+ byte limit")
-"""The SDK's message for an event above its limit."""
+_EVENT_TOO_LARGE: Final = re.compile(
+    r"^SSE stream failed: (?:Server-sent event exceeded the \d+ byte limit|it sent a message of more than)"
+)
+"""The SDK's message for an event above its limit, and for a stream that ended with `TooLarge`."""
 
 
 class ConnectFailed(Exception):

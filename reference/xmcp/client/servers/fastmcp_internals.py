@@ -43,15 +43,18 @@ from xmcp.client.servers import server_log
 from xmcp.client.servers.peer_limits import (
     ANSWER_REFUSED,
     LINES_PER_EVENT,
+    MAX_CONTAINERS,
     MAX_MESSAGE_BYTES,
     REQUEST_COUNTS_AS,
     Allowance,
     Flood,
     Refusal,
+    TooLarge,
+    containers,
 )
 from xmcp.client.servers.server_log import ServerLog
 from xmcp.client.servers.server_protocols import NotificationHandler
-from xmcp.client.servers.stdio_transport import BoundedStdioTransport
+from xmcp.client.servers.stdio_transport import BoundedStdioTransport, bounded
 
 CONNECT_SECONDS: Final = 30.0
 """Time limit for opening a connection and for sending, as in the SDK. The caller limits the wait for an answer."""
@@ -122,7 +125,7 @@ class ResilientHttpTransport(StreamableHttpTransport):
                     write_stream,
                 ),
                 options.session_class(
-                    cast("Any", _RequestsCounted(read_stream, self._on_fault)), write_stream, **session_kwargs
+                    cast("Any", _BoundedMessages(read_stream, self._on_fault)), write_stream, **session_kwargs
                 ) as session,
             ):
                 yield session
@@ -146,8 +149,11 @@ class ResilientHttpTransport(StreamableHttpTransport):
         return client
 
 
-class _RequestsCounted(ContextReceiveStream[Any]):
-    """The messages of a server, until it sends more requests than an `Allowance`: each answer is a request of ours."""
+class _BoundedMessages(ContextReceiveStream[Any]):
+    """The messages of a server: no answer with too many items, and no more requests than an `Allowance`.
+
+    Over HTTP each answer to a request of the server is a request of ours.
+    """
 
     __slots__ = ("_allowance", "_on_fault")
 
@@ -158,6 +164,8 @@ class _RequestsCounted(ContextReceiveStream[Any]):
 
     async def receive(self) -> Any:
         item = await super().receive()
+        if isinstance(item, SessionMessage):
+            item = bounded(item)
         if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCRequest):
             try:
                 self._allowance.take(REQUEST_COUNTS_AS, 0)
@@ -217,14 +225,25 @@ async def _bound_body(response: httpx2.Response) -> None:
     http_bodies.refuse_compressed(response)
     if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
         http_bodies.limit(response, MAX_MESSAGE_BYTES)
+        found = 0
+
+        def count_containers(piece: bytes) -> None:
+            nonlocal found
+            found += containers(piece)
+            if found > MAX_CONTAINERS:
+                raise http_bodies.BodyTooLarge(
+                    f"the answer has more than {MAX_CONTAINERS} arrays and objects", request=response.request
+                )
+
+        http_bodies.watch(response, count_containers)
         return
     allowance = Allowance(lines=LINES_PER_EVENT)
 
     def count(piece: bytes) -> None:
         try:
             # Lines may end with CR, LF or both.
-            allowance.take(max(piece.count(b"\n"), piece.count(b"\r")), len(piece))
-        except Flood as exc:
+            allowance.take(max(piece.count(b"\n"), piece.count(b"\r")), len(piece), containers(piece))
+        except (Flood, TooLarge) as exc:
             raise httpx2.SSEError(str(exc)) from exc  # what the SDK expects of a stream that fails
 
     http_bodies.watch(response, count)

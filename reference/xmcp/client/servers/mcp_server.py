@@ -25,7 +25,7 @@ from xmcp.client.servers.errors import (
     means_unreadable_answer,
     refusal,
 )
-from xmcp.client.servers.peer_limits import MAX_MESSAGE_BYTES, Refusal
+from xmcp.client.servers.peer_limits import Refusal
 from xmcp.client.servers.targets import Source
 from xmcp.wire import ErrorInfo
 
@@ -345,7 +345,7 @@ class Server:
 
     def _answer_refused(self, refused: Refusal) -> ErrorInfo:
         if refused is Refusal.TOO_LARGE:
-            return client_made_errors.answer_too_large(self.name, MAX_MESSAGE_BYTES)
+            return client_made_errors.answer_too_large(self.name)
         return client_made_errors.answer_compressed(self.name)
 
     def _connection_failed(self, never_sent: bool, cause: Cause = "connection") -> CallFailed:

@@ -7,6 +7,7 @@ as long as the program writes. Here a line has `MAX_MESSAGE_BYTES`, and messages
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
@@ -20,9 +21,28 @@ from mcp.client import stdio as sdk
 from mcp.client.session import ClientSession
 from mcp.client.stdio import StdioServerParameters
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
+from mcp_types import (
+    CONNECTION_CLOSED,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    RequestId,
+    jsonrpc_message_adapter,
+)
 
-from xmcp.client.servers.peer_limits import MAX_MESSAGE_BYTES, REQUEST_COUNTS_AS, Allowance, Flood, TooLarge
+from xmcp.client.servers.peer_limits import (
+    ANSWER_REFUSED,
+    MAX_CONTAINERS,
+    MAX_MESSAGE_BYTES,
+    REQUEST_COUNTS_AS,
+    Allowance,
+    Flood,
+    Refusal,
+    TooLarge,
+    containers,
+    has_too_many_items,
+)
 from xmcp.client.servers.server_protocols import NotificationHandler
 
 DRAIN_BYTES: Final = 16 * 1024 * 1024
@@ -30,6 +50,10 @@ DRAIN_BYTES: Final = 16 * 1024 * 1024
 
 FLUSH_SECONDS: Final = 0.5
 """Time limit for writing messages that were accepted before the connection was closed, as in the SDK."""
+
+_ID_FIRST: Final = re.compile(rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(\d{1,18})\s*,\s*"result"')
+_ID_LAST: Final = re.compile(rb',\s*"id"\s*:\s*(\d{1,18})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*\Z')
+"""The id of an answer, where implementations write it."""
 
 _GONE: Final = (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError)
 
@@ -194,7 +218,7 @@ async def _read_messages(process: Process, asked: _Asked, arriving: Any) -> None
         except _GONE:
             return
         for line in lines.feed(piece):
-            message = _message(line)
+            message = _message(line) if containers(line) <= MAX_CONTAINERS else _refused(line)
             sent = message.message if isinstance(message, SessionMessage) else None
             if isinstance(sent, JSONRPCResponse | JSONRPCError) and asked.count:
                 asked.count -= 1
@@ -203,11 +227,37 @@ async def _read_messages(process: Process, asked: _Asked, arriving: Any) -> None
             await arriving.send(message)
 
 
+def _refused(line: bytes) -> SessionMessage:
+    """Return an error in the place of an answer with too many arrays and objects, which is not parsed.
+
+    Raises:
+        TooLarge: whose answer it is stands neither at its beginning nor at its end.
+    """
+    id_ = _ID_FIRST.match(line) or _ID_LAST.search(line[-100:])
+    if id_ is None:
+        raise TooLarge
+    return too_large(int(id_[1]))
+
+
 def _message(line: bytes) -> SessionMessage | Exception:
     try:
-        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+        return bounded(SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False)))
     except ValueError as exc:
         return exc
+
+
+def bounded(message: SessionMessage) -> SessionMessage:
+    """Return a message as it is, or an error in the place of an answer with too many items."""
+    answer = message.message
+    if isinstance(answer, JSONRPCResponse) and has_too_many_items(answer.result):
+        return too_large(answer.id)
+    return message
+
+
+def too_large(id_: RequestId) -> SessionMessage:
+    """Return the error in the place of an answer that is larger than the client reads."""
+    error = ErrorData(code=CONNECTION_CLOSED, message=str(TooLarge()), data={ANSWER_REFUSED: Refusal.TOO_LARGE})
+    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=id_, error=error))
 
 
 async def _drain(process: Process) -> None:
