@@ -19,10 +19,10 @@ from xmcp.client.calls.server_results import Reading
 from xmcp.client.loop.chat import Chat
 from xmcp.client.loop.turn import ToolTurn
 from xmcp.client.servers import pool, pool_member, tool_client_adapter
+from xmcp.client.servers.listing_limits import Kept
 from xmcp.client.slots import Slots
 from xmcp.client.tools import catalogue, dependencies, names, schemas
 from xmcp.client.tools.dependencies import FilledArguments
-from xmcp.client.tools.limits import Kept
 from xmcp.wire import ErrorInfo, ToolResponse
 
 

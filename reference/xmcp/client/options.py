@@ -21,9 +21,9 @@ from xmcp.client.loop.fallback import Fallback
 from xmcp.client.loop.stop_reason import DisplayMode
 from xmcp.client.loop.turn import MAX_CALLS
 from xmcp.client.loop.usage import Price
+from xmcp.client.servers.listing_limits import MAX_TOOLS
 from xmcp.client.servers.sampling import Sampling
 from xmcp.client.servers.targets import Target
-from xmcp.client.tools.limits import MAX_TOOLS
 from xmcp.providers import LLMProvider
 from xmcp.storage import BreakerStore, Cache
 

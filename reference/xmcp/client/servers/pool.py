@@ -17,6 +17,7 @@ from xmcp.client.servers.backoff import reconnect_delays
 from xmcp.client.servers.connection import CLOSE_SECONDS, Sleep
 from xmcp.client.servers.credential_pool import CredentialPool
 from xmcp.client.servers.credentials import depend_on_chat
+from xmcp.client.servers.listing_limits import MAX_TOOLS
 from xmcp.client.servers.mcp_server import Server
 from xmcp.client.servers.pool_member import PoolMember, ServerStatus
 from xmcp.client.servers.sampling import Sampling, handler
@@ -24,7 +25,6 @@ from xmcp.client.servers.server_protocols import ToolClient
 from xmcp.client.servers.targets import ServerTarget, Target, check, source
 from xmcp.client.servers.tool_client_adapter import ToolClientAdapter
 from xmcp.client.tools.catalogue import Catalogue, Offer, ToolServer, build
-from xmcp.client.tools.limits import MAX_TOOLS
 from xmcp.client.tools.names import Names
 from xmcp.dependency_graph import DependencyError
 

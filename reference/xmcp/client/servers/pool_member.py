@@ -9,10 +9,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from xmcp.client.servers.errors import ConnectFailed, refusal_to_start
+from xmcp.client.servers.listing_limits import MAX_TOOLS, Kept, listed_shortly, within_limits
 from xmcp.client.servers.mcp_server import Server
 from xmcp.client.servers.tool_client_adapter import ToolClientAdapter
 from xmcp.client.tools.catalogue import depends_on
-from xmcp.client.tools.limits import MAX_TOOLS, Kept, listed_shortly, within_limits
 from xmcp.dependency_graph import DependencyError, circle, unknown
 
 if TYPE_CHECKING:
