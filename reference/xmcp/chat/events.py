@@ -50,7 +50,8 @@ class ChatResult(dict[str, Any]):
         super().__init__(answer=answer, **written, history=history, usage=usage, stop_reason=stop_reason)
         self._envelopes = {"display": (written["display"], display), "displays": (written["displays"], displays)}
 
-    @overload
+    # As of a TypedDict: there is no overload for other keys, so type checkers find one that is misspelt.
+    @overload  # type: ignore[override]
     def __getitem__(self, key: Literal["answer"]) -> str | None: ...
     @overload
     def __getitem__(self, key: Literal["display"]) -> DisplayEnvelope | None: ...
@@ -62,10 +63,11 @@ class ChatResult(dict[str, Any]):
     def __getitem__(self, key: Literal["usage"]) -> ChatUsage: ...
     @overload
     def __getitem__(self, key: Literal["stop_reason"]) -> StopReason: ...
-    @overload
-    def __getitem__(self, key: str) -> Any: ...
     def __getitem__(self, key: str) -> Any:
-        value = super().__getitem__(key)
+        return self._member(key)
+
+    def _member(self, key: str) -> Any:
+        value = dict.__getitem__(self, key)
         written, envelopes = self._envelopes.get(key, (None, None))
         # If it is another value, the application has put it there.
         return envelopes if value is written else value
@@ -73,7 +75,7 @@ class ChatResult(dict[str, Any]):
     def get(self, key: str, default: Any = None) -> Any:
         """Return the member `key`, or `default` if there is none."""
         try:
-            return self[key]
+            return self._member(key)
         except KeyError:
             return default
 
