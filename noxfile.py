@@ -1,4 +1,6 @@
-"""Every check of this repository, by name. `uv run nox` runs all of them but `bench` and `mcp_conformance`.
+"""Every check of this repository, by name. `uv run nox` runs all of them but `bench`, `mcp_conformance` and `soak`.
+
+In CI (`CI=true`) it runs `soak` too.
 
 The sessions use the environment that `uv run` made: one environment, installed once.
 """
@@ -16,6 +18,8 @@ os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get(
 
 nox.options.default_venv_backend = "none"
 nox.options.sessions = ["lint", "types", "generate_check", "typescript", "spec", "docs", "conformance", "tests"]
+if IN_CI := os.environ.get("CI", "").lower() in ("true", "1"):
+    nox.options.sessions.append("soak")
 
 
 @nox.session
@@ -89,6 +93,12 @@ def conformance(session: nox.Session) -> None:
 def mcp_conformance(session: nox.Session) -> None:
     """Compare XMCP with bare FastMCP by the conformance package of the MCP project; call tools with the Inspector."""
     session.run("python", "-m", "tools.interop.mcp_conformance")
+
+
+@nox.session
+def soak(session: nox.Session) -> None:
+    """Run one client among honest and hostile peers for 20 seconds, in CI for 120; `-- --seconds 1200` for longer."""
+    session.run("python", "-m", "tools.soak", *(session.posargs or ["--seconds", "120" if IN_CI else "20"]))
 
 
 @nox.session

@@ -1,8 +1,9 @@
-"""The tools of this repository, in four rooms.
+"""The tools of this repository, in five rooms.
 
     generate  write generated/, the exported test vectors and the pages of the site
     lint      compare the specification, the schemas, the examples and the generated types with each other
     bench     measure the codec, the server and the client
+    soak      run one client among honest and hostile peers, and judge whether the honest chats notice
     interop   compare XMCP servers with bare FastMCP servers, with programs of the MCP project
 
 Every tool is a module that runs from the root of the repository: `python -m tools.lint.spec_lint`. `nox -l` lists the

@@ -25,5 +25,9 @@ export interface UsageRecord {
   tenant_id: string | null;
   provider: string;
   model: string;
+  /**
+   * True where the answer was not received to its end, and the client estimated counts that the vendor did not give.
+   */
+  estimated?: boolean;
   [k: string]: unknown;
 }

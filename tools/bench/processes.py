@@ -1,4 +1,4 @@
-"""Start the servers and clients that the bench of the client measures, each in a process of its own; send commands."""
+"""Start the servers and clients of the bench and of the soak, each in a process of its own; send commands."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import select
 import subprocess
 import sys
 import time
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import IO, Any, Self
 
 from tools import ROOT
 from tools.bench.script import Script
@@ -23,9 +24,23 @@ class Failed(Exception):
 
 
 class Process:
-    """A server or a client in a process of its own, which ends with the bench even if the bench is killed."""
+    """A server or a client in a process of its own, which ends with the bench even if the bench is killed.
 
-    def __init__(self, module: str, *arguments: str, cpu: int = 0) -> None:
+    Args:
+        module: The module that the process runs, with its `arguments`.
+        cpu: The processor that it runs on, if there are several; `None`: any.
+        variables: Environment variables, in addition to those of this process.
+        stderr: The file that gets its standard error; `None`: that of this process.
+    """
+
+    def __init__(
+        self,
+        module: str,
+        *arguments: str,
+        cpu: int | None = 0,
+        variables: Mapping[str, str] | None = None,
+        stderr: IO[bytes] | None = None,
+    ) -> None:
         # The bench uses the loopback interface without a proxy, and no key or address of the environment.
         environment = {
             name: value
@@ -39,10 +54,16 @@ class Process:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,
-            env=environment,
+            stderr=stderr,
+            env={**environment, **(variables or {})},
         )
-        if hasattr(os, "sched_setaffinity") and len(cpus := sorted(os.sched_getaffinity(0))) > 1:
+        if cpu is not None and hasattr(os, "sched_setaffinity") and len(cpus := sorted(os.sched_getaffinity(0))) > 1:
             os.sched_setaffinity(self._process.pid, {cpus[cpu]})
+
+    @property
+    def pid(self) -> int:
+        """The id of the process."""
+        return self._process.pid
 
     def line(self, seconds: float) -> str:
         """Return the next line that the process prints.
@@ -58,9 +79,16 @@ class Process:
         return line.decode()
 
     def send(self, command: object) -> None:
-        """Write a line of JSON to the process."""
+        """Write a line of JSON to the process.
+
+        Raises:
+            Failed: it has ended.
+        """
         if self._process.stdin:
-            self._process.stdin.write(json.dumps(command).encode() + b"\n")
+            try:
+                self._process.stdin.write(json.dumps(command).encode() + b"\n")
+            except BrokenPipeError:
+                raise Failed(f"{self.name} ended") from None
 
     def __enter__(self) -> Self:
         return self

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .document import Document, Reading
+from .checks.sizes import MOST_BYTES
 from .reader import looks_like_a_document, read
-from .xml_text_checks import MOST_BYTES
+from .reading import Document, Reading
 
 __all__ = ["MOST_BYTES", "Document", "Reading", "looks_like_a_document", "read"]

@@ -16,16 +16,19 @@ from lxml import etree
 
 from xmcp_conformance.core.observation import Observation, Path, Place
 
-from . import display_envelope, element_checks, error_element, server_populated
-from .document import Document, Reading
-from .element_checks import SPACE, VERSION, attributes_of, own_children
-from .json_content import character_data, is_readable, json_of, place_in_json
+from .checks import display_envelope, elements_and_attributes, error_element, server_populated
+from .checks.code_points import code_points
+from .checks.declarations_and_comments import prologue
+from .checks.elements_and_attributes import SPACE, VERSION, attribute_space, attributes_of, own_children
+from .checks.escaping import content
+from .checks.json_text import character_data, is_readable, json_of, place_in_json
+from .checks.sizes import sizes
+from .checks.well_formedness import well_formedness
+from .checks.xsd_validation import validity
+from .reading import Document, Reading
 from .source import Source
 from .source_positions import Lines
-from .well_formedness import well_formedness
 from .xml_parser import root_of
-from .xml_text_checks import attribute_space, code_points, content, prologue, sizes
-from .xsd_validation import validity
 
 # How far this reader reads a document that exceeds the sizes of section 2.6; beyond, that is all it reports.
 _ELEMENTS_READ = 10_000
@@ -101,7 +104,7 @@ def _parse(source: Source, seen: _Seen) -> etree._Element:
         raise _Stop from error
     source.bind(root)
     _note(seen, next(well_formedness(source, None)))
-    named = next(element_checks.root_name(root, source))
+    named = next(elements_and_attributes.root_name(root, source))
     _note(seen, named)
     if not named.ok:
         raise _Stop
@@ -111,21 +114,21 @@ def _parse(source: Source, seen: _Seen) -> etree._Element:
 def _structure(root: etree._Element, document: Document, source: Source) -> Iterator[Observation]:
     """Judge the elements and attributes, and set in the document what the attributes say."""
     children = own_children(root)
-    yield from element_checks.children_of_root(root, children, source)
-    yield from element_checks.text_between(root, source)
+    yield from elements_and_attributes.children_of_root(root, children, source)
+    yield from elements_and_attributes.text_between(root, source)
     for element in (root, *children, *[meta for child in children for meta in own_children(child)]):
-        yield from element_checks.known_attributes(element, source)
+        yield from elements_and_attributes.known_attributes(element, source)
     document.tool_name = root.get("tool_name", "")
-    yield from element_checks.tool_name(document.tool_name, root, source)
+    yield from elements_and_attributes.tool_name(document.tool_name, root, source)
     if (version := root.get("version")) is not None:
         document.version = version if VERSION.fullmatch(version) else None
-        yield from element_checks.version(version, root, source)
+        yield from elements_and_attributes.version(version, root, source)
     document.lossy = frozenset(str(e.tag) for e in root.iter("*") if (e.get("lossy") or "").strip() in ("true", "1"))
     for child in children:
         if child.tag == "error":
             for observation in error_element.attributes(attributes_of(child)):
                 yield replace(observation, where=_place_in_error(observation.path, child, source))
-            yield from element_checks.text_after_meta(child, source)
+            yield from elements_and_attributes.text_after_meta(child, source)
 
 
 def _validity(root: etree._Element, source: Source, seen: _Seen) -> Iterator[Observation]:

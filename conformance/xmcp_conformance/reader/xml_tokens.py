@@ -34,6 +34,10 @@ class Kind(StrEnum):
     STRAY = "stray"  # a `<` that begins no markup; where it begins markup that never ends, all that follows
 
 
+TAGS = (Kind.START, Kind.EMPTY)
+"""The kinds that begin an element."""
+
+
 @dataclass(frozen=True, slots=True)
 class Token:
     """A token of the document. `name` is set for tags, `inside` is the name of the element around it.

@@ -36,3 +36,7 @@ class UsageRecord(BaseModel):
     tenant_id: str | None
     provider: Annotated[str, Field(min_length=1)]
     model: Annotated[str, Field(min_length=1)]
+    estimated: bool | None = None
+    """
+    True where the answer was not received to its end, and the client estimated counts that the vendor did not give.
+    """

@@ -13,15 +13,16 @@ from mutants import breaks, put_first
 
 from xmcp.chat import client_made_errors
 from xmcp.client import ai_client
-from xmcp.client.calls import server_results
+from xmcp.client.calls import attempt, server_results
 from xmcp.client.calls.active_call import ActiveCall, Next
 from xmcp.client.calls.server_results import Reading
 from xmcp.client.loop.chat import Chat
 from xmcp.client.loop.turn import ToolTurn
 from xmcp.client.servers import pool, pool_member, tool_client_adapter
+from xmcp.client.servers.listing_limits import Kept
+from xmcp.client.slots import Slots
 from xmcp.client.tools import catalogue, dependencies, names, schemas
 from xmcp.client.tools.dependencies import FilledArguments
-from xmcp.client.tools.limits import Kept
 from xmcp.wire import ErrorInfo, ToolResponse
 
 
@@ -48,7 +49,11 @@ def guesses_tools(patch: pytest.MonkeyPatch) -> None:
             return super().get(name) or (default if own else next(iter(self.values()), default))
 
     def guessing(chat: Chat, settings: Any, pipeline: Any, tools: Any, *rest: Any) -> None:
-        init(chat, settings, pipeline, lambda: replace(tools(), entries=Guessing(tools().entries)), *rest)
+        async def guessed() -> Any:
+            offered = await tools()
+            return replace(offered, entries=Guessing(offered.entries))
+
+        init(chat, settings, pipeline, guessed, *rest)
 
     patch.setattr(Chat, "__init__", guessing)
 
@@ -95,7 +100,7 @@ def runs_one_after_the_other(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-021")
 def has_no_limit(patch: pytest.MonkeyPatch) -> None:
     """Runs any number of calls at the same time."""
-    patch.setattr(ai_client.asyncio, "Semaphore", lambda slots: asyncio.BoundedSemaphore(10_000))
+    patch.setattr(ai_client, "Slots", lambda _: Slots(10_000))
 
 
 @breaks("XMCP-CLI-105")
@@ -113,6 +118,13 @@ def makes_every_call_of_a_turn(patch: pytest.MonkeyPatch) -> None:
 def leaves_out_tools_in_silence(patch: pytest.MonkeyPatch) -> None:
     """Says nothing of the tools that it leaves out."""
     patch.setattr(Kept, "warnings", lambda kept, server: iter(()))
+
+
+@breaks("XMCP-CLI-117")
+def has_one_queue_for_all_tenants(patch: pytest.MonkeyPatch) -> None:
+    """Gives slots to calls in the order in which they came, whoever made them."""
+    take = Slots.take
+    patch.setattr(Slots, "take", lambda slots, _: take(slots, None))
 
 
 @breaks("XMCP-CLI-022")
@@ -163,6 +175,16 @@ def hands_on_members_only(patch: pytest.MonkeyPatch) -> None:
         return handed_on(call, given, bare, graph, *rest)
 
     patch.setattr(dependencies, "fill_arguments", members)
+
+
+@breaks("XMCP-CLI-120")
+def hands_on_nothing_without_a_name(patch: pytest.MonkeyPatch) -> None:
+    """Hands on members of results and what a tool provides, and nothing else."""
+
+    def nothing(_entry: Any, arguments: Any, *_: Any) -> FilledArguments:
+        return FilledArguments(dict(arguments), {})
+
+    patch.setattr(dependencies, "_filled_by_the_only_predecessor", nothing)
 
 
 @breaks("XMCP-CLI-032")
@@ -380,6 +402,22 @@ def gives_a_name_to_another_tool(patch: pytest.MonkeyPatch) -> None:
     """Gives the name of a tool that has gone to another one."""
     expose = names.expose_each
     patch.setattr(catalogue, "expose_each", lambda listings, *args, **kwargs: expose(listings))
+
+
+@breaks("XMCP-CLI-121")
+def ignores_that_a_tool_is_unknown(patch: pytest.MonkeyPatch) -> None:
+    """Lists no tools when a server does not know one."""
+    patch.setattr(attempt, "says_that_the_tool_is_missing", lambda error: False)
+
+
+@breaks("XMCP-CLI-122")
+def lists_tools_only_when_it_must(patch: pytest.MonkeyPatch) -> None:
+    """Lists no tools at regular intervals."""
+
+    async def never(_: Any) -> None:
+        """End at once."""
+
+    patch.setattr(pool.Servers, "_refresh_regularly", never)
 
 
 @breaks("XMCP-CLI-096")

@@ -11,10 +11,10 @@ from mutants import breaks, rewrite_events
 
 from xmcp.chat import messages
 from xmcp.chat.completions import unique_ids
-from xmcp.chat.events import Done, LLMDelta, LLMRetry, ToolDisplay, ToolError, ToolResult
+from xmcp.chat.events import ChatResult, Done, LLMDelta, LLMRetry, ToolDisplay, ToolError, ToolResult
 from xmcp.client import ai_client
 from xmcp.client.calls import context_budget, server_results
-from xmcp.client.hooks import quotas
+from xmcp.client.hooks import quota_accounts, quotas
 from xmcp.client.loop import usage
 from xmcp.client.loop.chat import Chat
 from xmcp.client.loop.turn import ToolTurn
@@ -28,7 +28,8 @@ def rewrite_result(patch: pytest.MonkeyPatch, change: Callable[[Chat, Any], Mapp
     def changed(chat: Chat, event: Any) -> list[Any]:
         if not isinstance(event, Done):
             return [event]
-        return [replace(event, result={**event.result, **change(chat, event.result)})]
+        members = {key: event.result[key] for key in event.result}
+        return [replace(event, result=ChatResult(**{**members, **change(chat, event.result)}))]
 
     rewrite_events(patch, Chat, changed)
 
@@ -244,13 +245,29 @@ def loses_the_history_of_a_failed_chat(patch: pytest.MonkeyPatch) -> None:
 
 @breaks("XMCP-CLI-074")
 def asks_in_spite_of_the_quota(patch: pytest.MonkeyPatch) -> None:
-    """Asks the model although the tenant's quota is used up."""
+    """Asks the model although the answers that the vendor counted have used up the tenant's quota."""
+    used = quotas.TenantQuotas._used
+
+    def careless(own: Any, state: Any, reservation: Any) -> Any:
+        return quota_accounts.NOTHING if state.completion is not None else used(own, state, reservation)
+
+    patch.setattr(quotas.TenantQuotas, "_used", careless)
+
+
+@breaks("XMCP-CLI-115")
+def counts_nothing_of_a_cancelled_answer(patch: pytest.MonkeyPatch) -> None:
+    """Counts a cancelled request as if it had not been made."""
 
     async def careless(*_: Any) -> None:
         return None
 
-    patch.setattr(quotas.TenantQuotas, "before_llm", careless)
-    patch.setattr(quotas.TenantQuotas, "after_llm", careless)
+    patch.setattr(Chat, "_account_for_interrupted", careless)
+
+
+@breaks("XMCP-CLI-116")
+def forgets_a_cancelled_answer(patch: pytest.MonkeyPatch) -> None:
+    """Leaves the text of a cancelled answer out of the history."""
+    patch.setattr(Chat, "_begun", lambda _: [])
 
 
 @breaks("XMCP-CLI-075")

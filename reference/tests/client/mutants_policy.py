@@ -75,13 +75,52 @@ def counts_a_tools_errors(patch: pytest.MonkeyPatch) -> None:
         async def failing(call: ActiveCall) -> Any:
             result = await proceed(call)
             error = server_results.read(result, call.name, speaks_xmcp=call.entry.server.speaks_xmcp).response.error
-            if error is not None:
+            if error is not None and error.code != "INVALID_XML":
                 raise CallFailed(error, transport=True)
             return result
 
         return await stage(call, failing)
 
     put_around(patch, breaker_guard, counting)
+
+
+@breaks("XMCP-CLI-100")
+def counts_each_call_on_a_lost_connection(patch: pytest.MonkeyPatch) -> None:
+    """Counts a lost connection once for each call that was on it."""
+    _tell_instead(patch, {"lost": "failed"})
+
+
+@breaks("XMCP-CLI-101")
+def counts_what_it_cancels(patch: pytest.MonkeyPatch) -> None:
+    """Counts the calls of cancelled chats as failures of their server."""
+    _tell_instead(patch, {"unknown": "failed"})
+
+
+@breaks("XMCP-CLI-102")
+def counts_what_it_cannot_read(patch: pytest.MonkeyPatch) -> None:
+    """Counts answers that it cannot read as failures of their server."""
+
+    async def counting(stage: AttemptStage, call: ActiveCall, proceed: NextOfAttempt) -> Any:
+        async def failing(call: ActiveCall) -> Any:
+            result = await proceed(call)
+            error = server_results.read(result, call.name, speaks_xmcp=call.entry.server.speaks_xmcp).response.error
+            if error is not None and error.code == "INVALID_XML":
+                raise CallFailed(error, transport=True)
+            return result
+
+        return await stage(call, failing)
+
+    put_around(patch, breaker_guard, counting)
+
+
+def _tell_instead(patch: pytest.MonkeyPatch, instead: dict[str, Any]) -> None:
+    """Tell the breakers other outcomes than those that calls had."""
+    record = MemoryBreakers.record
+
+    async def telling(self: Any, server: str, admitted: Any, outcome: Any) -> Any:
+        return await record(self, server, admitted, instead.get(outcome, outcome))
+
+    patch.setattr(MemoryBreakers, "record", telling)
 
 
 @breaks("XMCP-CLI-043")
@@ -116,7 +155,8 @@ def closes_whatever_the_probe_says(patch: pytest.MonkeyPatch) -> None:
     record = MemoryBreakers.record
 
     async def closing(self: Any, server: str, admitted: Any, outcome: Any) -> Any:
-        return await record(self, server, admitted, "ok" if admitted.probe else outcome)
+        failed = admitted.probe and outcome in ("failed", "lost")
+        return await record(self, server, admitted, "ok" if failed else outcome)
 
     patch.setattr(MemoryBreakers, "record", closing)
 

@@ -14,9 +14,9 @@ from xmcp.chat.events import ChatWarning
 from xmcp.client import AIClient
 from xmcp.client.servers import connection
 from xmcp.client.servers.connection import Connection
+from xmcp.client.servers.limits import Kept, within_limits
 from xmcp.client.tools import limits
 from xmcp.client.tools.catalogue import Entry
-from xmcp.client.tools.limits import Kept, within_limits
 
 
 def tool(name: str, schema: Any = None, **more: Any) -> mt.Tool:
@@ -60,8 +60,14 @@ def test_the_first_tools_of_a_long_list_are_used_and_a_warning_says_what_to_do()
     [
         (tool("bad", nested(200)), "nested more than 128 levels deep"),
         (tool("bad", {"description": "d" * limits.MAX_TOOL_BYTES}), "larger than 131072 bytes"),
-        (tool("bad", metadata={"depends_on": ["a"] * (limits.MAX_EDGES + 1)}), "more than 10000 names in `depends_on`"),
-        (tool("bad", {"allOf": [{} for _ in range(limits.MAX_TOOL_PARTS + 1)]}), "applies more than 200 others"),
+        (
+            tool("bad", metadata={"depends_on": ["a"] * (limits.MAX_EDGES + 1)}),
+            "more than 10000 names in `depends_on`",
+        ),
+        (
+            tool("bad", {"allOf": [{} for _ in range(limits.MAX_TOOL_PARTS + 1)]}),
+            "applies more than 200 others",
+        ),
         (mt.Tool.model_construct(name="bad", input_schema={"default": {1, 2}}), "not JSON"),
     ],
 )

@@ -29,6 +29,8 @@ class StandIn:
         self.left_in: Any = None
         self.session = SimpleNamespace()
         self.server_info = SimpleNamespace(name="stand_in")
+        self.transport: Any = None
+        self._session_kwargs: dict[str, Any] = {}
         self.protocol_version = "2025-11-25"
         self.server_capabilities = SimpleNamespace(
             extensions={"dev.xmcp/tool-response": {}},

@@ -117,7 +117,8 @@ class StandIn:
     def __init__(self, how: str, running: set[Any]) -> None:
         self._how, self._running = how, running
         self.session = SimpleNamespace()
-        self.server_info = self.server_capabilities = None
+        self.server_info = self.server_capabilities = self.transport = None
+        self._session_kwargs: dict[str, Any] = {}
         self.protocol_version = "2025-11-25"
 
     async def __aenter__(self) -> StandIn:

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Annotated, Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -119,12 +120,24 @@ async def test_a_conversation_remembers_what_was_said() -> None:
     assert reply.usage["llm_calls"] == 1
 
 
+async def test_a_tenant_is_a_text_a_uuid_or_a_number() -> None:
+    tenant = UUID(int=7)
+    async with AIClient([], llm_provider=ScriptedProvider(lambda *_: "yes")) as ai:
+        conversation = Conversation(ai, tenant_id=tenant, session_id=5)
+        await conversation.chat("one")
+        assert json.loads(json.dumps(conversation.snapshot()))["tenant_id"] == str(tenant)
+        assert conversation.session_id == "5"
+        with pytest.raises(TypeError, match="tenant_id must be a string or a UUID, not bytes"):
+            Conversation(ai, tenant_id=b"acme")  # type: ignore[arg-type]
+
+
 async def test_a_reply_is_the_mapping_that_a_client_returns_and_tells_of_every_call(valid: Valid) -> None:
     calls = Turn("", [("add", {"a": 1, "b": 2}), ("fail", {}), ("nothing", "[")])
     async with client(calls, Turn("", [("show", {"show_user": True})])) as ai:
         reply = await Conversation(ai).chat("q")
     assert set(reply) == {"answer", "display", "displays", "history", "usage", "stop_reason"}
     assert dict(reply)["stop_reason"] == "display"
+    assert json.loads(json.dumps(reply)) == reply.to_dict() == reply.result.to_dict()
     assert [display.payload for display in reply.displays] == ["seen"]
     assert [(c.tool_name, c.outcome, c.attempts, c.displayed) for c in reply.tool_calls] == [
         ("add", "ok", 1, False),

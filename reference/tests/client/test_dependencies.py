@@ -169,6 +169,14 @@ class TestWhatIsHandedOn:
         a, takes = tool("a", provides="text"), {"text": {"type": "string"}, "x": {}}
         assert hand([a, tool("b", "a", takes=takes)], Result("hi", False)).arguments == {"text": "hi"}
 
+    def test_text_that_does_not_fit_goes_as_the_json_value_that_it_is(self) -> None:
+        a, rows = tool("a", provides="rows"), {"rows": {"type": "array"}}
+        assert hand([a, tool("b", "a", takes=rows)], Result("[1]", False)).arguments == {"rows": [1]}
+        assert hand([a, tool("b", "a", takes={"rows": {}})], Result("[1]", False)).arguments == {"rows": "[1]"}
+        for text in ("[1", "{}", "NaN", "[" * 100_000):
+            assert refusal([a, tool("b", "a", takes=rows)], Result(text, False))
+        assert refusal([a, tool("b", "a", takes=rows)], data("[1]"))
+
     def test_a_result_that_is_only_a_display_fills_nothing_and_a_structured_null_does(self) -> None:
         entries = [tool("a", provides="x"), tool("b", "a", takes={"x": {}})]
         assert hand(entries, Result(None, False)) == FilledArguments({}, {})
@@ -187,6 +195,65 @@ class TestWhatIsHandedOn:
     def test_a_schema_without_properties_takes_nothing(self, properties: Any) -> None:
         entries = [tool("a"), tool("b", "a", properties=properties)]
         assert hand(entries, data({"x": 1})) == FilledArguments({}, {})
+
+
+class TestTheOnlyPredecessor:
+    """XMCP-CLI-120: what happens where no parameter has a value by its name."""
+
+    QUERY = tool("query", "sql", takes={"sql": {"type": "string"}, "limit": {}}, required=["sql"])
+
+    def test_its_whole_result_goes_to_the_only_required_parameter(self) -> None:
+        assert hand([tool("sql"), self.QUERY], data("select 1")) == FilledArguments(
+            {"sql": "select 1"}, {"sql": "s__sql"}
+        )
+
+    def test_what_the_model_wrote_stays(self) -> None:
+        for written in ("mine", None):
+            assert hand([tool("sql"), self.QUERY], data("select 1"), written={"sql": written}) == FilledArguments(
+                {"sql": written}, {}
+            )
+
+    @pytest.mark.parametrize("result", [data(1), data({"text": "select 1"}), Result(None, False), data(None)])
+    def test_what_does_not_fit_is_not_handed_on_and_nothing_fails(self, result: Result) -> None:
+        assert hand([tool("sql"), self.QUERY], result, written={"limit": 1}) == FilledArguments({"limit": 1}, {})
+
+    def test_a_text_goes_as_json_where_no_text_fits(self) -> None:
+        chart = tool("chart", "query", takes={"rows": {"type": "array"}}, required=["rows"])
+        assert hand([tool("query"), chart], Result('[{"n": 1}]', False)).arguments == {"rows": [{"n": 1}]}
+        assert hand([tool("query"), chart], Result("no rows", False)).arguments == {}
+
+    def test_another_value_that_is_handed_on_is_enough(self) -> None:
+        entries = [tool("sql"), self.QUERY]
+        assert hand(entries, data({"limit": 5})) == FilledArguments({"limit": 5}, {"limit": "s__sql"})
+        entries = [tool("far"), tool("sql", "far"), self.QUERY]
+        assert hand(entries, data({"limit": 5}), data("select 1")).arguments == {"limit": 5}
+
+    def test_a_tool_that_names_several_tools_or_requires_several_parameters_gets_nothing(self) -> None:
+        takes: dict[str, Any] = {"sql": {}, "limit": {}}
+        several = tool("query", "sql", "login", takes=takes, required=["sql"])
+        assert hand([tool("sql"), several], data("select 1")).arguments == {}
+        for required in ([], ["sql", "limit"], ["elsewhere"], ["sql", "elsewhere"], "sql", [7]):
+            entry = tool("query", "sql", takes=takes, required=required)
+            assert hand([tool("sql"), entry], data("select 1")).arguments == {}
+
+    def test_a_name_that_comes_twice_or_is_the_tools_own_counts_for_nothing(self) -> None:
+        entry = tool("query", "sql", "query", "sql", takes={"sql": {}}, required=["sql", "sql"])
+        assert hand([tool("sql"), entry], data("select 1")).arguments == {"sql": "select 1"}
+
+    def test_parameters_that_the_application_fills_do_not_count(self) -> None:
+        entry = tool("query", "sql", takes={"sql": {}, "user": {}}, required=["sql", "user"])
+        made = fill_arguments(1, {}, [tool("sql"), entry], [(), (0,)], [data("select 1"), None], {"user"})
+        assert made == FilledArguments({"sql": "select 1"}, {"sql": "s__sql"})
+        entry = tool("query", "sql", takes={"show_user": {}}, required=["show_user"])
+        assert hand([tool("sql"), entry], data("select 1")).arguments == {}
+
+    def test_of_several_calls_the_last_successful_one_counts(self) -> None:
+        sql = tool("sql")
+        assert hand([sql, sql, sql, self.QUERY], data("one"), data("two"), None).arguments == {"sql": "two"}
+
+    def test_a_predecessor_of_the_predecessor_is_not_meant(self) -> None:
+        entries = [tool("far"), tool("sql", "far"), self.QUERY]
+        assert hand(entries, data("far"), Result(None, False)).arguments == {}
 
 
 class TestWhatDoesNotFit:
@@ -388,16 +455,18 @@ def turns(draw: st.DrawFn, *, circles: bool = False) -> list[Entry | None]:
         names = TOOLS if circles else TOOLS[:place]
         depends_on = draw(st.permutations(names))[: draw(st.integers(0, 3))] * draw(st.integers(1, 2))
         takes = {p: draw(st.sampled_from(SCHEMAS))[0] for p in PARAMETERS if draw(st.integers(0, 3))}
+        required = [p for p in takes if not draw(st.integers(0, 2))]
         provides = draw(st.none() | st.sampled_from(PARAMETERS))
         for server in "12":
-            entry = tool(name, *depends_on, takes=takes, provides=provides, **{"$defs": {"S": {"type": "string"}}})
+            more = {"required": required, "$defs": {"S": {"type": "string"}}}
+            entry = tool(name, *depends_on, takes=takes, provides=provides, **more)
             known.setdefault(server, []).append(replace(entry, server=ONE if server == "1" else OTHER))
     several = draw(st.lists(st.sampled_from([None, *known["1"], *known["2"]]), max_size=4))
     missing = draw(st.integers(0, 2))
     return draw(st.permutations([*known["1"][missing:], *several]))
 
 
-VALUES = st.text(max_size=3) | st.integers() | st.none()
+VALUES = st.text(max_size=3) | st.sampled_from(['"s"', "7"]) | st.integers() | st.none()
 MEMBERS = st.dictionaries(st.sampled_from(PARAMETERS), VALUES, min_size=1)
 RESULTS = st.builds(Result, MEMBERS | VALUES, st.just(True)) | st.builds(
     Result, st.none() | st.text(max_size=3), st.just(False)
@@ -468,6 +537,11 @@ def naive_handover(entries: Sequence[Any], call: int, written: Any, results: Seq
 
     if (failed := first_failed(me.tool)) is not None:
         return f"s__{failed}"
+
+    def fits(parameter: str, value: Any) -> bool:
+        taken = me.input_schema["properties"][parameter]
+        return isinstance(value, next(kind for schema, kind in SCHEMAS if schema is taken))
+
     arguments, sources, unfit = dict(written), {}, []
     for parameter in me.input_schema["properties"]:
         candidates = []
@@ -483,9 +557,15 @@ def naive_handover(entries: Sequence[Any], call: int, written: Any, results: Seq
         if candidates:
             _, before, value = min(candidates, key=lambda candidate: candidate[0])
             arguments[parameter], sources[parameter] = value, f"s__{before}"
-            expected = next(kind for schema, kind in SCHEMAS if schema is me.input_schema["properties"][parameter])
-            if not isinstance(value, expected):
+            if not fits(parameter, value):
                 unfit.append(parameter)
+    others = {name for name in me.depends_on if name != me.tool}
+    if not sources and len(others) == 1 and len(me.input_schema["required"]) == 1:
+        [parameter], [before] = me.input_schema["required"], others
+        made = [results[p] for p in calls.get(before, []) if results[p] is not None]
+        has_value = made and (made[-1].structured or made[-1].value is not None)
+        if has_value and parameter not in arguments and fits(parameter, made[-1].value):
+            return FilledArguments({**arguments, parameter: made[-1].value}, {parameter: f"s__{before}"})
     return unfit or FilledArguments(arguments, sources)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import sys
 from dataclasses import fields
 from typing import Any
 
@@ -11,14 +13,19 @@ import fastmcp
 import httpx2
 import mcp_types
 import pytest
-from fastmcp.client.transports import SSETransport, StreamableHttpTransport
+from fastmcp.client.transports import SSETransport, StdioTransport, StreamableHttpTransport
 from fastmcp.client.transports.base import TransportOptions
 from fastmcp.server.dependencies import get_http_headers
 from mcp import MCPError
 from mcp.client import advertise
+from support.mcp_servers import ESCAPES
+from support.raw_peer import RawPeer
 
+from xmcp.client.hooks.log import EventLog
 from xmcp.client.servers import fastmcp_internals
 from xmcp.client.servers.fastmcp_internals import NEVER_SENT, prepared, resilient, skip_result_validation
+from xmcp.client.servers.server_log import ChildStderr, ServerLog, instead_of
+from xmcp.client.servers.stdio_transport import BoundedStdioTransport
 
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
 
@@ -85,8 +92,31 @@ def test_transports_of_other_classes_stay_as_they_are() -> None:
     class Derived(StreamableHttpTransport):
         pass
 
-    for transport in (SSETransport("http://host/sse"), Derived("http://host/mcp")):
+    kept_alive = StdioTransport(command="python", args=[], keep_alive=True)
+    for transport in (Derived("http://host/mcp"), kept_alive):
         assert resilient(transport) is transport
+
+
+def test_a_transport_of_the_older_http_binding_has_all_that_the_given_one_has() -> None:
+    """Red: a setting was added, which `resilient` has to copy."""
+    given = SSETransport("http://host/sse", headers={"x-a": "1"}, auth="token", sse_read_timeout=7)
+    settings = {"url", "headers", "auth", "verify", "sse_read_timeout"}
+    assert vars(given).keys() == settings | {"httpx_client_factory"}
+    made: Any = resilient(given)
+    kept = settings - {"verify"}  # the factory that is made uses it
+    assert {name: getattr(made, name) for name in kept} == {name: getattr(given, name) for name in kept}
+
+
+def test_a_program_that_ends_with_its_connection_gets_a_bounded_transport_with_its_settings() -> None:
+    """Red: a setting was added, which `BoundedStdioTransport.like` has to copy."""
+    given = StdioTransport(
+        command="python", args=["-V"], env={"A": "1"}, cwd="/", keep_alive=False, log_file=sys.stderr
+    )
+    settings = {"command", "args", "env", "cwd", "keep_alive", "log_file"}
+    assert {name for name in vars(given) if not name.startswith("_")} == settings
+    made: Any = resilient(given)
+    assert isinstance(made, BoundedStdioTransport)
+    assert {name: getattr(made, name) for name in settings} == {name: getattr(given, name) for name in settings}
 
 
 @MODES
@@ -290,3 +320,63 @@ def test_a_factory_of_the_applications_own_is_used_as_it_is() -> None:
 
     made: Any = resilient(StreamableHttpTransport("http://host/mcp", httpx_client_factory=own))
     assert made.httpx_client_factory is own
+
+
+def test_the_loggers_whose_warnings_quote_a_server_are_filtered_and_have_names_of_their_own() -> None:
+    names = {logger.name for logger in fastmcp_internals._LIBRARY_LOGGERS}
+    assert names > {"mcp.client.stdio", "mcp.client.streamable_http", "fastmcp.client.mixins.tools"}
+    assert len(names) == len(fastmcp_internals._LIBRARY_LOGGERS)
+    for logger in fastmcp_internals._LIBRARY_LOGGERS:
+        assert instead_of in logger.filters
+
+
+async def test_a_notification_that_mcp_does_not_allow_is_in_the_log_of_its_server(capfd: Any) -> None:
+    lines: list[Any] = []
+    note = ("notifications/message", {"level": f"{ESCAPES}"})
+    peer = RawPeer({"tools/list": {"tools": []}}, lambda: [note])
+
+    class Kept(ServerLog):
+        def sdk_record(self, record: logging.LogRecord) -> None:
+            lines.append(record.getMessage())
+
+    client = fastmcp.Client(peer, mode="legacy")
+    async with fastmcp_internals.logged(client, Kept(EventLog())), client:
+        await client.list_tools()
+    assert "Failed to validate notification: notifications/message" in lines
+    assert capfd.readouterr().err == ""
+
+
+def test_fastmcp_logs_each_notification_of_a_server_in_this_process_by_a_logger_of_that_name() -> None:
+    from fastmcp.server import context
+
+    assert context.to_client_logger.name == "fastmcp.server.context.to_client"
+
+
+@MODES
+async def test_a_clients_own_log_handler_stays_and_fastmcps_is_replaced(mcp: Any, mode: str) -> None:
+    @mcp.tool
+    async def tell(ctx: fastmcp.Context) -> None:
+        await ctx.warning("hot")
+
+    heard: list[Any] = []
+
+    async def hear(params: Any) -> None:
+        heard.append(params.data)
+
+    class Told(ServerLog):
+        async def notification(self, params: Any) -> None:
+            heard.append("in the log of the server")
+
+    for handler in (hear, None):
+        client = prepared(fastmcp.Client(mcp, mode=mode, log_handler=handler), deaf, [])
+        async with fastmcp_internals.logged(client, Told(EventLog())), client:
+            await client.call_tool_mcp("tell", {})
+    assert len(heard) in (0, 2)  # a revision without log notifications sends none
+    assert mode == "auto" or ["msg" in str(heard[0]), heard[1]] == [True, "in the log of the server"]
+
+
+async def test_a_transport_whose_stderr_went_to_a_log_is_afterwards_as_it_was() -> None:
+    transport = StdioTransport("program", [])
+    async with fastmcp_internals.logged(fastmcp.Client(transport), ServerLog(EventLog())):
+        assert isinstance(transport.log_file, ChildStderr)
+    assert transport.log_file is None

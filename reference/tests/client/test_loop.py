@@ -23,6 +23,7 @@ from xmcp.client.hooks.telemetry import ChatTelemetry
 from xmcp.client.loop.chat import Chat, ChatSettings
 from xmcp.client.loop.fallback import Model as Asked
 from xmcp.client.loop.turn import Hooks
+from xmcp.client.slots import Slots
 from xmcp.client.tools.catalogue import Catalogue, build
 from xmcp.providers import Completion, ProviderError, ScriptedProvider, ToolCall, Turn, Usage
 from xmcp.wire import ErrorInfo, ToolResponse
@@ -67,11 +68,15 @@ def Model(completions: Sequence[Completion], fails_at: int | None = None) -> Scr
 
 def chat(model: Any, server: ScriptedServer | None = None, history: Sequence[Any] = (), **options: Any) -> Chat:
     hooks = Hooks(options.pop("on_display", None), options.pop("on_error", None))
-    pipeline = Pipeline(slots=options.pop("slots", asyncio.Semaphore(4)), timeouts={"*": options.pop("timeout", 30.0)})
+    pipeline = Pipeline(slots=options.pop("slots", Slots(4)), timeouts={"*": options.pop("timeout", 30.0)})
     settings = ChatSettings(models=(Asked(model, None),), hooks=hooks, **{"max_turns": 6, **options})
     catalogue = build([(server, server.listing)], 1) if server else Catalogue()
     scope = ChatScope(ChatContext("chat"), ChatTelemetry(EventLog()), None)
-    return Chat(settings, pipeline, lambda: catalogue, scope, list(history), "query")
+
+    async def tools() -> Catalogue:
+        return catalogue
+
+    return Chat(settings, pipeline, tools, scope, list(history), "query")
 
 
 async def chunks_of(running: Chat) -> list[ChatChunk]:
@@ -292,7 +297,7 @@ async def test_hooks_are_called_in_call_order_and_see_a_history_with_what_is_kno
 
 
 async def test_no_more_calls_run_at_once_than_there_are_slots_and_all_get_their_turn() -> None:
-    server, slots = StandIn(delays=[3] * 20), asyncio.Semaphore(2)
+    server, slots = StandIn(delays=[3] * 20), Slots(2)
     chats = [chat(Model([Completion(tool_calls=calls(*["tell"] * 5))]), server, slots=slots) for _ in range(3)]
     results = await asyncio.gather(*map(chunks_of, chats))
     assert server.most == 2
@@ -362,13 +367,8 @@ async def test_a_model_that_fails_raises_with_a_history_to_go_on_from() -> None:
         await chunks_of(running)
     assert caught.value.history is not None
     assert [message["role"] for message in caught.value.history] == ["user", "assistant", "tool"]
-    assert caught.value.usage == {
-        "input_tokens": 7,
-        "output_tokens": 1,
-        "cached_tokens": 0,
-        "cost_usd": None,
-        "llm_calls": 1,
-    }
+    # With what had arrived of the answer that failed.
+    assert (caught.value.usage["llm_calls"], caught.value.usage["output_tokens"]) == (2, 1 + 2)
     assert errors == ["UPSTREAM_UNAVAILABLE"]
     again = await chunks_of(chat(Model([]), StandIn(), caught.value.history))
     assert again[-1].result is not None
@@ -417,3 +417,38 @@ async def test_the_events_of_a_simple_chat_are_these() -> None:
     assert (call.call_id, call.tool_name, call.arguments, call.text) == ("call_0_0", "tell", {"a": 1}, '{"a": 1}')
     assert told[4].response is not None
     assert told[4].text == told[4].response.llm_output == "told"
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (
+            Completion("", (ToolCall("c", 7, "{}"),)),
+            "tool_calls has a call whose name and arguments are not both strings",
+        ),  # type: ignore[arg-type]
+        (Completion("", (ToolCall("c", "tell", {}),)), "tool_calls has a call"),  # type: ignore[arg-type]
+        (Completion("x", finish_reason={"a": 1}), "finish_reason is not a string"),  # type: ignore[arg-type]
+        (Completion(["x"]), "text is not a string"),  # type: ignore[arg-type]
+        (Completion("x", usage="many"), "usage is not a Usage"),  # type: ignore[arg-type]
+        (Completion("x", model=7), "model is not a string"),  # type: ignore[arg-type]
+        ([7, Completion("x")], "a piece of text that is a int"),
+    ],
+)
+async def test_a_provider_that_answers_with_other_types_fails_as_a_provider(answer: Any, words: str) -> None:
+    model = ScriptedModel([answer] if isinstance(answer, Completion) else answer)
+    with pytest.raises(ProviderError) as caught:
+        await chunks_of(chat(model, StandIn()))
+    assert words in caught.value.message
+    assert caught.value.history is not None
+
+
+async def test_a_document_with_nothing_but_a_display_that_is_none_is_an_empty_result_and_a_warning() -> None:
+    server = ScriptedServer({"show": Raw('<tool_response tool_name="show"><display>{oops</display></tool_response>')})
+    running = chat(Model([Completion("", calls("show"))]), server)
+    events = await chunks_of(running)
+    assert [event.type for event in events if event.type in ("warning", "tool_error", "tool_result")] == [
+        "warning",
+        "tool_result",
+    ]
+    (answered,) = [message["content"] for message in running.messages if message["role"] == "tool"]
+    assert ToolResponse.from_xml(answered).llm_output == ""

@@ -128,10 +128,9 @@ def test_the_keywords_of_a_client_are_those_of_its_options_with_the_same_types_a
     assert [(keyword.name, keyword.annotation) for keyword in keywords] == [
         (option.name, option.type) for option in fields(ClientOptions)
     ]
-    defaults = {keyword.name: keyword.default for keyword in keywords if keyword.name != "servers"}
-    assert defaults == {option.name: option.default for option in fields(ClientOptions) if option.name != "servers"}
-    assert len(defaults) == 35
-    assert keywords[0].default is inspect.Parameter.empty
+    defaults = {keyword.name: keyword.default for keyword in keywords}
+    assert defaults == {option.name: option.default for option in fields(ClientOptions)}
+    assert len(defaults) == 38
     assert {keyword.kind for keyword in keywords[1:]} == {inspect.Parameter.KEYWORD_ONLY}
 
 

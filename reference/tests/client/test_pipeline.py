@@ -24,6 +24,7 @@ from xmcp.client.calls.server_results import Reading
 from xmcp.client.calls.tool_hooks import snapshot
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import Middleware, Stack
+from xmcp.client.slots import Slots
 from xmcp.storage import MemoryBreakers, MemoryCache
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse, encode
 
@@ -79,7 +80,7 @@ async def test_stages_are_composed_once_for_a_client_and_anew_for_a_changed_one(
         model, server = ScriptedModel(asks("t", "t")), ScriptedServer({"t": lambda _: "ok"})
         await events_of(chat(model, server, pipeline=made))
     assert composed == [made]
-    again = replace(made, slots=asyncio.Semaphore(1))
+    again = replace(made, slots=Slots(1))
     assert composed == [made, again]
 
 
@@ -225,11 +226,11 @@ class Recording(MemoryBreakers):
 async def test_a_result_is_read_when_its_slot_is_free_and_its_server_was_reported_as_reached(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    store, slots = Recording(), asyncio.Semaphore(1)
+    store, slots = Recording(), Slots(1)
     seen: list[Any] = []
 
     def crashing(*_: Any, **__: Any) -> Reading:
-        seen.append((slots.locked(), [*store.outcomes]))
+        seen.append((slots.all_taken, [*store.outcomes]))
         raise RecursionError
 
     monkeypatch.setattr(server_results, "read", crashing)

@@ -25,6 +25,7 @@ from xmcp.client.calls.retry_policy import RetryPolicy
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.hooks.middleware import LLMState, Middleware, Stack, ToolState
 from xmcp.client.loop import turn
+from xmcp.client.slots import Slots
 from xmcp.client.tools.catalogue import build
 from xmcp.client.tools.input_schema import declared
 from xmcp.client.tools.schemas import offered
@@ -107,7 +108,7 @@ async def test_a_slot_is_free_while_a_call_waits_for_its_next_attempt() -> None:
         return "other"
 
     server = ScriptedServer({"read": in_turn(LATE, "ok"), "other": other}, read=READ_ONLY)
-    slots = asyncio.Semaphore(1)
+    slots = Slots(1)
     told = by_type(await events_of(chat(ScriptedModel(asks("read", "other")), server, slots=slots, sleep=sleep)))
     assert [e.text for e in told["tool_result"]] == ["other", "ok"]
 
@@ -584,7 +585,7 @@ async def test_calls_that_wait_for_a_slot_are_held_back_when_the_breaker_opens_m
 
     server = ScriptedServer({"t": gone})
     pipeline = make_pipeline(
-        slots=asyncio.Semaphore(1), breakers=MemoryBreakers(2, 1000, clock=Clock()), retry=RetryPolicy(max_attempts=1)
+        slots=Slots(1), breakers=MemoryBreakers(2, 1000, clock=Clock()), retry=RetryPolicy(max_attempts=1)
     )
     model = ScriptedModel(asks(*["t"] * 9))
     told = by_type(await events_of(chat(model, server, pipeline=pipeline)))

@@ -59,7 +59,9 @@ def tools(draw: st.DrawFn, servers: int) -> list[Tool]:
 
 ACTS = st.builds(
     Act,
-    kind=st.sampled_from(["ok"] * 5 + ["error", "error", "lost", "down", "late", "garbled", "forged", "bad_display"]),
+    kind=st.sampled_from(
+        ["ok"] * 5 + ["error", "error", "lost", "down", "late", "garbled", "forged", "bad_display", "only_bad_display"]
+    ),
     delay=SECONDS,
     display=st.sampled_from(["none", "none", "small", "large", "transient"]),
     structured=st.none() | st.dictionaries(st.sampled_from(PARAMETERS), VALUES),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import math
+import pickle
 from typing import Any
 
 import jsonschema_rs
@@ -12,6 +14,8 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic_core import to_jsonable_python
+from starlette.responses import JSONResponse
 
 from xmcp.chat.audit_records import Trace
 from xmcp.chat.errors import QuotaExceeded, error_to_json
@@ -173,6 +177,7 @@ def strictly(text: str | bytes) -> Any:
 @given(chunks)
 def test_every_chunk_becomes_a_valid_event_that_a_strict_reader_takes(chunk: ChatChunk) -> None:
     written = chunk.to_json()
+    assert chunk.to_dict() == written
     EVENT.validate(written)
     assert strictly(json.dumps(written, allow_nan=False)) is not None
     assert written["type"] == chunk.type
@@ -385,6 +390,63 @@ def test_a_chat_that_failed_ends_with_why_and_without_a_stop_reason(failure: Bas
     last = trace.records[-1]
     assert (last["kind"], last["stop_reason"], last["error"]["code"]) == ("chat_ended", None, code)
     assert "secret" not in last["error"]["message"]
+
+
+def shown_result() -> ChatResult:
+    usage = ChatUsage(input_tokens=1, output_tokens=2, cached_tokens=None, cost_usd=None, llm_calls=1)
+    inner = DisplayEnvelope(type="text", payload="b")
+    shown = [
+        DisplayEnvelope(type="text", payload="a", title="A", fallback=inner),
+        DisplayEnvelope(type="group", payload=[inner]),
+    ]
+    history = [{"role": "user", "content": "?"}]
+    return ChatResult(
+        answer=None, display=shown[0], displays=shown, history=history, usage=usage, stop_reason="display"
+    )
+
+
+def test_a_result_goes_into_json_and_into_the_responses_of_web_frameworks_as_it_is() -> None:
+    result = shown_result()
+    expected = result.to_dict()
+    assert expected["display"] == {
+        "type": "text",
+        "payload": "a",
+        "title": "A",
+        "fallback": {"type": "text", "payload": "b"},
+    }
+    assert json.loads(json.dumps(result)) == expected
+    assert json.loads(json.dumps(result, indent=1, sort_keys=True)) == expected
+    assert orjson.loads(orjson.dumps(result)) == expected
+    assert json.loads(JSONResponse(result).body) == expected
+    assert to_jsonable_python(result) == expected
+    assert dict(result) == {**result} == expected
+
+
+@pytest.mark.parametrize("again", [lambda r: r, copy.copy, copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))])
+def test_the_displays_of_a_result_are_envelopes_by_their_keys(again: Any) -> None:
+    result = again(shown_result())
+    display, displays = result["display"], result["displays"]
+    assert isinstance(display, DisplayEnvelope)
+    assert display == displays[0] == result.get("display")
+    assert [type(one) for one in displays] == [DisplayEnvelope] * 2
+    assert result.get("nothing", 7) == 7
+    with pytest.raises(KeyError):
+        result["nothing"]
+
+
+def test_what_an_application_puts_into_a_result_is_what_it_finds_there() -> None:
+    result = shown_result()
+    result["display"] = None
+    result["displays"] = ["mine"]
+    assert (result["display"], result["displays"]) == (None, ["mine"])
+    assert json.loads(json.dumps(result))["displays"] == ["mine"]
+
+
+def test_an_error_goes_into_json() -> None:
+    error = ErrorInfo("RATE_LIMIT", "Wait.", retry_after_ms=5)
+    expected = {"code": "RATE_LIMIT", "message": "Wait.", "retryable": True, "retry_after_ms": 5}
+    assert error.to_dict() == {**expected, "category": "rate_limited"}
+    json.dumps(error.to_dict())
 
 
 def test_a_chat_that_ended_well_has_its_stop_reason_even_if_the_consumer_left_with_the_last_event() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import signal
@@ -17,18 +18,23 @@ import fastmcp
 import mcp_types as mt
 import pytest
 from mcp import MCPError
-from support.clock import Sleeps, never, scaled
+from support.clock import Sleeps, never, run, scaled
 from support.http_host import HttpHost, listening, never_answer
+from support.scripted_model import ScriptedModel, asks
 from support.scripted_server import ScriptedServer, in_turn
 
-from xmcp import XMCP
+from xmcp import XMCP, AIClient
+from xmcp.chat import client_made_errors
 from xmcp.chat.errors import CallFailed
+from xmcp.client.calls.attempt import says_that_the_tool_is_missing
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.servers import connection
 from xmcp.client.servers.backoff import reconnect_delays
 from xmcp.client.servers.pool import QUIET_SECONDS, Servers, ServersUnavailable, ToolChanges
+from xmcp.client.servers.pool_member import RELIST_SECONDS
 from xmcp.client.servers.targets import ServerTarget
 from xmcp.dependency_graph import DependencyError
+from xmcp.wire import ErrorInfo
 
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
 BOUND = 60.0
@@ -449,6 +455,13 @@ async def test_a_refresh_tells_what_came_went_and_changed_by_the_names_the_model
             "total": 3,
         }
         assert told["added"] == ("crm__comes",)
+        assert told.to_dict() == {
+            "added": ["crm__comes"],
+            "removed": ["crm__goes"],
+            "changed": ["crm__changes"],
+            "total": 3,
+        }
+        json.dumps([status.to_dict() for status in servers.status()])
         with pytest.raises(KeyError):
             told["between"]
 
@@ -581,6 +594,105 @@ async def test_a_call_that_is_under_way_survives_that_the_server_takes_no_new_co
         assert "done in peace" in await asyncio.wait_for(under_way, BOUND)
 
 
+# ---- plain servers, which announce nothing ----
+
+
+@pytest.mark.parametrize("stateless", [True, False])
+@MODES
+async def test_a_plain_server_that_was_redeployed_is_noticed_when_it_does_not_know_a_tool(
+    place: Place, mode: str, stateless: bool
+) -> None:
+    await place.serve(server("stays", "goes", make=fastmcp.FastMCP).http_app(stateless_http=stateless))
+    log, model = Happened(), ScriptedModel(asks("goes"), "Sorry.")
+    target = ServerTarget(target=place.url, mode=mode)
+    async with AIClient([target], llm_provider=model, refresh_interval=0, logger=log) as ai:
+        await place.down()
+        await place.serve(server("stays", "comes", make=fastmcp.FastMCP).http_app(stateless_http=stateless))
+        await ai.chat("Go!", [])
+        changes = await log.until("tools_changed")
+        assert (changes["added"], changes["removed"]) == (["comes"], ["goes"])
+        assert [tool["function"]["name"] for tool in ai.tools] == ["stays", "comes"]
+
+
+@pytest.mark.parametrize("answer", [ErrorInfo("UNKNOWN_TOOL", "There is no such tool."), "protocol error"])
+async def test_a_tool_client_that_does_not_know_a_tool_any_more_is_listed_again(answer: Any) -> None:
+    log = Happened()
+    if answer == "protocol error":
+        answer = CallFailed(client_made_errors.refused_by_server("Unknown tool: goes"))
+    stub = ScriptedServer({"goes": answer}, listing=in_turn([{"name": "goes"}], [{"name": "comes"}]))
+    model = ScriptedModel(asks("goes"), "Sorry.")
+    async with AIClient([stub], llm_provider=model, refresh_interval=0, logger=log) as ai:
+        await ai.chat("Go!", [])
+        assert (await log.until("tools_changed"))["added"] == ["comes"]
+
+
+def test_answers_that_a_tool_is_unknown_cost_one_listing_in_some_seconds() -> None:
+    listed: list[float] = []
+
+    def listing(_: None) -> Any:
+        listed.append(asyncio.get_running_loop().time())
+        return [{"name": "gone"}]
+
+    async def ask_for_a_minute() -> None:
+        error = ErrorInfo("UNKNOWN_TOOL", "There is no such tool.")
+        stub, model = ScriptedServer({"gone": error}, listing=listing), ScriptedModel(then=lambda _: asks("gone"))
+        async with AIClient([stub], llm_provider=model, max_turns=1, refresh_interval=0) as ai:
+            while asyncio.get_running_loop().time() < 60:
+                await ai.chat("Go!", [])
+                await asyncio.sleep(0.01)
+
+    run(ask_for_a_minute())
+    assert 60 / RELIST_SECONDS - 1 <= len(listed) <= 60 / RELIST_SECONDS + 1
+    assert listed[1] < 0.2
+
+
+def test_a_server_that_announces_nothing_is_listed_every_thirty_seconds() -> None:
+    async def half_a_minute() -> list[str]:
+        stub = ScriptedServer({}, listing=in_turn([{"name": "old"}], [{"name": "new"}]))
+        async with AIClient([stub], llm_provider=ScriptedModel()) as ai:
+            await asyncio.sleep(29)
+            assert [tool["function"]["name"] for tool in ai.tools] == ["old"]
+            await asyncio.sleep(2)
+            return [tool["function"]["name"] for tool in ai.tools]
+
+    assert run(half_a_minute()) == ["new"]
+
+
+def test_a_lost_server_is_not_tried_more_often_because_servers_are_listed_regularly() -> None:
+    tried: list[float] = []
+
+    def listing(_: None) -> Any:
+        tried.append(asyncio.get_running_loop().time())
+        return ConnectionError("gone")
+
+    async def an_hour() -> None:
+        async with AIClient([ScriptedServer({}, listing=listing)], llm_provider=ScriptedModel(), refresh_interval=5):
+            await asyncio.sleep(3600)
+
+    run(an_hour())
+    assert len(tried) < 90
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ("Unknown tool: 'gone'", True),
+        ('unknown tool "gone"', True),
+        ("MCP error -32602: Tool gone not found", True),
+        ("Tool not found: gone", True),
+        ("No such tool: gone", True),
+        ("The tool 'gone' does not exist.", True),
+        ("The order was not found.", False),
+        ("Unknown toolbox", False),
+        ("x" * 1000 + "Unknown tool: gone", False),
+        ("", False),
+    ],
+)
+def test_the_words_of_a_plain_server_for_a_tool_it_does_not_have_are_known(text: str, missing: bool) -> None:
+    assert says_that_the_tool_is_missing(ErrorInfo("TOOL_ERROR", text)) is missing
+    assert says_that_the_tool_is_missing(ErrorInfo("GONE", text)) is False
+
+
 # ---- dependencies ----
 
 
@@ -598,6 +710,29 @@ async def test_tools_that_depend_on_each_other_in_a_circle_are_an_error_at_the_s
     with pytest.raises(DependencyError, match=r"shop .*: (a -> b -> a|b -> a -> b)\."):
         await servers.open()
     assert not [task for task in asyncio.all_tasks() - before if task.get_name().startswith("xmcp")]
+
+
+@MODES
+@pytest.mark.parametrize(("before", "why"), [({"a": "b", "b": "a"}, "circle.*'a' → 'b' → 'a'"), ({"a": "c"}, "'c'")])
+async def test_a_server_of_this_process_that_refuses_its_own_tools_is_an_error_at_the_start(
+    mode: str, before: dict[str, str], why: str
+) -> None:
+    """An XMCP server finds the fault first, and then there is no connection to list the tools on."""
+    mcp = XMCP("shop")
+    for name, needed in before.items():
+        add(mcp, name, annotations={"depends_on": [needed]})
+    tasks = asyncio.all_tasks()
+    servers = Servers([(None, ServerTarget(target=mcp, mode=mode))], connect_timeout=BOUND, log=EventLog())
+    with pytest.raises(DependencyError, match=f"shop does not start: .*{why}"):
+        await servers.open()
+    assert not [task for task in asyncio.all_tasks() - tasks if task.get_name().startswith("xmcp")]
+
+
+async def test_a_tool_client_that_refuses_its_own_tools_is_an_error_at_the_start() -> None:
+    stub = ScriptedServer({}, listing=DependencyError("a depends on itself"))
+    servers = Servers([(None, stub)], connect_timeout=BOUND, log=EventLog())
+    with pytest.raises(DependencyError, match="a depends on itself"):
+        await servers.open()
 
 
 async def test_a_circle_that_comes_later_is_refused_and_the_last_good_tools_stay(place: Place) -> None:

@@ -1,7 +1,7 @@
 """The client's examples of the project's first design document, unchanged, against our names.
 
-Where the document writes `AIClient(urls=[...], ...)` the servers are our first argument. The model is a loopback server
-of OpenAI's format, found by the variables of the environment; `3333` is a port of this test's.
+The model is a loopback server of OpenAI's format, found by the variables of the environment; `3333` is a port of this
+test's.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import secrets
 from typing import Any
 
 import pytest
+from starlette.responses import JSONResponse
 from support.scripted_model import ScriptedModel
 from support.scripted_server import ScriptedServer
 
@@ -108,6 +109,33 @@ async def test_quick_start_2_shows_the_chart(chat_server: Any, server: Server, h
     assert len(chat_server.requests) == 1
 
 
+async def test_1_the_servers_are_urls_as_well(chat_server: Any, server: Server, http: Any) -> None:
+    says(chat_server, [CHART])
+    async with AIClient(urls=[await http(server)]) as ai:
+        result = await ai.chat("Sales?", [])
+    answer = json.loads(JSONResponse(result).body)
+    assert (answer["display"], answer["displays"], answer["stop_reason"]) == (TABLE, [TABLE], "display")
+    assert json.loads(json.dumps(result)) == answer
+    for given in ({}, {"servers": [server], "urls": [server]}):
+        with pytest.raises(TypeError, match="Pass servers or urls, which mean the same"):
+            AIClient(**given)
+
+
+async def test_1_what_the_document_puts_into_meta_is_refused_with_the_name_to_use(chat_server: Any) -> None:
+    mcp = XMCP()
+
+    @mcp.display_tool
+    def themed(show_user: bool = False) -> Any:
+        return DisplayEnvelope(type="text", payload="x", meta={"theme": "dark"})
+
+    says(chat_server, [("c1", "themed", '{"show_user": true}')], "Sorry.")
+    async with AIClient([mcp]) as ai:
+        result = await ai.chat("Show!", [])
+    [response] = responses(result)
+    assert response.error is not None
+    assert "'acme.example/theme'" in response.error.message
+
+
 async def test_1_the_loop_whose_caller_keeps_the_history(chat_server: Any, urls: Any) -> None:
     says(chat_server, [SALES], "EMEA: 42.", [CHART], "You are welcome.")
     typed = iter(["Sales?", "As a chart!", "Thanks"])
@@ -153,39 +181,62 @@ async def test_4_2_a_retryable_error_is_retried_and_the_others_are_told(
     assert seen == [("UNKNOWN_TOOL", "c2")]
 
 
-async def test_4_3_a_chain_runs_in_one_turn_and_hands_its_results_on(chat_server: Any) -> None:
+def chain(rows: Any, **options: Any) -> XMCP:
+    """Return a server with the tools of section 4.3; `rows` makes what `run_query` returns."""
     mcp = XMCP()
 
-    # The document leaves open which parameter a plain text is for; `provides` is our word for it.
-    @mcp.tool(provides="sql")
+    @mcp.tool()
     def generate_sql(question: str) -> str:
         return f"select 1 -- {question}"
 
-    @mcp.tool(annotations={"depends_on": ["generate_sql"]})
-    def run_query(sql: str) -> dict[str, Any]:
-        return {"rows": [{"n": 1, "of": sql}], "more": False}
+    @mcp.tool(annotations={"depends_on": ["generate_sql"]}, **options)
+    def run_query(sql: str):  # type: ignore[no-untyped-def]
+        return rows(sql)
 
     @mcp.display_tool(annotations={"depends_on": ["run_query"]})
-    def render_chart(rows: list[dict[str, Any]], show_user: bool = False) -> Any:
+    def render_chart(rows: list[dict], show_user: bool = False):  # type: ignore[no-untyped-def,type-arg]
         return DisplayEnvelope(type="table", payload=rows) if show_user else rows
 
-    @mcp.tool(annotations={"depends_on": ["run_query"]})
-    def summarize_results(rows: list[dict[str, Any]]) -> str:
-        return f"{len(rows)} rows"
+    return mcp
 
-    chain = [
-        ("c1", "render_chart", '{"show_user": true}'),
-        ("c2", "summarize_results", "{}"),
-        ("c3", "run_query", '{"sql": "?"}'),
-        ("c4", "generate_sql", '{"question": "how many"}'),
-    ]
-    says(chat_server, chain, "One row.")
-    async with AIClient([mcp]) as ai:
+
+CHAIN = [
+    ("c1", "render_chart", '{"show_user": true}'),
+    ("c2", "run_query", "{}"),
+    ("c3", "generate_sql", '{"question": "how many"}'),
+]
+
+
+async def test_4_3_a_chain_runs_in_one_turn_and_hands_its_results_on(chat_server: Any) -> None:
+    says(chat_server, CHAIN)
+    async with AIClient([chain(lambda sql: {"rows": [{"n": 1, "of": sql}], "more": False})]) as ai:
         result = await ai.chat("How many?", [])
-    assert [reply.error for reply in responses(result)] == [None] * 4
-    assert responses(result)[1].llm_output == "1 rows"
+    assert [reply.error for reply in responses(result)] == [None] * 3
     assert result["display"] is not None
     assert result["display"].payload == [{"n": 1, "of": "select 1 -- how many"}]
+    offered = {tool["function"]["name"]: tool["function"] for tool in chat_server.requests[0]["tools"]}
+    assert [offered[name]["parameters"].get("required") for name in ("generate_sql", "run_query", "render_chart")] == [
+        ["question"],
+        None,
+        None,
+    ]
+
+
+async def test_4_3_rows_without_a_name_go_to_the_chart_as_well(chat_server: Any) -> None:
+    """The formatter is not the document's: the default text of a list is not JSON yet, so no client can read it."""
+    mcp = chain(lambda sql: [{"n": 1, "of": sql}], xml_formatter=lambda data, indent_level: json.dumps(data))
+    says(chat_server, CHAIN)
+    async with AIClient([mcp]) as ai:
+        result = await ai.chat("How many?", [])
+    assert result["display"] is not None
+    assert result["display"].payload == [{"n": 1, "of": "select 1 -- how many"}]
+
+
+async def test_4_3_what_the_model_writes_into_the_chain_stays(chat_server: Any) -> None:
+    says(chat_server, [("c1", "generate_sql", '{"question": "?"}'), ("c2", "run_query", '{"sql": "mine"}')], "Done.")
+    async with AIClient([chain(lambda sql: {"of": sql})]) as ai:
+        result = await ai.chat("How many?", [])
+    assert "mine" in (responses(result)[1].llm_output or "")
 
 
 def LocalProvider() -> ScriptedModel:

@@ -239,7 +239,7 @@ def test_options_are_those_of_the_client() -> None:
 
 
 def test_a_server_that_is_required_and_down_leaves_no_thread() -> None:
-    ai = SyncAIClient(["http://127.0.0.1:1"], llm_provider=ScriptedProvider([]), require_servers=True)
+    ai = SyncAIClient(urls=["http://127.0.0.1:1"], llm_provider=ScriptedProvider([]), require_servers=True)
     with pytest.raises(Exception, match=r"127\.0\.0\.1"), ai:
         pass
 

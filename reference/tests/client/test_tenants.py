@@ -341,6 +341,8 @@ class Crowd:
         self.servers = [Shop(witness), Ruin(witness)]
         self.quotas = TenantQuotas(limits=LIMITED)
         self.billed: Counter[str | None] = Counter()
+        self.cut_off: Counter[str | None] = Counter()
+        """By tenant: how many answers of the model were cut off and billed as estimated."""
         self.ended: Counter[str] = Counter()
         """By kind and by end: how many chats."""
         self.refused: Counter[str | None] = Counter()
@@ -440,6 +442,9 @@ class Crowd:
 
     async def _bill(self, record: Any) -> None:
         self.witness.know("usage", record["tenant_id"], record["session_id"])
+        if record.get("estimated"):
+            self.cut_off[record["tenant_id"]] += 1  # an answer that did not arrive whole, so the model has no count
+            return
         self.witness.see("usage", record["model"], must=True)
         self.witness.amiss += [f"usage: {record}"] if record["input_tokens"] != 1000 + talk().tenant else []
         self.billed[record["tenant_id"]] += 1

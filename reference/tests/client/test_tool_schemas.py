@@ -62,7 +62,7 @@ class TestAToolThatNeedsNoChange:
         assert shown(tool("a", schema=schema)) == {**schema, "properties": {}}
 
     def test_a_dependency_that_provides_nothing_it_takes_changes_nothing(self) -> None:
-        entry = tool("b", "a", takes={"x": {}})
+        entry = tool("b", "a", takes={"x": {"type": "string"}})
         assert shown(entry, tool("a", provides="y", gives=gives("z"))) is entry.input_schema
 
     def test_a_tool_that_it_does_not_depend_on_fills_nothing(self) -> None:
@@ -116,7 +116,7 @@ class TestParametersThatADependencyProvides:
         assert re.findall("result of `s__([a-z]+)`", text) == ["f", "e", "d"]
 
     def test_the_members_of_a_wrapped_result_are_not_its_own(self) -> None:
-        entry = tool("b", "a", takes={"result": {}})
+        entry = tool("b", "a", takes={"result": {}, "x": {}})
         assert shown(entry, tool("a", gives=gives("result", wrapped=True))) is entry.input_schema
 
     def test_the_switch_of_the_caller_is_filled_by_nobody(self) -> None:
@@ -132,6 +132,55 @@ class TestParametersThatADependencyProvides:
     def test_circles_and_names_of_nobody_do_no_harm(self) -> None:
         entry = tool("b", "b", "a", "nobody", takes={"x": {}})
         assert "required" not in shown(entry, tool("a", "b", "a", provides="x"))
+
+
+def returns(**schema: Any) -> dict[str, Any]:
+    """The output schema of a tool whose result is wrapped."""
+    return {"type": "object", "properties": {"result": schema}, "x-fastmcp-wrap-result": True}
+
+
+class TestTheOnlyRequiredParameter:
+    """What the only predecessor hands on where no parameter has a value by its name (XMCP-CLI-120)."""
+
+    QUERY = tool("query", "sql", schema={"properties": {"sql": {"type": "string"}, "n": {}}, "required": ["sql"]})
+
+    @pytest.mark.parametrize("source", [tool("sql"), tool("sql", gives=returns(type="string")), tool("sql", gives={})])
+    def test_it_is_optional_and_its_description_says_what_leaving_it_out_means(self, source: Entry) -> None:
+        text = "If you leave it out and call `s__sql` in the same turn, it gets the result of that call."
+        assert shown(self.QUERY, source) == {
+            "properties": {"sql": {"type": "string", "description": text}, "n": {}},
+        }
+
+    @pytest.mark.parametrize(
+        "source",
+        [tool("sql", gives=schema) for schema in (returns(type="array"), gives("z"), {"type": "object"})],
+    )
+    def test_it_stays_required_where_no_result_can_fit(self, source: Entry) -> None:
+        assert shown(self.QUERY, source) is self.QUERY.input_schema
+
+    def test_it_stays_required_where_another_parameter_gets_a_value_by_its_name(self) -> None:
+        parameters = shown(self.QUERY, tool("sql", provides="n"))
+        assert parameters["required"] == ["sql"]
+        assert "description" not in parameters["properties"]["sql"]
+
+    def test_it_stays_required_where_there_is_no_such_predecessor(self) -> None:
+        assert shown(self.QUERY) is self.QUERY.input_schema
+        several = tool("query", "sql", "login", schema=self.QUERY.input_schema)
+        assert shown(several, tool("sql"), tool("login")) is several.input_schema
+
+    def test_an_integer_is_a_number(self) -> None:
+        entry = tool("b", "a", takes={"x": {"type": ["number", "null"]}})
+        assert "required" not in shown(entry, tool("a", gives=returns(type="integer")))
+
+    @pytest.mark.parametrize("named", [7, [7], [], {}])
+    def test_types_that_are_none_say_nothing(self, named: Any) -> None:
+        entry = tool("b", "a", takes={"x": {"type": named}})
+        assert entry.input_schema["required"] == ["x"]
+        shown(entry, tool("a", gives=returns(type="integer")))
+
+    def test_a_parameter_that_the_application_fills_does_not_count(self) -> None:
+        entry = tool("query", "sql", takes={"sql": {}, "user": {}})
+        assert "required" not in shown(entry, tool("sql"), hidden={"user"})
 
 
 class TestParametersThatTheApplicationFills:
@@ -203,7 +252,8 @@ def test_what_the_model_is_told_is_what_happens_when_everything_is_called(
         texts = {
             name: part.get("description", "") for name, part in parameters["properties"].items() if part is not True
         }
-        told = {name: re.findall("Filled from the result of `(.*?)`", text) for name, text in texts.items()}
+        fills = "(?:Filled from the result of|If you leave it out and call) `(.*?)`"
+        told = {name: re.findall(fills, text) for name, text in texts.items()}
         assert {name: found[0] for name, found in told.items() if found} == made.sources
         assert parameters["properties"].keys() == entry.input_schema["properties"].keys() - hidden
         expected = [n for n in entry.input_schema["required"] if n not in hidden and n not in made.sources]
@@ -220,6 +270,18 @@ def test_alternatives_that_a_hidden_parameter_told_apart_are_no_longer_exclusive
     parameters = shown(tool("t", schema=schema), hidden=["user"])
     assert parameters["anyOf"] == [{"properties": {}}, {"properties": {"q": {}}}]
     assert "oneOf" not in parameters
+
+
+def test_what_a_server_requires_that_is_no_name_stays_and_stops_nobody() -> None:
+    schema = {
+        "properties": {"a": {}, "b": {}},
+        "required": ["a", ["b"], {}, 7],
+        "dependentRequired": {"a": [["b"], "b", {}]},
+    }
+    entry = tool("t", "before", schema=schema)
+    made = shown(entry, tool("before", gives=gives("a")), hidden={"b"})
+    assert made["required"] == [["b"], {}, 7]
+    assert made["dependentRequired"] == {"a": [["b"], {}]}
 
 
 USER: dict[str, Any] = {"properties": {"user": {}}, "required": ["user"]}

@@ -133,7 +133,7 @@ async def test_a_broken_answer_is_asked_for_once_more_and_its_text_is_void() -> 
     assert "call_id" not in retry.to_json()
     assert (retry.attempt, retry.error.code) == (1, "UPSTREAM_UNAVAILABLE")
     assert told[-1].result is not None
-    assert (told[-1].result["answer"], told[-1].result["usage"]["llm_calls"]) == ("whole", 1)
+    assert (told[-1].result["answer"], told[-1].result["usage"]["llm_calls"]) == ("whole", 2)
 
 
 async def test_an_answer_that_breaks_twice_is_the_next_models_and_the_chat_stays_with_that() -> None:

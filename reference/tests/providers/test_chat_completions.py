@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xmcp.chat.completions import unique_ids
-from xmcp.providers import ErrorCategory, ProviderError, ToolCall
+from xmcp.providers import ErrorCategory, ProviderError, ToolCall, Usage
 from xmcp.providers.errors import classify, redact
 from xmcp.providers.formats.chat_completions import Assembly, content_text, parse, whole
+from xmcp.providers.formats.chat_shapes import shape_fault
 from xmcp.providers.formats.sse import EventReader, EventTooLarge
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
@@ -73,6 +76,65 @@ def test_an_emoji_cut_between_its_surrogates_does_not_break_the_stream() -> None
 def test_an_answer_that_cannot_be_read_is_a_provider_error(data: bytes) -> None:
     with pytest.raises(ProviderError, match="test"):
         whole(parse(data, "test"), "test")
+
+
+def delta(**members: Any) -> dict[str, Any]:
+    return {"choices": [{"delta": members}]}
+
+
+def called(**function: Any) -> dict[str, Any]:
+    return delta(tool_calls=[{"index": 0, "id": "c", "function": function}])
+
+
+def deep() -> Any:
+    value: list[Any] = []
+    for _ in range(2000):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("chunk", "words"),
+    [
+        ({"choices": "x"}, "`choices` is not a list of objects"),
+        ({"choices": {"delta": {}}}, "`choices` is not a list of objects"),
+        ({"choices": [7]}, "`choices` is not a list of objects"),
+        ({"choices": [{"delta": "x"}]}, "`delta` is not an object"),
+        ({"choices": [{"message": ["x"]}]}, "`message` is not an object"),
+        ({"choices": [{"delta": {}, "finish_reason": {"a": 1}}]}, "`finish_reason` is not a text"),
+        ({"model": ["m"], "choices": []}, "`model` is not a text"),
+        (delta(tool_calls="x"), "`tool_calls` is not a list of objects"),
+        (delta(tool_calls=[None]), "`tool_calls` is not a list of objects"),
+        (delta(tool_calls=[{"function": "x"}]), "the `function` of a tool call is not an object"),
+        (called(name=7), "the `name` of a tool call is not a text"),
+        (called(name=["x"]), "the `name` of a tool call is not a text"),
+    ],
+)
+def test_a_member_of_a_wrong_type_is_a_provider_error_that_names_it(chunk: Any, words: str) -> None:
+    with pytest.raises(ProviderError) as caught:
+        parse(json.dumps(chunk).encode(), "openai")
+    assert f"not a chat completion: {words}. Check the service" in caught.value.message
+
+
+def test_arguments_nested_too_deeply_to_be_written_are_named() -> None:
+    assert shape_fault(called(name="x", arguments=deep())) == "the `arguments` of a tool call are nested too deeply"
+
+
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        {"choices": None},
+        {"choices": [{"delta": None, "finish_reason": None}]},
+        delta(tool_calls=None, content={"odd": 1}),
+        delta(tool_calls=[{"function": None, "id": 7, "index": "0"}]),
+        {**delta(content="x"), "usage": "many"},
+        {**delta(content="x"), "usage": {"prompt_tokens": 10**400, "prompt_tokens_details": "none"}},
+    ],
+)
+def test_a_member_that_says_nothing_of_the_answer_may_be_anything(chunk: Any) -> None:
+    assembly = Assembly("openai")
+    assembly.take(parse(json.dumps(chunk).encode(), "openai"))
+    assert assembly.finish(done=True).usage == Usage()
 
 
 def test_arguments_in_very_many_pieces_are_put_together_at_the_end() -> None:
@@ -140,6 +202,70 @@ def test_an_event_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     feed = (reader.feed(b"data: xx\n") for _ in range(100))
     with pytest.raises(EventTooLarge):
         list(feed)
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    """CPU time of the best of three."""
+
+    def once() -> float:
+        begun = time.thread_time()
+        work()
+        return time.thread_time() - begun
+
+    return min(once() for _ in range(3))
+
+
+def test_an_event_takes_time_in_proportion_to_its_size_however_small_its_pieces_are() -> None:
+    def fed(mebibytes: int) -> Callable[[], Any]:
+        def work() -> None:
+            reader = EventReader()
+            assert reader.feed(b"data: ") == []
+            for _ in range(mebibytes << 10):
+                assert reader.feed(b"x" * 1024) == []
+            (event,) = reader.feed(b"\n\n")
+            assert len(event.data) == mebibytes << 20
+
+        return work
+
+    # In proportion it is four times as long; when the event is joined for each piece, sixteen times.
+    assert seconds(fed(8)) < 9 * seconds(fed(2))
+
+
+def test_the_arguments_of_a_call_take_time_in_proportion_to_their_length() -> None:
+    def taken(mebibytes: int) -> Callable[[], Any]:
+        part = chunk(tool_calls=[{"index": 0, "id": "c", "function": {"name": "f", "arguments": "x" * 256}}])
+
+        def work() -> None:
+            assembly = Assembly("test")
+            for _ in range(mebibytes << 12):
+                assembly.take(part)
+            (call,) = assembly.finish(done=True).tool_calls
+            assert len(call.arguments) == mebibytes << 20
+
+        return work
+
+    assert seconds(taken(4)) < 9 * seconds(taken(1))
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        chunk(content="x" * 100),
+        chunk(refusal="x" * 100),
+        chunk(tool_calls=[{"index": 0, "function": {"name": "f", "arguments": "x" * 100}}]),
+        chunk(tool_calls=[{"index": 0, "function": {"name": "f", "arguments": {"a": "x" * 100}}}]),
+        chunk(tool_calls=[{"function": {"name": "f"}, "id": "a"}, {"function": {"name": "f"}, "id": "b"}]),
+    ],
+    ids=["text", "refusal", "arguments", "arguments as JSON", "calls"],
+)
+def test_an_answer_of_any_kind_without_an_end_is_refused(part: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xmcp.providers.formats.chat_completions.MAX_ANSWER_CHARACTERS", 1000)
+    assembly = Assembly("test")
+    take = (assembly.take(part) for _ in range(1000))
+    with pytest.raises(ProviderError, match="too large") as caught:
+        list(take)
+    assert caught.value.category is ErrorCategory.TOO_LARGE
+    assert caught.value.to_error_info().code == "RESULT_TOO_LARGE"
 
 
 def test_a_status_without_words_has_a_category_and_words_come_first() -> None:

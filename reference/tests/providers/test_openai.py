@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 from typing import Any
 
 import pytest
 from support.http_host import http_host
+from support.scripted_model import Reply
 
 from xmcp.providers import Completion, ErrorCategory, ModelRequest, OpenAIProvider, ProviderError, ToolCall, ToolSchemas
+from xmcp.providers.openai import MAX_ERROR_BYTES
 
 HELLO = [{"role": "user", "content": "hello"}]
 TOOL = {"type": "function", "function": {"name": "add", "description": "", "parameters": {"type": "object"}}}
@@ -229,6 +232,50 @@ async def test_leaving_a_stream_early_lets_go_of_the_connection(
     await stream.aclose()
     assert responses[0].is_closed
     await asyncio.wait_for(chat_server.left.wait(), 5)
+
+
+@pytest.mark.parametrize(
+    ("way", "bound"),
+    [
+        ("streamed", "formats.chat_completions.MAX_ANSWER_CHARACTERS"),
+        ("streamed", "formats.sse.MAX_EVENT_BYTES"),
+        ("streamed", "openai.MAX_STREAM_BYTES"),
+        ("whole", "formats.chat_completions.MAX_ANSWER_CHARACTERS"),
+        ("whole", "openai.MAX_BODY_BYTES"),
+    ],
+)
+async def test_an_answer_above_a_bound_is_an_error_that_asks_for_less(
+    chat_server: Any, provider: OpenAIProvider, monkeypatch: pytest.MonkeyPatch, way: str, bound: str
+) -> None:
+    monkeypatch.setattr(f"xmcp.providers.{bound}", 1000)
+    chat_server.replies = [getattr(chat_server.reply, way)("x" * 5000)]
+    with pytest.raises(ProviderError, match="too large to be read") as caught:
+        await ask(provider)
+    assert (caught.value.category, caught.value.began) == (ErrorCategory.TOO_LARGE, True)
+    assert caught.value.to_error_info().retryable is False
+
+
+@pytest.mark.parametrize("content_type", ["application/json", "text/event-stream"])
+async def test_a_compressed_answer_is_not_asked_for_and_not_decompressed(
+    chat_server: Any, provider: OpenAIProvider, content_type: str
+) -> None:
+    bomb = gzip.compress(b" " * (16 << 20))
+    chat_server.replies = [Reply([bomb], 200, content_type, {"content-encoding": "gzip"})]
+    with pytest.raises(ProviderError, match=r"compressed \(gzip\).*switch compression off"):
+        await ask(provider)
+    assert chat_server.headers[0]["accept-encoding"] == "identity"
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+async def test_of_an_error_no_more_is_read_than_tells_what_it_is(
+    chat_server: Any, provider: OpenAIProvider, compressed: bool
+) -> None:
+    gate, endless = asyncio.Event(), b"x" * MAX_ERROR_BYTES
+    # After these pieces the vendor would go on for ever: it waits until the client has left.
+    headers = {"content-encoding": "gzip"} if compressed else {}
+    chat_server.replies = [Reply([b'{"error":{"message":"', endless, endless, gate], 400, "application/json", headers)]
+    with pytest.raises(ProviderError, match="HTTP status 400"):
+        await asyncio.wait_for(ask(provider), 20)
 
 
 async def test_azure_finds_its_deployment_in_the_path(chat_server: Any) -> None:

@@ -71,6 +71,35 @@ class TestRules:
         states = [await breakers.record("s", *pair) for pair in zip(calls, outcomes, strict=True)]
         assert states == ["closed"] * 5 + ["open"]
 
+    async def test_a_loss_counts_once_for_all_calls_that_were_under_way(self, breakers: BreakerStore) -> None:
+        calls = [await admitted(breakers) for _ in range(6)]
+        assert {await breakers.record("s", call, "lost") for call in calls} == {"closed"}
+        states = [await breakers.record("s", await admitted(breakers), "lost") for _ in range(THRESHOLD - 1)]
+        assert states == ["closed", "open"]
+
+    async def test_an_answer_does_not_make_the_same_loss_count_again(self, breakers: BreakerStore) -> None:
+        calls = [await admitted(breakers) for _ in range(THRESHOLD + 1)]
+        await breakers.record("s", calls[0], "lost")
+        await breakers.record("s", await admitted(breakers), "ok")
+        assert {await breakers.record("s", call, "lost") for call in calls[1:]} == {"closed"}
+        states = [await breakers.record("s", await admitted(breakers), "lost") for _ in range(THRESHOLD)]
+        assert states == ["closed", "closed", "open"]
+
+    async def test_a_time_out_counts_for_each_call_that_was_under_way_at_a_loss(self, breakers: BreakerStore) -> None:
+        calls = [await admitted(breakers) for _ in range(THRESHOLD)]
+        outcomes = ["lost", *["failed"] * (THRESHOLD - 1)]
+        states = [await breakers.record("s", *pair) for pair in zip(calls, outcomes, strict=True)]
+        assert states == ["closed", "closed", "open"]
+
+    async def test_a_probe_whose_connection_is_lost_opens_it_again(self, breakers: BreakerStore, clock: Clock) -> None:
+        late = await admitted(breakers)
+        await opened(breakers)
+        clock.now += RESET_AFTER
+        probe = await admitted(breakers)
+        assert await breakers.record("s", late, "lost") == "half_open"
+        assert await breakers.record("s", probe, "lost") == "open"
+        assert await breakers.admit("s") == Refused(pytest.approx(RESET_AFTER, abs=1e-6))
+
     async def test_servers_do_not_know_each_other(self, breakers: BreakerStore) -> None:
         await opened(breakers, "down")
         assert isinstance(await breakers.admit("down"), Refused)
@@ -141,7 +170,7 @@ class TestRules:
         clock.now += 2 * PROBE_TIMEOUT
         assert await breakers.record("s", probe, "ok") == "closed"
 
-    @pytest.mark.parametrize("outcome", ["ok", "failed", "unknown"])
+    @pytest.mark.parametrize("outcome", ["ok", "failed", "lost", "unknown"])
     async def test_what_is_heard_late_changes_nothing_in_any_later_state(
         self, breakers: BreakerStore, clock: Clock, outcome: Any
     ) -> None:
@@ -176,7 +205,9 @@ STEPS = st.lists(
     st.just(("admit",))
     | st.just(("admit",))
     # Which of the calls under way, counted from the newest; few are old.
-    | st.tuples(st.just("record"), st.integers(0, 3), st.sampled_from(["ok", "failed", "failed", "failed", "unknown"]))
+    | st.tuples(
+        st.just("record"), st.integers(0, 3), st.sampled_from(["ok", "failed", "failed", "lost", "lost", "unknown"])
+    )
     | st.tuples(st.just("tick"), st.sampled_from([0.5, 10.0, 20.0])),
     min_size=40,
     max_size=80,
@@ -194,7 +225,7 @@ class Period:
     """A time in which a breaker stays as it is. A call belongs to the one it was let go in, and says nothing later."""
 
     def __init__(self, kind: str, until: float = 0.0) -> None:
-        self.kind, self.until, self.row = kind, until, 0
+        self.kind, self.until, self.row, self.losses = kind, until, 0, 0
 
 
 @pytest.mark.slow
@@ -205,7 +236,7 @@ async def test_memory_breakers_agree_with_a_model_in_periods(steps: list[tuple[A
     clock = Clock(1000.0)
     breakers = MemoryBreakers(**NARROW, clock=clock)
     period = Period("closed")
-    calls: list[tuple[Admitted, Period]] = []
+    calls: list[tuple[Admitted, Period, int]] = []
     for step in steps:
         if step[0] == "tick":
             clock.now += step[1]
@@ -214,20 +245,21 @@ async def test_memory_breakers_agree_with_a_model_in_periods(steps: list[tuple[A
             if period.kind == "closed":
                 assert isinstance(answer, Admitted)
                 assert not answer.probe
-                calls.append((answer, period))
+                calls.append((answer, period, period.losses))
             elif clock.now < period.until:
                 assert answer == Refused(period.until - clock.now)
             else:
                 assert isinstance(answer, Admitted)
                 assert answer.probe
                 period = Period("half_open", clock.now + 20.0)
-                calls.append((answer, period))
+                calls.append((answer, period, 0))
         elif step[1] < len(calls):
-            call, its_period = calls.pop(-1 - step[1])
+            call, its_period, losses = calls.pop(-1 - step[1])
             state = await breakers.record("s", call, step[2])
             if its_period is period:
-                if step[2] == "failed":
+                if step[2] == "failed" or (step[2] == "lost" and losses == period.losses):
                     period.row += 1
+                    period.losses += step[2] == "lost"
                     if call.probe or period.row == 2:
                         period = Period("open", clock.now + 10.0)
                 elif step[2] == "ok" and call.probe:
@@ -237,8 +269,17 @@ async def test_memory_breakers_agree_with_a_model_in_periods(steps: list[tuple[A
                 elif call.probe:
                     period = Period("open", clock.now)
             assert state == period.kind
-        probes = [1 for _, its_period in calls if its_period is period and period.kind == "half_open"]
+        probes = [1 for _, its_period, _ in calls if its_period is period and period.kind == "half_open"]
         assert len(probes) <= 1
+
+
+async def test_memory_breakers_keep_nothing_of_servers_that_work() -> None:
+    """A server with other credentials is another server, so their number has no limit."""
+    breakers = MemoryBreakers(**NUMBERS)
+    for number in range(1_000):
+        for outcome in ("failed", "ok"):
+            await breakers.record(f"s{number}", await admitted(breakers, f"s{number}"), outcome)
+    assert not breakers._circuits
 
 
 class TestInRedis:
@@ -283,6 +324,17 @@ class TestInRedis:
             assert len(probes) == 1
             assert await other.record("s", probes[0], "ok") == "closed"
             assert not (await admitted(one)).probe
+
+    async def test_a_restart_with_calls_of_two_processes_under_way_is_one_failure(
+        self, redis_url: str, prefix: str
+    ) -> None:
+        async with (
+            aclosing(RedisBreakers(redis_url, threshold=2, prefix=prefix)) as one,
+            aclosing(RedisBreakers(redis_url, threshold=2, prefix=prefix)) as other,
+        ):
+            calls = [(store, await admitted(store)) for _ in range(3) for store in (one, other)]
+            assert {await store.record("s", call, "lost") for store, call in calls} == {"closed"}
+            assert await other.record("s", await admitted(one), "lost") == "open"
 
     async def test_the_time_is_that_of_redis(self, redis_url: str, prefix: str) -> None:
         async with aclosing(RedisBreakers(redis_url, threshold=1, reset_after=0.05, prefix=prefix)) as breakers:

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 import mcp_types as mt
 
+from support.clock import never
 from xmcp.chat.errors import CallFailed, QuotaExceeded
 from xmcp.client import AIClient
 from xmcp.client.hooks.middleware import ToolState
@@ -173,6 +174,8 @@ class _Provider:
         answer = await self.model.answer(request.messages, request.tools.tools)
         for piece in answer.pieces:
             yield piece
+        if answer.stalls:
+            await never()
         if answer.failure is not None:
             failure = answer.failure
             raise ProviderError("The model failed.", category=failure.category, provider=self.name, began=failure.began)

@@ -17,7 +17,8 @@ from xmcp.client.hooks.telemetry import ChatTelemetry
 from xmcp.client.loop.chat import Chat, ChatSettings
 from xmcp.client.loop.fallback import Model
 from xmcp.client.loop.turn import Hooks
-from xmcp.client.tools.catalogue import build
+from xmcp.client.slots import Slots
+from xmcp.client.tools.catalogue import Catalogue, build
 from xmcp.client.tools.meta_tools import openai_tools, selected
 from xmcp.wire import ToolResponse
 
@@ -39,6 +40,10 @@ def chat(
     """Return a chat of `model`, or of a tuple of models that replace each other; `policy`: members of `Pipeline`."""
     own = selected(meta_tools)
     catalogue = build([(server, server.listing) for server in servers], version=1, extra=openai_tools(own))
+
+    async def tools() -> Catalogue:
+        return catalogue
+
     log = log or EventLog()
     loop = asyncio.get_running_loop()
     deadline = None if chat_timeout is None else loop.time() + chat_timeout
@@ -49,7 +54,7 @@ def chat(
             **{"max_turns": 6, "meta_tools": own, "hooks": Hooks(on_display, on_error), **(settings or {})},
         ),
         pipeline or make_pipeline(**policy),
-        lambda: catalogue,
+        tools,
         scope,
         list(history),
         "query",
@@ -59,7 +64,7 @@ def chat(
 def make_pipeline(**policy: Any) -> Pipeline:
     """Return a pipeline that does not wait between attempts."""
     timeout = policy.pop("timeout", 30.0)
-    return Pipeline(**{"slots": asyncio.Semaphore(8), "timeouts": {"*": timeout}, "sleep": at_once, **policy})
+    return Pipeline(**{"slots": Slots(8), "timeouts": {"*": timeout}, "sleep": at_once, **policy})
 
 
 async def events_of(running: Chat) -> list[ChatChunk]:

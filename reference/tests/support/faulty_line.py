@@ -6,6 +6,7 @@ Both are handlers for `http_host.listening`.
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import re
 from collections import deque
@@ -43,6 +44,9 @@ __all__ = [
 ]
 
 HERE = Path(__file__)
+
+TOO_MUCH = 40 << 20
+"""Bytes; above the 32 MiB that a message may have."""
 
 
 class Witness:
@@ -152,6 +156,71 @@ def an_answer_to_another(answer: Answer) -> bytes:
     return answer.written(body=re.sub(rb'"id": ?[^,}]+', b'"id":987654', answer.body, count=1))
 
 
+def compressed(answer: Answer) -> bytes:
+    """A body of a megabyte that becomes a gigabyte's worth when it is decompressed: here 64 MiB, which is enough."""
+    body = gzip.compress(answer.body[:-2] + b" " * (64 << 20) + answer.body[-2:], 9)
+    return answer.written(body=body, content_encoding="gzip")
+
+
+def a_body_without_an_end(answer: Answer) -> bytes:
+    """A body of JSON that says no length and has more than anybody reads."""
+    return _unframed("application/json") + b'{"jsonrpc":"2.0","id":1,"result":{"x":"' + b"x" * TOO_MUCH
+
+
+def a_body_that_says_it_is_too_large(answer: Answer) -> bytes:
+    """Says a length that nobody reads, and sends nothing of it."""
+    return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99999999999\r\n\r\n"
+
+
+def a_body_of_nothing_but_brackets(answer: Answer) -> bytes:
+    """A body that is small for its bytes, and has a million arrays."""
+    body = b'{"jsonrpc":"2.0","id":1,"result":{"content":[],"structuredContent":{"x":[' + b"[]," * 1_000_000 + b"0]}}}"
+    return answer.written(body=body, content_type="application/json")
+
+
+def an_event_of_nothing_but_brackets(answer: Answer) -> bytes:
+    """The same as a server-sent event."""
+    event = b"data: " + a_body_of_nothing_but_brackets(answer).partition(b"\r\n\r\n")[2] + b"\n\n"
+    return answer.written(body=event, content_type="text/event-stream")
+
+
+def a_body_of_very_many_blocks(answer: Answer) -> bytes:
+    """A result of ten thousand texts."""
+    blocks = b",".join([b'{"type":"text","text":"a"}'] * 10_000)
+    return answer.written(body=re.sub(rb'"result": ?\{.*\}', b'"result":{"content":[' + blocks + b"]}}", answer.body))
+
+
+def an_error_without_an_end(answer: Answer) -> bytes:
+    """The same with the status of an error."""
+    return a_body_without_an_end(answer).replace(b" 200 OK", b" 400 Bad Request", 1)
+
+
+def an_event_without_an_end(answer: Answer) -> bytes:
+    """A stream whose one event has more than anybody reads."""
+    return _unframed("text/event-stream") + b'data: {"jsonrpc":"2.0","id":1,"result":{"x":"' + b"x" * TOO_MUCH
+
+
+def a_flood_of_notifications(answer: Answer) -> bytes:
+    """A stream of notifications, many more than any tool reports."""
+    one = b'data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}\n\n'
+    return _unframed("text/event-stream") + one * 20_000
+
+
+def a_flood_of_comments(answer: Answer) -> bytes:
+    """A stream that keeps its reader busy with nothing."""
+    return _unframed("text/event-stream") + b":\n" * 200_000
+
+
+def a_flood_of_requests(answer: Answer) -> bytes:
+    """A stream of pings, each of which has to be answered."""
+    pings = b"".join(b'data: {"jsonrpc":"2.0","id":"p%d","method":"ping"}\n\n' % n for n in range(2_000))
+    return _unframed("text/event-stream") + pings
+
+
+def _unframed(content_type: str) -> bytes:
+    return f"HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\nconnection: close\r\n\r\n".encode()
+
+
 def silence(_: Answer) -> None:
     """No answer, ever."""
 
@@ -168,6 +237,8 @@ class Line:
     """MCP methods as they came."""
     reused: list[bool] = field(default_factory=list)
     """For each, whether it came on a connection that had served before."""
+    encodings: set[str] = field(default_factory=set)
+    """The `Accept-Encoding` of all requests; empty for a request without one."""
     _idle: set[asyncio.StreamWriter] = field(default_factory=set)
 
     def url(self, which: str = "fragile") -> str:
@@ -197,6 +268,8 @@ class Line:
                     method = json.loads(body).get("method", "") if body else head.split(b" ", 1)[0].decode()
                     self.methods.append(method)
                     self.reused.append(served > 0)
+                    accepted = re.search(rb"(?i)\r\naccept-encoding: *([^\r]*)", head)
+                    self.encodings.add(accepted[1].decode() if accepted else "")
                     served += 1
                     fault = self.faults.popleft() if method == self.at and self.faults else None
                     if head.startswith(b"GET"):

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import mcp_types as mt
-from fastmcp import FastMCP
+from fastmcp import Context, FastMCP
 from fastmcp.server.extensions import ServerExtension
 from fastmcp.tools import ToolResult
 
@@ -267,12 +267,44 @@ def garbling() -> Any:
     return mcp
 
 
+ESCAPES = "\x1b]0;owned\x07\x1b[2J\u202e"
+"""What text of a peer may do to a terminal: set its title, clear it, write from right to left."""
+
+
+def loud() -> Any:
+    """A server that writes for people, with `ESCAPES`: on stderr, in log notifications, on stdout where nobody may."""
+    mcp: Any = FastMCP("loud")
+
+    @mcp.tool
+    async def talk(ctx: Context, lines: int = 1) -> str:
+        """So many lines on stderr, and as many notifications of each of two levels."""
+        for number in range(lines):
+            os.write(2, f"{ESCAPES} line {number}\n".encode())
+            await ctx.info(f"{ESCAPES} told {number}", logger_name=f"{ESCAPES}x")
+            await ctx.error(f"{ESCAPES} failed {number}")
+        return "said"
+
+    @mcp.tool
+    def shout(megabytes: int) -> str:
+        """So much on stderr, in one write after the other."""
+        for _ in range(megabytes):
+            os.write(2, (ESCAPES * 5 + "\n").encode() * 20_000)
+        return "shouted"
+
+    return mcp
+
+
+DYING = f"import sys; sys.exit('Starting\\n' + {ESCAPES!r} + 'KeyError: DATABASE_URL of http://u:secret@db/')"
+"""A Python program that ends before it answers, with a reason on stderr."""
+
+
 SERVERS: dict[str, Callable[[], Any]] = {
     "plain": plain,
     "xmcp": xmcp_style,
     "fragile": fragile,
     "crashing": crashing,
     "garbling": garbling,
+    "loud": loud,
 }
 
 

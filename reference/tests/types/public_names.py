@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, assert_never, assert_type
+from uuid import UUID
 
 from mcp_types import CallToolResult, TextContent
 
@@ -43,6 +44,7 @@ from xmcp.client import (
     Quota,
     ResourceManager,
     RetryPolicy,
+    SamplingRequest,
     ServerStatus,
     ServersUnavailable,
     ServerTarget,
@@ -335,9 +337,15 @@ def client() -> AIClient:
         middleware=[Watching(), TenantQuotas(tokens=1000, limits={"acme": Quota(spend_usd=2.0)})],
         on_display=shown,
         on_error=failed,
+        sampling=sampled,
         usage_sink=used,
         price=price,
     )
+
+
+def sampled(request: SamplingRequest) -> str | None:
+    """Answer a server that asks the client's model."""
+    return f"{request.server} asks {len(request.messages)}" if request.max_tokens < 100 else None
 
 
 def documents_of(source: MCPClient) -> ResourceManager:
@@ -350,7 +358,7 @@ async def chat() -> StopReason:
     history: list[dict[str, Any]] = []
     try:
         async with client() as ai:
-            result: ChatResult = await ai.chat("hello", history, tenant_id="acme")
+            result: ChatResult = await ai.chat("hello", history, tenant_id=UUID(int=7), session_id="s")
             assert_type(result["answer"], str | None)
             assert_type(result["display"], DisplayEnvelope | None)
             assert_type(result["displays"], list[DisplayEnvelope])
@@ -359,6 +367,7 @@ async def chat() -> StopReason:
             statuses: list[ServerStatus] = ai.servers
             changes: ToolChanges = await ai.refresh_tools()
             use(statuses[0].connected, changes.added)
+            use(result.to_dict(), statuses[0].to_dict(), changes.to_dict())
             stream: ChatStream = ai.stream_chat("again", result["history"])
             async with aclosing(stream) as chunks:
                 async for chunk in chunks:
@@ -371,10 +380,13 @@ async def chat() -> StopReason:
             async for chunk in conversation.stream_chat("again"):
                 by_class(chunk)
             Conversation.resume(ai, conversation.snapshot())
+            assert_type(await ai.call_tool("show_sales", {"region": "EMEA"}), ToolResponse)
             return reply.stop_reason
     except (ProviderError, QuotaExceeded) as exc:
         assert_type(exc.history, list[dict[str, Any]] | None)
-    except (ServersUnavailable, SnapshotError, CircuitOpenError) as exc:
+    except CircuitOpenError as exc:
+        assert_type(exc.retry_after, float)
+    except (ServersUnavailable, SnapshotError) as exc:
         use(exc)
     return "empty"
 
@@ -386,6 +398,7 @@ def sync_chat() -> None:
         assert_type(result, ChatResult)
         for chunk in ai.stream_chat("again", result["history"]):
             by_class(chunk)
+        assert_type(ai.call_tool("show_sales"), ToolResponse)
         assert_type(ai.conversation(system="Be brief.").chat("hello"), ConversationReply)
 
 

@@ -87,6 +87,11 @@ TABLE: Final[Mapping[str, Row]] = {
         "The server {server} failed several times in a row; calls are held back for {seconds:.0f} s.",
         "none",
     ),
+    "no_credentials": Row(
+        "AUTH_REQUIRED",
+        "The call was not made: the application has no credentials for the server {server} in this conversation.",
+        "none",
+    ),
     "not_sendable": Row("INTERNAL", "The call cannot be sent.", "none"),
     "crashed_before_the_call": Row("INTERNAL", "The client failed to make this call.", "none"),
     # Calls without an answer
@@ -114,6 +119,20 @@ TABLE: Final[Mapping[str, Row]] = {
         "CONNECTION_FAILED", "The server {server} could not be asked; a later call may succeed.", "unknown"
     ),
     # Answers that are failures, or cannot be read
+    "keeps_asking": Row(
+        "TOOL_ERROR", "The tool kept asking for further input instead of answering; the call was given up.", "unknown"
+    ),
+    "answer_too_large": Row(
+        "RESULT_TOO_LARGE",
+        "The answer of the server {server} is too large and was not read. Ask for less: fewer rows, a smaller range, "
+        "or one part at a time.",
+        "unknown",
+    ),
+    "answer_compressed": Row(
+        "TOOL_ERROR",
+        "The answer of the server {server} was not read: it is compressed, which the client did not ask for.",
+        "unknown",
+    ),
     "tool_failed": Row("TOOL_ERROR", "{text}"),
     "unreadable_answer": Row("TOOL_ERROR", "The tool gave an answer that cannot be read."),
     "no_document": Row("INVALID_XML", "The server's response has no document."),
@@ -212,6 +231,11 @@ def circuit_open(server: str, retry_after: float) -> ErrorInfo:
     return _error("circuit_open", retry_after_ms=max(1, round(retry_after * 1000)), server=server, seconds=retry_after)
 
 
+def no_credentials(server: str) -> ErrorInfo:
+    """Return the error for a call of a server for which the application gave this chat no credentials."""
+    return _error("no_credentials", server=server)
+
+
 def not_sendable() -> ErrorInfo:
     """Return the error for a call that cannot be written as JSON."""
     return _error("not_sendable")
@@ -271,6 +295,21 @@ def tool_failed(text: str) -> ErrorInfo:
 def refused_by_server(text: str) -> ErrorInfo:
     """Return the error for a protocol error of the server; `text` is its message."""
     return _error("tool_failed", text=text.strip() or "The server refused the call.")
+
+
+def keeps_asking() -> ErrorInfo:
+    """Return the error for a call that a server answers again and again with a request for input."""
+    return _error("keeps_asking")
+
+
+def answer_too_large(server: str) -> ErrorInfo:
+    """Return the error for an answer with more bytes, or more arrays and objects, than the client reads."""
+    return _error("answer_too_large", server=server)
+
+
+def answer_compressed(server: str) -> ErrorInfo:
+    """Return the error for an answer whose body is compressed."""
+    return _error("answer_compressed", server=server)
 
 
 def unreadable_answer() -> ErrorInfo:

@@ -57,6 +57,25 @@ class Completion:
     vendor_state: VendorState | None = None
 
 
+def fault(completion: Completion) -> str | None:
+    """Return what of a provider's completion is of a wrong type, as a phrase; `None` if nothing is.
+
+    Providers are also written by applications, and copy what a vendor sent. Ids may be anything (see `unique_ids`).
+    """
+    if not isinstance(completion.text, str):
+        return "text is not a string"
+    if not isinstance(completion.finish_reason, str):
+        return "finish_reason is not a string"
+    if not isinstance(completion.model, str | None):
+        return "model is not a string"
+    if not isinstance(completion.usage, Usage):
+        return "usage is not a Usage"
+    for call in completion.tool_calls:
+        if not isinstance(call, ToolCall) or not isinstance(call.name, str) or not isinstance(call.arguments, str):
+            return "tool_calls has a call whose name and arguments are not both strings"
+    return None
+
+
 def unique_ids(calls: Iterable[ToolCall], taken: Collection[str] = ()) -> tuple[ToolCall, ...]:
     """Return the calls with ids that every vendor accepts and that differ from each other and from `taken`.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 from xmcp.chat.json_schemas import validator
 from xmcp.chat.json_values import as_text, object_as_json
@@ -21,6 +21,7 @@ class ErrorCategory(StrEnum):
     NETWORK = "network"
     CONTEXT = "context"
     CONTENT = "content"
+    TOO_LARGE = "too_large"
     UNKNOWN = "unknown"
 
 
@@ -32,6 +33,7 @@ _CODES: Final[dict[ErrorCategory, str]] = {
     ErrorCategory.NETWORK: "UPSTREAM_UNAVAILABLE",
     ErrorCategory.CONTEXT: "CONTEXT_TOO_LARGE",
     ErrorCategory.CONTENT: "CONTENT_POLICY",
+    ErrorCategory.TOO_LARGE: "RESULT_TOO_LARGE",
     ErrorCategory.UNKNOWN: "INTERNAL",
 }
 """The registered error code of each category (schemas/registry/error_codes.json)."""
@@ -77,18 +79,35 @@ class ProviderError(Exception):
         return ErrorInfo(_CODES[self.category], self.message, meta=meta)
 
 
+Cause: TypeAlias = Literal["answer", "connection", "time_out", "client"]
+"""Why a call ended without a result, which decides what a circuit breaker counts (XMCP-CLI-042, XMCP-CLI-100 to 102).
+
+`answer`: the server answered, with an error or with something that cannot be read. `connection`: there was no
+connection, or it was lost. `time_out`: no answer came in time. `client`: the client itself ended the call, or could
+not make it.
+"""
+
+
 class CallFailed(Exception):
     """A tool call ended without a result. The model gets `error`, so it must not reveal internals."""
 
-    def __init__(self, error: ErrorInfo, *, transport: bool = False) -> None:
-        """`transport`: the connection to the server failed, which is what a circuit breaker counts."""
+    def __init__(self, error: ErrorInfo, *, transport: bool = False, cause: Cause | None = None) -> None:
+        """`transport=True` is short for `cause="connection"`; without both, the cause is `answer`."""
         super().__init__(error.message)
         self.error = error
-        self.transport = transport
+        self.cause: Cause = cause or ("connection" if transport else "answer")
+
+    @property
+    def transport(self) -> bool:
+        """Whether the server was not reached, or not in time: what a circuit breaker counts."""
+        return self.cause in ("connection", "time_out")
 
 
 class CircuitOpenError(Exception):
-    """The circuit breaker of a server is open after too many failures. `retry_after`: seconds until the next probe."""
+    """The circuit breaker of a server is open after too many failures. `retry_after`: seconds until the next probe.
+
+    `AIClient.call_tool` raises it. In a chat, the model gets the error `CIRCUIT_OPEN` instead, and so does `on_error`.
+    """
 
     def __init__(self, server: str, retry_after: float) -> None:
         super().__init__(f"The server {server} failed too often; calls are held back for {retry_after:.1f} s.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, TypeAlias, overload
 
 from xmcp.chat.errors import error_to_json
 from xmcp.chat.json_values import as_json, as_text, object_as_json
@@ -23,19 +23,71 @@ withheld the answer. `empty`: the model wrote nothing at all.
 """
 
 
-class ChatResult(TypedDict):
-    """What `chat()` returns.
+class ChatResult(dict[str, Any]):
+    """What `chat()` returns: a dict that `json.dumps` and the JSON responses of web frameworks take as it is.
 
     `answer` is the model's final text, `None` if there is none. `displays` has all displays by turn and in call order;
     `display` is the first of them. `history` is the whole conversation; pass it to the next chat.
+
+    By their keys `display` and `displays` are `DisplayEnvelope`s. What reads the dict as a whole (`items()`,
+    `json.dumps`, `dict(result)`) finds their JSON instead.
     """
 
-    answer: str | None
-    display: DisplayEnvelope | None
-    displays: list[DisplayEnvelope]
-    history: list[dict[str, Any]]
-    usage: ChatUsage
-    stop_reason: StopReason
+    def __init__(
+        self,
+        *,
+        answer: str | None,
+        display: DisplayEnvelope | None,
+        displays: list[DisplayEnvelope],
+        history: list[dict[str, Any]],
+        usage: ChatUsage,
+        stop_reason: StopReason,
+    ) -> None:
+        written = {
+            "display": None if display is None else display.to_dict(),
+            "displays": [envelope.to_dict() for envelope in displays],
+        }
+        super().__init__(answer=answer, **written, history=history, usage=usage, stop_reason=stop_reason)
+        self._envelopes = {"display": (written["display"], display), "displays": (written["displays"], displays)}
+
+    @overload
+    def __getitem__(self, key: Literal["answer"]) -> str | None: ...
+    @overload
+    def __getitem__(self, key: Literal["display"]) -> DisplayEnvelope | None: ...
+    @overload
+    def __getitem__(self, key: Literal["displays"]) -> list[DisplayEnvelope]: ...
+    @overload
+    def __getitem__(self, key: Literal["history"]) -> list[dict[str, Any]]: ...
+    @overload
+    def __getitem__(self, key: Literal["usage"]) -> ChatUsage: ...
+    @overload
+    def __getitem__(self, key: Literal["stop_reason"]) -> StopReason: ...
+    @overload
+    def __getitem__(self, key: str) -> Any: ...
+    def __getitem__(self, key: str) -> Any:
+        value = super().__getitem__(key)
+        written, envelopes = self._envelopes.get(key, (None, None))
+        # If it is another value, the application has put it there.
+        return envelopes if value is written else value
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return the member `key`, or `default` if there is none."""
+        try:
+            return self[key]
+        except KeyError:
+            return default
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as the JSON object of spec section 10.2, which shares no value with it."""
+        displays = [as_json(display.to_dict()) for display in self["displays"]]
+        return {
+            "answer": as_json(self["answer"]),
+            "display": displays[0] if displays else None,
+            "displays": displays,
+            "history": [message_to_json(message) for message in self["history"]],
+            "usage": object_as_json(self["usage"]),
+            "stop_reason": self["stop_reason"],
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +107,14 @@ class CallReport:
 class _Event:
     turn: int
     """The model's answers are counted from 1; 0 is before the first."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the event as the JSON object of spec section 10.2."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the same as `to_json`, by the name that results and displays have for it."""
+        return self.to_json()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,7 +290,7 @@ class Done(_Event):
 
     def to_json(self) -> dict[str, Any]:
         """Return the event as the JSON object of spec section 10.2."""
-        return {"type": self.type, "turn": self.turn, "result": _result_to_json(self.result)}
+        return {"type": self.type, "turn": self.turn, "result": self.result.to_dict()}
 
 
 ToolEvent: TypeAlias = ToolRequested | ToolStarted | ToolRetry | ToolResult | ToolError | ToolDisplay | ToolWarning
@@ -275,15 +335,3 @@ def _report_to_json(report: CallReport) -> dict[str, Any]:
     if report.handed_on:
         written["handed_on"] = object_as_json(report.handed_on)
     return written
-
-
-def _result_to_json(result: ChatResult) -> dict[str, Any]:
-    displays = [as_json(display.to_dict()) for display in result["displays"]]
-    return {
-        "answer": as_json(result["answer"]),
-        "display": displays[0] if displays else None,
-        "displays": displays,
-        "history": [message_to_json(message) for message in result["history"]],
-        "usage": object_as_json(result["usage"]),
-        "stop_reason": result["stop_reason"],
-    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,10 @@ class Usage:
 
 
 class UsageRecord(TypedDict):
-    """The usage of one request to a model (spec section 10.3); a member is `None` if it is not known."""
+    """The usage of one request to a model (spec section 10.3); a member is `None` if it is not known.
+
+    `estimated` is there, and true, if the answer was not received to its end and the client estimated counts of it.
+    """
 
     input_tokens: int | None
     output_tokens: int | None
@@ -27,10 +30,13 @@ class UsageRecord(TypedDict):
     tenant_id: str | None
     provider: str
     model: str
+    estimated: NotRequired[bool]
 
 
 class ChatUsage(TypedDict):
     """The usage of a chat: tokens as the vendor counted them (`None`: it gave no count), and requests to the model.
+
+    A request whose answer was not received to its end is among them, with what was received.
 
     `cost_usd` is the sum of the known costs, `None` if no cost is known.
     """

@@ -71,7 +71,7 @@ def demo() -> None:
         trouble = asyncio.run(_chat(console, log))
         lines = log.read_text(errors="replace").splitlines() if log.exists() else []
     if trouble is not None:
-        raise click.ClickException(f"the sample server did not start: {lines[-1] if lines else trouble}")
+        raise click.ClickException(f"the sample server did not start: {visible(lines[-1]) if lines else trouble}")
     records = [line.partition("xmcp.server: ")[2] or line for line in lines]
     _closing(console, [line for line in records if line.startswith(("The tool ", "RuntimeError: "))])
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from xmcp.client.hooks.quotas import Quota, TenantQuotas
     from xmcp.client.servers.pool import ServersUnavailable, ToolChanges
     from xmcp.client.servers.pool_member import ServerStatus
+    from xmcp.client.servers.sampling import SamplingRequest
     from xmcp.client.servers.server_protocols import MCPClient, ResourceManager, ToolClient
     from xmcp.client.servers.targets import ServerTarget
     from xmcp.client.sync import SyncAIClient
@@ -73,6 +74,7 @@ _HOME: Final[dict[str, str]] = {
         "xmcp.client.hooks.middleware": ("ChatContext", "LLMState", "Middleware", "ToolState"),
         "xmcp.client.hooks.quotas": ("Quota", "TenantQuotas"),
         "xmcp.client.servers.server_protocols": ("MCPClient", "ResourceManager", "ToolClient"),
+        "xmcp.client.servers.sampling": ("SamplingRequest",),
         "xmcp.client.servers.pool": ("ServersUnavailable", "ToolChanges"),
         "xmcp.client.servers.pool_member": ("ServerStatus",),
         "xmcp.client.servers.targets": ("ServerTarget",),
@@ -105,6 +107,7 @@ __all__ = [
     "QuotaExceeded",
     "ResourceManager",
     "RetryPolicy",
+    "SamplingRequest",
     "ServerStatus",
     "ServerTarget",
     "ServersUnavailable",

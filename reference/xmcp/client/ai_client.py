@@ -8,13 +8,19 @@ import weakref
 from collections.abc import AsyncGenerator, Collection, Mapping, MutableSequence, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import Any, Final, Self
 
+from xmcp.chat import client_made_errors
+from xmcp.chat.completions import ToolCall
+from xmcp.chat.errors import CircuitOpenError
 from xmcp.chat.events import ChatResult, Done
+from xmcp.chat.json_values import copied_value
 from xmcp.chat.messages import Message
+from xmcp.chat.tool_schemas import legal_name
 from xmcp.client.calls import cache as caching
-from xmcp.client.calls.active_call import ChatScope
+from xmcp.client.calls.active_call import ChatScope, Request
 from xmcp.client.calls.app_parameters import hidden
 from xmcp.client.calls.approval import Approve
 from xmcp.client.calls.cache import ResponseCache
@@ -24,7 +30,7 @@ from xmcp.client.calls.retry_policy import RetryPolicy
 from xmcp.client.chat_stream import ChatStream
 from xmcp.client.hooks.callbacks import DisplayCallback, ErrorCallback, UsageSink
 from xmcp.client.hooks.log import EventLog
-from xmcp.client.hooks.middleware import ChatContext, Stack, named
+from xmcp.client.hooks.middleware import ChatContext, IdLike, Stack, named
 from xmcp.client.hooks.telemetry import ChatTelemetry
 from xmcp.client.loop import fallback
 from xmcp.client.loop.chat import Chat, ChatSettings
@@ -33,14 +39,18 @@ from xmcp.client.loop.stop_reason import DisplayMode
 from xmcp.client.loop.turn import Hooks
 from xmcp.client.loop.usage import Price
 from xmcp.client.options import ClientOptions
+from xmcp.client.servers.chat_servers import ChatServers
 from xmcp.client.servers.pool import Servers, ToolChanges
 from xmcp.client.servers.pool_member import ServerStatus
+from xmcp.client.servers.sampling import Sampling
 from xmcp.client.servers.targets import Target
+from xmcp.client.slots import Slots
 from xmcp.client.tools.catalogue import Catalogue, Entry
 from xmcp.client.tools.meta_tools import openai_tools, selected
 from xmcp.client.tools.schemas import offered
 from xmcp.providers import LLMProvider, OpenAIProvider
 from xmcp.storage import BreakerStore, Cache, MemoryBreakers
+from xmcp.wire import ToolResponse
 
 _NO_HISTORY: Final = (
     "chat() and stream_chat() need the history: the list of messages so far, [] for a new conversation. "
@@ -64,6 +74,7 @@ class AIClient:
             stdio, a server object in this process, a `ToolClient`, or a `ServerTarget`. With a list, tools keep their
             names unless two are the same; with a mapping, each tool is offered as `name__tool`. A server that cannot
             be reached is left out until it can be reached, with a warning in the log and in every chat.
+        urls: Another name for `servers`.
         openai_api_key: Key for the built-in `OpenAIProvider`. `None`: the environment variable `OPENAI_API_KEY`.
         openai_base_url: Address of another server with OpenAI's format, for the built-in provider.
         llm_provider: A provider to use instead of the built-in one.
@@ -74,6 +85,7 @@ class AIClient:
         max_calls_per_turn: Maximum number of tool calls that are made of one answer of the model. Each further call is
             answered with the error `RATE_LIMIT`, so that the model can make it in its next answer.
         max_concurrency: Maximum number of tool calls at the same time, in all chats together; further calls wait.
+            Tenants whose calls wait get the next free place in turn.
         tool_timeout: Time limit of one attempt at a tool call, without the wait for a free slot: a number, or a
             mapping from names of tools, as the model knows them, with `*` for all others.
         connect_timeout: Time limit for connecting to a server and listing its tools.
@@ -103,12 +115,16 @@ class AIClient:
         on_display: Called with each display and the history at that moment, in call order; sync or async. The history
             is a new list of copies, which the callbacks of one turn share.
         on_error: Called likewise with each error of a tool, of the client or of the model (`ErrorInfo`).
+        sampling: Called with what a server asks the client's model (`SamplingRequest`), sync or async; returns the
+            answer, or `None` to refuse. Without it, every such request is refused. A `fastmcp.Client` that is a target
+            keeps its own handler.
         usage_sink: Called with the `UsageRecord` of each request to a model when it ends; sync or async.
         price: Called with provider, model and `Usage`; returns the cost of the request in US dollars, or `None` if it
             is not known. Without it, `cost_usd` is `None`.
         max_tools_per_server: Maximum number of tools that are offered of one server: the first of its list. A warning
             says what is left out.
-        refresh_interval: Time between refreshes of all servers' tools. 0: only when a server announces changes.
+        refresh_interval: Time between two listings of the tools of each connected server. 0: they are listed again only
+            when it announces changes, or answers that it does not have a tool.
         require_servers: Whether a server that cannot be reached at the start is an error (`ServersUnavailable`).
         logger: A standard logger, or one with structlog's interface. `None`: `logging.getLogger("xmcp")`.
 
@@ -119,8 +135,9 @@ class AIClient:
 
     def __init__(
         self,
-        servers: Sequence[Target] | Mapping[str, Target],
+        servers: Sequence[Target] | Mapping[str, Target] | None = None,
         *,
+        urls: Sequence[Target] | Mapping[str, Target] | None = None,
         openai_api_key: str | None = None,
         llm_provider: LLMProvider | None = None,
         llm_model: str | None = None,
@@ -150,6 +167,7 @@ class AIClient:
         middleware: Sequence[Any] = (),
         on_display: DisplayCallback | None = None,
         on_error: ErrorCallback | None = None,
+        sampling: Sampling | None = None,
         usage_sink: UsageSink | None = None,
         price: Price | None = None,
         max_tools_per_server: int = ClientOptions.max_tools_per_server,
@@ -159,6 +177,7 @@ class AIClient:
     ) -> None:
         options = ClientOptions(
             servers=servers,
+            urls=urls,
             openai_api_key=openai_api_key,
             llm_provider=llm_provider,
             llm_model=llm_model,
@@ -188,6 +207,7 @@ class AIClient:
             middleware=middleware,
             on_display=on_display,
             on_error=on_error,
+            sampling=sampling,
             usage_sink=usage_sink,
             price=price,
             max_tools_per_server=max_tools_per_server,
@@ -221,7 +241,7 @@ class AIClient:
         self._max_concurrency = options.max_concurrency
         self._responses = None if options.cache is None else ResponseCache(options.cache, options.cache_ttl, self._log)
         self._pipeline = Pipeline(
-            slots=asyncio.Semaphore(options.max_concurrency),
+            slots=Slots(options.max_concurrency),
             timeouts=options.time_limits,
             retry=RetryPolicy.of(options.retry_policy),
             breakers=_breakers(options),
@@ -245,6 +265,7 @@ class AIClient:
             require=options.require_servers,
             offer=self._openai_tool,
             extra=openai_tools(meta_tool_names),
+            sampling=options.sampling,
         )
         self._entered = False
         self._running: dict[int, weakref.ref[ChatStream]] = {}
@@ -253,14 +274,15 @@ class AIClient:
         """Connect to all servers at the same time. It takes little more than `connect_timeout`, whatever they do.
 
         Raises:
-            DependencyError: Tools of a server depend on each other in a circle.
+            DependencyError: Tools of a server depend on each other in a circle, or a server of this process does not
+                start because of what its tools depend on.
             ServersUnavailable: A server cannot be reached, and `require_servers` is true.
         """
         if self._entered:
             raise RuntimeError("This AIClient is already in use: enter it once and share it, or create another one.")
         self._entered = True
-        # A semaphore is bound to the event loop in which it is first awaited; this loop may be a new one.
-        self._pipeline = replace(self._pipeline, slots=asyncio.Semaphore(self._max_concurrency))
+        # Calls of an earlier event loop that was stopped may never have given their slots back.
+        self._pipeline = replace(self._pipeline, slots=Slots(self._max_concurrency))
         try:
             await self._servers.open()
         except BaseException:
@@ -299,7 +321,7 @@ class AIClient:
         self._check_entered()
         return await self._servers.refresh()
 
-    async def clear_cache(self, tenant_id: str | None = None, *, every_tenant: bool = False) -> None:
+    async def clear_cache(self, tenant_id: IdLike | None = None, *, every_tenant: bool = False) -> None:
         """Delete the cached answers of one tenant (`None`: of chats without a tenant), or of all tenants.
 
         Raises:
@@ -309,13 +331,59 @@ class AIClient:
             raise RuntimeError("There is no cache that can be cleared: pass one as AIClient(cache=...).")
         await self._responses.clear("" if every_tenant else caching.tenant_prefix(named("tenant_id", tenant_id)))
 
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        tenant_id: str | None = None,
+        session_id: str | None = None,
+    ) -> ToolResponse:
+        """Call one tool without asking a model, for example when a person presses a button beside a display.
+
+        The call goes the way of a model's calls: middleware, `approve`, `params`, cache, retries, circuit breaker,
+        `max_concurrency` and `tool_timeout`. `on_display` and `on_error` are not called.
+
+        Args:
+            name: The tool as the model knows it (`tools`).
+            arguments: Its arguments, without those of `params`.
+            tenant_id: As for `chat`.
+            session_id: As for `chat`.
+
+        Returns:
+            The response. Errors are in `response.error`, with the exceptions below.
+
+        Raises:
+            CircuitOpenError: The server failed too often, and is not called for `retry_after` seconds.
+            QuotaExceeded: A quota of the tenant is used up.
+            RuntimeError: The client is not entered.
+        """
+        self._check_entered()
+        if not isinstance(name, str):
+            raise TypeError(f"name must be the name of a tool, not {type(name).__name__}.")
+        if not isinstance(arguments, Mapping | None):
+            raise TypeError(f"arguments must be a mapping, not {type(arguments).__name__}.")
+        context = ChatContext(uuid.uuid4().hex, named("tenant_id", tenant_id), named("session_id", session_id))
+        log = self._log.bind(tenant_id=context.tenant_id, session_id=context.session_id, chat_id=context.chat_id)
+        scope = ChatScope(context, ChatTelemetry(log), deadline=None)
+        call = ToolCall(f"call_{uuid.uuid4().hex}", name, "")
+        with ChatServers(self._servers, context) as servers:
+            entries = (await servers.catalogue()).entries
+            if (entry := entries.get(name)) is None:
+                return ToolResponse(legal_name(name), error=client_made_errors.unknown_tool(name, list(entries)))
+            request = Request(call, name, entry, copied_value(dict(arguments or {})))
+            response = (await self._pipeline.run(request, 0, scope, lambda _: None)).response
+        if response.error is not None and response.error.code == "CIRCUIT_OPEN":
+            raise CircuitOpenError(entry.server.name, (response.error.retry_after_ms or 0) / 1000)
+        return response
+
     async def chat(
         self,
         user_query: str,
         history: Sequence[Message] | None = None,
         *,
-        tenant_id: str | None = None,
-        session_id: str | None = None,
+        tenant_id: IdLike | None = None,
+        session_id: IdLike | None = None,
     ) -> ChatResult:
         """Answer one query: ask the model and run the tools that it calls, until it has answered or shown the answer.
 
@@ -350,8 +418,8 @@ class AIClient:
         user_query: str,
         history: Sequence[Message] | None = None,
         *,
-        tenant_id: str | None = None,
-        session_id: str | None = None,
+        tenant_id: IdLike | None = None,
+        session_id: IdLike | None = None,
     ) -> ChatStream:
         """Answer one query as `chat` does, and yield its events as they happen (`ChatChunk`); the last one is `Done`.
 
@@ -387,13 +455,14 @@ class AIClient:
         failed = "cancelled"
         self._running[id(history)] = stream
         try:
-            chat = Chat(self._settings, self._pipeline, self._catalogue, scope, history, query)
-            if (own := stream()) is not None:
-                own.chat = chat
-                del own
-            async with aclosing(chat.run()) as chunks:
-                async for chunk in chunks:
-                    yield chunk
+            with ChatServers(self._servers, context) as servers:
+                chat = Chat(self._settings, self._pipeline, partial(self._tools_of, servers), scope, history, query)
+                if (own := stream()) is not None:
+                    own.chat = chat
+                    del own
+                async with aclosing(chat.run()) as chunks:
+                    async for chunk in chunks:
+                        yield chunk
         except Exception as exc:
             failed = type(exc).__name__
             raise
@@ -402,10 +471,10 @@ class AIClient:
                 del self._running[id(history)]
             telemetry.ended(failed)
 
-    def _catalogue(self) -> Catalogue:
+    async def _tools_of(self, servers: ChatServers) -> Catalogue:
         if not self._entered:
             raise RuntimeError("The AIClient was closed while this chat was running.")
-        return self._servers.catalogue
+        return await servers.catalogue()
 
     def _check_entered(self) -> None:
         if not self._entered:

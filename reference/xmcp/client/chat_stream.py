@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
-from xmcp.chat.events import ChatChunk
+from xmcp.chat.events import ChatChunk, LLMUsage
 
 if TYPE_CHECKING:
     from xmcp.chat.messages import Message
@@ -27,9 +27,14 @@ class ChatStream(AsyncGenerator[ChatChunk, None]):
     def history(self) -> list[dict[str, Any]]:
         """The conversation so far, valid for every vendor at any time, even after `aclose()` or a failure.
 
-        It includes a turn that was cancelled: each call without a result is answered with the error `CANCELLED`.
+        It includes a turn that was cancelled: each call without a result is answered with the error `CANCELLED`. The
+        text of an answer that was cut off is an assistant message.
         """
         return [dict(message) for message in self._given] if self.chat is None else self.chat.history
+
+    def unreported(self) -> list[LLMUsage]:
+        """Return, once, the usage of requests that were cut off when the chat ended, which no event reported."""
+        return [] if self.chat is None else self.chat.take_unreported()
 
     def attach(self, events: AsyncGenerator[ChatChunk, None]) -> None:
         """Set the generator that the events come from."""

@@ -7,7 +7,7 @@ import json
 import os
 import weakref
 from collections import deque
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -24,6 +24,7 @@ from xmcp.chat.messages import Message, message_to_json
 from xmcp.chat.usage import ChatUsage
 from xmcp.client.ai_client import AIClient
 from xmcp.client.chat_stream import ChatStream
+from xmcp.client.hooks.middleware import IdLike, named
 from xmcp.client.loop import usage as accounting
 from xmcp.wire import DisplayEnvelope
 
@@ -39,42 +40,41 @@ class SnapshotError(ValueError):
     """A snapshot that cannot be resumed; the message says what is wrong with it, where, and what to do."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ConversationReply(Mapping[str, Any]):
-    """The result of one chat: the mapping that `AIClient.chat()` returns, and the records of how it was reached."""
+class ConversationReply(ChatResult):
+    """The result of one chat: the dict that `AIClient.chat()` returns, and the records of how it was reached."""
 
-    result: ChatResult
-    trace: Trace
-    """The records of this chat."""
-
-    def __getitem__(self, key: str) -> Any:
-        return self.result[key]  # type: ignore[literal-required]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.result)
-
-    def __len__(self) -> int:
-        return len(self.result)
+    def __init__(self, result: ChatResult, trace: Trace) -> None:
+        super().__init__(
+            answer=result["answer"],
+            display=result["display"],
+            displays=result["displays"],
+            history=result["history"],
+            usage=result["usage"],
+            stop_reason=result["stop_reason"],
+        )
+        self.result = result
+        self.trace = trace
+        """The records of this chat."""
 
     @property
     def answer(self) -> str | None:
         """The model's final text, `None` if there is none."""
-        return self.result["answer"]
+        return self["answer"]
 
     @property
     def displays(self) -> list[DisplayEnvelope]:
         """All that was shown, by turn and in call order."""
-        return self.result["displays"]
+        return self["displays"]
 
     @property
     def stop_reason(self) -> StopReason:
         """Why the chat ended."""
-        return self.result["stop_reason"]
+        return self["stop_reason"]
 
     @property
     def usage(self) -> ChatUsage:
         """What this chat used."""
-        return self.result["usage"]
+        return self["usage"]
 
     @property
     def tool_calls(self) -> list[ToolCallRecord]:
@@ -124,8 +124,8 @@ class Conversation:
         *,
         history: Sequence[Message] = (),
         system: str | None = None,
-        tenant_id: str | None = None,
-        session_id: str | None = None,
+        tenant_id: IdLike | None = None,
+        session_id: IdLike | None = None,
         metadata: Mapping[str, Any] | None = None,
         keep_traces: int = 100,
     ) -> None:
@@ -137,8 +137,7 @@ class Conversation:
             if self._history and self._history[0]["role"] in _SYSTEM:
                 raise ValueError("The history begins with a system message already: leave out `system`, or that one.")
             self._history.insert(0, {"role": "system", "content": system})
-        self.tenant_id = None if tenant_id is None else str(tenant_id)
-        self.session_id = None if session_id is None else str(session_id)
+        self.tenant_id, self.session_id = named("tenant_id", tenant_id), named("session_id", session_id)
         self.metadata: dict[str, Any] = dict(metadata or {})
         self._usage = accounting.NOTHING
         self._traces: deque[Trace] = deque(maxlen=keep_traces)
@@ -293,6 +292,9 @@ class Conversation:
         finally:
             if running.stream is not None:
                 self._history = running.stream.history
+                for chunk in running.stream.unreported():
+                    trace.take(chunk)
+                    self._usage = accounting.add(self._usage, chunk.usage)
             trace.end(self._history, failure)
             self._running = None
             running.over.set()

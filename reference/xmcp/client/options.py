@@ -21,8 +21,9 @@ from xmcp.client.loop.fallback import Fallback
 from xmcp.client.loop.stop_reason import DisplayMode
 from xmcp.client.loop.turn import MAX_CALLS
 from xmcp.client.loop.usage import Price
+from xmcp.client.servers.listing_limits import MAX_TOOLS
+from xmcp.client.servers.sampling import Sampling
 from xmcp.client.servers.targets import Target
-from xmcp.client.tools.limits import MAX_TOOLS
 from xmcp.providers import LLMProvider
 from xmcp.storage import BreakerStore, Cache
 
@@ -177,7 +178,8 @@ class ClientOptions:
         TypeError, ValueError: an option is not valid, or two exclude each other; the message names them.
     """
 
-    servers: Sequence[Target] | Mapping[str, Target] = field(metadata=checked(servers_or_mapping))
+    servers: Sequence[Target] | Mapping[str, Target] | None = field(default=None, metadata=checked(servers_or_mapping))
+    urls: Sequence[Target] | Mapping[str, Target] | None = field(default=None, metadata=checked(servers_or_mapping))
 
     openai_api_key: str | None = None
     llm_provider: LLMProvider | None = field(default=None, metadata=checked(provider))
@@ -212,11 +214,12 @@ class ClientOptions:
     middleware: Sequence[Any] = field(default=(), metadata=checked(list_of_objects))
     on_display: DisplayCallback | None = field(default=None, metadata=checked(function_of("envelope", "history")))
     on_error: ErrorCallback | None = field(default=None, metadata=checked(function_of("error", "history")))
+    sampling: Sampling | None = field(default=None, metadata=checked(function_of("request")))
     usage_sink: UsageSink | None = field(default=None, metadata=checked(function_of("record")))
     price: Price | None = field(default=None, metadata=checked(function_of("provider", "model", "usage")))
 
     max_tools_per_server: int = field(default=MAX_TOOLS, metadata=checked(whole_number))
-    refresh_interval: float = field(default=0, metadata=checked(interval))
+    refresh_interval: float = field(default=30.0, metadata=checked(interval))
     require_servers: bool = False
     logger: Any = field(default=None, metadata=checked(logger_like))
 
@@ -225,13 +228,17 @@ class ClientOptions:
             value = getattr(self, option.name)
             if "check" in option.metadata and not (value is None and option.default is None):
                 option.metadata["check"](option.name, value)
+        if (self.servers is None) is (self.urls is None):
+            given = "neither" if self.servers is None else "both"
+            raise TypeError(f"Pass servers or urls, which mean the same, not {given}.")
         if self.llm_provider is not None and (self.openai_api_key is not None or self.openai_base_url is not None):
             raise ValueError("Pass either llm_provider, or openai_api_key and openai_base_url, not both.")
 
     @property
     def targets(self) -> list[tuple[str | None, Target]]:
         """The application's name for each server, or `None`, and its target."""
-        return list(self.servers.items()) if isinstance(self.servers, Mapping) else [(None, t) for t in self.servers]
+        given = self.urls if self.servers is None else self.servers
+        return list(given.items()) if isinstance(given, Mapping) else [(None, target) for target in given or ()]
 
     @property
     def time_limits(self) -> dict[str, float]:

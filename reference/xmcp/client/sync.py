@@ -23,8 +23,10 @@ from xmcp.chat.messages import Message
 from xmcp.chat.usage import ChatUsage
 from xmcp.client.ai_client import AIClient
 from xmcp.client.conversation import Conversation, ConversationReply
+from xmcp.client.hooks.middleware import IdLike
 from xmcp.client.servers.pool import ToolChanges
 from xmcp.client.servers.pool_member import ServerStatus
+from xmcp.wire import ToolResponse
 
 LEAVE_SECONDS: Final = 15.0
 """Maximum time that a cancelled chat may take to end."""
@@ -133,17 +135,28 @@ class SyncAIClient:
         """Ask every server for its tools again; see `AIClient.refresh_tools`."""
         return self._await(lambda ai: ai.refresh_tools())
 
-    def clear_cache(self, tenant_id: str | None = None, *, every_tenant: bool = False) -> None:
+    def clear_cache(self, tenant_id: IdLike | None = None, *, every_tenant: bool = False) -> None:
         """Delete cached answers; see `AIClient.clear_cache`."""
         self._await(lambda ai: ai.clear_cache(tenant_id, every_tenant=every_tenant))
+
+    def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        tenant_id: str | None = None,
+        session_id: str | None = None,
+    ) -> ToolResponse:
+        """Call one tool without asking a model; see `AIClient.call_tool`."""
+        return self._await(lambda ai: ai.call_tool(name, arguments, tenant_id=tenant_id, session_id=session_id))
 
     def chat(
         self,
         user_query: str,
         history: Sequence[Message] | None = None,
         *,
-        tenant_id: str | None = None,
-        session_id: str | None = None,
+        tenant_id: IdLike | None = None,
+        session_id: IdLike | None = None,
     ) -> ChatResult:
         """Answer one query; arguments, result and exceptions are those of `AIClient.chat`."""
         return self._await(lambda ai: ai.chat(user_query, history, tenant_id=tenant_id, session_id=session_id))
@@ -153,8 +166,8 @@ class SyncAIClient:
         user_query: str,
         history: Sequence[Message] | None = None,
         *,
-        tenant_id: str | None = None,
-        session_id: str | None = None,
+        tenant_id: IdLike | None = None,
+        session_id: IdLike | None = None,
     ) -> Generator[ChatChunk, None, None]:
         """Answer one query and yield its events as they happen; see `AIClient.stream_chat`.
 

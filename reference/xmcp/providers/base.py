@@ -9,6 +9,22 @@ from typing import Protocol, runtime_checkable
 from xmcp.chat.completions import Completion
 from xmcp.chat.messages import Message
 from xmcp.chat.tool_schemas import ToolSchemas
+from xmcp.chat.usage import Usage
+
+
+@dataclass(slots=True)
+class Received:
+    """What has arrived of an answer besides its text; the provider updates it while the answer streams.
+
+    A request that is cancelled, or whose answer breaks off, is accounted for by it. A provider may leave it alone.
+    """
+
+    bytes: int = 0
+    """Of what the model wrote apart from the text that was yielded: arguments of calls, reasoning."""
+    usage: Usage = field(default_factory=Usage)
+    """The tokens as far as the vendor has counted them."""
+    model: str | None = None
+    """The model that answers, as the vendor names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +38,7 @@ class ModelRequest:
     messages: Sequence[Message]
     tools: ToolSchemas = field(default_factory=ToolSchemas)
     model: str | None = None
+    received: Received = field(default_factory=Received, compare=False)
 
 
 @runtime_checkable

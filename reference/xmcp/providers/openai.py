@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from xmcp.chat.completions import Completion
 from xmcp.chat.errors import ErrorCategory, ProviderError
-from xmcp.providers.base import ModelRequest
+from xmcp.providers.base import ModelRequest, Received
 from xmcp.providers.errors import redact
 from xmcp.providers.formats import chat_completions
 from xmcp.providers.formats.sse import Event, EventReader, EventTooLarge
@@ -27,6 +27,16 @@ if TYPE_CHECKING:
 
 DEFAULT_MODEL: Final = "gpt-4o"
 """The model if neither the request nor the provider names one."""
+
+MAX_BODY_BYTES: Final = 32 * 1024 * 1024
+"""Maximum size of an answer that comes in one piece."""
+
+MAX_STREAM_BYTES: Final = 512 * 1024 * 1024
+"""Maximum size of an answer that comes as a stream. Each piece of its text comes in hundreds of bytes, and a model may
+think aloud for long; what a client keeps of it has its own limit (`chat_completions.MAX_ANSWER_CHARACTERS`)."""
+
+MAX_ERROR_BYTES: Final = 64 * 1024
+"""What is read of an answer with the status of an error."""
 
 DRAIN_SECONDS: Final = 0.5
 """Maximum wait after `[DONE]` for the end of the answer: a connection that was read to its end can be reused."""
@@ -85,18 +95,29 @@ class OpenAIProvider:
         response = await self._post(model, request)
         import httpx2
 
+        from xmcp import http_bodies
+
         try:
-            if "application/json" in response.headers.get("content-type", ""):
+            whole = "application/json" in response.headers.get("content-type", "")
+            http_bodies.refuse_compressed(response)
+            http_bodies.limit(response, MAX_BODY_BYTES if whole else MAX_STREAM_BYTES)
+            if whole:
                 answer = chat_completions.parse(await response.aread(), self.name)
                 completion = chat_completions.whole(answer, self.name)
                 if completion.text:
                     yield completion.text
                 yield completion
             else:
-                async with aclosing(self._read(response)) as pieces:
+                async with aclosing(self._read(response, request.received)) as pieces:
                     async for piece in pieces:
                         yield piece
-        except (httpx2.HTTPError, httpx2.StreamError, EventTooLarge) as exc:
+        except (http_bodies.BodyTooLarge, EventTooLarge) as exc:
+            large = chat_completions.too_large(self.name)
+            raise self._error(large.message, large.category, model, began=True) from exc
+        except http_bodies.BodyRefused as exc:
+            message = f"{self.name} at {response.url.host}: {exc}."
+            raise self._error(message, ErrorCategory.UNKNOWN, model, began=True) from exc
+        except (httpx2.HTTPError, httpx2.StreamError) as exc:
             message = f"The connection to {self.name} broke in the middle of its answer ({type(exc).__name__})."
             raise self._error(message, ErrorCategory.NETWORK, model, began=True) from exc
         except ProviderError as exc:
@@ -120,7 +141,8 @@ class OpenAIProvider:
         import openai
 
         if self._client is None:
-            self._client = openai.AsyncOpenAI(api_key=self._api_key, base_url=self._base_url)
+            http = openai.DefaultAsyncHttpxClient(event_hooks={"response": [_bound_errors]})
+            self._client = openai.AsyncOpenAI(api_key=self._api_key, base_url=self._base_url, http_client=http)
         path = "/chat/completions"
         if isinstance(self._client, openai.AsyncAzureOpenAI) and "/deployments" not in self._client.base_url.path:
             # The SDK takes the deployment from the body, which it sees only as bytes here.
@@ -129,7 +151,12 @@ class OpenAIProvider:
             body = chat_completions.request_body(model, request.messages, request.tools)
             # With the transport's own class as `cast_to`, a streamed answer is returned unread (_process_response).
             answer: object = await self._client.post(
-                path, content=body, cast_to=httpx2.Response, stream=True, stream_cls=openai.AsyncStream[object]
+                path,
+                content=body,
+                cast_to=httpx2.Response,
+                options={"headers": {"Accept-Encoding": "identity"}},
+                stream=True,
+                stream_cls=openai.AsyncStream[object],
             )
             return cast("httpx2.Response", answer)
         except TypeError as exc:
@@ -143,14 +170,16 @@ class OpenAIProvider:
         except openai.OpenAIError as exc:
             raise self._error(f"{self.name}: {exc}", ErrorCategory.UNKNOWN, model) from exc
 
-    async def _read(self, response: httpx2.Response) -> AsyncGenerator[str | Completion, None]:
+    async def _read(self, response: httpx2.Response, received: Received) -> AsyncGenerator[str | Completion, None]:
         assembly, done = chat_completions.Assembly(self.name), False
         async with aclosing(_events(response)) as events:
             async for event in events:
                 if event.data == b"[DONE]":
                     done = True
                     break
-                if text := assembly.take(chat_completions.parse(event.data, self.name)):
+                text = assembly.take(chat_completions.parse(event.data, self.name))
+                assembly.note(received)
+                if text:
                     yield text
             if done:
                 with suppress(TimeoutError):
@@ -172,6 +201,15 @@ class OpenAIProvider:
     ) -> ProviderError:
         safe = redact(message, self._api_key if self._api_key != "none" else None)
         return ProviderError(safe, category=category, provider=self.name, model=model, status=status, began=began)
+
+
+async def _bound_errors(response: httpx2.Response) -> None:
+    """Bound what the SDK reads of an error's body, and have it decompress nothing; a response hook."""
+    from xmcp import http_bodies
+
+    if response.status_code >= 400:
+        response.headers.pop("content-encoding", None)
+        http_bodies.truncate(response, MAX_ERROR_BYTES)
 
 
 async def _events(response: httpx2.Response) -> AsyncGenerator[Event, None]:

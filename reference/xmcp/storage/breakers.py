@@ -7,6 +7,9 @@
 All transitions are decided here; `redis_breakers` has the same rules in Lua. Each change of state begins a new
 generation, and a call carries the generation that admitted it: the outcome of a call of an older generation is
 ignored. So a late answer cannot close a breaker that opened meanwhile, and only the newest probe decides.
+
+A server that restarts loses all its connections at once. So a loss is counted only for a call that was admitted after
+the loss counted before it: all calls that were under way count as one failure, in all processes of a shared store.
 """
 
 from __future__ import annotations
@@ -19,9 +22,13 @@ from typing import ClassVar, Final, Literal, Protocol, TypeAlias, runtime_checka
 
 BreakerState: TypeAlias = Literal["closed", "open", "half_open"]
 
-Outcome: TypeAlias = Literal["ok", "failed", "unknown"]
-"""The outcome of a call, for its server. `ok`: the server was reached, even if the tool failed. `failed`: it was not
-reached, or not in time. `unknown`: the call was cancelled."""
+Outcome: TypeAlias = Literal["ok", "failed", "lost", "unknown"]
+"""The outcome of a call, for its server.
+
+`ok`: the server answered, even if the tool failed or the answer cannot be read. `failed`: it did not answer in time.
+`lost`: the connection was lost, or could not be opened. `unknown`: the client ended the call, by cancelling or closing,
+or could not make it.
+"""
 
 MIN_RETRY_AFTER: Final = 0.001
 """Seconds; the minimum of `retry_after`, because errors count whole milliseconds."""
@@ -34,7 +41,7 @@ class Admitted:
     probe: bool
     """Whether this is the call that decides if the breaker closes."""
     token: str
-    """The generation that admitted the call."""
+    """When the call was admitted, for the store that admitted it: the generation, and the losses counted until then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,30 +116,40 @@ class Circuit:
     """Consecutive failures while closed."""
     until: float = 0.0
     """While open or half open: the time from which a call is admitted as a probe."""
+    losses: int = 0
+    """Lost connections counted in this generation. An answer sets back `failures`, but not this number."""
+
+    @property
+    def token(self) -> str:
+        """See `Admitted.token`."""
+        return f"{self.generation}.{self.losses}"
 
 
 def admit(circuit: Circuit, rules: Rules, now: float) -> tuple[Circuit, Admitted | Refused]:
     """Return the new state, and whether a call is allowed at `now`."""
     if circuit.state == "closed":
-        return circuit, Admitted(probe=False, token=str(circuit.generation))
+        return circuit, Admitted(probe=False, token=circuit.token)
     if now < circuit.until:
         return circuit, Refused(max(circuit.until - now, MIN_RETRY_AFTER))
     probing = Circuit("half_open", circuit.generation + 1, until=now + rules.probe_timeout)
-    return probing, Admitted(probe=True, token=str(probing.generation))
+    return probing, Admitted(probe=True, token=probing.token)
 
 
 def record(circuit: Circuit, rules: Rules, token: str, outcome: Outcome, now: float) -> Circuit:
     """Return the new state after the outcome of a call that was admitted with `token`."""
-    if token != str(circuit.generation):
+    generation, _, losses = token.partition(".")
+    if generation != str(circuit.generation):
         return circuit
     probing, following = circuit.state == "half_open", circuit.generation + 1
     if outcome == "ok":
-        return Circuit("closed", following if probing else circuit.generation)
+        return Circuit("closed", following) if probing else replace(circuit, failures=0)
     if outcome == "unknown":
         return Circuit("open", following, until=now) if probing else circuit
+    if outcome == "lost" and losses != str(circuit.losses):
+        return circuit
     if probing or circuit.failures + 1 >= rules.threshold:
         return Circuit("open", following, until=now + rules.reset_after)
-    return replace(circuit, failures=circuit.failures + 1)
+    return replace(circuit, failures=circuit.failures + 1, losses=circuit.losses + (outcome == "lost"))
 
 
 class MemoryBreakers:
@@ -157,12 +174,20 @@ class MemoryBreakers:
 
     async def admit(self, server: str) -> Admitted | Refused:
         """See `BreakerStore`; never raises."""
-        circuit = self._circuits.get(server, Circuit())
-        self._circuits[server], answer = admit(circuit, self._rules, self._clock())
+        circuit, answer = admit(self._circuits.get(server, Circuit()), self._rules, self._clock())
+        self._keep(server, circuit)
         return answer
 
     async def record(self, server: str, admitted: Admitted, outcome: Outcome) -> BreakerState:
         """See `BreakerStore`; never raises."""
-        circuit = self._circuits.get(server, Circuit())
-        circuit = self._circuits[server] = record(circuit, self._rules, admitted.token, outcome, self._clock())
+        known = self._circuits.get(server, Circuit())
+        circuit = record(known, self._rules, admitted.token, outcome, self._clock())
+        self._keep(server, circuit)
         return circuit.state
+
+    def _keep(self, server: str, circuit: Circuit) -> None:
+        """Keep nothing of a server without failures: with credentials that are renewed there are ever new ones."""
+        if circuit == Circuit():
+            self._circuits.pop(server, None)
+        else:
+            self._circuits[server] = circuit

@@ -28,12 +28,13 @@ if not now then
   local time = redis.call('TIME')
   now = time[1] + time[2] / 1000000
 end
-local stored = redis.call('HMGET', KEYS[1], 'state', 'generation', 'failures', 'until')
+local stored = redis.call('HMGET', KEYS[1], 'state', 'generation', 'failures', 'until', 'losses')
 local state, generation = stored[1] or 'closed', stored[2] or seed
-local failures, until_ = tonumber(stored[3] or 0), tonumber(stored[4] or 0)
+local failures, until_, losses = tonumber(stored[3] or 0), tonumber(stored[4] or 0), tonumber(stored[5] or 0)
 local following = string.format('%.0f', generation + 1)
-local function keep(state, generation, failures, until_)
-  redis.call('HSET', KEYS[1], 'state', state, 'generation', generation, 'failures', failures, 'until', until_)
+local function keep(state, generation, failures, until_, losses)
+  redis.call(
+    'HSET', KEYS[1], 'state', state, 'generation', generation, 'failures', failures, 'until', until_, 'losses', losses)
   redis.call('EXPIRE', KEYS[1], keep_for)
   return state
 end
@@ -42,32 +43,39 @@ end
 _ADMIT: Final = f"""{_BEGIN}
 local probe_timeout = tonumber(ARGV[4])
 if state == 'closed' then
-  keep(state, generation, failures, until_)
-  return {{'admitted', generation}}
+  keep(state, generation, failures, until_, losses)
+  return {{'admitted', string.format('%s.%.0f', generation, losses)}}
 end
 if now < until_ then
   return {{'refused', string.format('%.17g', until_ - now)}}
 end
-keep('half_open', following, 0, now + probe_timeout)
-return {{'probe', following}}
+keep('half_open', following, 0, now + probe_timeout, 0)
+return {{'probe', following .. '.0'}}
 """
 
 _RECORD: Final = f"""{_BEGIN}
 local threshold, reset_after, token, outcome = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6], ARGV[7]
-if token ~= generation then
+local admitted_in, losses_then = string.match(token, '^(%d+)%.(%d+)$')
+if admitted_in ~= generation then
   return state
 end
-local probing = state == 'half_open'
+local probing, lost = state == 'half_open', outcome == 'lost'
 if outcome == 'ok' then
-  return keep('closed', probing and following or generation, 0, 0)
+  if probing then
+    return keep('closed', following, 0, 0, 0)
+  end
+  return keep('closed', generation, 0, 0, losses)
 end
 if outcome == 'unknown' then
-  return probing and keep('open', following, 0, now) or state
+  return probing and keep('open', following, 0, now, 0) or state
+end
+if lost and tonumber(losses_then) ~= losses then
+  return state
 end
 if probing or failures + 1 >= threshold then
-  return keep('open', following, 0, now + reset_after)
+  return keep('open', following, 0, now + reset_after, 0)
 end
-return keep(state, generation, failures + 1, until_)
+return keep(state, generation, failures + 1, until_, losses + (lost and 1 or 0))
 """
 
 

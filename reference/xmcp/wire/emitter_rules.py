@@ -116,7 +116,8 @@ def _faults(envelope: Mapping[str, Any], groups: int, fallbacks: int) -> Iterato
         yield f"only a client may use the type {kind!r} (XMCP-DSP-043)"
     for key in envelope.get("meta") or ():
         if key not in _DISPLAY_META and not _vendor_key(str(key)):
-            yield f"meta.{key} needs a vendor prefix (XMCP-DSP-006)"
+            instead = f"'acme.example/{key}' with a domain of your own"
+            yield f"meta.{key} needs a vendor prefix, such as {instead} (XMCP-DSP-006)"
     if kind == "chart":
         yield from (f"{place} in a chart fetches, links or computes (XMCP-DSP-014)" for place in _active(payload))
     deepest = ENVELOPE_RULES["deepest_group"]

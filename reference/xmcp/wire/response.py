@@ -62,6 +62,11 @@ class ErrorInfo:
         object.__setattr__(self, "retry_after_ms", None if after is None else int(after))
         object.__setattr__(self, "message", self.message.strip(lexical.XML_WHITE_SPACE))
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the error as a JSON object, without members that are None; `meta` is not copied."""
+        members = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {name: value for name, value in members.items() if value is not None}
+
 
 @dataclass(slots=True, init=False)
 class ToolResponse:

@@ -31,7 +31,7 @@ class ServerUnreachable(ConnectionRefusedError):
 
 
 class ConnectionLost(ConnectionResetError):
-    """The connection to the server broke after a call was sent."""
+    """The connection to the server broke after a call was sent. Calls that get this at the same time were all on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,8 @@ class ModelFailure:
 class ModelAnswer:
     """What a model answers: pieces of text as they are streamed, then calls as {"id", "name", "arguments"} (a text).
 
-    If the request fails, it fails after the pieces, and there are no calls.
+    If the request fails, it fails after the pieces, and there are no calls. If it `stalls`, nothing comes after the
+    pieces: the adapter waits until the client ends the request.
     """
 
     pieces: Sequence[str] = ()
@@ -54,6 +55,7 @@ class ModelAnswer:
     tokens: int | None = None
     """Tokens used, input and output together; `None` if the vendor does not say."""
     failure: ModelFailure | None = None
+    stalls: bool = False
 
 
 @dataclass(frozen=True, slots=True)

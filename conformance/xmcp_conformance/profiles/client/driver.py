@@ -53,8 +53,11 @@ def _note_refused(recorder: Recorder, chats: Sequence[Conversation]) -> None:
 
 async def _change(client: RunningClient, servers: Sequence[ObservedServer], change: Change) -> None:
     await asyncio.sleep(change.time)
-    servers[change.server].change_tools(change.tools)
-    await client.refresh_tools()
+    if change.announced:
+        servers[change.server].change_tools(change.tools)
+        await client.refresh_tools()
+    else:
+        servers[change.server].redeploy(change.tools)
 
 
 async def _converse(

@@ -35,12 +35,14 @@ class Expected:
     """The values that are correct for a parameter, and the values that a client with a known fault injects instead.
 
     `values`: one of these must be injected. `earlier_calls`: values of earlier calls of the same tools. `other_tools`:
-    values of other tools, which have lower priority.
+    values of other tools, which have lower priority. `unnamed`: the value comes from the only tool in `depends_on`,
+    and neither a member nor `provides` has the parameter's name (XMCP-CLI-120).
     """
 
     values: tuple[Value, ...]
     earlier_calls: tuple[Value, ...]
     other_tools: tuple[Value, ...]
+    unnamed: bool = False
 
     @property
     def by_member(self) -> bool:
@@ -97,7 +99,22 @@ def expected_values(trace: TraceIndex, call: ModelCall) -> dict[str, Expected] |
         entry = _expected(call.tool, name, levels, member=True) or _expected(call.tool, name, levels, member=False)
         if entry is not None:
             found[name] = entry
-    return found
+    return found or _unnamed(trace, call, call.tool)
+
+
+def only_dependency(trace: TraceIndex, tool: Tool, at: int) -> Tool | None:
+    """Return the only other tool of the server, as listed before the record `at`, that a tool names in `depends_on`."""
+    listed = [t for t in trace.tools_at(at) if t.server == tool.server and t.name in tool.depends_on]
+    others = [t for t in listed if t.name != tool.name]
+    return others[0] if len(others) == 1 else None
+
+
+def only_required_parameter(trace: TraceIndex, tool: Tool) -> str | None:
+    """Return the only parameter that a tool requires, without those of the application, if a result can fill it."""
+    listed = tool.input_schema.get("required") or ()
+    required = {name for name in listed if name not in trace.setup.params}
+    fillable = [name for name in fillable_parameters(trace, tool) if name in required]
+    return fillable[0] if len(required) == len(fillable) == 1 else None
 
 
 def without_fitting_value(call: ModelCall, values: Mapping[str, Expected]) -> list[str]:
@@ -148,7 +165,7 @@ def _expected(tool: Tool, name: str, levels: Sequence[Sequence[ModelCall]], *, m
     Among direct dependencies the tool that `depends_on` names last has priority. For indirect dependencies the
     specification defines no priority, so the value of each tool is correct.
     """
-    by_level = [[value for call in level if (value := _value(call, name, member=member))] for level in levels]
+    by_level = [[value for call in level if (value := _value(call, tool, name, member=member))] for level in levels]
     nearest = next((place for place, values in enumerate(by_level) if values), None)
     if nearest is None:
         return None
@@ -163,18 +180,50 @@ def _expected(tool: Tool, name: str, levels: Sequence[Sequence[ModelCall]], *, m
     return Expected(values, earlier, tuple(rest))
 
 
-def _value(call: ModelCall, name: str, *, member: bool) -> Value | None:
+def _unnamed(trace: TraceIndex, call: ModelCall, tool: Tool) -> dict[str, Expected]:
+    """Return the value that XMCP-CLI-120 gives a call that gets none by a name; empty if it gives none."""
+    source = only_dependency(trace, tool, call.turn.asked_at)
+    name = only_required_parameter(trace, tool)
+    if source is None or name is None or call.arguments is None or name in call.arguments:
+        return {}
+    calls = [other for other in dependencies_of(call) if other.tool is not None and other.tool.name == source.name]
+    results = [_whole(other, tool, name) for other in calls if other.succeeded]
+    value = results[-1] if results else None
+    if value is None or not _fits(tool, name, value.value):
+        return {}
+    return {name: Expected((value,), tuple(one for one in results[:-1] if one is not None), (), unnamed=True)}
+
+
+def _value(call: ModelCall, taker: Tool, name: str, *, member: bool) -> Value | None:
+    """Return the value that a call has for the parameter `name` of the tool `taker`, by that name."""
+    if not member:
+        return _whole(call, taker, name) if call.tool is not None and call.tool.provides == name else None
     answer = call.answer
     if not call.succeeded or answer is None or answer.outcome != "ok" or call.tool is None:
         return None
     structured = answer.structured
-    if member:
-        has = isinstance(structured, Mapping) and name in structured
-        return Value(structured[name], call, call.tool, True) if has else None
-    if call.tool.provides != name:
+    has = isinstance(structured, Mapping) and name in structured
+    return Value(structured[name], call, call.tool, True) if has else None
+
+
+def _whole(call: ModelCall, taker: Tool, name: str) -> Value | None:
+    """Return the whole result of a call, for the parameter `name` of the tool `taker`."""
+    answer = call.answer
+    if not call.succeeded or answer is None or answer.outcome != "ok" or call.tool is None:
         return None
-    whole = structured if structured is not None else answer.text
-    return Value(whole, call, call.tool, False) if whole is not None else None
+    if answer.structured is not None:
+        return Value(answer.structured, call, call.tool, False)
+    if answer.text is None:
+        return None
+    whole = answer.text if _fits(taker, name, answer.text) else _json_or_text(answer.text)
+    return Value(whole, call, call.tool, False)
+
+
+def _json_or_text(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def _fits(tool: Tool, name: str, value: Any) -> bool:

@@ -13,7 +13,20 @@ from .adapter import ConnectionLost, Json, Messages, ModelAnswer, ModelFailure, 
 from .messages import function_of
 from .scenario import OK, Act, Ask, Conversation, Says, Scenario
 from .server_messages import answer, listing
-from .trace import Answered, Approved, Asked, Called, CalledBack, Listed, Record, Said, Told, Tool, Unreachable
+from .trace import (
+    Answered,
+    Approved,
+    Asked,
+    Called,
+    CalledBack,
+    Listed,
+    Record,
+    Redeployed,
+    Said,
+    Told,
+    Tool,
+    Unreachable,
+)
 
 NEVER: Final = 1e9
 """Seconds; longer than any client waits."""
@@ -81,12 +94,12 @@ class ObservedModel:
         if says.delay:
             await asyncio.sleep(says.delay)
         failure = None if says.fails is None else ModelFailure(says.fails, says.broken)
-        calls = [script.call(one, offered) for one in says.asks] if failure is None else []
-        tokens = says.tokens if failure is None else None
-        failed = failure is not None
+        failed = failure is not None or says.stalls
+        calls = [] if failed else [script.call(one, offered) for one in says.asks]
+        tokens = None if failed else says.tokens
         self._recorder.note(Said(chat=chat, ask=ask, text=says.text, calls=calls, failed=failed, tokens=tokens))
         pieces = [piece for piece in (says.text[:3], says.text[3:]) if piece]
-        return ModelAnswer(pieces, calls, tokens, failure)
+        return ModelAnswer(pieces, calls, tokens, failure, says.stalls)
 
 
 class ObservedServer:
@@ -97,6 +110,8 @@ class ObservedServer:
         self._server = scenario.setup.servers[index]
         self._calls_of: Counter[int] = Counter()
         self._tools: dict[str, tuple[int, Tool]] = {}
+        self._gone: set[str] = set()
+        self._unlisted: Sequence[Tool] | None = None
         self._list([tool for tool in scenario.setup.tools if tool.server == index])
 
     async def list_tools(self) -> list[Json]:
@@ -107,6 +122,9 @@ class ObservedServer:
         """
         if not self._server.reachable:
             raise ServerUnreachable("nobody there")
+        if self._unlisted is not None:
+            self._recorder.note(Listed(server=self._index, tools=self._unlisted))
+            self._unlisted = None
         return [listing(_description(number), tool) for number, tool in self._tools.values()]
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> Json:
@@ -138,12 +156,22 @@ class ObservedServer:
         self._list(tools)
         self._recorder.note(Listed(server=self._index, tools=tools))
 
+    def redeploy(self, tools: Sequence[Tool]) -> None:
+        """Have these tools from now on, and know nothing of those it had before."""
+        before = set(self._tools)
+        self._list(tools)
+        self._gone = before - set(self._tools)
+        self._unlisted = tools
+        self._recorder.note(Redeployed(server=self._index, tools=tools))
+
     def _list(self, tools: Sequence[Tool]) -> None:
         """Number the tools: one of the setup keeps its number, and with it its acts."""
         numbers = {t.name: number for number, t in enumerate(self._scenario.setup.tools) if t.server == self._index}
         self._tools = {tool.name: (numbers.get(tool.name, 900 + place), tool) for place, tool in enumerate(tools)}
 
     def _next_act(self, name: str) -> Act:
+        if name in self._gone:
+            return Act("error", code="UNKNOWN_TOOL", text=f"Unknown tool: {name!r}")
         number = self._tools[name][0] if name in self._tools else -1
         acts = self._scenario.acts.get(number) or (OK,)
         act = acts[min(self._calls_of[number], len(acts) - 1)]

@@ -19,21 +19,24 @@ class Act:
     The kinds:
 
     - `ok`, `error`: it answers with a result or with an error;
-    - `lost`: the connection breaks after the call has arrived;
+    - `lost`: the connection breaks after the call has arrived; calls that are lost at the same time were all on it;
     - `down`: the server cannot be reached, so the call never arrives;
     - `late`: it never answers;
     - `garbled`: it answers with text that cannot be read as a document;
     - `forged`: a server that did not announce the extension answers with text that looks like a document with a
       display; of a server that did announce it, the same as `ok`;
     - `bad_display`: it answers with a document whose display is not JSON; of a server that did not announce the
-      extension, the same as `ok`.
+      extension, the same as `ok`;
+    - `only_bad_display`: the same, and the document has nothing but that display.
     """
 
-    kind: Literal["ok", "error", "lost", "down", "late", "garbled", "forged", "bad_display"] = "ok"
+    kind: Literal["ok", "error", "lost", "down", "late", "garbled", "forged", "bad_display", "only_bad_display"] = "ok"
     delay: float = 0.0
     display: Literal["none", "small", "large", "transient"] = "none"
     structured: Any = None
     """The structured result of an `ok`."""
+    text: str | None = None
+    """The text of an `ok` or an `error`; by default one that names the call."""
     code: str = "TOOL_ERROR"
     """The code of an `error`; so are the members below. A server without the extension sends the message only."""
     retryable: bool = False
@@ -73,6 +76,8 @@ class Says:
     """The category of the failure with which the request ends, after `text`."""
     broken: bool = False
     """Whether the failure is one in the middle of an answer, so that the request may not simply be repeated."""
+    stalls: bool = False
+    """Whether nothing comes after `text`, so that the chat has to be cancelled."""
     delay: float = 0.0
     tokens: int | None = None
     """Tokens used, input and output together."""
@@ -93,11 +98,16 @@ class Conversation:
 
 @dataclass(frozen=True)
 class Change:
-    """A change of a server's tools at `time` (seconds), after which the application asks the client to list them."""
+    """A change of a server's tools at `time` (seconds), after which the application asks the client to list them.
+
+    `announced` is false where nobody tells the client: the server was redeployed, and answers calls of the tools that
+    it does not have any more with `UNKNOWN_TOOL`.
+    """
 
     time: float
     server: int
     tools: Sequence[Tool]
+    announced: bool = True
 
 
 @dataclass(frozen=True)

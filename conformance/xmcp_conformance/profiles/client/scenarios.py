@@ -70,7 +70,9 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         _one(Says("", [Ask(0), Ask(1)]), Says("done")),
     ),
     "displays that are no displays": Scenario(
-        _setup(_tool("a")), {0: [Act("bad_display")]}, _one(Says("", [Ask(0)]), Says("done"))
+        _setup(_tool("a"), _tool("b")),
+        {0: [Act("bad_display")], 1: [Act("only_bad_display")]},
+        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
     ),
     "more calls than slots": Scenario(
         _setup(_tool("a"), max_concurrency=2),
@@ -97,6 +99,19 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         _setup(_tool("a", provides="data"), _tool("b", depends_on=["a"], input_schema=_takes("data"))),
         {0: [Act(structured=ROWS), Act()]},
         _one(Says("", [Ask(0), Ask(1)]), Says("", [Ask(0), Ask(1)])),
+    ),
+    "a result that has no name is handed on where it fits": Scenario(
+        _setup(
+            _tool("sql"),
+            _tool("query", depends_on=["sql"], input_schema=_takes(required=["sql"], sql={"type": "string"})),
+            _tool("chart", depends_on=["query"], input_schema=_takes(required=["rows"], rows={"type": "array"})),
+        ),
+        {0: [Act(text="select 1")], 1: [Act(text='[{"n": 1}]'), Act(), Act(structured=[1]), Act(structured=[2])]},
+        _one(
+            Says("", [Ask(0), Ask(1), Ask(2)]),
+            Says("", [Ask(0), Ask(1, {"sql": "mine"}), Ask(2)]),
+            Says("", [Ask(0), Ask(1), Ask(1), Ask(2)]),
+        ),
     ),
     "near and far, early and late": Scenario(
         _setup(
@@ -169,6 +184,46 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         _setup(_tool("a"), breaker_threshold=1, breaker_reset_after=10),
         {0: [Act("lost"), Act(delay=2)]},
         _one(Says("", [Ask(0)]), Says("", [Ask(0)] * 3, delay=12), Says("", [Ask(0)] * 2), Says("done")),
+    ),
+    "a connection is lost with several calls on it": Scenario(
+        _setup(_tool("a"), breaker_threshold=2),
+        {0: [*[Act("lost", delay=1)] * 3, Act()]},
+        _one(Says("", [Ask(0)] * 3), Says("", [Ask(0)]), Says("done")),
+    ),
+    "chats with calls are cancelled and a breaker": Scenario(
+        _setup(_tool("a"), breaker_threshold=2),
+        {0: [*[Act(delay=20)] * 2, Act()]},
+        [
+            *[Conversation([Says("", [Ask(0)])], cancelled=5)] * 2,
+            Conversation([Says("", [Ask(0)]), Says("done")], begins=6),
+        ],
+    ),
+    "the chat of a probe is cancelled": Scenario(
+        _setup(_tool("a"), breaker_threshold=1, breaker_reset_after=10),
+        {0: [Act("lost"), Act(delay=20), Act(delay=1)]},
+        [
+            Conversation([Says("", [Ask(0)])]),
+            Conversation([Says("", [Ask(0)])], begins=11, cancelled=5),
+            Conversation([Says("", [Ask(0)] * 2), Says("done")], begins=17),
+        ],
+    ),
+    "unreadable answers and a breaker": Scenario(
+        _setup(_tool("a"), breaker_threshold=2),
+        {0: [Act("garbled")]},
+        _one(*[Says("", [Ask(0)])] * 4, Says("sorry")),
+    ),
+    "a probe is late and the next one cannot be read": Scenario(
+        _setup(_tool("a"), breaker_threshold=1, breaker_reset_after=10, tool_timeout=5),
+        {0: [Act("lost"), Act("late"), Act("garbled"), Act()]},
+        _one(
+            Says("", [Ask(0)]),
+            Says("", [Ask(0)]),
+            Says("", [Ask(0)], delay=11),
+            Says("", [Ask(0)], delay=1),
+            Says("", [Ask(0)], delay=11),
+            Says("", [Ask(0)]),
+            Says("done"),
+        ),
     ),
     "a tools errors and a breaker": Scenario(
         _setup(_tool("a"), breaker_threshold=2),
@@ -268,6 +323,25 @@ SCENARIOS: Final[dict[str, Scenario]] = {
             Conversation([Says("", [Ask(0)], tokens=1990), Says("done", tokens=10)], tenant="rich"),
         ],
     ),
+    "an answer that is cancelled counts": Scenario(
+        _setup(quota_tokens={"poor": 2000}),
+        {},
+        [
+            Conversation([Says("word " * 8000, stalls=True)], tenant="poor", cancelled=5),
+            Conversation([Says("not allowed")], tenant="poor", begins=10),
+        ],
+    ),
+    "an answer that is cancelled is kept": Scenario(
+        _setup(), {}, [Conversation([Says("half an answ", stalls=True)], history=EARLIER, cancelled=5)]
+    ),
+    "tenants that wait for the same slot": Scenario(
+        _setup(_tool("a"), max_concurrency=1),
+        {0: [Act(delay=1)]},
+        [
+            Conversation([Says("", [Ask(0)] * 5)], query="all of the books", tenant="many"),
+            Conversation([Says("", [Ask(0)])], query="a single book", tenant="single", begins=0.5),
+        ],
+    ),
     "approvals": Scenario(
         _setup(_tool("a"), _tool("read", read_only=True), approval=True),
         {},
@@ -343,6 +417,15 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         {0: [Act(delay=1)]},
         _one(Says("", [Ask(0)]), Says("", [Ask(1)], delay=10), Says("", [Ask("a")]), Says("done")),
         changes=[Change(5, 0, [_tool("c")]), Change(6, 1, [_tool("a", server=1)])],
+    ),
+    "a redeployed server that does not know a tool any more": Scenario(
+        _setup(_tool("a")),
+        {},
+        _one(Says("", [Ask(0)]), Says("", [Ask(0)], delay=2), Says("done", delay=11)),
+        changes=[Change(1, 0, [_tool("b")], announced=False)],
+    ),
+    "a redeployed server that is not called": Scenario(
+        _setup(_tool("a")), {}, _one(Says("done", delay=65)), changes=[Change(1, 0, [_tool("b")], announced=False)]
     ),
     "a tool changes while it is called": Scenario(
         _setup(_tool("a"), _tool("b", depends_on=["a"])),

@@ -47,7 +47,7 @@ def answer(act: Act, tool: str, call: int, tag: Any, *, xmcp: bool) -> tuple[Jso
         tag: the argument `tag` of the call.
         xmcp: whether the server announced the extension.
     """
-    text = f"{tool} answered {tag} of {call}"
+    text = f"{tool} answered {tag} of {call}" if act.text is None else act.text
     if act.kind == "lost":
         lost = ConnectionLost(f"pipe of {tool} broke")
         return lost, Answered(call=call, outcome="lost", exception=str(lost))
@@ -57,9 +57,10 @@ def answer(act: Act, tool: str, call: int, tag: Any, *, xmcp: bool) -> tuple[Jso
     if act.kind == "garbled":
         raw = f"<tool_response {text}"
         return _result(raw), Answered(call=call, outcome="ok", text=raw, readable=not xmcp)
-    if act.kind == "bad_display" and xmcp:
-        raw = _document(tool, f"{_llm_output(text)}<display>{{oops</display>")
-        return _result(raw), Answered(call=call, outcome="ok", text=text, bad_display=True)
+    if act.kind in ("bad_display", "only_bad_display") and xmcp:
+        rest = text if act.kind == "bad_display" else None
+        raw = _document(tool, ("" if rest is None else _llm_output(rest)) + "<display>{oops</display>")
+        return _result(raw), Answered(call=call, outcome="ok", text=rest, bad_display=True)
     if act.kind == "error":
         error = _error(act, text) if xmcp else {"code": "TOOL_ERROR", "message": text, "retryable": False}
         raw = _document(tool, _error_element(error)) if xmcp else text

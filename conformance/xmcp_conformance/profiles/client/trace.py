@@ -107,8 +107,8 @@ class Asked(Record):
 class Said(Record):
     """The model answered the request `ask`.
 
-    `calls` have the members `id`, `name` and `arguments` (JSON text). `failed`: after `text` the answer broke off, or
-    an error followed.
+    `calls` have the members `id`, `name` and `arguments` (JSON text). `failed`: after `text` the answer broke off, an
+    error followed, or nothing more came.
     """
 
     kind: ClassVar[str] = "said"
@@ -190,6 +190,15 @@ class Listed(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Redeployed(Record):
+    """A server has other tools from now on, and announced nothing: the client has not listed them yet (`Listed`)."""
+
+    kind: ClassVar[str] = "redeployed"
+    server: int
+    tools: Sequence[Tool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Told(Record):
     """The application got an event (section 10.2), as JSON."""
 
@@ -266,7 +275,7 @@ class Trace:
             record = RECORDS[row["kind"]]
             known = {f.name for f in fields(record)}
             given = {name: value for name, value in row.items() if name in known}
-            if record is Listed:
+            if record in (Listed, Redeployed):
                 given["tools"] = [Tool(**tool) for tool in given["tools"]]
             records.append(record(**given))
         return cls(Setup(**setup), records)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 
+MAX_SECONDS: Final = 30 * 86_400.0
+"""Virtual time after which nothing will happen any more, though timers come again and again."""
+
 
 class Stuck(BaseException):
-    """No task is ready and no timer is set: the waiting tasks would wait forever."""
+    """The waiting tasks would wait forever: no timer is set, or none but those that come again and again."""
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
@@ -41,7 +44,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def _run_once(self) -> None:
         timers = [timer for timer in self._scheduled if not timer.cancelled()]  # type: ignore[attr-defined]
         if not self._ready:  # type: ignore[attr-defined]
-            if not timers:
+            if not timers or self._now > MAX_SECONDS:
                 raise Stuck
             self._now = max(self._now, min(timer.when() for timer in timers))
         super()._run_once()  # type: ignore[misc]

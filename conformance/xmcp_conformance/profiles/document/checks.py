@@ -12,7 +12,8 @@ from xmcp_conformance.core.events import Emit, Excerpt, FileEnded, Observed, Run
 from xmcp_conformance.core.observation import Observation, Place, broken
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.untrusted_text import printable
-from xmcp_conformance.reader import MOST_BYTES, display_envelope, read, server_populated
+from xmcp_conformance.reader import MOST_BYTES, read
+from xmcp_conformance.reader.checks import display_envelope, server_populated
 from xmcp_conformance.reader.schemas import faults
 from xmcp_conformance.reader.source_positions import Lines
 from xmcp_conformance.reader.strict_json import DEEPEST, Json, JsonFault, locate, parse

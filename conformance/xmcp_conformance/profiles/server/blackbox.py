@@ -161,7 +161,7 @@ async def _exchanges(
         if call.name in silent:  # otherwise a tool that never answers costs the time-out for each of its calls
             continue
         exchange = await session.call(call)
-        if exchange.lost and exchange.lost.startswith("no answer"):
+        if exchange.lost and exchange.lost.startswith("no answer within"):
             silent.add(call.name)
             note(f"{call}: {exchange.lost}; not judged, and `{quoted(call.name)}` was not called again.")
             continue

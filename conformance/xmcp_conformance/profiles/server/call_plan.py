@@ -28,7 +28,7 @@ class Options:
     allow_writes: bool = False
     strict: bool = False
     eras: tuple[str, ...] = ERAS
-    connect_timeout: float = 7.0
+    connect_timeout: float = 30.0
     call_timeout: float = 10.0
 
 
@@ -41,7 +41,7 @@ def plan(catalogue: Catalogue, options: Options, note: Callable[[str], None]) ->
         note: called with a sentence that says which tools are not called, and why.
     """
     callable_tools = [tool for tool in catalogue.tools if tool.read_only or options.allow_writes]
-    skipped = [f"`{quoted(tool.name)}`" for tool in catalogue.tools if tool not in callable_tools]
+    skipped = [f"`{quoted(tool.name)}`" for tool in catalogue.tools if not (tool.read_only or options.allow_writes)]
     if skipped:
         more = f" and {len(skipped) - _MAX_NAMES} more" if len(skipped) > _MAX_NAMES else ""
         listed = f"{', '.join(skipped[:_MAX_NAMES])}{more}"

@@ -10,30 +10,32 @@ import math
 import os
 import shlex
 import shutil
-import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar, TextIO
+from typing import Any, ClassVar
 
 import anyio
 import httpx2
 import mcp_types
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client import advertise
-from mcp.client.stdio import stdio_client
-from mcp.client.streamable_http import streamable_http_client
 from mcp.server import Server
 from pydantic import RootModel, ValidationError
 
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models.registry import EXTENSION_ID, VERSION
 
+from .bounded_wire import Bounds, http_wire, stdio_wire
 from .catalogue import Catalogue, ListedTool
 from .exchange import Exchange, ToolCall
+from .last_words import LastWords
 
 _PAGES = 100
+_MAX_TOOLS = 2_000
+_MAX_CATALOGUE_BYTES = 16 * 1024 * 1024
 _FITS_NOTHING: dict[str, Any] = {"not": {}}
+_MAX_GARBAGE = 10  # only the first line is shown
 _MODES = {"newest": "auto", "handshake": "legacy"}  # the names that the SDK uses
 
 
@@ -84,23 +86,32 @@ class PeerUnavailable(Exception):
 class Session:
     """An open connection to a peer in one protocol era."""
 
-    def __init__(self, client: Client, call_timeout: float) -> None:
+    def __init__(self, client: Client, call_timeout: float, bounds: Bounds | None = None) -> None:
         self._client = client
+        self._bounds = bounds or Bounds()
         self._call_timeout = call_timeout
 
     async def catalogue(self) -> Catalogue:
         """Return what the peer announces and lists.
 
         Raises:
-            PeerUnavailable: the list of tools is not valid MCP, or does not end. The suite judges all tools or none,
-                because a tool that it did not see could break a requirement.
+            PeerUnavailable: the list of tools is not valid MCP, is too large, or does not end. The suite judges all
+                tools or none, because a tool that it did not see could break a requirement.
         """
         tools: list[mcp_types.Tool] = []
+        size = 0
         cursor: str | None = None
         try:
             for _ in range(_PAGES):
                 page = await self._client.list_tools(cursor=cursor)
                 tools += page.tools
+                size += sum(len(tool.model_dump_json()) for tool in page.tools)
+                if len(tools) > _MAX_TOOLS or size > _MAX_CATALOGUE_BYTES:
+                    raise PeerUnavailable(
+                        f"The server's list of tools is too large to be judged: {len(tools)} tools with {size} bytes so"
+                        f" far, where {_MAX_TOOLS} tools and {_MAX_CATALOGUE_BYTES} bytes are the most."
+                        " Check it with fewer tools, or shorter descriptions and schemas."
+                    )
                 cursor = page.next_cursor
                 if cursor is None:
                     break
@@ -110,6 +121,8 @@ class Session:
                     " Does its last page leave `nextCursor` out?"
                 )
         except (MCPError, ValidationError) as error:
+            if self._bounds.fault:
+                raise PeerUnavailable(f"The server {self._bounds.fault}.") from error
             raise PeerUnavailable(f"The server does not list its tools ({_first_line(error)}).") from error
         capabilities = self._client.server_capabilities
         return Catalogue(
@@ -129,6 +142,8 @@ class Session:
                 request, _RawResult, request_read_timeout_seconds=self._call_timeout
             )
         except MCPError as error:
+            if self._bounds.fault:
+                return Exchange(call, lost=f"no answer that is read: the server {self._bounds.fault}")
             if error.code == mcp_types.CONNECTION_CLOSED:
                 return Exchange(call, lost="the end of the connection")
             if error.code == mcp_types.REQUEST_TIMEOUT:
@@ -170,14 +185,15 @@ async def connect(
         PeerUnavailable: the session cannot be opened; the message says what to look at.
     """
     garbage: list[str] = []
+    bounds = Bounds()
 
     async def on_message(message: object) -> None:
-        if isinstance(message, Exception):
+        if isinstance(message, Exception) and len(garbage) < _MAX_GARBAGE:
             garbage.append(_first_input(message))
 
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
+    with LastWords() as stderr:
         client = Client(
-            _transport(peer, stderr),
+            _transport(peer, stderr, bounds),
             mode=_MODES[era],
             cache=None,
             message_handler=on_message,
@@ -190,7 +206,7 @@ async def connect(
                 async with client:
                     connected, scope.deadline = True, math.inf
                     try:
-                        yield Session(client, call_timeout)
+                        yield Session(client, call_timeout, bounds)
                     except BaseException as error:
                         fault = error  # the caller's exception: it is raised again unchanged, whatever closing adds
                         raise
@@ -205,30 +221,32 @@ async def connect(
                 # A fault while closing says nothing about the peer that was not judged before.
                 logging.getLogger(__name__).debug("closing: %s", error)
                 return
-            sentence = _why(peer, error, garbage, _tail(stderr), connect_timeout)
+            sentence = _why(peer, error, bounds, garbage, stderr.last_line(), connect_timeout)
             if sentence is None:
                 raise
             raise PeerUnavailable(sentence) from error
 
 
-def _transport(peer: Peer, stderr: TextIO) -> Any:
+def _transport(peer: Peer, stderr: LastWords, bounds: Bounds) -> Any:
     if isinstance(peer, InMemoryPeer):
         return peer.server
     if isinstance(peer, HttpPeer):
-        return streamable_http_client(peer.url, max_sse_event_size=None)
+        return http_wire(peer.url, bounds)
     command, *arguments = peer.command
     if shutil.which(command) is None:
         raise PeerUnavailable(
             f"The command `{quoted(command)}` does not exist or cannot be run; check the spelling and PATH."
         )
     # The command is the user's, and gets the user's environment.
-    return stdio_client(StdioServerParameters(command=command, args=arguments, env=dict(os.environ)), errlog=stderr)
+    given = StdioServerParameters(command=command, args=arguments, env=dict(os.environ))
+    return stdio_wire(given, stderr, bounds)
 
 
 def _first_input(error: Exception) -> str:
     """Return the line that is not JSON-RPC, from the error that pydantic raised for it."""
     if isinstance(error, ValidationError):
-        return str(error.errors(include_url=False)[0].get("input", ""))[:200]
+        line = error.errors(include_url=False)[0].get("input", "")
+        return (line[:800].decode("utf-8", "replace") if isinstance(line, bytes) else str(line))[:200]
     return str(error)[:200]
 
 
@@ -238,21 +256,15 @@ def _first_fault(error: ValidationError) -> str:
     return quoted(f"`{'.'.join(map(str, fault['loc']))}`: {fault['msg']}")
 
 
-def _tail(stderr: TextIO) -> str:
-    """Return the last line that a process wrote to standard error."""
-    stderr.seek(0, os.SEEK_END)
-    stderr.seek(max(0, stderr.tell() - 4096))
-    lines = [line.strip() for line in stderr.read().splitlines() if line.strip()]
-    return lines[-1] if lines else ""
-
-
 def _leaves(error: BaseException) -> list[BaseException]:
     if isinstance(error, BaseExceptionGroup):
         return [leaf for inner in error.exceptions for leaf in _leaves(inner)]
     return [error]
 
 
-def _why(peer: Peer, error: BaseException, garbage: list[str], last_words: str, timeout: float) -> str | None:
+def _why(
+    peer: Peer, error: BaseException, bounds: Bounds, garbage: list[str], last_words: str, timeout: float
+) -> str | None:
     """Return a sentence on why a connection failed; `None` where that is not the peer's fault."""
     said = f"; the last it said was: {quoted(last_words)}" if last_words else ""
     leaf = _leaves(error)[0]
@@ -260,6 +272,8 @@ def _why(peer: Peer, error: BaseException, garbage: list[str], last_words: str, 
         return None
     if isinstance(leaf, PeerUnavailable):
         return str(leaf)
+    if bounds.fault:
+        return f"The server {bounds.fault}{said}."
     if garbage:
         return f"The command writes something that is not MCP on its standard output: `{quoted(garbage[0])}`{said}."
     if isinstance(leaf, TimeoutError):

@@ -13,6 +13,11 @@ SEARCH = tool("search")
 STOCK = tool("stock", "part")
 FIRST = tool("first")
 THEN = tool("then", "part", depends_on=["first"])
+THEN_LIST = tool(
+    "then",
+    depends_on=["first"],
+    input_schema={"properties": {"tag": {}, "part": {"type": "array"}}, "required": ["part"]},
+)
 OLD: dict[str, Any] = {"role": "user", "content": "Hello."}
 
 
@@ -281,6 +286,30 @@ def two_chats_take_one_slot(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-CLI-117", profile="client")
+def one_tenant_s_calls_hold_up_another_s(wrong: bool) -> Trace:
+    s = TraceBuilder(SEARCH, max_concurrency=1)
+    s.begin(chat="a", tenant="x")
+    s.ask("a")
+    s.say("", *(call(tag=f"a{number}") for number in range(3)), chat="a")
+    running = s.called("a0")
+    s.begin("Which one?", chat="b", tenant="y")
+    s.ask("b")
+    s.say("", call(tag="b"), chat="b")
+    for tag in ("a1", "a2", "b") if wrong else ("a1", "b", "a2"):
+        s.wait(1)
+        s.answered(running)
+        running = s.called(tag)
+    s.wait(1)
+    s.answered(running)
+    for number in range(3):
+        s.reply(f"a{number}")
+    s.finish(chat="a")
+    s.reply("b")
+    s.finish(chat="b")
+    return s.trace
+
+
 @breaks("XMCP-CLI-022", profile="client")
 def one_failure_stops_the_turn(wrong: bool) -> Trace:
     s = turn(call(tag="t1"), call(tag="t2"))
@@ -329,6 +358,59 @@ def only_the_text_is_handed_on(wrong: bool) -> Trace:
     s = handed([tool("first", provides="part"), THEN], call("first", "t1"), call("then", "t2"))
     s.make("t1", "a bolt", structured=whole)
     s.answered(s.called("t2", part="a bolt" if wrong else whole))
+    s.reply("t2")
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-031", profile="client")
+def a_text_stays_a_text_where_only_a_list_fits(wrong: bool) -> Trace:
+    s = handed([tool("first", provides="part"), THEN_LIST], call("first", "t1"), call("then", "t2"))
+    s.make("t1", '["bolt"]')
+    s.answered(s.called("t2", part='["bolt"]' if wrong else ["bolt"]))
+    s.reply("t2")
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-120", profile="client")
+def a_result_without_a_name_is_not_handed_on(wrong: bool) -> Trace:
+    s = handed([FIRST, THEN_LIST], call("first", "t1"), call("then", "t2"))
+    s.make("t1", '["bolt"]')
+    given: dict[str, Any] = {} if wrong else {"part": ["bolt"]}
+    s.answered(s.called("t2", **given))
+    s.reply("t2")
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-034", profile="client")
+def the_first_of_two_results_without_a_name_is_handed_on(wrong: bool) -> Trace:
+    s = handed([FIRST, THEN_LIST], call("first", "t1"), call("first", "t2"), call("then", "t3"))
+    s.make("t1", structured=["bolt"])
+    s.make("t2", structured=["nut"])
+    s.answered(s.called("t3", part=["bolt" if wrong else "nut"]))
+    s.reply("t3")
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-012", profile="client")
+def a_result_without_a_name_replaces_what_the_model_wrote(wrong: bool) -> Trace:
+    s = handed([FIRST, THEN_LIST], call("first", "t1"), call("then", "t2", part=["nut"]))
+    s.make("t1", '["bolt"]')
+    s.answered(s.called("t2", part=["bolt" if wrong else "nut"]))
+    s.reply("t2")
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-012", profile="client")
+def a_result_without_a_name_is_handed_on_although_it_does_not_fit(wrong: bool) -> Trace:
+    s = handed([FIRST, THEN_LIST], call("first", "t1"), call("then", "t2"))
+    s.make("t1", "a bolt")
+    given: dict[str, Any] = {"part": "a bolt"} if wrong else {}
+    s.answered(s.called("t2", **given))
     s.reply("t2")
     s.finish()
     return s.trace
@@ -426,6 +508,16 @@ def a_provided_parameter_is_required(wrong: bool) -> Trace:
     s = TraceBuilder(first, THEN)
     s.begin()
     s.ask(tools=[s.offer(first), s.offer(THEN, required=["part"] if wrong else [])])
+    s.say("Seven.")
+    s.end("Seven.")
+    return s.trace
+
+
+@breaks("XMCP-CLI-037", profile="client")
+def a_parameter_that_the_only_predecessor_can_fill_is_required(wrong: bool) -> Trace:
+    s = TraceBuilder(FIRST, THEN_LIST)
+    s.begin()
+    s.ask(tools=[s.offer(FIRST), s.offer(THEN_LIST, required=["part"] if wrong else [])])
     s.say("Seven.")
     s.end("Seven.")
     return s.trace

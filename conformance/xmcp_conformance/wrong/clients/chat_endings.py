@@ -100,6 +100,36 @@ def a_quota_is_overdrawn(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-CLI-115", profile="client")
+def what_a_cancelled_answer_used_is_not_counted(wrong: bool) -> Trace:
+    s = TraceBuilder(quota_tokens={"x": 100})
+    s.begin(tenant="x")
+    s.ask()
+    s.say("word " * 1000, failed=True)
+    s.wait(1)
+    s.cancel()
+    s.end(failure="cancelled", history=[*s.histories["a"], {"role": "assistant", "content": "word " * 1000}])
+    s.begin(chat="b", tenant="x")
+    if wrong:
+        s.ask("b")
+        s.say("Eight.", chat="b")
+    s.end("Eight.", chat="b", failure=None if wrong else "quota")
+    return s.trace
+
+
+@breaks("XMCP-CLI-116", profile="client")
+def the_text_of_a_cancelled_answer_is_lost(wrong: bool) -> Trace:
+    s = TraceBuilder()
+    s.begin()
+    s.ask()
+    s.say("Half an ans", failed=True)
+    s.wait(1)
+    s.cancel()
+    kept = [] if wrong else [{"role": "assistant", "content": "Half an ans"}]
+    s.end(failure="cancelled", history=[*s.histories["a"], *kept])
+    return s.trace
+
+
 @breaks("XMCP-CLI-076", profile="client")
 def one_tenant_reads_what_another_asked(wrong: bool) -> Trace:
     s = TraceBuilder()

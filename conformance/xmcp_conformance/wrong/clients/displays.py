@@ -71,6 +71,15 @@ def a_bad_display_costs_the_document(wrong: bool) -> Trace:
 
 
 @breaks("XMCP-RSP-072", profile="client")
+def a_bad_display_alone_is_a_failure_of_the_client(wrong: bool) -> Trace:
+    s = turn(call())
+    s.answered(s.called(), None, bad_display=True)
+    s.reply(content=error("INTERNAL") if wrong else result(""))
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-RSP-072", profile="client")
 def a_bad_display_is_dropped_in_silence(wrong: bool) -> Trace:
     s = turn(call())
     s.answered(s.called(), bad_display=True)

@@ -196,6 +196,95 @@ def errors_of_a_tool_open_the_breaker(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-CLI-100", profile="client")
+def one_lost_connection_is_several_failures(wrong: bool) -> Trace:
+    s = with_breaker()
+    s.ask()
+    s.say("", call(tag="t1"), call(tag="t2"), call(tag="t3"))
+    made = [s.called(tag) for tag in ("t1", "t2", "t3")]
+    s.wait(1)
+    for number in made:
+        s.lost(number)
+    for tag in ("t1", "t2", "t3"):
+        s.reply(tag)
+    one_after_the_other(s, HELD if wrong else s.answered)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-101", profile="client")
+def chats_that_are_cancelled_open_the_breaker(wrong: bool) -> Trace:
+    s = with_breaker()
+    for chat in ("b", "c"):
+        s.begin(chat=chat)
+        s.ask(chat)
+        s.say("", call(tag=f"t{chat}"), chat=chat)
+        number = s.called(f"t{chat}")
+        s.cancel(chat=chat)
+        s.cancelled(number)
+        s.end(failure="cancelled", chat=chat, history=[])
+    one_after_the_other(s, HELD if wrong else s.answered)
+    s.finish()
+    return s.trace
+
+
+def with_a_cancelled_probe() -> TraceBuilder:
+    s = with_breaker()
+    one_after_the_other(s, s.lost, s.lost)
+    s.wait(31)
+    s.begin(chat="b")
+    s.ask("b")
+    s.say("", call(tag="tb"), chat="b")
+    probe = s.called("tb")
+    s.wait(1)
+    s.cancel(chat="b")
+    s.cancelled(probe)
+    s.end(failure="cancelled", chat="b", history=[])
+    s.wait(1)
+    return s
+
+
+@breaks("XMCP-CLI-101", profile="client")
+def a_probe_whose_chat_is_cancelled_opens_the_breaker_again(wrong: bool) -> Trace:
+    s = with_a_cancelled_probe()
+    one_after_the_other(s, HELD if wrong else s.answered)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-044", profile="client")
+def a_probe_whose_chat_is_cancelled_closes_the_breaker(wrong: bool) -> Trace:
+    s = with_a_cancelled_probe()
+    s.ask()
+    s.say("", call(tag="t1"), call(tag="t2"))
+    made = [s.called("t1"), *([s.called("t2")] if wrong else [])]
+    s.wait(1)
+    for number in made:
+        s.answered(number)
+    s.reply("t1")
+    s.reply("t2", None if wrong else HELD)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-102", profile="client")
+def unreadable_answers_open_the_breaker(wrong: bool) -> Trace:
+    s = with_breaker()
+    one_after_the_other(s, s.garbled, s.garbled, HELD if wrong else s.garbled)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-102", profile="client")
+def an_unreadable_answer_to_a_probe_closes_nothing(wrong: bool) -> Trace:
+    s = with_breaker()
+    one_after_the_other(s, s.lost, s.lost)
+    s.wait(31)
+    one_after_the_other(s, s.garbled, HELD if wrong else s.answered)
+    s.finish()
+    return s.trace
+
+
 @breaks("XMCP-CLI-043", profile="client")
 def a_server_is_called_while_its_breaker_is_open(wrong: bool) -> Trace:
     s = with_breaker()
@@ -257,6 +346,18 @@ def a_failed_probe_opens_nothing(wrong: bool) -> Trace:
     one_after_the_other(s, s.lost, s.lost)
     s.wait(31)
     one_after_the_other(s, s.lost)
+    s.wait(1)
+    one_after_the_other(s, s.answered if wrong else HELD)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-045", profile="client")
+def a_late_probe_opens_nothing(wrong: bool) -> Trace:
+    s = with_breaker()
+    one_after_the_other(s, s.lost, s.lost)
+    s.wait(31)
+    one_after_the_other(s, s.late)
     s.wait(1)
     one_after_the_other(s, s.answered if wrong else HELD)
     s.finish()

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections import defaultdict
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -60,6 +61,8 @@ class Miniature:
         self.setup, self.model, self.application = setup, model, application
         self.tools: dict[str, OfferedTool] = {}
         self._slots = asyncio.Semaphore(setup.max_concurrency)
+        # One call of each tenant at a time waits for a slot, so that the tenants get them in turn.
+        self._next_of: defaultdict[str | None, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def find_tools(self, servers: Sequence[ToolServer]) -> None:
         """List the tools of the servers that can be reached, and name them."""
@@ -74,7 +77,7 @@ class Miniature:
         """Run a chat."""
         history = [*request.history, {"role": "user", "content": request.query}]
         try:
-            return await self._loop(history)
+            return await self._loop(history, request.tenant)
         except asyncio.CancelledError:
             return ChatOutcome(history=history, failure="cancelled")
 
@@ -84,7 +87,7 @@ class Miniature:
     async def close(self) -> None:
         """Do nothing: there is nothing to close."""
 
-    async def _loop(self, history: list[Json]) -> ChatOutcome:
+    async def _loop(self, history: list[Json], tenant: str | None) -> ChatOutcome:
         displays: list[Any] = []
         text = ""
         for _ in range(self.setup.max_turns):
@@ -92,15 +95,24 @@ class Miniature:
             if answer.failure is not None:
                 return ChatOutcome(history=history, failure="provider")
             text = "".join(answer.pieces)
+            if answer.stalls:
+                await self._wait_for_more(history, text)
             if not answer.calls:
                 history.append({"role": "assistant", "content": text})
                 return _ended(history, "stop", text, displays)
-            replies = await self._make_calls(history, text, answer.calls)
+            replies = await self._make_calls(history, text, answer.calls, tenant)
             shown = [reply.display for reply in replies if reply.display is not None]
             displays += shown
             if self.setup.display == "exit" and len(shown) == len(replies):
                 return _ended(history, "display", text, displays)
         return _ended(history, "max_turns", text, displays)
+
+    async def _wait_for_more(self, history: list[Json], text: str) -> None:
+        """Wait for an answer that does not go on; if the chat is cancelled, keep what there is of it."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            history.append({"role": "assistant", "content": text})
 
     def _offered(self) -> list[Json]:
         return [
@@ -115,12 +127,14 @@ class Miniature:
             for name, tool in self.tools.items()
         ]
 
-    async def _make_calls(self, history: list[Json], text: str, calls: Sequence[Mapping[str, str]]) -> list[Reply]:
+    async def _make_calls(
+        self, history: list[Json], text: str, calls: Sequence[Mapping[str, str]], tenant: str | None
+    ) -> list[Reply]:
         """Make the calls of a turn and write them into the history, even if the chat is cancelled meanwhile."""
         replies = [Reply(error("CANCELLED", "The chat was cancelled.", name=call["name"])) for call in calls]
 
         async def make(place: int) -> None:
-            replies[place] = await self._reply(calls[place])
+            replies[place] = await self._reply(calls[place], tenant)
 
         try:
             await asyncio.gather(*map(make, range(len(calls))))
@@ -140,7 +154,7 @@ class Miniature:
                 if reply.display is not None:
                     self.application.on_display(history)
 
-    async def _reply(self, call: Mapping[str, str]) -> Reply:
+    async def _reply(self, call: Mapping[str, str], tenant: str | None) -> Reply:
         name, arguments = call["name"], _arguments(call["arguments"])
         if name not in self.tools:
             return Reply(error("UNKNOWN_TOOL", "There is no such tool.", name=name))
@@ -148,13 +162,22 @@ class Miniature:
             return Reply(error("VALIDATION_FAIL", "The arguments are not one JSON object.", name=name))
         tool = self.tools[name]
         try:
-            async with self._slots, asyncio.timeout(self.setup.tool_timeout):
+            async with self._slot(tenant), asyncio.timeout(self.setup.tool_timeout):
                 answered = await tool.server.call_tool(self.name_at_server(name, tool), arguments)
         except TimeoutError:
             return Reply(error("TIMEOUT", "The tool did not answer in time.", name=name))
         except (ServerUnreachable, ConnectionLost) as exc:
             return Reply(error("CONNECTION_FAILED", self.words_for(exc), name=name))
         return self._read(name, tool, answered)
+
+    @asynccontextmanager
+    async def _slot(self, tenant: str | None) -> AsyncIterator[None]:
+        async with self._next_of[tenant]:
+            await self._slots.acquire()
+        try:
+            yield
+        finally:
+            self._slots.release()
 
     def _read(self, name: str, tool: OfferedTool, answered: Json) -> Reply:
         text = answered["content"][0]["text"]

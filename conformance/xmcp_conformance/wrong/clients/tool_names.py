@@ -133,3 +133,35 @@ def a_tool_that_went_is_unknown_at_once(wrong: bool) -> Trace:
         s.reply()
     s.finish()
     return s.trace
+
+
+@breaks("XMCP-CLI-121", profile="client")
+def a_server_that_does_not_know_a_tool_is_not_asked_for_its_list(wrong: bool) -> Trace:
+    s = TraceBuilder(SEARCH)
+    s.begin()
+    s.redeploy(tool("find"))
+    s.ask()
+    s.say("", call())
+    s.failed(s.called(), failure("UNKNOWN_TOOL"))
+    s.reply()
+    if not wrong:
+        s.wait(1)
+        s.list_tools(tool("find"))
+    s.wait(11)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-122", profile="client")
+def tools_are_listed_once_and_never_again(wrong: bool) -> Trace:
+    s = TraceBuilder(SEARCH)
+    s.begin()
+    s.ask()
+    s.redeploy(tool("find"))
+    s.wait(50)
+    if not wrong:
+        s.list_tools(tool("find"))
+    s.wait(20)
+    s.say("Seven.")
+    s.end("Seven.")
+    return s.trace

@@ -18,6 +18,7 @@ from xmcp_conformance.profiles.client.trace import (
     ChatEnded,
     Listed,
     Record,
+    Redeployed,
     Said,
     Server,
     Setup,
@@ -177,6 +178,11 @@ class TraceBuilder:
         self._note(Answered(time=self.now, call=number, outcome="error", error=told, **answer))
         self._answers[self._called[number]] = error(told["code"], told["message"])
 
+    def garbled(self, number: int) -> None:
+        """A server that announced the extension answers with a text that is no document."""
+        self._note(Answered(time=self.now, call=number, outcome="ok", text="<tool_response", readable=False))
+        self._answers[self._called[number]] = error("INVALID_XML")
+
     def lost(self, number: int, **answer: Any) -> None:
         """The connection breaks."""
         self._note(Answered(time=self.now, call=number, outcome="lost", **answer))
@@ -227,6 +233,10 @@ class TraceBuilder:
     def list_tools(self, *tools: Tool, server: int = 0) -> None:
         """A server lists other tools."""
         self._note(Listed(time=self.now, server=server, tools=list(tools)))
+
+    def redeploy(self, *tools: Tool, server: int = 0) -> None:
+        """A server has other tools from now on, and announces nothing."""
+        self._note(Redeployed(time=self.now, server=server, tools=list(tools)))
 
     def cancel(self, chat: str = "a") -> None:
         """The application cancels a chat."""

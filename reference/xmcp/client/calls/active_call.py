@@ -82,6 +82,8 @@ class ActiveCall:
     """Returns the current deadline of this call, by the event loop's clock; it may change while the call runs."""
     settled: dict[str, Any] | None = None
     """The arguments that later stages send; `None` until a stage has set them. Hooks do not see this dict."""
+    loss_reported: bool = False
+    """Whether the breaker was told of a lost connection by this call."""
 
     @property
     def name(self) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from functools import partial
+from typing import Final
 
 from xmcp.chat import client_made_errors
 from xmcp.chat.errors import CallFailed
@@ -12,6 +14,15 @@ from xmcp.client.calls import server_results
 from xmcp.client.calls.active_call import ActiveCall, AttemptStage, NextOfAttempt
 from xmcp.client.calls.server_results import Reading, ServerResult
 from xmcp.client.calls.worker_threads import in_worker_if_large
+from xmcp.client.slots import Slots
+from xmcp.wire import ErrorInfo
+
+_MISSING_TOOL: Final = re.compile(
+    r"(?i)\b(?:unknown|no such) tool\b|\btool\b.{0,150}?\b(?:not found|not exist|unknown)\b", re.DOTALL
+)
+"""How plain servers say that they do not have a tool. The SDKs of MCP: `Unknown tool: x`, `Tool x not found`."""
+MAX_MISSING_TOOL_TEXT: Final = 300
+"""Number of characters at the beginning of a plain server's error in which such words are looked for."""
 
 
 async def read_result(call: ActiveCall, proceed: NextOfAttempt) -> Reading:
@@ -20,17 +31,36 @@ async def read_result(call: ActiveCall, proceed: NextOfAttempt) -> Reading:
     The slot is free by then: a large document that is decoded must hold up no other call. The breaker has its
     report: a result that cannot be read says nothing against the connection.
     """
-    result = await proceed(call)
-    read = partial(server_results.read, speaks_xmcp=call.entry.server.speaks_xmcp)
-    return await in_worker_if_large(server_results.rough_length(result), read, result, call.name)
+    server = call.entry.server
+    try:
+        result = await proceed(call)
+    except CallFailed as exc:
+        if says_that_the_tool_is_missing(exc.error):
+            server.report_missing_tool()
+        raise
+    read = partial(server_results.read, speaks_xmcp=server.speaks_xmcp)
+    reading = await in_worker_if_large(server_results.rough_length(result), read, result, call.name)
+    if reading.response.error is not None and says_that_the_tool_is_missing(reading.response.error):
+        server.report_missing_tool()
+    return reading
 
 
-def take_slot(slots: asyncio.Semaphore) -> AttemptStage:
-    """Return the stage that bounds how many calls run at once. Calls that wait get their slots in order."""
+def says_that_the_tool_is_missing(error: ErrorInfo) -> bool:
+    """Return whether a server's error says that it does not have the tool of the call (XMCP-CLI-121)."""
+    if error.code == "TOOL_ERROR":
+        return _MISSING_TOOL.search(error.message[:MAX_MISSING_TOOL_TEXT]) is not None
+    return error.code == "UNKNOWN_TOOL"
+
+
+def take_slot(slots: Slots) -> AttemptStage:
+    """Return the stage that bounds how many calls run at once, fairly by tenant."""
 
     async def in_a_slot(call: ActiveCall, proceed: NextOfAttempt) -> ServerResult:
-        async with slots:
+        await slots.take(call.scope.context.tenant_id)
+        try:
             return await proceed(call)
+        finally:
+            slots.give_back()
 
     return in_a_slot
 
@@ -49,6 +79,6 @@ def call_server(timeouts: Mapping[str, float]) -> AttemptStage:
                 # A copy for each attempt: a tool in this process may change what it is given.
                 return await entry.server.execute_tool_call(entry.tool, dict(call.arguments))
         except TimeoutError as exc:
-            raise CallFailed(client_made_errors.timed_out(seconds), transport=True) from exc
+            raise CallFailed(client_made_errors.timed_out(seconds), cause="time_out") from exc
 
     return ask_the_server

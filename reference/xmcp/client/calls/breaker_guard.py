@@ -10,7 +10,7 @@ import asyncio
 from typing import Final
 
 from xmcp.chat import client_made_errors
-from xmcp.chat.errors import CallFailed, CircuitOpenError
+from xmcp.chat.errors import CallFailed, Cause, CircuitOpenError
 from xmcp.client.calls.active_call import ActiveCall, AttemptStage, NextOfAttempt
 from xmcp.client.calls.server_results import ServerResult
 from xmcp.client.hooks.log import EventLog
@@ -19,6 +19,14 @@ from xmcp.storage.breakers import Admitted, BreakerStore, Outcome, Refused
 
 STORE_SECONDS: Final = 2.0
 """How long the store may take to answer before calls go on without it."""
+
+_OUTCOMES: Final[dict[Cause, Outcome]] = {
+    "answer": "ok",
+    "connection": "lost",
+    "time_out": "failed",
+    "client": "unknown",
+}
+"""What a breaker is told of a call that failed. Whoever answers is alive, whatever the answer is worth."""
 
 
 class BreakerGuard:
@@ -62,6 +70,11 @@ class Ticket:
         self._log = log
         self._waits = waits
 
+    @property
+    def is_probe(self) -> bool:
+        """Whether this call decides if the breaker closes."""
+        return self._admitted is not None and self._admitted.probe
+
     async def report(self, outcome: Outcome) -> None:
         """Report how the server behaved, in bounded time; a cancellation meanwhile does not keep the store from it."""
         if self._admitted is None:
@@ -83,12 +96,16 @@ class Ticket:
         except Exception as exc:
             self._log.warning("breaker_failed", operation="record", reason=type(exc).__name__)
             return
-        if outcome == "failed" and state == "open":
+        if outcome in ("failed", "lost") and state == "open":
             self._log.warning("circuit_open", server=self._server.name)
 
 
 def stage(breakers: BreakerStore | None) -> AttemptStage | None:
-    """Return the stage that refuses calls while the circuit breaker of their server is open."""
+    """Return the stage that refuses calls while their server's circuit breaker is open. It sets `loss_reported`.
+
+    Of each call, one lost connection counts: the client repeats lost calls within a second, so that of a few calls that
+    were under way when a server restarted, the attempts alone would open the breaker.
+    """
     if breakers is None:
         return None
     guard = BreakerGuard(breakers)
@@ -104,7 +121,11 @@ def stage(breakers: BreakerStore | None) -> AttemptStage | None:
             outcome = "ok"
             return result
         except CallFailed as exc:
-            outcome = "failed" if exc.transport else "ok"
+            outcome = _OUTCOMES[exc.cause]
+            if outcome == "lost":
+                if call.loss_reported and not ticket.is_probe:
+                    outcome = "unknown"
+                call.loss_reported = True
             raise
         finally:
             await ticket.report(outcome)

@@ -35,6 +35,7 @@ from xmcp.client.calls.retry_policy import RetryPolicy
 from xmcp.client.calls.server_results import Reading
 from xmcp.client.calls.worker_threads import in_worker_if_large
 from xmcp.client.hooks.middleware import Stack, ToolState
+from xmcp.client.slots import Slots
 from xmcp.client.tools.dependencies import Result
 from xmcp.storage.breakers import BreakerStore
 from xmcp.wire import ErrorInfo, ToolResponse
@@ -59,7 +60,7 @@ class Outcome:
 class Pipeline:
     """Run the tool calls of all chats of a client. Times are in seconds."""
 
-    slots: asyncio.Semaphore
+    slots: Slots
     timeouts: Mapping[str, float]
     """Time limit of each attempt, by the tool's name for the model; `*` is for all others.
 

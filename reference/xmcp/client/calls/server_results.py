@@ -11,14 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from pydantic import ValidationError
-
 from xmcp.chat import client_made_errors
-from xmcp.wire import DecodeError, ErrorInfo, ToolResponse, decode
+from xmcp.wire import DecodeError, ErrorInfo, ToolResponse, decode, encode
 from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, PLAIN_META_KEY, POPULATED_META_KEY
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, ContentBlock
+
+MAX_FAULT: Final = 200
+"""Maximum number of characters of a fault that a warning quotes: it has names that a server chose."""
 
 ServerResult: TypeAlias = "CallToolResult"
 """What a server returned, before it is read."""
@@ -72,6 +73,9 @@ def _read_document(result: CallToolResult, tool_name: str) -> Reading:
         response = decode(first.text, bad_display="drop")
     except DecodeError as exc:
         return failed(tool_name, client_made_errors.unreadable_document(str(exc.kind), exc.line, exc.column))
+    if response.llm_output is None and response.error is None and response.display is None:
+        # Only its display was left out, and without any part it could not be written for the model (XMCP-RSP-072).
+        response.llm_output = ""
     if result.is_error and response.error is None:
         return Reading(
             ToolResponse(
@@ -90,23 +94,40 @@ def _read_members(result: CallToolResult, tool_name: str, meta: Mapping[str, Any
     if error is not None and isinstance(given := meta.get(ERROR_META_KEY), Mapping):
         known = {name: given[name] for name in ErrorInfo.__dataclass_fields__ if name in given}
         try:
-            error = ErrorInfo(**{"retryable": False, **known})
+            error = _writable(ToolResponse(tool_name, error=ErrorInfo(**{"retryable": False, **known}))).error
         except (TypeError, ValueError) as fault:
-            warnings.append(f"the error in `_meta` is not valid: {fault}")
+            warnings.append(f"the error in `_meta` is not valid: {str(fault)[:MAX_FAULT]}")
     display = meta.get(DISPLAY_META_KEY)
     try:
-        display = ToolResponse(tool_name, display=display).display
-    except (TypeError, ValidationError):
+        if display is not None:
+            display = _writable(ToolResponse(tool_name, display=display)).display
+    except (TypeError, ValueError):
         display = None
         warnings.append("the display was dropped: it is no display envelope")
+    try:
+        populated = filled if isinstance(filled, Mapping) else None
+        _writable(ToolResponse(tool_name, "", server_populated=populated))
+    except (TypeError, ValueError):
+        populated = None
+        warnings.append("the parameters that the server filled in were dropped: no document can hold them")
     return ToolResponse(
         tool_name,
         llm_output=response.llm_output,
         error=error,
         display=display,
-        server_populated=filled if isinstance(filled, Mapping) else None,
+        server_populated=populated,
         warnings=tuple(warnings),
     )
+
+
+def _writable(response: ToolResponse) -> ToolResponse:
+    """Return a response from parts that came as JSON, if a document can hold it: the model reads one.
+
+    Raises:
+        TypeError, ValueError: it is nested too deeply, or has a number that JSON does not have.
+    """
+    encode(response, check=False)
+    return response
 
 
 def _read_plain(result: CallToolResult, tool_name: str) -> ToolResponse:

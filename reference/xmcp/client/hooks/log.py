@@ -6,12 +6,15 @@ import logging
 from collections.abc import Mapping
 from typing import Any, Final
 
+from xmcp.chat.untrusted_text import printable
+
 
 class EventLog:
     """Writes events; `bind` adds fields to all of them.
 
     A standard logger gets the fields in the text and, as `record.xmcp`, as a mapping. Any other object is called like
-    structlog's: `logger.info(event, **fields)`. No argument and no result of a tool is ever a field.
+    structlog's: `logger.info(event, **fields)`. No argument and no result of a tool is ever a field. Some fields are
+    texts of peers, so a field has no control character: `\\x1b` is written in its place.
     """
 
     def __init__(self, logger: Any = None, fields: Mapping[str, Any] | None = None) -> None:
@@ -39,18 +42,22 @@ class EventLog:
         self._write("exception", event, fields)
 
     def _write(self, level: str, event: str, fields: Mapping[str, Any]) -> None:
-        if not isinstance(self._logger, logging.Logger | logging.LoggerAdapter):
-            getattr(self._logger, level)(event, **{**self._fields, **fields})
-        elif self._logger.isEnabledFor(_LEVELS[level]):
-            every = {**self._fields, **fields}
-            getattr(self._logger, level)("%s", _Line(event, every), extra={"xmcp": every})
+        standard = isinstance(self._logger, logging.Logger | logging.LoggerAdapter)
+        if standard and not self._logger.isEnabledFor(_LEVELS[level]):
+            return
+        every = {**self._fields, **fields}
+        safe = {key: printable(value) if isinstance(value, str) else value for key, value in every.items()}
+        if standard:
+            getattr(self._logger, level)("%s", _Line(event, every), extra={"xmcp": safe})
+        else:
+            getattr(self._logger, level)(event, **safe)
 
 
 _LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "exception": logging.ERROR}
 
 
 class _Line:
-    """An event whose text is made only when a handler writes it."""
+    """An event whose text is made only when a handler writes it. `repr` escapes what is not printable."""
 
     __slots__ = ("_event", "_fields")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from uuid import UUID
 
 from xmcp.client.hooks.callbacks import call
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 HOOK_SECONDS: Final = 900.0
 """How long a hook may take. It is long because a hook may wait for a rate limit, for example."""
+
+
+IdLike: TypeAlias = str | UUID | int
+"""What an application may pass as the id of a tenant or of a session; it becomes a string."""
 
 
 def named(option: str, value: Any) -> str | None:
@@ -62,7 +66,8 @@ class LLMState:
     completion: Completion | None = None
     """The model's answer; `None` before the call, and if the call failed or was cancelled."""
     usage: UsageRecord | None = None
-    """The usage of the call; `None` if `completion` is `None`."""
+    """The usage of the call; of one that was cancelled or broke off, what was received (`estimated`). `None` before the
+    call, and if it failed without anything to account for."""
     error: BaseException | None = None
     """Why there is no completion; a cancelled call has `asyncio.CancelledError` or `GeneratorExit`."""
 

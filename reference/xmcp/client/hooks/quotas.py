@@ -49,8 +49,9 @@ class TenantQuotas(Middleware):
     reserved. Models without a price never count in dollars.
 
     A request is counted when it ends: by its usage record, and by the estimate where the record has no number. A
-    request that failed without an answer counts nothing. A cancelled one counts its whole estimate, because the vendor
-    bills it; otherwise cancelling early would be a way around the quota.
+    request that failed before anything arrived counts nothing; an answer that broke off counts what arrived. A request
+    that this side ended, by cancelling it or by a time-out, counts its whole estimate, or what was received if that is
+    more: the vendor bills it, and otherwise cancelling would be a way around the quota.
 
     A window begins with a tenant's first use after its last window ended. Requests that still run then stay reserved,
     and count in the new window. `reset` is the time until the window ends.
@@ -241,6 +242,9 @@ class TenantQuotas(Middleware):
             tokens = (reservation.input_tokens if read is None else read) + (
                 self._output_tokens if written is None else written
             )
+            ended_here = isinstance(state.error, asyncio.CancelledError | GeneratorExit | TimeoutError)
+            if state.completion is None and ended_here and tokens < reservation.amount.tokens:
+                tokens, cost = reservation.amount.tokens, None
         if cost is None:
             return Amount(tokens, tokens * self._prices.of(reservation.priced))
         paid = Amount(tokens, cost)

@@ -1,4 +1,4 @@
-"""About how many tokens a request to a model has, from its bytes. Nothing is serialised for it."""
+"""About how many tokens a request to a model and its answer have, from their bytes. Nothing is serialised for it."""
 
 from __future__ import annotations
 
@@ -21,6 +21,11 @@ MEDIA_BYTES: Final = 4_000
 def estimate_input_tokens(messages: Sequence[Mapping[str, Any]], tools: ToolSchemas) -> int:
     """Return about how many input tokens a request with these messages and tools has."""
     return -(-(sum(map(_message_bytes, messages)) + len(tools.json)) // BYTES_PER_TOKEN)
+
+
+def estimate_output_tokens(pieces: Sequence[str], other_bytes: int = 0) -> int:
+    """Return about how many tokens a model wrote as these pieces of text, and as `other_bytes` of anything else."""
+    return -(-(sum(map(_part_bytes, pieces)) + other_bytes) // BYTES_PER_TOKEN)
 
 
 def _message_bytes(message: Mapping[str, Any]) -> int:

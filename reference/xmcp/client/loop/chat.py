@@ -8,17 +8,18 @@ no matter how the turn ended.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from xmcp.chat import messages
-from xmcp.chat.completions import Completion, ToolCall, VendorState, unique_ids
+from xmcp.chat.completions import Completion, ToolCall, VendorState, fault, unique_ids
 from xmcp.chat.errors import ProviderError
 from xmcp.chat.events import ChatChunk, ChatResult, ChatWarning, Done, LLMDelta, LLMRetry, LLMUsage, StopReason
 from xmcp.chat.messages import Message
 from xmcp.chat.tool_schemas import ToolSchemas
+from xmcp.chat.usage import Usage, UsageRecord
 from xmcp.chat.vendor_state import for_vendor, with_vendor_state
 from xmcp.client.calls.active_call import ChatScope
 from xmcp.client.calls.pipeline import Pipeline
@@ -28,11 +29,12 @@ from xmcp.client.loop import fallback
 from xmcp.client.loop import usage as accounting
 from xmcp.client.loop.fallback import Model
 from xmcp.client.loop.stop_reason import DisplayMode, ending
-from xmcp.client.loop.turn import MAX_CALLS, Hooks, ToolTurn, let_others_run
+from xmcp.client.loop.turn import CANCEL_SECONDS, MAX_CALLS, Hooks, ToolTurn, let_others_run
 from xmcp.client.loop.usage import Price
 from xmcp.client.tools import meta_tools
 from xmcp.client.tools.catalogue import Catalogue
 from xmcp.providers import ModelRequest
+from xmcp.providers.base import Received
 from xmcp.wire import DisplayEnvelope
 
 LLM_SECONDS: Final = 300.0
@@ -54,7 +56,7 @@ class ChatSettings:
     price: Price | None = None
 
 
-class _TimeOver(Exception):
+class _TimeOver(TimeoutError):
     """The chat's deadline has passed."""
 
 
@@ -69,7 +71,7 @@ class Chat:
         self,
         settings: ChatSettings,
         pipeline: Pipeline,
-        catalogue: Callable[[], Catalogue],
+        catalogue: Callable[[], Awaitable[Catalogue]],
         scope: ChatScope,
         history: Sequence[Message],
         query: str,
@@ -85,6 +87,9 @@ class Chat:
         self._turn = 0
         self._open_turn: ToolTurn | None = None
         self._text: list[str] = []
+        """The pieces of the answer that is being received; empty once it is part of a turn, or void."""
+        self._received: Received | None = None
+        self._unreported: list[LLMUsage] = []
         self._completion = Completion()
         self._displays: list[DisplayEnvelope] = []
         self._usage = accounting.NOTHING
@@ -98,16 +103,24 @@ class Chat:
             QuotaExceeded: a middleware stopped the chat; the same attributes are set.
         """
         try:
-            for text in self._warnings(self._catalogue()):
+            try:
+                catalogue = await self._tools()
+            except _TimeOver:
+                yield self._done("timeout")
+                return
+            for text in self._warnings(catalogue):
                 yield ChatWarning(turn=0, text=text)
             while self._turn < self._settings.max_turns:
                 self._turn += 1
-                catalogue = self._catalogue()
                 try:
+                    if self._turn > 1:
+                        catalogue = await self._tools()
                     async with aclosing(self._ask(catalogue)) as events:
                         async for event in events:
                             yield event
                 except _TimeOver:
+                    for report in self.take_unreported():
+                        yield report
                     yield self._answered("timeout", "".join(self._text))
                     return
                 text, calls = self._completion.text, unique_ids(self._completion.tool_calls, self._ids)
@@ -119,6 +132,7 @@ class Chat:
                     return
                 self._ids.update(call.id for call in calls)
                 turn = self._open_turn = self._begin_turn(catalogue, text, calls)
+                self._text.clear()
                 try:
                     async with aclosing(turn.run()) as events:
                         async for event in events:
@@ -136,6 +150,7 @@ class Chat:
                     return
             yield self._done("max_turns", self._completion.text)
         except Exception as exc:
+            self._text.clear()
             # XMCP-CLI-073, also for what an application's own middleware raises.
             with suppress(AttributeError):
                 exc.history, exc.usage = messages.copied(self.messages), self._usage  # type: ignore[attr-defined]
@@ -143,8 +158,25 @@ class Chat:
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """The messages so far, with those of a running turn."""
-        return messages.copied([*self.messages, *(self._open_turn.messages if self._open_turn else ())])
+        """The messages so far, with those of a running turn, or the text of an answer that has begun (XMCP-CLI-116)."""
+        return messages.copied([*self.messages, *(self._open_turn.messages if self._open_turn else self._begun())])
+
+    def take_unreported(self) -> list[LLMUsage]:
+        """Return, once, the usage of requests that ended without an answer, where no event has reported it."""
+        events, self._unreported = self._unreported, []
+        return events
+
+    def _begun(self) -> list[dict[str, Any]]:
+        text = "".join(self._text)
+        # Some vendors refuse a message of nothing but spaces.
+        return [messages.assistant_message(text)] if text.strip() else []
+
+    async def _tools(self) -> Catalogue:
+        try:
+            async with asyncio.timeout_at(self._scope.deadline):
+                return await self._catalogue()
+        except TimeoutError as exc:
+            raise _TimeOver from exc
 
     def _begin_turn(self, catalogue: Catalogue, text: str, calls: Sequence[ToolCall]) -> ToolTurn:
         return ToolTurn(
@@ -194,6 +226,9 @@ class Chat:
                 return
             except ProviderError as exc:
                 failures += 1
+                self._text.clear()
+                for report in self.take_unreported():
+                    yield report
                 self._scope.telemetry.model_failed(self._turn, exc)
                 more = self._model + 1 < len(self._settings.models)
                 step = fallback.next_step(exc, repeated=repeated, more=more)
@@ -225,13 +260,15 @@ class Chat:
         observed = self._scope.telemetry.model_call(state)
         try:
             async with middleware.around("llm", state, self._log, deadline) if middleware else nullcontext():
-                async with aclosing(self._pieces(model, state)) as pieces:
-                    async for piece in pieces:
-                        yield LLMDelta(turn=self._turn, text=piece)
+                try:
+                    async with aclosing(self._pieces(model, state)) as pieces:
+                        async for piece in pieces:
+                            yield LLMDelta(turn=self._turn, text=piece)
+                except BaseException as exc:
+                    await self._account_for_interrupted(state, exc)
+                    raise
                 state.completion = self._completion
-                usage = state.usage = accounting.record(
-                    self._completion, provider.name, state.model, self._scope.context, self._settings.price, self._log
-                )
+                usage = state.usage = self._record(self._completion, state)
                 # Before the `after` hooks: a call that ended is accounted for, even if one of them ends the chat.
                 self._usage = accounting.add(self._usage, usage)
                 await notify("usage_sink", self._settings.usage_sink, self._log, usage, deadline=deadline)
@@ -249,6 +286,29 @@ class Chat:
         observed.answered(self._completion, usage)
         yield LLMUsage(turn=self._turn, usage=usage)
 
+    async def _account_for_interrupted(self, state: LLMState, exc: BaseException) -> None:
+        """Account for a request that ends without an answer (XMCP-CLI-115): the vendor bills it all the same.
+
+        A request that the vendor refused or broke off before anything arrived costs nothing.
+        """
+        received, self._received = self._received, None
+        if received is None:
+            return
+        if isinstance(exc, ProviderError) and not (self._text or received.bytes or received.usage != Usage()):
+            return
+        completion, estimated = accounting.interrupted(state, self._text, received)
+        usage = state.usage = self._record(completion, state)
+        if estimated:
+            usage["estimated"] = True
+        self._usage = accounting.add(self._usage, usage)
+        self._unreported.append(LLMUsage(turn=self._turn, usage=usage))
+        deadline = self._now() + CANCEL_SECONDS
+        await notify("usage_sink", self._settings.usage_sink, self._log, usage, deadline=deadline)
+
+    def _record(self, completion: Completion, state: LLMState) -> UsageRecord:
+        price, context = self._settings.price, self._scope.context
+        return accounting.record(completion, state.provider, state.model, context, price, self._log)
+
     async def _pieces(self, model: Model, state: LLMState) -> AsyncGenerator[str, None]:
         """Yield the text of one answer in pieces, waiting for each in bounded time; then set `_completion`.
 
@@ -259,6 +319,7 @@ class Chat:
         name, silence = model.provider.name, self._settings.llm_timeout
         # `for_vendor` reads the messages twice, and a hook may have put an iterator there.
         request = ModelRequest(tuple(for_vendor(tuple(state.messages), name)), state.tools, state.model)
+        self._received = request.received
         now, deadline = self._now, self._scope.deadline
         completion: Completion | None = None
         try:
@@ -271,6 +332,8 @@ class Chat:
                         break
                     if isinstance(piece, Completion):
                         completion = piece
+                    elif not isinstance(piece, str):
+                        raise _unusable(name, f"a piece of text that is a {type(piece).__name__}")
                     elif piece:
                         self._text.append(piece)
                         yield piece
@@ -287,9 +350,12 @@ class Chat:
             raise ProviderError(f"The provider {name!r} failed: {type(exc).__name__}.", provider=name) from exc
         if completion is None:
             raise ProviderError(f"The provider {name!r} ended without a completion.", provider=name)
+        if wrong := fault(completion):
+            raise _unusable(name, f"a completion whose {wrong}")
         self._completion = completion
 
     def _answered(self, stop_reason: StopReason, text: str, vendor_state: VendorState | None = None) -> Done:
+        self._text.clear()
         if text:
             self.messages.append(with_vendor_state(messages.assistant_message(text), vendor_state))
         return self._done(stop_reason, text)
@@ -305,6 +371,10 @@ class Chat:
         )
         self._scope.telemetry.answered(self._turn, stop_reason, displays=len(self._displays))
         return Done(turn=self._turn, result=result)
+
+
+def _unusable(provider: str, what: str) -> ProviderError:
+    return ProviderError(f"The provider {provider!r} returned {what}.", provider=provider)
 
 
 _NO_TOOLS: Final = ToolSchemas()

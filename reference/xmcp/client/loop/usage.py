@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TypeAlias, TypeVar
 
 from xmcp.chat.completions import Completion
 from xmcp.chat.usage import ChatUsage, Usage, UsageRecord
 from xmcp.client.hooks.log import EventLog
-from xmcp.client.hooks.middleware import ChatContext
+from xmcp.client.hooks.middleware import ChatContext, LLMState
+from xmcp.client.hooks.token_estimate import estimate_input_tokens, estimate_output_tokens
+from xmcp.providers.base import Received
 
 Price: TypeAlias = Callable[[str, str, Usage], float | None]
 """Returns the US dollars of one call, given provider, model and tokens; `None` if the price is not known."""
@@ -41,6 +43,21 @@ def record(
         provider=provider or "unknown",
         model=named,
     )
+
+
+def interrupted(state: LLMState, pieces: Sequence[str], received: Received) -> tuple[Completion, bool]:
+    """Return what arrived of an answer that did not arrive whole, for `record`; and whether its counts are estimates.
+
+    Counts that the vendor did not give are estimated: the vendor bills what it has read and written by then.
+    """
+    said = received.usage
+    read, written = _count(said.input_tokens), _count(said.output_tokens)
+    counted = Usage(
+        estimate_input_tokens(state.messages, state.tools) if read is None else read,
+        estimate_output_tokens(pieces, received.bytes) if written is None else written,
+        said.cached_tokens,
+    )
+    return Completion("".join(pieces), usage=counted, model=received.model), None in (read, written)
 
 
 def add(total: ChatUsage, one: UsageRecord) -> ChatUsage:

@@ -23,6 +23,8 @@ from xmcp.client.servers.connection_states import (
     step,
 )
 from xmcp.client.servers.errors import METHOD_NOT_FOUND, ConnectFailed, describe, means_connection_lost
+from xmcp.client.servers.peer_limits import Flood, TooLarge
+from xmcp.client.servers.server_log import ServerLog
 from xmcp.client.servers.targets import Source
 from xmcp_models.registry import EXTENSION_ID
 
@@ -68,6 +70,7 @@ class Connection:
         self._source = source
         self._connect_timeout = connect_timeout
         self._log = log
+        self._server_log = ServerLog(log)
         self._on_tools_changed = on_tools_changed
         self._on_broken = on_broken
         self._sleep = sleep
@@ -97,7 +100,7 @@ class Connection:
                 await asyncio.shield(self._ready)
         except TimeoutError as exc:
             await self.close()
-            raise ConnectFailed(f"no answer within {self._connect_timeout:g} s") from exc
+            raise ConnectFailed(self._with_last_words(f"no answer within {self._connect_timeout:g} s")) from exc
         except BaseException:
             await self.close()
             raise
@@ -174,7 +177,7 @@ class Connection:
             # This import takes more than a second, so it must not run on the event loop.
             fastmcp_internals = await asyncio.to_thread(import_module, "xmcp.client.servers.fastmcp_internals")
             self.client = self._source.client(self._on_notification)
-            async with self.client:
+            async with fastmcp_internals.logged(self.client, self._server_log), self.client:
                 # The client reads the text. A result whose structured part violates its schema is still a result.
                 fastmcp_internals.skip_result_validation(self.client.session)
                 async with self._listening():
@@ -185,9 +188,27 @@ class Connection:
                     await self._leave.wait()
         except (Exception, BaseExceptionGroup) as exc:
             if not self._ready.done():
-                self._ready.set_exception(ConnectFailed(describe(exc)))
+                failed = ConnectFailed(self._why_not_started(exc))
+                failed.__cause__ = exc
+                self._ready.set_exception(failed)
             else:
                 self._log.debug("connection_left_with_error", reason=describe(exc))
+
+    def _why_not_started(self, exc: BaseException) -> str:
+        from mcp import MCPError
+        from mcp_types import CONNECTION_CLOSED
+
+        reason = describe(exc)
+        if self._server_log.has_program and isinstance(exc, MCPError) and exc.code == CONNECTION_CLOSED:
+            reason = "the program ended before it answered"
+            if not self._server_log.last_lines():
+                reason += ", and wrote nothing to stderr; run its command in a terminal"
+        return self._with_last_words(reason)
+
+    def _with_last_words(self, reason: str) -> str:
+        """Return the reason of a failed start with the end of what the program wrote to stderr."""
+        last = self._server_log.last_lines()
+        return f"{reason}; its stderr ends with: {last}" if last else reason
 
     def _read_announcement(self, tools: list[Tool]) -> None:
         info, capabilities = self.client.server_info, self.client.server_capabilities
@@ -202,6 +223,11 @@ class Connection:
 
         if isinstance(message, ToolListChangedNotification):
             self._on_tools_changed()
+        elif isinstance(message, TooLarge | Flood):
+            # The transport ends the connection; calls that run on it would know only that it is closed.
+            if not self._ready.done():
+                self._ready.set_exception(ConnectFailed(str(message)))
+            self._on_broken(self, message)
 
     @asynccontextmanager
     async def _listening(self) -> AsyncIterator[None]:

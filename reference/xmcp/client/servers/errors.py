@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from xmcp.client.servers.targets import without_secrets
+from xmcp.chat.untrusted_text import printable, without_secrets
+from xmcp.client.servers.peer_limits import ANSWER_REFUSED, Refusal
+from xmcp.dependency_graph import DependencyError
 
 if TYPE_CHECKING:
     from mcp import MCPError
@@ -27,8 +29,27 @@ They are the SDK's, or those of a server that lost its session. The error code d
 of a tool with the code for a closed connection."""
 
 
+_UNREADABLE: Final = re.compile(
+    r"(?i)^failed to parse (?:json response|sse message)|^unexpected content type|^server answered a request with"
+    r"|^redirect to .* not followed|^server returned an error response: HTTP 4"
+)
+"""Those of `_LOST` that say what came in the place of an answer. The connection is given up, but somebody answered."""
+_EVENT_TOO_LARGE: Final = re.compile(
+    r"^SSE stream failed: (?:Server-sent event exceeded the \d+ byte limit|it sent a message of more than)"
+)
+"""The SDK's message for an event above its limit, and for a stream that ended with `TooLarge`."""
+
+
 class ConnectFailed(Exception):
     """A server could not be reached. The message gives the reason for people and contains no credential."""
+
+
+def refusal_to_start(exc: BaseException) -> DependencyError | None:
+    """Return the fault in its own tools because of which a server of this process did not start, if it is why."""
+    cause: BaseException | None = exc
+    while cause is not None and not isinstance(cause, DependencyError):
+        cause = cause.exceptions[0] if isinstance(cause, BaseExceptionGroup) else cause.__cause__
+    return cause
 
 
 def means_connection_lost(exc: MCPError) -> bool:
@@ -36,9 +57,27 @@ def means_connection_lost(exc: MCPError) -> bool:
     return _LOST.search(exc.message) is not None
 
 
+def means_unreadable_answer(exc: MCPError) -> bool:
+    """Return whether an error that means a lost connection is one because of what the other side answered."""
+    return _UNREADABLE.search(exc.message) is not None
+
+
+def refusal(exc: MCPError) -> Refusal | None:
+    """Return why the client did not read the answer; `None` if the error means something else."""
+    if _EVENT_TOO_LARGE.match(exc.message):
+        return Refusal.TOO_LARGE
+    named = exc.data.get(ANSWER_REFUSED) if isinstance(exc.data, dict) else None
+    return Refusal(named) if named in tuple(Refusal) else None
+
+
 def describe(exc: BaseException) -> str:
-    """Return an exception as one line for people: its first line or its class, without credentials of URLs."""
+    """Return an exception as one line for people: its first line or its class, without credentials of URLs.
+
+    Much of it is text of a server; a control character in it is escaped.
+    """
     while isinstance(exc, BaseExceptionGroup) and exc.exceptions:
         exc = exc.exceptions[0]
     text = str(exc).removeprefix("Client failed to connect: ").strip().splitlines()
-    return without_secrets(text[0] if text else type(exc).__name__)[:MAX_REASON]
+    first = text[0] if text else type(exc).__name__
+    # Cut first: looking for credentials takes quadratic time, and a server chooses the text.
+    return printable(without_secrets(first[: 10 * MAX_REASON])[:MAX_REASON])

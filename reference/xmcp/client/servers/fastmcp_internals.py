@@ -6,30 +6,61 @@ Every reliance on a private name or on an undocumented fact is in this file, one
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from functools import wraps
-from typing import Any, Final
+from inspect import getclosurevars
+from typing import Any, Final, cast
 
 import fastmcp
+import fastmcp.client.mixins.tools
+import fastmcp.client.transports.config
 import httpx2
-from anyio import BrokenResourceError, ClosedResourceError
+import mcp.client.session
+import mcp.client.sse
+import mcp.client.stdio
+import mcp.client.streamable_http
+import mcp.shared.jsonrpc_dispatcher
+from anyio import BrokenResourceError, ClosedResourceError, EndOfStream
 from fastmcp.client.dependencies import _get_forwardable_http_headers
-from fastmcp.client.transports import ClientTransport, StreamableHttpTransport
+from fastmcp.client.logging import create_log_callback, default_log_handler
+from fastmcp.client.transports import ClientTransport, SSETransport, StdioTransport, StreamableHttpTransport
 from fastmcp.client.transports.base import TransportOptions
+from fastmcp.client.transports.config import MCPConfigTransport
 from mcp.client import ClientExtension
 from mcp.client.session import ClientSession
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import CONNECTION_CLOSED
+from mcp.shared._context_streams import ContextReceiveStream
+from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp.shared.message import SessionMessage
+from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, JSONRPCRequest
 
+from xmcp import http_bodies
+from xmcp.client.servers import server_log
+from xmcp.client.servers.peer_limits import (
+    ANSWER_REFUSED,
+    LINES_PER_EVENT,
+    MAX_CONTAINERS,
+    MAX_MESSAGE_BYTES,
+    REQUEST_COUNTS_AS,
+    Allowance,
+    Flood,
+    Refusal,
+    TooLarge,
+    containers,
+)
+from xmcp.client.servers.server_log import ServerLog
 from xmcp.client.servers.server_protocols import NotificationHandler
-
-SSE_EVENT_BYTES: Final = 64 * 1024 * 1024
-"""Maximum size of a server-sent event. The SDK's default is 1 MiB, and FastMCP 4.1 has no option for it."""
+from xmcp.client.servers.stdio_transport import BoundedStdioTransport, bounded
 
 CONNECT_SECONDS: Final = 30.0
 """Time limit for opening a connection and for sending, as in the SDK. The caller limits the wait for an answer."""
+
+LAST_WORDS_SECONDS: Final = 0.5
+"""Time limit for reading what a program wrote to stderr before it ended."""
 
 NEVER_SENT: Final = "dev.xmcp/never_sent"
 """Member of the data of a protocol error made here: True if the request cannot have reached the server."""
@@ -37,14 +68,21 @@ NEVER_SENT: Final = "dev.xmcp/never_sent"
 _OPENING_METHODS: Final = ("initialize", "server/discover")
 
 
-def resilient(transport: ClientTransport) -> ClientTransport:
-    """Return a `ResilientHttpTransport` with the settings of a streamable HTTP transport.
+def resilient(transport: ClientTransport, on_fault: NotificationHandler | None = None) -> ClientTransport:
+    """Return a transport with the settings of `transport`, which is not changed, that bounds what the server sends.
 
-    `transport` is not changed. Transports of other classes, derived classes included, are returned as they are.
+    That is a `ResilientHttpTransport` for streamable HTTP, and a `BoundedStdioTransport` for a program that ends with
+    its connection; they tell `on_fault` why they end a connection. Over HTTP no compressed answer is accepted. A
+    program that its transport keeps alive, and transports of other classes, derived ones of HTTP included, are returned
+    as they are.
     """
+    if isinstance(transport, StdioTransport) and type(transport).connect_session is StdioTransport.connect_session:
+        return transport if transport.keep_alive else BoundedStdioTransport.like(transport, on_fault)
+    if type(transport) is SSETransport:
+        return _bounded_sse(transport)
     if type(transport) is not StreamableHttpTransport:
         return transport
-    made = ResilientHttpTransport(transport.url, transport.headers)
+    made = ResilientHttpTransport(transport.url, transport.headers, on_fault)
     made.auth = transport.auth
     made.verify = transport.verify
     made.httpx_client_factory = transport.httpx_client_factory or _http_client_factory(transport.verify)
@@ -54,13 +92,22 @@ def resilient(transport: ClientTransport) -> ClientTransport:
 class ResilientHttpTransport(StreamableHttpTransport):
     """Streamable HTTP with large events, independent requests and a quiet end. Differs from FastMCP's transport so:
 
-    - An event may have `SSE_EVENT_BYTES`.
-    - A request that cannot be sent fails alone. In the SDK it ends the session and all other requests on it.
+    - An event, and a body of JSON, may have `MAX_MESSAGE_BYTES`. In the SDK an event may have 1 MiB, a body any size.
+    - Compressed answers are refused, and streams that bring more unasked messages than an `Allowance`; more requests
+      than that end the connection.
+    - A request that cannot be sent, or whose answer cannot be read, fails alone. In the SDK it ends the session and all
+      other requests on it.
     - There are as many connections as calls, and no read time-out unless the client has one. By default there are
       100 connections, and an answer or an idle listening stream that takes five minutes is cut off.
     - An answer that arrives while the session closes is dropped. The SDK raises `BrokenResourceError` out of the
       closing instead, which hides the exception because of which the application closes the client.
     """
+
+    def __init__(
+        self, url: str, headers: dict[str, str] | None = None, on_fault: NotificationHandler | None = None
+    ) -> None:
+        super().__init__(url, headers)
+        self._on_fault = on_fault
 
     @asynccontextmanager
     async def connect_session(
@@ -73,11 +120,13 @@ class ResilientHttpTransport(StreamableHttpTransport):
         try:
             async with (
                 http_client,
-                streamable_http_client(self.url, http_client=http_client, max_sse_event_size=SSE_EVENT_BYTES) as (
+                streamable_http_client(self.url, http_client=http_client, max_sse_event_size=MAX_MESSAGE_BYTES) as (
                     read_stream,
                     write_stream,
                 ),
-                options.session_class(read_stream, write_stream, **session_kwargs) as session,
+                options.session_class(
+                    cast("Any", _BoundedMessages(read_stream, self._on_fault)), write_stream, **session_kwargs
+                ) as session,
             ):
                 yield session
                 left = True
@@ -95,8 +144,36 @@ class ResilientHttpTransport(StreamableHttpTransport):
         # What `get_session_id` returns is read from the responses.
         self._session_id = None
         client.event_hooks.setdefault("response", []).append(self._capture_session_id)
+        _bound(client)
         client.send = _failing_alone(client.send)  # type: ignore[method-assign]
         return client
+
+
+class _BoundedMessages(ContextReceiveStream[Any]):
+    """The messages of a server: no answer with too many items, and no more requests than an `Allowance`.
+
+    Over HTTP each answer to a request of the server is a request of ours.
+    """
+
+    __slots__ = ("_allowance", "_on_fault")
+
+    def __init__(self, given: Any, on_fault: NotificationHandler | None) -> None:
+        super().__init__(given._inner)
+        self._allowance = Allowance()
+        self._on_fault = on_fault
+
+    async def receive(self) -> Any:
+        item = await super().receive()
+        if isinstance(item, SessionMessage):
+            item = bounded(item)
+        if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCRequest):
+            try:
+                self._allowance.take(REQUEST_COUNTS_AS, 0)
+            except Flood as exc:
+                if self._on_fault is not None:
+                    await self._on_fault(exc)
+                raise EndOfStream from exc
+        return item
 
 
 def _http_client_factory(verify: Any) -> Any:
@@ -118,23 +195,126 @@ def _http_client_factory(verify: Any) -> Any:
     return make
 
 
+def _bounded_sse(transport: SSETransport) -> SSETransport:
+    """Return a transport of the older HTTP binding like `transport`, whose answers are bounded."""
+    made = SSETransport(transport.url, transport.headers, sse_read_timeout=transport.sse_read_timeout)
+    made.auth = transport.auth
+    make: Any = transport.httpx_client_factory or transport._make_verify_factory() or create_mcp_http_client
+
+    def factory(**options: Any) -> httpx2.AsyncClient:
+        client: httpx2.AsyncClient = make(**options)
+        _bound(client)
+        return client
+
+    made.httpx_client_factory = cast("Any", factory)
+    return made
+
+
+def _bound(client: httpx2.AsyncClient) -> None:
+    """Have all answers that `client` gets bounded, those of its authentication included."""
+    client.event_hooks.setdefault("request", []).append(http_bodies.ask_uncompressed)
+    client.event_hooks.setdefault("response", []).append(_bound_body)
+
+
+async def _bound_body(response: httpx2.Response) -> None:
+    """Bound the body of an answer; a response hook.
+
+    Raises:
+        BodyRefused: it is compressed, or its header says that it is too large; otherwise reading it raises.
+    """
+    http_bodies.refuse_compressed(response)
+    if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
+        http_bodies.limit(response, MAX_MESSAGE_BYTES)
+        found = 0
+
+        def count_containers(piece: bytes) -> None:
+            nonlocal found
+            found += containers(piece)
+            if found > MAX_CONTAINERS:
+                raise http_bodies.BodyTooLarge(
+                    f"the answer has more than {MAX_CONTAINERS} arrays and objects", request=response.request
+                )
+
+        http_bodies.watch(response, count_containers)
+        return
+    allowance = Allowance(lines=LINES_PER_EVENT)
+
+    def count(piece: bytes) -> None:
+        try:
+            # Lines may end with CR, LF or both.
+            allowance.take(max(piece.count(b"\n"), piece.count(b"\r")), len(piece), containers(piece))
+        except (Flood, TooLarge) as exc:
+            raise httpx2.SSEError(str(exc)) from exc  # what the SDK expects of a stream that fails
+
+    http_bodies.watch(response, count)
+
+
 def _failing_alone(send: Callable[..., Awaitable[httpx2.Response]]) -> Any:
-    """Wrap `AsyncClient.send`: answer a POST that cannot be sent with a JSON-RPC error instead of an exception."""
+    """Wrap `AsyncClient.send`: a POST that cannot be sent, or whose answer cannot be read, is answered with a JSON-RPC
+    error instead of an exception. The body of an answer that is no stream is read here, so that its faults count.
+
+    A refusal (4xx) that is no JSON-RPC error becomes one that has the HTTP status, which the SDK drops.
+    """
 
     @wraps(send)
     async def sending(request: httpx2.Request, **options: Any) -> httpx2.Response:
         try:
-            return await send(request, **options)
+            response = await send(request, **options)
+            if request.method == "POST" and _is_read_whole(response):
+                await _read(response)
+            return await _with_status(request, response) if 400 <= response.status_code < 500 else response
         except httpx2.TransportError as exc:
             # The requests that open a session raise: the SDK would take an answer for that of an older server.
-            if request.method != "POST" or json.loads(request.content).get("method") in _OPENING_METHODS:
+            if request.method != "POST" or _method(request) in _OPENING_METHODS:
                 raise
             never_sent = isinstance(exc, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
             message = f"Connection closed: {str(exc) or type(exc).__name__}"
-            error = {"code": CONNECTION_CLOSED, "message": message, "data": {NEVER_SENT: never_sent}}
+            data: dict[str, Any] = {NEVER_SENT: never_sent}
+            if isinstance(exc, http_bodies.BodyRefused):
+                message = str(exc)
+                too_large = isinstance(exc, http_bodies.BodyTooLarge)
+                data[ANSWER_REFUSED] = Refusal.TOO_LARGE if too_large else Refusal.COMPRESSED
+            error = {"code": CONNECTION_CLOSED, "message": message, "data": data}
             return httpx2.Response(503, json={"jsonrpc": "2.0", "id": None, "error": error}, request=request)
 
     return sending
+
+
+async def _with_status(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+    # 404 stays as it is: for the SDK it says that the session is over, or that there is no such method.
+    if request.method != "POST" or response.status_code == 404 or _method(request) in _OPENING_METHODS:
+        return response
+    if response.headers.get("content-type", "").lower().startswith("application/json"):
+        try:
+            if isinstance(json.loads(response.content)["error"], dict):
+                return response
+        except (ValueError, KeyError, TypeError, RecursionError):
+            pass
+    await response.aclose()
+    message = f"Server returned an error response: HTTP {response.status_code}"
+    error = {"jsonrpc": "2.0", "id": None, "error": {"code": INTERNAL_ERROR, "message": message}}
+    return httpx2.Response(response.status_code, json=error, request=request)
+
+
+def _method(request: httpx2.Request) -> object:
+    """Return the method of a JSON-RPC message."""
+    return json.loads(request.content).get("method")
+
+
+def _is_read_whole(response: httpx2.Response) -> bool:
+    """Return whether the SDK reads the whole body: of JSON, and of a redirect before it follows it."""
+    return (
+        response.headers.get("content-type", "").lower().startswith("application/json")
+        or response.has_redirect_location
+    )
+
+
+async def _read(response: httpx2.Response) -> None:
+    try:
+        await response.aread()
+    except BaseException:
+        await response.aclose()
+        raise
 
 
 def prepared(
@@ -158,7 +338,7 @@ def prepared(
             await handler(message)
 
     made._session_kwargs["message_handler"] = both
-    made.transport = resilient(made.transport)
+    made.transport = resilient(made.transport, on_notification)
     return made
 
 
@@ -169,3 +349,70 @@ def skip_result_validation(session: ClientSession) -> None:
         """Accept every result; replaces the session's own check."""
 
     vars(session)["validate_tool_result"] = accept
+
+
+_LIBRARY_LOGGERS: Final = tuple(
+    module.logger
+    for module in (
+        mcp.client.session,
+        mcp.client.sse,
+        mcp.client.stdio,
+        mcp.client.streamable_http,
+        mcp.shared.jsonrpc_dispatcher,
+        fastmcp.client.mixins.tools,
+        fastmcp.client.transports.config,
+    )
+)
+"""Loggers of FastMCP and the SDK that quote what a server sent, unescaped and as often as the server likes."""
+
+for _logger in _LIBRARY_LOGGERS:
+    _logger.addFilter(server_log.instead_of)
+# A server in this process, and FastMCP's proxy of several servers, log each notification on its way to the client.
+logging.getLogger("fastmcp.server.context.to_client").addFilter(server_log.of_nobody)
+
+
+@asynccontextmanager
+async def logged(client: fastmcp.Client[Any], log: ServerLog) -> AsyncIterator[None]:
+    """Write to `log` what the server of `client` and the libraries would write to the terminal.
+
+    FastMCP's log handler, the stderr of a program, and warnings of the libraries in the running task and those that it
+    starts. An application's own log handler, and its own file for stderr, stay.
+    """
+    if _has_default_log_handler(client):
+        client._session_kwargs["logging_callback"] = create_log_callback(log.notification)
+    server_log.CURRENT.set(log)
+    routed = list(_route_stderr(client.transport, log))
+    try:
+        yield
+    finally:
+        for transport in routed:
+            transport.log_file = None
+        log.close()
+        if not any(transport.keep_alive for transport in routed):  # such a program still runs
+            await asyncio.to_thread(log.drained, LAST_WORDS_SECONDS)
+
+
+def _has_default_log_handler(client: fastmcp.Client[Any]) -> bool:
+    callback = client._session_kwargs.get("logging_callback")
+    return callback is None or getclosurevars(callback).nonlocals.get("handler") is default_log_handler
+
+
+def _route_stderr(transport: ClientTransport, log: ServerLog) -> Iterator[StdioTransport]:
+    """Give every program that `transport` starts a stderr of `log`; yield the transports that were changed."""
+    if isinstance(transport, StdioTransport):
+        if transport.log_file is None:
+            # FastMCP passes the file on as the stderr of a process, so any file with a descriptor will do.
+            transport.log_file = log.child_stderr()  # type: ignore[assignment]
+            yield transport
+    elif isinstance(transport, MCPConfigTransport):
+        for inner in transport._transports:
+            yield from _route_stderr(inner, log)
+        create = type(transport)._create_transport
+
+        def create_routed(config: Any) -> ClientTransport:
+            made = create(config)
+            list(_route_stderr(made, log))
+            return made
+
+        # With several servers, the transports are made when it connects.
+        transport._create_transport = create_routed  # type: ignore[method-assign]

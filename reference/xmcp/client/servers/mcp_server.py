@@ -10,15 +10,24 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
+from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from xmcp.chat import client_made_errors
-from xmcp.chat.errors import CallFailed
+from xmcp.chat.errors import CallFailed, Cause
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.servers.connection import CLOSE_SECONDS, Connection, Sleep
 from xmcp.client.servers.connection_states import SERVER_TABLE, ServerAction, ServerEvent, ServerState, step
-from xmcp.client.servers.errors import ConnectFailed, describe, means_connection_lost
+from xmcp.client.servers.errors import (
+    ConnectFailed,
+    describe,
+    means_connection_lost,
+    means_unreadable_answer,
+    refusal,
+)
+from xmcp.client.servers.peer_limits import Refusal
 from xmcp.client.servers.targets import Source
+from xmcp.wire import ErrorInfo
 
 if TYPE_CHECKING:
     from mcp import MCPError
@@ -43,6 +52,10 @@ class ConnectionObserver(Protocol):
 
     def tools_changed(self) -> None:
         """Note that the server's tools changed, or may have changed without an announcement."""
+        ...
+
+    def tool_missing(self) -> None:
+        """Note that the server answered that it does not have a tool which it had listed."""
         ...
 
 
@@ -151,6 +164,11 @@ class Server:
         result: CallToolResult = await self._request(lambda client: client.call_tool_mcp(tool_name, arguments))
         return result
 
+    def report_missing_tool(self) -> None:
+        """Note that the server answered that it does not have a tool which it had listed."""
+        if self._observer is not None:
+            self._observer.tool_missing()
+
     async def list_resources(self) -> Sequence[Resource]:
         """Return the resources on all pages, within `RESOURCE_SECONDS`.
 
@@ -204,6 +222,7 @@ class Server:
     async def _request(self, send: Callable[[Any], Awaitable[T]], seconds: float | None = None) -> T:
         """Await `send(client)` on the current connection, opening one if necessary; what fails is a `CallFailed`."""
         from mcp import MCPError
+        from mcp.client import InputRequiredRoundsExceededError
 
         try:
             connection = await self._current_connection()
@@ -214,17 +233,29 @@ class Server:
                 async with asyncio.timeout(seconds) as limit:
                     return await send(connection.client)
             except MCPError as exc:
+                if (refused := refusal(exc)) is not None:
+                    # The server answered, and the connection goes on.
+                    self._log.warning("answer_refused", reason=describe(exc))
+                    raise CallFailed(self._answer_refused(refused)) from exc
                 if means_connection_lost(exc):
                     self._retire(connection, exc)
-                    raise self._connection_failed(_never_sent(exc)) from exc
+                    cause: Cause = "answer" if means_unreadable_answer(exc) else "connection"
+                    raise self._connection_failed(_never_sent(exc), cause) from exc
                 raise CallFailed(client_made_errors.refused_by_server(exc.message)) from exc
+            except InputRequiredRoundsExceededError as exc:
+                # The server answers each time: the connection is not to blame.
+                raise CallFailed(client_made_errors.keeps_asking()) from exc
             except PydanticSerializationError as exc:
                 # The arguments are no JSON, so nothing was sent; the connection is not to blame.
-                raise CallFailed(client_made_errors.not_sendable()) from exc
+                raise CallFailed(client_made_errors.not_sendable(), cause="client") from exc
+            except ValidationError as exc:
+                # A result that MCP does not allow: the server answered, and the connection is not to blame.
+                self._log.warning("unreadable_answer", reason=describe(exc))
+                raise CallFailed(client_made_errors.unreadable_answer()) from exc
             except Exception as exc:
                 if limit.expired():
                     raise CallFailed(
-                        client_made_errors.request_timed_out(self.name, seconds or 0), transport=True
+                        client_made_errors.request_timed_out(self.name, seconds or 0), cause="time_out"
                     ) from exc
                 # Transports raise many classes (httpx2, OSError, anyio, RuntimeError); none of them is a result.
                 self._retire(connection, exc)
@@ -242,6 +273,7 @@ class Server:
                     raise ConnectFailed("the client is closed")
                 case ServerAction.START_OPENING:
                     self._opening = asyncio.create_task(self._open(), name=f"xmcp connect {self.label}")
+                    self._opening.add_done_callback(_note_as_seen)
         if self._connection is not None:
             return self._connection
         opening = self._opening
@@ -311,8 +343,21 @@ class Server:
         if self._observer is not None:
             self._observer.tools_changed()
 
-    def _connection_failed(self, never_sent: bool) -> CallFailed:
-        return CallFailed(client_made_errors.connection_lost(self.name, sent=not never_sent), transport=True)
+    def _answer_refused(self, refused: Refusal) -> ErrorInfo:
+        if refused is Refusal.TOO_LARGE:
+            return client_made_errors.answer_too_large(self.name)
+        return client_made_errors.answer_compressed(self.name)
+
+    def _connection_failed(self, never_sent: bool, cause: Cause = "connection") -> CallFailed:
+        if self._state is ServerState.CLOSED:
+            cause = "client"  # the application closed the client, which ends all requests
+        return CallFailed(client_made_errors.connection_lost(self.name, sent=not never_sent), cause=cause)
+
+
+def _note_as_seen(opening: asyncio.Task[Connection]) -> None:
+    """Keep asyncio from reporting a failure for which nobody waits any more; those that wait get it all the same."""
+    if not opening.cancelled():
+        opening.exception()
 
 
 def _never_sent(exc: MCPError) -> bool:

@@ -7,24 +7,34 @@ when a server announces changes. The catalogue is an immutable snapshot: a chat 
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Final
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Final
 
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.servers.backoff import reconnect_delays
 from xmcp.client.servers.connection import CLOSE_SECONDS, Sleep
+from xmcp.client.servers.credential_pool import CredentialPool
+from xmcp.client.servers.credentials import depend_on_chat
+from xmcp.client.servers.listing_limits import MAX_TOOLS
 from xmcp.client.servers.mcp_server import Server
 from xmcp.client.servers.pool_member import PoolMember, ServerStatus
+from xmcp.client.servers.sampling import Sampling, handler
 from xmcp.client.servers.server_protocols import ToolClient
 from xmcp.client.servers.targets import ServerTarget, Target, check, source
 from xmcp.client.servers.tool_client_adapter import ToolClientAdapter
-from xmcp.client.tools.catalogue import Catalogue, Offer, build
-from xmcp.client.tools.limits import MAX_TOOLS
+from xmcp.client.tools.catalogue import Catalogue, Offer, ToolServer, build
+from xmcp.client.tools.names import Names
 from xmcp.dependency_graph import DependencyError
+
+if TYPE_CHECKING:
+    from mcp_types import Tool
 
 QUIET_SECONDS: Final = 0.1
 """Seconds without another announcement after which the tools are listed: a burst of announcements is one refresh."""
+MAX_CATALOGUES: Final = 128
+"""Maximum number of catalogues of single chats that are kept, so that the next chat does not make them again."""
 MAX_QUIET_WAITS: Final = 10
 """Maximum number of `QUIET_SECONDS` to wait after the first announcement."""
 
@@ -57,6 +67,10 @@ class ToolChanges(Mapping[str, Any]):
             len(new.entries),
         )
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the change as a JSON object."""
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in self.items()}
+
     def __getitem__(self, key: str) -> Any:
         if key not in tuple(self):
             raise KeyError(key)
@@ -76,12 +90,14 @@ class Servers:
         targets: For each server the application's name for it, or `None`, and the target.
         connect_timeout: Seconds for connecting to a server, and for listing its tools again.
         log: Of the client.
-        refresh_interval: Seconds between refreshes of all servers; 0: only when a server announces changes.
+        refresh_interval: Seconds between refreshes of all connected servers; 0: only when a server announces changes,
+            or answers that it does not have a tool.
         max_tools: How many tools of each server are offered.
         require: Whether `open` raises when a server cannot be reached.
         offer: As for `catalogue.build`.
         extra: As for `catalogue.build`.
         on_change: Called with each change of the catalogue after `open`; must not block.
+        sampling: The application's policy for servers that ask the client's model; `None`: they are refused.
         sleep: Replaces `asyncio.sleep` in tests.
 
     Raises:
@@ -100,8 +116,10 @@ class Servers:
         offer: Offer | None = None,
         extra: Sequence[Mapping[str, Any]] = (),
         on_change: Callable[[ToolChanges], None] | None = None,
+        sampling: Sampling | None = None,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
+        self._sampling = None if sampling is None else lambda label: handler(sampling, label, log)
         self._connect_timeout = connect_timeout
         self._log = log
         self._refresh_interval = refresh_interval
@@ -112,15 +130,57 @@ class Servers:
         self._on_change = on_change
         self._sleep = sleep
         self._makers = [self._maker(name, target) for name, target in targets]
-        self._members: list[PoolMember] = []
+        self._members: list[PoolMember | CredentialPool] = []
+        self._names: Names = {}
+        """Every name that a catalogue has assigned, those of single chats included."""
+        self._of_chats: OrderedDict[tuple[int, ...], tuple[list[Any], Catalogue]] = OrderedDict()
+        """The catalogues of chats with servers of their own, the one used last at the end. The key has the ids of what
+        a catalogue was made of; that is kept beside it, so that no other object can get one of these ids."""
         self._tasks: list[asyncio.Task[None]] = []
         self._open = False
         self._catalogue = Catalogue()
 
     @property
     def catalogue(self) -> Catalogue:
-        """The tools now. A new object whenever they change; parts that have not changed are shared."""
+        """The tools now. A new object whenever they change; parts that have not changed are shared.
+
+        The tools of servers whose credentials depend on the chat are in `chat_servers.ChatServers` only.
+        """
         return self._catalogue
+
+    @property
+    def shared(self) -> list[PoolMember]:
+        """The servers that all chats use with the same credentials."""
+        return [member for member in self._members if isinstance(member, PoolMember)]
+
+    @property
+    def credential_pools(self) -> dict[int, CredentialPool]:
+        """By their places among all servers: those whose credentials depend on the chat."""
+        return {place: one for place, one in enumerate(self._members) if isinstance(one, CredentialPool)}
+
+    def catalogue_with(self, own: Mapping[int, tuple[ToolServer, list[Tool]]]) -> Catalogue:
+        """Return the catalogue of a chat that has servers of its `own`, by their places among all servers."""
+        parts: list[Any] = [self._catalogue, *(part for pair in own.values() for part in pair)]
+        key = tuple(map(id, parts))
+        if key in self._of_chats:
+            self._of_chats.move_to_end(key)
+            return self._of_chats[key][1]
+        made = build(
+            [
+                own[place] if isinstance(member, CredentialPool) else (member.server, member.tools)
+                for place, member in enumerate(self._members)
+            ],
+            self._catalogue.version,
+            [warning for member in self.shared for warning in member.warnings()],
+            previous=Catalogue(names=self._names),
+            offer=self._offer,
+            extra=self._extra,
+        )
+        self._names = made.names
+        self._of_chats[key] = parts, made
+        if len(self._of_chats) > MAX_CATALOGUES:
+            self._of_chats.popitem(last=False)
+        return made
 
     async def open(self) -> None:
         """Connect to all servers at the same time, and supervise them. This takes little more than `connect_timeout`.
@@ -128,7 +188,8 @@ class Servers:
         A server that cannot be reached is left out, with a warning in the catalogue, until it can be reached.
 
         Raises:
-            DependencyError: tools of a server depend on each other in a circle.
+            DependencyError: tools of a server depend on each other in a circle, or a server of this process does not
+                start because of what its tools depend on.
             ServersUnavailable: `require` is set and a server cannot be reached.
             RuntimeError: the servers are open already.
         """
@@ -136,14 +197,14 @@ class Servers:
             raise RuntimeError("These servers are open already.")
         self._members = [make() for make in self._makers]
         try:
-            await asyncio.gather(*(member.refresh() for member in self._members))
+            await asyncio.gather(*(member.refresh() for member in self.shared))
             self._check()
         except BaseException:
             await self.close()
             raise
         self._publish()
         self._open = True
-        self._tasks = [self._task(self._supervise(member), member.server.label) for member in self._members]
+        self._tasks = [self._task(self._supervise(member), member.server.label) for member in self.shared]
         if self._refresh_interval > 0:
             self._tasks.append(self._task(self._refresh_regularly(), "all"))
 
@@ -153,11 +214,16 @@ class Servers:
         A server that does not answer keeps the tools it had, with a warning in the catalogue. Calls go on undisturbed.
         """
         before = self._catalogue
-        await asyncio.gather(*(member.refresh() for member in self._members))
-        self._publish()
-        for member in self._members:
-            member.wake()
+        await self._refresh(self.shared)
+        for pool in self.credential_pools.values():
+            pool.outdate()
         return ToolChanges.between(before, self._catalogue)
+
+    async def _refresh(self, members: Sequence[PoolMember]) -> None:
+        await asyncio.gather(*(member.refresh() for member in members))
+        self._publish()
+        for member in members:
+            member.wake()
 
     def status(self) -> list[ServerStatus]:
         """Return the state of each server, in the order given."""
@@ -171,9 +237,11 @@ class Servers:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=CLOSE_SECONDS)
-        await asyncio.gather(*(member.server.close() for member in members))
+        await asyncio.gather(
+            *(one.close() if isinstance(one, CredentialPool) else one.server.close() for one in members)
+        )
 
-    def _maker(self, name: str | None, target: Target) -> Callable[[], PoolMember]:
+    def _maker(self, name: str | None, target: Target) -> Callable[[], PoolMember | CredentialPool]:
         timeout, log, sleep, publish = self._connect_timeout, self._log, self._sleep, self._publish_reconnected
         given = target if isinstance(target, ServerTarget) else ServerTarget(target=target)
         most = self._max_tools
@@ -181,16 +249,43 @@ class Servers:
         if isinstance(tools, ToolClient):
             check(given)
             ToolClientAdapter(tools, name, timeout, log, given.xmcp)  # raises now if it is not valid
-            return lambda: PoolMember(lambda _: ToolClientAdapter(tools, name, timeout, log, given.xmcp), publish, most)
-        place = source(given, timeout)
+            return lambda: PoolMember(
+                lambda member: ToolClientAdapter(tools, name, timeout, log, given.xmcp, member.tool_missing),
+                publish,
+                most,
+            )
+        if depend_on_chat(given):
+            check(given)
+            return lambda: self._credential_pool(name, given)
+        place = source(given, timeout, self._sampling)
         return lambda: PoolMember(lambda member: Server(place, name, timeout, log, member, sleep), publish, most)
 
+    def _credential_pool(self, name: str | None, target: ServerTarget) -> CredentialPool:
+        timeout, log, sleep, most = self._connect_timeout, self._log, self._sleep, self._max_tools
+
+        def make(with_credentials: ServerTarget) -> PoolMember:
+            place = source(with_credentials, timeout, self._sampling)
+            return PoolMember(lambda member: Server(place, name, timeout, log, member, sleep), lambda: None, most)
+
+        label = source(replace(target, headers=None, auth=None), timeout).label
+        return CredentialPool(
+            target,
+            make,
+            name=name,
+            label=f"{name} ({label})" if name else label,
+            connect_timeout=timeout,
+            refresh_interval=float(self._refresh_interval),
+            log=log,
+        )
+
     def _check(self) -> None:
-        for member in self._members:
+        for member in self.shared:
             if member.circle:
                 text = f"Tools of the server {member.server.label} depend on each other in a circle: {member.circle}."
                 raise DependencyError(text)
-        faults = [(member.server.label, member.fault) for member in self._members if member.fault is not None]
+            if member.refusal is not None:
+                raise DependencyError(f"The server {member.server.label} does not start: {member.refusal}")
+        faults = [(member.server.label, member.fault) for member in self.shared if member.fault is not None]
         if self._require and faults:
             raise ServersUnavailable(faults)
 
@@ -198,13 +293,17 @@ class Servers:
         """Build the catalogue of what the servers offer now, and report what changed."""
         old = self._catalogue
         new = self._catalogue = build(
-            [(member.server, member.tools) for member in self._members],
+            [
+                (member.server, member.tools) if isinstance(member, PoolMember) else (member.without_credentials, [])
+                for member in self._members
+            ],
             old.version + 1,
-            [warning for member in self._members for warning in member.warnings()],
-            previous=old if old.version else None,
+            [warning for member in self.shared for warning in member.warnings()],
+            previous=(old if old.names is self._names else replace(old, names=self._names)) if old.version else None,
             offer=self._offer,
             extra=self._extra,
         )
+        self._names = new.names
         for warning in new.warnings:
             if not self._open or warning not in old.warnings:
                 self._log.warning("catalogue", message=warning)
@@ -259,6 +358,7 @@ class Servers:
         while True:
             await self._sleep(float(self._refresh_interval))
             try:
-                await self.refresh()
+                # A lost server is its supervisor's, which tries it after growing delays.
+                await self._refresh([member for member in self.shared if member.settled])
             except Exception:
                 self._log.exception("refresh_failed")

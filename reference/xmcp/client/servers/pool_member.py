@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from xmcp.client.servers.errors import ConnectFailed
+from xmcp.client.servers.errors import ConnectFailed, refusal_to_start
+from xmcp.client.servers.listing_limits import MAX_TOOLS, Kept, listed_shortly, within_limits
 from xmcp.client.servers.mcp_server import Server
 from xmcp.client.servers.tool_client_adapter import ToolClientAdapter
 from xmcp.client.tools.catalogue import depends_on
-from xmcp.client.tools.limits import MAX_TOOLS, Kept, listed_shortly, within_limits
-from xmcp.dependency_graph import circle, unknown
+from xmcp.dependency_graph import DependencyError, circle, unknown
 
 if TYPE_CHECKING:
     from mcp_types import Tool
 
 MAX_SENTENCES: Final = 5
 """Maximum number of warnings about tools that depend on unknown ones: each chat is told them again."""
+RELIST_SECONDS: Final = 5.0
+"""Minimum number of seconds between two lists that are asked for because a server did not have a tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,10 @@ class ServerStatus:
     tools: int
     error: str | None
     """Why its tools are missing or may be outdated; `None` if they are up to date."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the state as a JSON object."""
+        return asdict(self)
 
 
 class PoolMember:
@@ -63,12 +69,15 @@ class PoolMember:
         """Why the server does not answer; `None` while it does."""
         self.circle = ""
         """Tools that depend on each other in a circle, in a list that was refused for it; otherwise empty."""
+        self.refusal: DependencyError | None = None
+        """The fault in its own tools because of which a server of this process does not start."""
         self.tools_may_have_changed = False
         self._unknown: dict[str, list[str]] = {}
         """For each tool, the names in its `depends_on` that the server does not have."""
         self._answered = False
         # Lists are numbered when they are requested, so that an older one never replaces a newer one.
         self._last_asked = self._last_taken = 0
+        self._may_relist_at = 0.0
         self._woken = asyncio.Event()
         self.server = make(self)
 
@@ -84,12 +93,12 @@ class PoolMember:
             self._take(await self.server.discover_tools(), number)
         except ConnectFailed as exc:
             if number > self._last_taken:
-                self.fault = str(exc)
+                self.fault, self.refusal = str(exc), refusal_to_start(exc)
 
     def _take(self, tools: list[Tool], number: int) -> None:
         if number < self._last_taken:
             return  # the answer to a later question came first
-        self._last_taken, self._answered, self.fault = number, True, None
+        self._last_taken, self._answered, self.fault, self.refusal = number, True, None, None
         kept = within_limits(tools, self._names, self._max_tools)
         graph = {tool.name: depends_on(tool) for tool in kept.tools}
         self.circle = listed_shortly(circle(graph), " -> ")
@@ -150,3 +159,10 @@ class PoolMember:
         """Have the supervisor list the tools again."""
         self.tools_may_have_changed = True
         self.wake()
+
+    def tool_missing(self) -> None:
+        """Have the supervisor list the tools again (XMCP-CLI-121), at most once in `RELIST_SECONDS`."""
+        now = asyncio.get_running_loop().time()
+        if now >= self._may_relist_at:
+            self._may_relist_at = now + RELIST_SECONDS
+            self.tools_changed()

@@ -11,6 +11,7 @@ adds options to a target: headers, environment, roots. A program gets only a few
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import os
 import re
@@ -20,9 +21,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from urllib.parse import urlsplit, urlunsplit
 
+from xmcp.chat.untrusted_text import without_secrets
+from xmcp.client.servers.sampling import Handler as SamplingHandler
 from xmcp.client.servers.server_protocols import NotificationHandler
 from xmcp_models.registry import EXTENSION_ID, VERSION
 
@@ -30,10 +33,11 @@ if TYPE_CHECKING:
     import fastmcp
     from mcp_types import Root
 
+    from xmcp.client.hooks.middleware import ChatContext
+
 Roots: TypeAlias = "Sequence[str | Path | Root]"
 
 _URL: Final = re.compile(r"(?i)https?://")
-_SECRETS_IN_URL: Final = re.compile(r"(?i)(?<=://)[^\s/'\"@]*@|(?<=\S)\?[^\s'\"]*(?==)[^\s'\"]*")
 _HOST_AND_PORT: Final = re.compile(r"[\w.-]+:\d+(?:/\S*)?")
 _MODE: Final = re.compile(r"auto|legacy|\d{4}-\d{2}-\d{2}")
 _DECIDING_VARIABLES: Final = ("PATH", "HOME", "LOGNAME", "USER")
@@ -44,10 +48,16 @@ _DECIDING_VARIABLES: Final = ("PATH", "HOME", "LOGNAME", "USER")
 class ServerTarget:
     """A target with options. Its `repr` shows no secret.
 
+    Functions for `headers` and `auth` are called at the beginning of each turn of a chat, so tokens can be renewed.
+    Chats with different credentials never share a connection, a list of tools or a cached answer; an `httpx2.Auth`
+    counts as the same only if it is the same object. The tools of such a server are offered to chats only, and are not
+    in `AIClient.tools`. If a function fails, that chat cannot use the server, and no other is affected.
+
     Args:
         target: A URL, a command, or an object, as described for `servers` of `AIClient`.
-        headers: For a URL: HTTP headers of every request.
-        auth: For a URL: a bearer token, `"oauth"`, or an `httpx2.Auth`.
+        headers: For a URL: HTTP headers of every request; or a function, sync or async, that gets the chat
+            (`ChatContext`: `tenant_id`, `session_id`, `chat_id`, `state`) and returns them.
+        auth: For a URL: a bearer token, `"oauth"`, or an `httpx2.Auth`; or such a function that returns one.
         env: For a command: environment variables, in addition to the few that it inherits.
         cwd: For a command: its working directory.
         roots: The roots that the server gets when it asks for them: `file://` URIs, paths or `Root`s, or a function
@@ -59,7 +69,7 @@ class ServerTarget:
 
     target: Any
     _: KW_ONLY
-    headers: Mapping[str, str] | None = field(default=None, repr=False)
+    headers: Mapping[str, str] | Callable[[ChatContext], Any] | None = field(default=None, repr=False)
     auth: Any = field(default=None, repr=False)
     env: Mapping[str, str] | None = field(default=None, repr=False)
     cwd: str | Path | None = None
@@ -86,8 +96,10 @@ class Source:
     roots: Callable[[], list[Root]] | None = None
 
 
-def source(target: Target, connect_timeout: float) -> Source:
-    """Return the source that a target describes.
+def source(target: Target, connect_timeout: float, sampling: Callable[[str], SamplingHandler] | None = None) -> Source:
+    """Return the source that a target describes, whose credentials do not depend on the chat.
+
+    `sampling` makes what answers the server's sampling requests, given the server's label; `None`: they are refused.
 
     Raises:
         TypeError: the target is not valid.
@@ -102,31 +114,33 @@ def source(target: Target, connect_timeout: float) -> Source:
     if is_url:
         address = with_default_path(inner)
         label = without_secrets(address)
+        headers = dict(cast("Mapping[str, str]", given.headers or {}))
 
-        def transport() -> Any:
-            return _http(address, given.headers)
+        def transport(on_fault: NotificationHandler) -> Any:
+            return _http(address, headers, on_fault)
 
-        known: Sequence[Any] = ["url", address, dict(given.headers or {}), given.auth]
+        known: Sequence[Any] = ["url", address, headers, given.auth]
     elif is_command:
         argv = shlex.split(inner) if isinstance(inner, str) else [str(word) for word in inner]
         if not argv:
             raise ValueError("An empty command is not a valid server target; pass the program and its arguments.")
         cwd = os.fspath(given.cwd) if given.cwd is not None else None
 
-        def transport() -> Any:
-            return _stdio(argv, given.env, cwd)
+        def transport(on_fault: NotificationHandler) -> Any:
+            return _stdio(argv, given.env, cwd, on_fault)
 
         inherited = {name: os.environ.get(name) for name in _DECIDING_VARIABLES}
         known = ["command", argv, {**inherited, **(given.env or {})}, os.path.abspath(cwd or ".")]
     else:
 
-        def transport() -> Any:
+        def transport(on_fault: NotificationHandler) -> Any:  # noqa: ARG001 - `prepared` gives it to `inner`
             return inner
 
         known = []
 
     def client(on_notification: NotificationHandler) -> fastmcp.Client[Any]:
-        return _client(transport(), on_notification, given, roots, connect_timeout)
+        made = transport(on_notification)
+        return _client(made, on_notification, given, roots, connect_timeout, sampling and sampling(label))
 
     identity = _hash([*known, given.xmcp, given.mode, given.roots]) if known else _unique()
     return Source(label, client, identity, given.xmcp, roots)
@@ -136,7 +150,7 @@ def check(given: ServerTarget) -> None:
     """Refuse what is not a valid target, and options that do not fit the target.
 
     Raises:
-        TypeError: the target is of a type that cannot be a server.
+        TypeError: the target is of a type that cannot be a server, or a function is none of the chat.
         ValueError: an option that does not fit, with its name; or a text that is neither a URL nor a command.
     """
     inner = given.target
@@ -161,8 +175,26 @@ def check(given: ServerTarget) -> None:
         for option in options:
             if getattr(given, option) is not None and not fits:
                 raise ValueError(f"{option} is an option for a {what}; {_label(inner)!r} is not a {what}.")
+    for option in ("headers", "auth"):
+        _check_function(option, getattr(given, option))
     if not _MODE.fullmatch(given.mode):
         raise ValueError(f"mode must be 'auto', 'legacy' or a revision such as '2026-07-28', not {given.mode!r}.")
+
+
+def _check_function(option: str, value: Any) -> None:
+    """Refuse a function that cannot be called with a chat.
+
+    Raises:
+        TypeError: it takes no argument, or needs more than one.
+    """
+    if not callable(value):
+        return
+    try:
+        inspect.signature(value).bind("chat")
+    except TypeError:
+        raise TypeError(f"{option} is called with (chat), which {value!r} does not accept.") from None
+    except ValueError:
+        return  # a C function without a signature
 
 
 def _check_command(text: str) -> None:
@@ -189,11 +221,6 @@ def with_default_path(url: str) -> str:
     if not parts.hostname:
         raise ValueError(f"{without_secrets(url)!r} has no host; write http://host:port or http://host:port/path.")
     return urlunsplit(parts._replace(path="/mcp")) if parts.path in ("", "/") else url
-
-
-def without_secrets(text: str) -> str:
-    """Return `text` without the user, password and query of every URL in it."""
-    return _SECRETS_IN_URL.sub("", text)
 
 
 def _is_url(target: Any) -> bool:
@@ -249,22 +276,21 @@ def _unique() -> str:
     return f"object:{uuid.uuid4().hex}"
 
 
-def _http(url: str, headers: Mapping[str, str] | None) -> Any:
+def _http(url: str, headers: Mapping[str, str] | None, on_fault: NotificationHandler) -> Any:
     from fastmcp.client.transports import infer_transport
 
     from xmcp.client.servers.fastmcp_internals import resilient
 
     transport: Any = infer_transport(url)
     transport.headers = dict(headers or {})
-    return resilient(transport)
+    return resilient(transport, on_fault)
 
 
-def _stdio(argv: Sequence[str], env: Mapping[str, str] | None, cwd: str | None) -> Any:
-    from fastmcp.client.transports import StdioTransport
+def _stdio(argv: Sequence[str], env: Mapping[str, str] | None, cwd: str | None, on_fault: NotificationHandler) -> Any:
+    from xmcp.client.servers.stdio_transport import BoundedStdioTransport
 
-    # FastMCP's default, keep_alive=True, leaves the program running after the client has closed.
     env = None if env is None else dict(env)
-    return StdioTransport(command=argv[0], args=list(argv[1:]), env=env, cwd=cwd, keep_alive=False)
+    return BoundedStdioTransport(argv[0], list(argv[1:]), env=env, cwd=cwd, on_fault=on_fault)
 
 
 def _client(
@@ -273,6 +299,7 @@ def _client(
     given: ServerTarget,
     roots: Callable[[], list[Root]] | None,
     connect_timeout: float,
+    sampling: SamplingHandler | None,
 ) -> fastmcp.Client[Any]:
     import fastmcp
     from mcp.client import advertise
@@ -293,6 +320,7 @@ def _client(
             extensions=extensions,
             auth=given.auth,
             mode=given.mode,
+            sampling_handler=sampling,
         )
     if roots is not None:
         client.set_roots(lambda _context: list(roots()))

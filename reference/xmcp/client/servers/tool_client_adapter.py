@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
 
 from xmcp.chat import client_made_errors
 from xmcp.chat.errors import CallFailed
@@ -33,13 +35,20 @@ class ToolClientAdapter:
         connect_timeout: Time limit of `discover_tools` in seconds.
         log: Of the client.
         xmcp: Whether its text is read as documents; `None`: according to its attribute `speaks_xmcp`.
+        on_missing_tool: Called when it answered that it does not have a tool which it had listed.
 
     Raises:
         TypeError: a class was passed instead of an object.
     """
 
     def __init__(
-        self, tools: ToolClient, name: str | None, connect_timeout: float, log: EventLog, xmcp: bool | None = None
+        self,
+        tools: ToolClient,
+        name: str | None,
+        connect_timeout: float,
+        log: EventLog,
+        xmcp: bool | None = None,
+        on_missing_tool: Callable[[], None] | None = None,
     ) -> None:
         if isinstance(tools, type):
             raise TypeError(
@@ -55,6 +64,7 @@ class ToolClientAdapter:
         self._xmcp = xmcp
         self._connect_timeout = connect_timeout
         self._log = log.bind(server=self.name)
+        self._on_missing_tool = on_missing_tool
 
     @property
     def label(self) -> str:
@@ -90,24 +100,38 @@ class ToolClientAdapter:
         """Call a tool of the object.
 
         Raises:
-            CallFailed: raised by the object; any other exception of it is reported as a lost connection.
+            CallFailed: raised by the object. A `pydantic.ValidationError` of it is reported as an answer that cannot be
+                read, any other exception as a lost connection.
         """
         from mcp_types import CallToolResult, TextContent
 
         try:
             # A copy: the object may change it, and other attempts and calls must not see that.
-            result = await self._tools.execute_tool_call(tool_name, copied_value(arguments))
+            own = copied_value(arguments)
+        except Exception as exc:
+            raise CallFailed(client_made_errors.not_sendable(), cause="client") from exc
+        try:
+            result = await self._tools.execute_tool_call(tool_name, own)
         except CallFailed:
             raise
+        except ValidationError as exc:
+            # A result that MCP does not allow is an answer.
+            self._log.exception("tool_client_failed", tool=tool_name)
+            raise CallFailed(client_made_errors.unreadable_answer()) from exc
         except Exception as exc:
             self._log.exception("tool_client_failed", tool=tool_name)
-            raise CallFailed(client_made_errors.tool_client_failed(self.name), transport=True) from exc
+            raise CallFailed(client_made_errors.tool_client_failed(self.name), cause="connection") from exc
         if isinstance(result, CallToolResult):
             return result
         if isinstance(result, str):
             return CallToolResult(content=[TextContent(type="text", text=result)])
         self._log.warning("tool_client_answered_amiss", tool=tool_name, type=type(result).__name__)
         raise CallFailed(client_made_errors.unreadable_answer())
+
+    def report_missing_tool(self) -> None:
+        """Note that the object answered that it does not have a tool which it had listed."""
+        if self._on_missing_tool is not None:
+            self._on_missing_tool()
 
     async def close(self) -> None:
         """Do nothing: the application closes the object."""
@@ -120,7 +144,6 @@ def _tool(place: int, given: Any) -> Tool:
         ConnectFailed: it is not a valid tool; the message says why.
     """
     from mcp_types import Tool
-    from pydantic import ValidationError
 
     if isinstance(given, Tool):
         return given

@@ -51,6 +51,10 @@ class ToolServer(Protocol):
         """
         ...
 
+    def report_missing_tool(self) -> None:
+        """Note that the server answered that it does not have a tool which it had listed."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:

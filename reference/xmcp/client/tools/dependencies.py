@@ -6,9 +6,10 @@ calls of one tool have the same row.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Final, TypeAlias, TypeVar, cast
 from urllib.parse import quote
 
@@ -36,12 +37,20 @@ MAX_VALIDATORS: Final = 256
 """Maximum number of compiled input schemas in memory."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Result:
     """The whole result of a successful call: its structured result, otherwise its text or `None`."""
 
     value: Any
     structured: bool
+
+    @cached_property
+    def parsed(self) -> Any:
+        """The JSON value that the text is; the text itself if it is not JSON."""
+        try:
+            return json.loads(self.value, parse_constant=_no_constant)
+        except (ValueError, RecursionError):
+            return self.value
 
     @classmethod
     def of(cls, response: ToolResponse, structured_content: Any, entry: Entry) -> Result | None:
@@ -104,6 +113,11 @@ def fill_arguments(
 ) -> FilledArguments | ErrorInfo:
     """Return the arguments of the call at index `call`, or the error that prevents the call.
 
+    A parameter gets the member of its name of a predecessor's structured result (XMCP-CLI-030), or else the whole
+    result of a predecessor whose `provides` is its name (XMCP-CLI-031). If no parameter gets one, the whole result of
+    the only tool in `depends_on` goes to the only required parameter, provided that the model left that out and the
+    value fits (XMCP-CLI-120).
+
     Args:
         call: Index of the call in the turn.
         arguments: As the model wrote them.
@@ -137,7 +151,11 @@ def fill_arguments(
         if provides is not None and _has_value(results[place]):
             wholes.setdefault(provides, place)
     sources = {name: places[name] for name in fillable for places in (wholes, members) if name in places}
-    values = {name: _value_for(cast("Result", results[place]), name) for name, place in sources.items()}
+    if not sources:
+        return _filled_by_the_only_predecessor(entry, arguments, before, known, results, hidden)
+    values = {
+        name: _value_for(cast("Result", results[place]), name, entry.input_schema) for name, place in sources.items()
+    }
     named = {name: known[place].name for name, place in sources.items()}
     refused = _refused(entry.input_schema, values)
     return _misfit(refused, named) if refused else FilledArguments({**arguments, **values}, named)
@@ -177,9 +195,50 @@ def parameters(entry: Entry, hidden: Collection[str] = ()) -> list[str]:
     return [n for n in properties if n != SHOW_USER and n not in hidden] if isinstance(properties, Mapping) else []
 
 
+def only_dependency(entry: Entry) -> str | None:
+    """Return the only other tool that `entry` names in `depends_on`; `None` if it names none or several."""
+    named = {name for name in entry.depends_on if name != entry.tool}
+    return named.pop() if len(named) == 1 else None
+
+
+def only_required_parameter(entry: Entry, hidden: Collection[str] = ()) -> str | None:
+    """Return the only parameter that `entry` requires and that a result may fill; `None` if there are none or several.
+
+    Parameters in `hidden` do not count: the model need not give them.
+    """
+    required = entry.input_schema.get("required")
+    if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
+        return None
+    named = {name for name in required if name not in hidden}
+    return named.pop() if len(named) == 1 and named <= set(parameters(entry, hidden)) else None
+
+
 def wraps(entry: Entry) -> bool:
     """Return whether the tool wraps its structured result as the member `result`."""
     return entry.output_schema is not None and entry.output_schema.get(WRAPPED) is True
+
+
+def _filled_by_the_only_predecessor(
+    entry: Entry,
+    arguments: Mapping[str, Any],
+    before: Sequence[int],
+    entries: Sequence[Entry],
+    results: Sequence[Result | None],
+    hidden: Collection[str],
+) -> FilledArguments:
+    """Return the arguments with the whole result that XMCP-CLI-120 hands on, or unchanged if it hands on nothing."""
+    tool, parameter = only_dependency(entry), only_required_parameter(entry, hidden)
+    place = next((p for p in before if entries[p].tool == tool), None)
+    if place is None or parameter is None or parameter in arguments or not _has_value(results[place]):
+        return FilledArguments(dict(arguments), {})
+    value = _whole_value(cast("Result", results[place]), parameter, entry.input_schema)
+    if not _fits_parameter(entry.input_schema, parameter, value):
+        return FilledArguments(dict(arguments), {})
+    return FilledArguments({**arguments, parameter: value}, {parameter: entries[place].name})
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
 
 
 def _key(entry: Entry, tool: str) -> str:
@@ -219,8 +278,19 @@ def _has_value(result: Result | None) -> bool:
     return result is not None and (result.structured or result.value is not None)
 
 
-def _value_for(result: Result, name: str) -> Any:
-    return result.value[name] if _has_member(result, name) else result.value
+def _value_for(result: Result, name: str, schema: Mapping[str, Any]) -> Any:
+    return result.value[name] if _has_member(result, name) else _whole_value(result, name, schema)
+
+
+def _whole_value(result: Result, name: str, schema: Mapping[str, Any]) -> Any:
+    """Return the whole result; a text that does not fit the parameter `name`, as the JSON value that it is."""
+    return result.value if result.structured or _fits_parameter(schema, name, result.value) else result.parsed
+
+
+def _fits_parameter(schema: Mapping[str, Any], name: str, value: Any) -> bool:
+    """Return whether a parameter's schema allows a value; True if the schema cannot be used: the server decides."""
+    validator = _validator_of(schema)
+    return validator is None or _fits(validator, {name: value})
 
 
 def _refused(schema: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, str | None]:

@@ -120,9 +120,9 @@ def _without(node: Any, parts: Collection[int], having: Collection[int], names: 
         return made
     for keyword in _NAMING:
         if isinstance(known := made.get(keyword), dict):
-            made[keyword] = {name: _listed(part, names) for name, part in known.items() if name not in names}
+            made[keyword] = {name: listed_without(part, names) for name, part in known.items() if name not in names}
         elif isinstance(known, list):
-            made[keyword] = _listed(known, names)
+            made[keyword] = listed_without(known, names)
     if made.get("required") == []:
         del made["required"]
     # Without the names a condition would hold always, and its denial never; nobody can say which way it goes.
@@ -140,9 +140,14 @@ def _without(node: Any, parts: Collection[int], having: Collection[int], names: 
     return made
 
 
-def _listed(value: Any, names: Collection[str]) -> Any:
-    """Return a list without the names; any other value as it is."""
-    return [name for name in value if name not in names] if isinstance(value, list) else value
+def listed_without(value: Any, names: Collection[str]) -> Any:
+    """Return a list without the names; any other value as it is.
+
+    A server may list what is no name, which stays: a set cannot be asked for it.
+    """
+    if not isinstance(value, list):
+        return value
+    return [name for name in value if not (isinstance(name, str) and name in names)]
 
 
 def _example(value: Any, names: Collection[str]) -> Any:

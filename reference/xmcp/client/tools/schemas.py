@@ -10,8 +10,15 @@ from itertools import islice
 from typing import Any, Final
 
 from xmcp.client.tools.catalogue import Entry
-from xmcp.client.tools.dependencies import MAX_SEARCHED, nearest_first, parameters, wraps
-from xmcp.client.tools.input_schema import without
+from xmcp.client.tools.dependencies import (
+    MAX_SEARCHED,
+    nearest_first,
+    only_dependency,
+    only_required_parameter,
+    parameters,
+    wraps,
+)
+from xmcp.client.tools.input_schema import listed_without, without
 
 MAX_SOURCES: Final = 3
 """Maximum number of tools in the description of a parameter."""
@@ -43,7 +50,7 @@ def _parameters(entry: Entry, siblings: Mapping[str, Entry], hidden: Collection[
     given = schema.get("properties")
     if not isinstance(given, Mapping):
         return {**schema, "properties": {}}  # MCP does not require them, some vendors do
-    filled = _sources(parameters(entry, hidden), entry, siblings)
+    filled = _sources(parameters(entry, hidden), entry, siblings) or _only_source(entry, siblings, hidden)
     if not filled and schema is entry.input_schema:
         return schema
     properties = {name: part for name, part in given.items() if name not in hidden}
@@ -55,14 +62,11 @@ def _asking_less(schema: dict[str, Any], optional: Collection[str]) -> dict[str,
     """Change `schema` so that `optional` parameters are not required; return it."""
     required, dependent = schema.get("required"), schema.get("dependentRequired")
     if isinstance(required, list):
-        schema["required"] = [name for name in required if name not in optional]
+        schema["required"] = listed_without(required, optional)
         if not schema["required"]:
             del schema["required"]
     if isinstance(dependent, Mapping):
-        schema["dependentRequired"] = {
-            name: [other for other in others if other not in optional] if isinstance(others, list) else others
-            for name, others in dependent.items()
-        }
+        schema["dependentRequired"] = {name: listed_without(others, optional) for name, others in dependent.items()}
     return schema
 
 
@@ -97,6 +101,38 @@ def _sources(names: Sequence[str], entry: Entry, siblings: Mapping[str, Entry]) 
         for name in names
         if (sources := {**members.get(name, {}), **wholes.get(name, {})})
     }
+
+
+def _only_source(entry: Entry, siblings: Mapping[str, Entry], hidden: Collection[str]) -> dict[str, list[str]]:
+    """Return the parameter that the result of the only predecessor can fill (XMCP-CLI-120), with the sentence for it.
+
+    It is empty where the two schemas say that no result can fit.
+    """
+    source, name = siblings.get(only_dependency(entry) or ""), only_required_parameter(entry, hidden)
+    if source is None or name is None:
+        return {}
+    given, taken = _types(_result_schema(source)), _types(entry.input_schema["properties"][name])
+    if given is not None and taken is not None and given.isdisjoint(taken):
+        return {}
+    return {name: [f"If you leave it out and call `{source.name}` in the same turn, it gets the result of that call."]}
+
+
+def _result_schema(entry: Entry) -> Any:
+    """Return the schema of a tool's structured result; `None` if the tool does not say it."""
+    if entry.output_schema is None or not wraps(entry):
+        return entry.output_schema
+    properties = entry.output_schema.get("properties")
+    return properties.get("result") if isinstance(properties, Mapping) else None
+
+
+def _types(schema: Any) -> set[str] | None:
+    """Return the types that a schema names in `type`; `None` if it names none, so that any type may be allowed."""
+    named = schema.get("type") if isinstance(schema, Mapping) else None
+    types = [named] if isinstance(named, str) else named
+    if not isinstance(types, list) or not all(isinstance(one, str) for one in types):
+        return None
+    # Every integer is a number, and a number can be an integer.
+    return {"number" if one == "integer" else one for one in types}
 
 
 def _members(entry: Entry) -> Set[str]:

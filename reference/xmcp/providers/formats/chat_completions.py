@@ -14,13 +14,15 @@ from typing import Any, Final
 import orjson
 
 from xmcp.chat.completions import Completion, ToolCall, unique_ids
-from xmcp.chat.errors import ProviderError
+from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.chat.json_values import encode_json
 from xmcp.chat.messages import Message
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.usage import Usage
 from xmcp.chat.vendor_state import VENDOR_STATE_KEY, vendor_state, without_vendor_state
+from xmcp.providers.base import Received
 from xmcp.providers.errors import classify
+from xmcp.providers.formats.chat_shapes import shape_fault
 
 
 def request_body(model: str, messages: Sequence[Message], tools: ToolSchemas, *, vendor: str | None = None) -> bytes:
@@ -53,11 +55,12 @@ def parse(data: bytes, provider: str) -> Mapping[str, Any]:
     """Return a JSON object that the vendor sent.
 
     Raises:
-        ProviderError: it is not JSON, not an object, or the vendor reports an error in it.
+        ProviderError: it is not JSON, not an object, has a member of a wrong type, or the vendor reports an error in
+            it.
     """
     try:
         value = _loads(data)
-    except ValueError as exc:
+    except (ValueError, RecursionError) as exc:
         raise ProviderError(
             f"{provider} answered with something that is not JSON: check the base URL and the service behind it.",
             provider=provider,
@@ -66,6 +69,12 @@ def parse(data: bytes, provider: str) -> Mapping[str, Any]:
         raise ProviderError(f"{provider} answered with JSON that is not an object.", provider=provider)
     if value.get("error"):
         raise reported(value["error"], provider, status=None)
+    if fault := shape_fault(value):
+        raise ProviderError(
+            f"{provider} answered with something that is not a chat completion: {fault}. Check the service behind the "
+            "base URL.",
+            provider=provider,
+        )
     return value
 
 
@@ -82,9 +91,26 @@ def reported(error: Any, provider: str, *, status: int | None) -> ProviderError:
     )
 
 
+MAX_ANSWER_CHARACTERS: Final = 8 * 1024 * 1024
+"""Maximum number of characters in one answer of a model, its text and the arguments of its calls together."""
+
+CALL_COUNTS_AS: Final = 256
+"""Characters as which a call counts besides its arguments."""
+
+
+def too_large(provider: str) -> ProviderError:
+    """Return the failure of an answer that is larger than a client reads."""
+    return ProviderError(
+        f"{provider} sent an answer that is too large to be read. Set a limit for its output at the vendor, or ask for "
+        "less.",
+        category=ErrorCategory.TOO_LARGE,
+        provider=provider,
+    )
+
+
 @dataclass(slots=True)
-class _CallParts:
-    """A call as far as it has arrived; `arguments` are pieces: to add each to a text would copy the text each time."""
+class _Call:
+    """A call as its parts arrive. The arguments are joined once, at the end: any number of parts takes linear time."""
 
     id: str = ""
     name: str = ""
@@ -92,19 +118,29 @@ class _CallParts:
 
 
 class Assembly:
-    """Builds one completion as its chunks arrive."""
+    """Builds one completion as its chunks arrive: at most `MAX_ANSWER_CHARACTERS` of text and calls."""
 
     def __init__(self, provider: str) -> None:
         self._provider = provider
         self._text: list[str] = []
-        self._calls: list[_CallParts] = []
-        self._by_index: dict[int, _CallParts] = {}
+        self._size = 0
+        self._calls: list[_Call] = []
+        self._by_index: dict[int, _Call] = {}
         self._finish: str | None = None
         self._usage = Usage()
         self._model: str | None = None
+        self._unseen_bytes = 0
+
+    def note(self, received: Received) -> None:
+        """Write into `received` what has arrived so far besides the text."""
+        received.bytes, received.usage, received.model = self._unseen_bytes, self._usage, self._model
 
     def take(self, chunk: Mapping[str, Any]) -> str:
-        """Add one chunk; return the text in it, which is often empty."""
+        """Add one chunk; return the text in it, which is often empty.
+
+        Raises:
+            ProviderError: the answer grew above its limit (category `too_large`).
+        """
         self._model = chunk.get("model") or self._model
         if chunk.get("usage"):
             self._usage = usage(chunk["usage"])
@@ -114,12 +150,19 @@ class Assembly:
         choice = choices[0]
         self._finish = choice.get("finish_reason") or self._finish
         delta = choice.get("delta") or {}
+        self._unseen_bytes += _unseen_bytes(delta)
         for part in delta.get("tool_calls") or ():
             self._take_call(part)
         text = content_text(delta.get("content")) or content_text(delta.get("refusal"))
         if text:
+            self._grow(len(text))
             self._text.append(text)
         return text
+
+    def _grow(self, characters: int) -> None:
+        self._size += characters
+        if self._size > MAX_ANSWER_CHARACTERS:
+            raise too_large(self._provider)
 
     def finish(self, *, done: bool) -> Completion:
         """Return the completion. `done`: the vendor marked the end of the stream (`[DONE]`).
@@ -131,7 +174,7 @@ class Assembly:
             raise ProviderError(
                 f"{self._provider} broke off in the middle of its answer.", category="network", provider=self._provider
             )
-        calls = unique_ids(ToolCall(c.id, c.name, "".join(c.arguments)) for c in self._calls)
+        calls = unique_ids(ToolCall(call.id, call.name, "".join(call.arguments)) for call in self._calls)
         reason = self._finish or ("tool_calls" if calls else "stop")
         return Completion("".join(self._text), calls, reason, self._usage, self._model)
 
@@ -142,11 +185,14 @@ class Assembly:
         call.name = call.name or function.get("name") or ""
         arguments = function.get("arguments")
         if isinstance(arguments, str):
+            self._grow(len(arguments))
             call.arguments.append(arguments)
         elif arguments is not None:
-            call.arguments[:] = [encode_json(arguments).decode()]
+            written = encode_json(arguments).decode()
+            self._grow(len(written))
+            call.arguments = [written]
 
-    def _call_of(self, part: Mapping[str, Any]) -> _CallParts:
+    def _call_of(self, part: Mapping[str, Any]) -> _Call:
         """Return the call that a part belongs to.
 
         It is found by its index; a second id under one index, or an id without an index, begins another call.
@@ -155,11 +201,23 @@ class Assembly:
         known = self._by_index.get(index) if isinstance(index, int) else (self._calls[-1] if self._calls else None)
         if known is not None and (not id_ or id_ == known.id):
             return known
-        call = _CallParts()
+        call = _Call()
+        self._grow(CALL_COUNTS_AS)
         self._calls.append(call)
         if isinstance(index, int):
             self._by_index[index] = call
         return call
+
+
+def _unseen_bytes(delta: Mapping[str, Any]) -> int:
+    """Return about how many bytes of a delta the model wrote as arguments of calls and as reasoning."""
+    parts: list[Any] = [delta.get("reasoning_content"), delta.get("reasoning")]
+    calls = delta.get("tool_calls")
+    for call in calls if isinstance(calls, list) else ():
+        function = call.get("function") if isinstance(call, Mapping) else None
+        if isinstance(function, Mapping):
+            parts += [function.get("name"), function.get("arguments")]
+    return sum(len(part.encode("utf-8", "surrogatepass")) for part in parts if isinstance(part, str))
 
 
 def whole(answer: Mapping[str, Any], provider: str) -> Completion:
@@ -178,8 +236,10 @@ def whole(answer: Mapping[str, Any], provider: str) -> Completion:
     return assembly.finish(done=True)
 
 
-def usage(reported_usage: Mapping[str, Any]) -> Usage:
-    """Return the tokens in a `usage` object."""
+def usage(reported_usage: Any) -> Usage:
+    """Return the tokens in a `usage` object; none if it is something else."""
+    if not isinstance(reported_usage, Mapping):
+        return Usage()
     details = reported_usage.get("prompt_tokens_details")
     return Usage(
         _count(reported_usage.get("prompt_tokens")),
@@ -188,9 +248,13 @@ def usage(reported_usage: Mapping[str, Any]) -> Usage:
     )
 
 
+_MAX_COUNT: Final = 2**53
+"""No model reads or writes more; a larger number does not fit into the arithmetic of quotas and prices."""
+
+
 def _count(value: Any) -> int | None:
     """Return a count as the server wrote it; `None` if it is not a count."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MAX_COUNT else None
 
 
 def content_text(content: Any) -> str:

@@ -27,7 +27,9 @@ class EventReader:
     """Reads a stream in pieces of any size; a piece may end anywhere, also between CR and LF."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._begun: list[bytes] = []
+        self._begun_size = 0
+        self._after_cr = False
         self._name = ""
         self._data: list[bytes] = []
         self._size = 0
@@ -38,25 +40,37 @@ class EventReader:
         Raises:
             EventTooLarge: one event grew above the limit.
         """
-        text = self._rest + piece
-        # A CR at the end may be the first half of CRLF: keep it until the next piece.
-        held = b"\r" if text.endswith(b"\r") else b""
-        lines = text[: len(text) - len(held)].replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
-        self._rest = lines.pop() + held
         events: list[Event] = []
-        for line in lines:
+        if not piece:
+            return events
+        if self._after_cr:
+            # A CR ends its line at once; an LF that follows it belongs to it.
+            piece = piece.removeprefix(b"\n")
+        self._after_cr = piece.endswith(b"\r")
+        *ended, begun = piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+        for end in ended:
+            self._begin(end)
+            line = b"".join(self._begun)
+            self._begun, self._begun_size = [], 0
             self._take(line, events)
-        if self._size + len(self._rest) > MAX_EVENT_BYTES:
-            raise EventTooLarge(f"one server-sent event is larger than {MAX_EVENT_BYTES} bytes")
+        self._begin(begun)
         return events
 
     def close(self) -> list[Event]:
         """Return the last event if the stream ended without its blank line, which some vendors leave out."""
         events: list[Event] = []
-        self._take(self._rest.removesuffix(b"\r"), events)
+        self._take(b"".join(self._begun), events)
         self._take(b"", events)
-        self._rest = b""
+        self._begun, self._begun_size = [], 0
         return events
+
+    def _begin(self, part: bytes) -> None:
+        """Add to the line that has begun. The parts are joined once, when it ends: an event takes linear time."""
+        if self._size + self._begun_size + len(part) > MAX_EVENT_BYTES:
+            raise EventTooLarge(f"one server-sent event is larger than {MAX_EVENT_BYTES} bytes")
+        if part:
+            self._begun.append(part)
+            self._begun_size += len(part)
 
     def _take(self, line: bytes, events: list[Event]) -> None:
         if not line:
@@ -68,6 +82,6 @@ class EventReader:
         value = value.removeprefix(b" ")
         if field == b"data":
             self._data.append(value)
-            self._size += len(value)
+            self._size += len(line)
         elif field == b"event":
             self._name = value.decode("utf-8", "replace")

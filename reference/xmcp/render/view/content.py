@@ -1,7 +1,7 @@
 """The content of a display whose payload was read: one frozen class for each kind.
 
-Data only. payloads.py and vega.py read the payloads; fallback_ladder.py chooses what is shown. The strings are
-unchanged; the functions of untrusted.py, wording.py, tables.py and charts.py make them safe to show.
+Data only. payloads.py and vega_lite_charts.py read the payloads; fallback_ladder.py chooses what is shown. The strings
+are unchanged; the functions of untrusted.py, wording.py, tables.py and charts.py make them safe to show.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from xmcp.render.view import content
 from xmcp.render.view.content import CannotShow, View
 from xmcp.render.view.payloads import READERS
 from xmcp.render.view.untrusted import label
-from xmcp.render.view.vega import chart_title, read_chart
+from xmcp.render.view.vega_lite_charts import chart_title, read_chart
 
 MAX_FALLBACKS = 3
 MAX_GROUP_DEPTH = 3

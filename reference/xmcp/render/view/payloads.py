@@ -1,7 +1,7 @@
 """From a payload to its content: one reader for each display type (spec section 3.2).
 
 The shapes are the generated models, so that the schema stays the only definition of a valid payload. Charts are read in
-vega.py, groups in fallback_ladder.py, because their members are envelopes.
+vega_lite_charts.py, groups in fallback_ladder.py, because their members are envelopes.
 """
 
 from __future__ import annotations

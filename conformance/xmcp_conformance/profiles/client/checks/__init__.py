@@ -10,12 +10,14 @@ from . import (
     dependencies,
     displays,
     documents,
+    error_messages,
     history,
     injected_values,
     interruptions,
     retries,
     stop_reasons,
     tenants,
+    tool_lists,
     tool_names,
 )
 
@@ -27,11 +29,13 @@ __all__ = [
     "dependencies",
     "displays",
     "documents",
+    "error_messages",
     "history",
     "injected_values",
     "interruptions",
     "retries",
     "stop_reasons",
     "tenants",
+    "tool_lists",
     "tool_names",
 ]

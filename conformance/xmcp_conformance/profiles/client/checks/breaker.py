@@ -1,12 +1,14 @@
 """Checks of the circuit breaker of each server (section 11.4), as the attempts show its state.
 
 The specification does not say exactly which failures count. So the breaker is taken to be open when as many calls in a
-row as the threshold failed in transport, and to be closed while there were fewer such failures since it last closed. In
-between nothing is judged.
+row as the threshold failed in transport, each begun when the failure before it was known. It is taken to be closed
+while there were fewer failures since it last closed, where calls lost at the same time are one. In between nothing is
+judged.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
@@ -18,6 +20,7 @@ from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import INSTANT, NEVER, Attempt, ModelCall
 
 _COUNTS, _HOLDS, _PROBES, _DECIDES = "XMCP-CLI-042", "XMCP-CLI-043", "XMCP-CLI-044", "XMCP-CLI-045"
+_ONCE, _OWN, _ALIVE = "XMCP-CLI-100", "XMCP-CLI-101", "XMCP-CLI-102"
 
 
 class _Phase(Enum):
@@ -34,11 +37,13 @@ class _Moment:
     at: int
     phase: _Phase
     failures: int
-    probed: bool
+    not_counted: Counter[str]
+    closed_by: str
     since: float
     until: float
     until_at_most: float
     reopened: bool
+    probed_by: str
 
 
 @dataclass(slots=True)
@@ -50,15 +55,22 @@ class _Breaker:
     """The number of transport failures since it was last closed."""
     row: set[int] = field(default_factory=set)
     """The calls that failed in a row."""
-    answered_errors: int = 0
+    not_counted: Counter[str] = field(default_factory=Counter)
+    """By the sentence that says so: the number of calls since it was last closed that are no failures."""
+    known: tuple[Attempt, float] | None = None
+    """The last failure in `row`, with its time."""
+    loss: tuple[Attempt, float] | None = None
+    """The last lost connection, with its time: the attempt that showed it first."""
     since: float = 0.0
     until: float = 0.0
     until_at_most: float = 0.0
     reopened: bool = False
     opened_by: Attempt | None = None
     probe: Attempt | None = None
-    probed: bool = False
-    """Whether a probe has closed it."""
+    probed_by: str = _PROBES
+    """The sentence by which the next call must be let through; another one if the client ended the last probe."""
+    closed_by: str = ""
+    """The sentence by which the answer to a probe closed it; empty if it was never open."""
     now: float = 0.0
     doubted: float = 0.0
     moments: list[_Moment] = field(default_factory=list)
@@ -68,16 +80,26 @@ class _Breaker:
         """Record the present state, which holds from this record on."""
         self.moments.append(
             _Moment(
-                at, self.phase, self.failures, self.probed, self.since, self.until, self.until_at_most, self.reopened
+                at,
+                self.phase,
+                self.failures,
+                self.not_counted.copy(),
+                self.closed_by,
+                self.since,
+                self.until,
+                self.until_at_most,
+                self.reopened,
+                self.probed_by,
             )
         )
 
     def begins(self, attempt: Attempt) -> None:
         """Take the beginning of an attempt into account."""
         seen = f"`{attempt.tool or 'a tool'}` was called"
-        if self.phase is _Phase.CLOSED and self.answered_errors >= self.threshold > self.failures:
-            self.findings.append(obeyed(_COUNTS, where=attempt.at))
-        elif self.phase is _Phase.OPEN and self._is_known_to(attempt):
+        if self.phase is _Phase.CLOSED and self.threshold > self.failures:
+            kinds = [id_ for id_, number in self.not_counted.items() if number >= self.threshold]
+            self.findings.extend(obeyed(id_, where=attempt.at) for id_ in kinds)
+        elif self.phase is _Phase.OPEN and _is_known_to(attempt, self.opened_by, self.since):
             if attempt.begun < self.until - INSTANT:
                 blamed = _DECIDES if self.reopened else _HOLDS
                 again = ", after its one call had failed" if self.reopened else ""
@@ -87,7 +109,7 @@ class _Breaker:
                 self.phase = _Phase.UNSURE
             elif attempt.begun >= self.until_at_most - INSTANT:
                 self.phase, self.probe = _Phase.PROBED, attempt
-                self.findings.append(obeyed(_PROBES, where=attempt.at))
+                self.findings.append(obeyed(self.probed_by, where=attempt.at))
                 if self.reopened:
                     self.findings.append(obeyed(_DECIDES, where=attempt.at))
             else:
@@ -97,12 +119,6 @@ class _Breaker:
             self.findings.append(broken(_PROBES, f"{seen} besides it", expected, where=attempt.at))
         self.note(attempt.at)
 
-    def _is_known_to(self, attempt: Attempt) -> bool:
-        """Return whether the client knew of the failure when it made the attempt; the two can be simultaneous."""
-        turns = [one.turn for one in (attempt.call, self.opened_by.call if self.opened_by else None) if one]
-        later_turn = len(turns) == 2 and turns[0].chat is turns[1].chat and turns[0].number > turns[1].number
-        return later_turn or attempt.begun > self.since + INSTANT
-
     def ends(self, attempt: Attempt, at: int, now: float) -> None:
         """Take the end of an attempt into account."""
         self.now = now
@@ -110,19 +126,30 @@ class _Breaker:
             self._failed(attempt, now)
         elif attempt.was_answered:
             self._answered(attempt)
-        elif self.phase is _Phase.PROBED and attempt is self.probe:
-            self._doubt()
+        else:
+            own = attempt.call is not None and attempt.call.turn.chat.cancelled is not None
+            self.not_counted[_OWN] += own
+            if self.phase is _Phase.PROBED and attempt is self.probe and own:
+                self.phase, self.probe, self.probed_by, self.opened_by = _Phase.OPEN, None, _OWN, None
+                self.since = self.until = self.until_at_most = now
+            elif self.phase is _Phase.PROBED and attempt is self.probe:
+                self._doubt()
         self.note(at)
 
     def _failed(self, attempt: Attempt, now: float) -> None:
         if self.phase is _Phase.PROBED:
-            if attempt is self.probe and attempt.outcome == "late":
-                self._doubt()  # a time-out may or may not count as a failure to reach the server
-            elif attempt is self.probe:
+            if attempt is self.probe:
                 self._open(attempt, now, again=True)
             return
+        if attempt.outcome == "lost":
+            if self.loss is not None and attempt.at < self.loss[0].ended_at and now <= self.loss[1] + INSTANT:
+                self.not_counted[_ONCE] += 1
+                return
+            self.loss = attempt, now
         self.failures += 1
-        self.row.add(id(attempt.call or attempt))
+        if attempt.outcome == "late" or self.known is None or _is_known_to(attempt, *self.known):
+            self.row.add(id(attempt.call or attempt))
+            self.known = attempt, now
         if self.phase is _Phase.CLOSED:
             if len(self.row) >= self.threshold:
                 self._open(attempt, now, again=False)
@@ -133,9 +160,13 @@ class _Breaker:
 
     def _answered(self, attempt: Attempt) -> None:
         self.row.clear()
-        self.answered_errors += attempt.outcome == "error"
+        self.known = None
+        unreadable = attempt.answered is not None and not attempt.answered.readable
+        self.not_counted[_COUNTS] += attempt.outcome == "error"
+        self.not_counted[_ALIVE] += unreadable
         if self.phase is _Phase.PROBED and attempt is self.probe:
-            self.phase, self.failures, self.probed, self.answered_errors = _Phase.CLOSED, 0, True, 0
+            self.phase, self.failures, self.closed_by = _Phase.CLOSED, 0, _ALIVE if unreadable else _DECIDES
+            self.not_counted.clear()
         elif self.phase is _Phase.OPEN:
             self._doubt()
         elif self.phase is _Phase.UNSURE and attempt.begun > self.doubted:
@@ -145,6 +176,7 @@ class _Breaker:
     def _open(self, attempt: Attempt, now: float, *, again: bool) -> None:
         self.phase, self.reopened, self.probe, self.opened_by = _Phase.OPEN, again, None, attempt
         self.since, self.until, self.until_at_most = now, now + self.reset_after, now + self.reset_after
+        self.probed_by = _PROBES
 
     def _doubt(self) -> None:
         self.phase, self.doubted = _Phase.UNSURE, self.now
@@ -153,6 +185,13 @@ class _Breaker:
         """Return the states between two records."""
         before = [moment for moment in self.moments if moment.at <= first]
         return before[-1:] + [moment for moment in self.moments if first < moment.at < last]
+
+
+def _is_known_to(attempt: Attempt, failed: Attempt | None, since: float) -> bool:
+    """Return whether the client knew at an attempt that another had failed at `since`; the two can be simultaneous."""
+    turns = [one.turn for one in (attempt.call, failed.call if failed else None) if one]
+    later_turn = len(turns) == 2 and turns[0].chat is turns[1].chat and turns[0].number > turns[1].number
+    return later_turn or attempt.begun > since + INSTANT
 
 
 def _breaker(trace: TraceIndex, server: int) -> _Breaker | None:
@@ -171,7 +210,7 @@ def _breaker(trace: TraceIndex, server: int) -> _Breaker | None:
     return breaker
 
 
-@check(_COUNTS, _HOLDS, _PROBES, _DECIDES, profile="client")
+@check(_COUNTS, _HOLDS, _PROBES, _DECIDES, _ONCE, _OWN, _ALIVE, profile="client")
 def _breaker_states(trace: TraceIndex) -> Observations:
     for server in range(len(trace.setup.servers)):
         if (breaker := _breaker(trace, server)) is None:
@@ -189,8 +228,8 @@ def _of_answer(trace: TraceIndex, breaker: _Breaker, call: ModelCall) -> Observa
     phases = {moment.phase for moment in moments}
     if call.code == "CIRCUIT_OPEN" and not call.attempts:
         yield from _held_back_call(trace, breaker, call, moments)
-    elif call.sent and phases <= {_Phase.CLOSED, _Phase.PROBED} and moments[0].probed:
-        yield obeyed(_DECIDES, where=turn.next_at)
+    elif call.sent and phases <= {_Phase.CLOSED, _Phase.PROBED} and moments[0].closed_by:
+        yield obeyed(moments[0].closed_by, where=turn.next_at)
     elif not call.attempts and not trace.setup.cache and _certainly_open(trace, call, moments):
         ok = call.code in permitted_codes(trace, call) - {"CIRCUIT_OPEN"}
         seen = f"{call} is answered by {call.code or 'a result'} while the breaker is open"
@@ -203,16 +242,21 @@ def _held_back_call(trace: TraceIndex, breaker: _Breaker, call: ModelCall, momen
     seen = f"CIRCUIT_OPEN for {call} without `retry_after_ms`: `{quoted(call.content or '')}`"
     yield either(_HOLDS, wait is not None, seen, "`retry_after_ms`", where=turn.next_at)
     if phases == {_Phase.OPEN} and trace.time(turn.said_at) >= moments[0].until_at_most:
-        yield broken(
-            _PROBES, f"{call} was refused although the reset time had passed", "one call as a probe", where=turn.next_at
-        )
+        seen = f"{call} was refused although the reset time had passed"
+        yield broken(moments[0].probed_by, seen, "one call as a probe", where=turn.next_at)
     elif phases == {_Phase.OPEN} and moments[0].reopened:
         yield obeyed(_DECIDES, where=turn.next_at)
     if phases == {_Phase.CLOSED}:
         failures = max(moment.failures for moment in moments)
         seen = f"{call} was refused after {failures} failures to reach the server"
-        blamed = _DECIDES if moments[0].probed else _COUNTS
+        blamed = _blamed(moments[-1], breaker.threshold - failures)
         yield either(blamed, failures >= breaker.threshold, seen, f"{breaker.threshold} of them", where=turn.next_at)
+
+
+def _blamed(moment: _Moment, missing: int) -> str:
+    """Return the sentence that a client breaks whose breaker is open while `missing` failures are missing for that."""
+    enough = [id_ for id_, number in moment.not_counted.items() if number >= missing]
+    return enough[0] if enough else moment.closed_by or _COUNTS
 
 
 def _certainly_open(trace: TraceIndex, call: ModelCall, moments: list[_Moment]) -> bool:

@@ -124,6 +124,19 @@ def _provided_parameter_not_required(trace: TraceIndex) -> Observations:
 
 
 def _provided(trace: TraceIndex, tool: Tool, at: int) -> list[str]:
+    """Return the parameters that dependencies surely provide, by a name or, if none has one, by XMCP-CLI-120."""
+    return _provided_by_name(trace, tool, at) or _provided_without_name(trace, tool, at)
+
+
+def _provided_without_name(trace: TraceIndex, tool: Tool, at: int) -> list[str]:
+    """Return the only required parameter if nothing is said about the results that could fill it, or others."""
+    source = expected_injections.only_dependency(trace, tool, at)
+    name = expected_injections.only_required_parameter(trace, tool)
+    silent = source is not None and not source.depends_on and not source.provides and source.output_schema is None
+    return [name] if name is not None and silent else []
+
+
+def _provided_by_name(trace: TraceIndex, tool: Tool, at: int) -> list[str]:
     """Return the parameters that dependencies provide, by `provides` and by the required members of output schemas."""
     names: list[str] = []
     for other in trace.tools_at(at):

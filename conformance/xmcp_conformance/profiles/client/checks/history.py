@@ -16,10 +16,8 @@ from xmcp_conformance.profiles.client.messages import (
     same,
     text_of,
 )
-from xmcp_conformance.profiles.client.permitted_codes import CUT_SHORT, permitted_codes, was_cut_short
+from xmcp_conformance.profiles.client.permitted_codes import CUT_SHORT, permitted_codes
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import ModelCall
-from xmcp_conformance.reader import Document
 
 
 @check("XMCP-CLI-001", profile="client")
@@ -73,46 +71,6 @@ def _arguments_are_an_object(trace: TraceIndex) -> Observations:
                 ok = isinstance(written, str) and bool(written.strip()) and arguments_of(written) is not None
                 seen = f"in the history for {to}, the arguments {quoted(str(written))}"
                 yield either("XMCP-CLI-007", ok, seen, "one JSON object", where=at)
-
-
-@check("XMCP-CLI-003", profile="client")
-def _tool_message_has_the_answer(trace: TraceIndex) -> Observations:
-    for call in trace.calls:
-        if call.content is None:
-            continue
-        if call.reply is None:
-            seen = f"{call} is answered by `{quoted(call.content)}`, which is not a document"
-            yield either("XMCP-CLI-003", False, seen, "a document (chapter 2)", where=call.turn.next_at)
-            continue
-        fault = _difference_from_answer(trace, call, call.reply)
-        if fault is not None:
-            seen, expected = fault
-            yield either("XMCP-CLI-003", seen == "", f"{call} is answered by {seen}", expected, where=call.turn.next_at)
-
-
-def _difference_from_answer(trace: TraceIndex, call: ModelCall, reply: Document) -> tuple[str, str] | None:
-    """Return how the document differs from the server's answer, and that answer; `None` where other checks judge it."""
-    answer = call.answer
-    if answer is None or not call.attempts or not trace.setup.servers[call.attempts[-1].server].xmcp:
-        return None
-    if call.code in permitted_codes(trace, call):
-        return None  # the call must not be made, and the model got just that as its result
-    if not answer.readable or answer.bad_display or any(callback.fails for _, callback in call.turn.chat.callbacks):
-        return None
-    if answer.outcome == "ok":
-        if reply.error is not None:
-            if was_cut_short(call):
-                return None
-            return f"the error {quoted(reply.error.code)}", "the result that the server gave"
-        cut = 'truncated="true"' in (call.content or "") or "llm_output" in reply.lossy
-        if answer.text is None or cut or reply.llm_output == answer.text:
-            return "", ""
-        return f"the text `{quoted(reply.llm_output or '')}`", f"`{quoted(answer.text)}`"
-    message = (answer.error or {}).get("message")
-    if reply.error is None or reply.error.code != (answer.error or {}).get("code") or not isinstance(message, str):
-        return None
-    same_words = reply.error.message == message.strip() or "error" in reply.lossy
-    return ("", "") if same_words else (f"the message `{quoted(reply.error.message)}`", f"`{quoted(message)}`")
 
 
 @check("XMCP-CLI-004", profile="client")

@@ -17,13 +17,14 @@ from xmcp_conformance.profiles.client.trace_model import ModelCall
 from .dependencies import in_order
 
 _MEMBER, _WHOLE, _NEAREST = "XMCP-CLI-030", "XMCP-CLI-031", "XMCP-CLI-032"
-_REPLACES, _LAST = "XMCP-CLI-033", "XMCP-CLI-034"
-# Injected is a member of a result (_MEMBER) or the whole result (_WHOLE). The nearest dependency (_NEAREST) and the
-# last call of a tool (_LAST) have priority. The value replaces the argument that the model wrote (_REPLACES).
+_REPLACES, _LAST, _UNNAMED = "XMCP-CLI-033", "XMCP-CLI-034", "XMCP-CLI-120"
+# Injected is a member of a result (_MEMBER) or the whole result (_WHOLE), by a name, or the whole result of the only
+# dependency (_UNNAMED). The nearest dependency (_NEAREST) and the last call of a tool (_LAST) have priority. The value
+# replaces the argument that the model wrote (_REPLACES).
 _MISSING = object()
 
 
-@check(_MEMBER, _WHOLE, _NEAREST, _REPLACES, _LAST, profile="client")
+@check(_MEMBER, _WHOLE, _NEAREST, _REPLACES, _LAST, _UNNAMED, profile="client")
 def _injected_values(trace: TraceIndex) -> Observations:
     for call in trace.calls:
         values = expected_injections.expected_values(trace, call)
@@ -39,7 +40,7 @@ def _injected_values(trace: TraceIndex) -> Observations:
 def _judged_parameter(call: ModelCall, at: int, name: str, given: Any, entry: Expected) -> Observations:
     """Judge the value that one parameter got; a wrong value breaks the requirement that best explains it."""
     from_model = (call.arguments or {}).get(name, _MISSING)
-    requirements = [_MEMBER if entry.by_member else _WHOLE]
+    requirements = [_UNNAMED if entry.unnamed else _MEMBER if entry.by_member else _WHOLE]
     if entry.other_tools:
         requirements.append(_NEAREST)
     if entry.earlier_calls:

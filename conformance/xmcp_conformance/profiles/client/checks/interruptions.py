@@ -8,7 +8,7 @@ from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import either
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import Chat
+from xmcp_conformance.profiles.client.trace_model import INSTANT, Chat
 
 _ORDER = re.compile(r"tool_call(?: tool_started)?(?: retry)*(?: (?:tool_result|tool_error))?(?: tool_display)*")
 _WHOLE = re.compile(r"tool_call(?: tool_started)?(?: retry)* (?:tool_result|tool_error)(?: tool_display)?")
@@ -70,3 +70,17 @@ def _first_event_after_answer(chat: Chat, again: int) -> int:
     answered = min((at for at in answers if at > again), default=again)
     types = ("llm_delta", "tool_call", "done")
     return min((at for at, r in chat.received if at > answered and r.event.get("type") in types), default=1 << 60)
+
+
+@check("XMCP-CLI-116", profile="client")
+def _text_of_a_cancelled_answer(trace: TraceIndex) -> Observations:
+    for chat in trace.chats.values():
+        if chat.cancelled is None or chat.ended is None or chat.ended.failure != "cancelled" or not chat.failed:
+            continue
+        at, said = chat.failed[-1]
+        last_asked = max((asked_at for asked_at, _ in chat.asks), default=0)
+        waited = chat.cancelled.time - said.time > INSTANT
+        if at > last_asked and at < chat.cancelled_at and waited and said.text:
+            kept = [m.get("content") for m in chat.ended.history if m.get("role") == "assistant"]
+            seen = f"a history without `{quoted(said.text)}`"
+            yield either("XMCP-CLI-116", said.text in kept, seen, "the text as the last message", where=chat.ended_at)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from xmcp_conformance.core.checks import Observations, check
@@ -9,7 +10,10 @@ from xmcp_conformance.core.observation import either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.messages import strings_of
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import Chat
+from xmcp_conformance.profiles.client.trace_model import INSTANT, Chat
+
+_BYTES_PER_TOKEN = 16
+"""No vendor's tokens are longer than this on average."""
 
 _SHORTEST = 8
 """Number of characters below which a text can occur in two chats by chance."""
@@ -34,6 +38,51 @@ def _quota_kept(trace: TraceIndex) -> Observations:
             yield either("XMCP-CLI-074", sum(spent) < quota, seen, f"no request at {quota}", where=at)
         if chat.ended is not None and chat.ended.failure == "quota":
             yield obeyed("XMCP-CLI-074", where=chat.ended_at)
+
+
+@check("XMCP-CLI-115", profile="client")
+def _received_text_counted(trace: TraceIndex) -> Observations:
+    """Judge requests after answers without a count of the vendor, by the fewest tokens that their text can have."""
+    for chat in trace.chats.values():
+        tenant = chat.began.tenant
+        quota = trace.setup.quota_tokens.get(tenant) if tenant is not None else None
+        if quota is None:
+            continue
+        same = [other for other in trace.chats.values() if other.began.tenant == tenant]
+        failed = [(at, len(said.text.encode()) // _BYTES_PER_TOKEN) for one in same for at, said in one.failed]
+        said = [(turn.said_at, turn.said.tokens or 0) for one in same for turn in one.turns]
+        ends = [*(at for at, _ in chat.asks), chat.ended_at]
+        for at in ends:
+            counted = sum(tokens for said_at, tokens in said if said_at < at)
+            received = sum(tokens for said_at, tokens in failed if said_at < at)
+            if counted < quota <= counted + received:
+                asked = at != chat.ended_at
+                if asked or chat.ended is None or chat.ended.failure != "quota":
+                    seen = f"{received} tokens or more were received of answers that were not complete"
+                    yield either("XMCP-CLI-115", not asked, seen, f"no request at {quota}", where=at)
+                else:
+                    yield obeyed("XMCP-CLI-115", where=at)
+
+
+@check("XMCP-CLI-117", profile="client")
+def _slots_in_turn(trace: TraceIndex) -> Observations:
+    """Judge whether a tenant's call waited while another tenant got two slots."""
+    limit, setup = trace.setup.max_concurrency, trace.setup
+    if setup.approval or setup.cache or setup.breaker_threshold is not None:
+        return  # a call can wait for something else than a slot
+    begun = [(attempt, attempt.call) for attempt in trace.attempts if attempt.called is not None]
+    granted = [(a, call, call.turn.chat.began.tenant) for a, call in begun if call is not None and call.sent[0] is a]
+    for place, (waiting, call, tenant) in enumerate(granted):
+        if tenant is None or call.tool is None or call.tool.depends_on:
+            continue
+        since = call.turn.said.time + INSTANT
+        meanwhile = [one for one in granted[:place] if one[0].begun > since]
+        own = sum(other == tenant for _, _, other in meanwhile)
+        others = Counter(other for _, _, other in meanwhile if other not in (tenant, None))
+        if others and trace.running(waiting.at) + 1 >= limit:
+            whose, most = others.most_common(1)[0]
+            seen = f"{call} waited while {most} calls of `{quoted(str(whose))}` began"
+            yield either("XMCP-CLI-117", most <= own + 1, seen, "the tenants in turn", where=waiting.at)
 
 
 @check("XMCP-CLI-076", profile="client")

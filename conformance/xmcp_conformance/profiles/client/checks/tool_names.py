@@ -80,9 +80,8 @@ def _left_out_tools_are_told(trace: TraceIndex) -> Observations:
             tools = [tool for tool in _certainly_existing(trace, chat.began_at, at) if key_of(tool) in above]
             left_out += without_name(trace.setup, _names(asked), tools)
         if left_out:
-            warned = any(
-                told.event.get("type") == "warning" and "call_id" not in told.event for _, told in chat.received
-            )
+            events = [told.event for _, told in chat.received]
+            warned = any(event.get("type") == "warning" and "call_id" not in event for event in events)
             seen = f"`{quoted(left_out[0].name)}` of server {left_out[0].server} is left out, and no event says so"
             yield either("XMCP-CLI-106", warned, seen, "an event `warning` without `call_id`", where=chat.ended_at)
 

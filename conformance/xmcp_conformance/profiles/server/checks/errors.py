@@ -1,16 +1,18 @@
-"""Checks of how a failed call is answered (sections 4.1 and 4.4).
+"""Checks of how a failed call is answered (sections 4.1, 4.4 and 6.3).
 
 `input_validation` judges the codes of invalid calls; the reader judges what concerns the error element alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import broken, either, obeyed
 from xmcp_conformance.profiles.server.exchange import Exchange, Intent
-from xmcp_conformance.reader.error_element import ErrorElement
+from xmcp_conformance.reader.checks.error_element import ErrorElement
+from xmcp_models.registry import ERROR_META_KEY
 
 
 @check("XMCP-ERR-001", profile="server")
@@ -29,3 +31,14 @@ def error_of_call(error: ErrorElement) -> Observations:
         marked = isinstance(meta.get("error_id"), str) and bool(meta["error_id"])
         seen = "INTERNAL without `error_id` in `meta`"
         yield either("XMCP-ERR-030", marked, seen, "an `error_id` to find in the log")
+
+
+@check("XMCP-MCP-004", "XMCP-MCP-022", profile="server")
+def failure_marks(result: Mapping[str, Any], meta: Mapping[str, Any]) -> Observations:
+    """Judge whether `isError` and the error in `_meta` agree, and that a failed result has no structured content."""
+    has_error, flag = ERROR_META_KEY in meta, result.get("isError") is True
+    if has_error or flag:
+        seen = f"isError={flag} {'with' if has_error else 'without'} `{ERROR_META_KEY}`"
+        yield either("XMCP-MCP-022", has_error and flag, seen, f"isError=True with `{ERROR_META_KEY}`")
+        structured = result.get("structuredContent")
+        yield either("XMCP-MCP-004", structured is None, "`structuredContent` in a failed result", "none")

@@ -6,7 +6,7 @@ from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import broken, either
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.server.exchange import Exchange, Intent, ToolCall
-from xmcp_conformance.reader.error_element import ErrorElement
+from xmcp_conformance.reader.checks.error_element import ErrorElement
 from xmcp_conformance.reader.schemas import validator
 
 

@@ -17,8 +17,10 @@ from pydantic_core import from_json
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import Observation, broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.profiles.server.checks import errors
 from xmcp_conformance.profiles.server.exchange import Exchange
-from xmcp_conformance.reader import MOST_BYTES, Document, Reading, display_envelope, error_element, server_populated
+from xmcp_conformance.reader import MOST_BYTES, Document, Reading
+from xmcp_conformance.reader.checks import display_envelope, error_element, server_populated
 from xmcp_conformance.reader.schemas import faults, validator
 from xmcp_conformance.reader.strict_json import strings
 from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, PLAIN_META_KEY, POPULATED_META_KEY, VERSION_META_KEY
@@ -75,7 +77,7 @@ def read(exchange: Exchange, announced: list[str] | None) -> Reading:
     raw_meta = result.get("_meta")
     meta: dict[str, Any] = raw_meta if isinstance(raw_meta, dict) else {}
     document = Document(version=None)
-    observations = [*_version(meta, announced), *_failure_marks(result, meta)]
+    observations = [*_version(meta, announced), *errors.failure_marks(result, meta)]
     if ERROR_META_KEY in meta:
         value = meta[ERROR_META_KEY]
         valid = validator(_ERROR).is_valid(value)
@@ -124,17 +126,6 @@ def _version(meta: Mapping[str, Any], announced: list[str] | None) -> Observatio
     yield either("XMCP-MCP-026", known, f"`{quoted(str(version))}`" if version else "no such member", expected)
     unmarked = VERSION_META_KEY not in meta
     yield either("XMCP-MCP-027", unmarked, f"`{VERSION_META_KEY}` with a plain result", "no such member")
-
-
-@check("XMCP-MCP-004", "XMCP-MCP-022", profile="server")
-def _failure_marks(result: Mapping[str, Any], meta: Mapping[str, Any]) -> Observations:
-    """Judge whether `isError` and the error in `_meta` agree, and that a failed result has no structured content."""
-    has_error, flag = ERROR_META_KEY in meta, result.get("isError") is True
-    if has_error or flag:
-        seen = f"isError={flag} {'with' if has_error else 'without'} `{ERROR_META_KEY}`"
-        yield either("XMCP-MCP-022", has_error and flag, seen, f"isError=True with `{ERROR_META_KEY}`")
-        structured = result.get("structuredContent")
-        yield either("XMCP-MCP-004", structured is None, "`structuredContent` in a failed result", "none")
 
 
 @check("XMCP-MCP-024", profile="server")

@@ -14,9 +14,8 @@ from lxml import etree
 from xmcp_conformance.core.checks import OF_DOCUMENTS, Observations, check
 from xmcp_conformance.core.observation import Place, broken, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
-
-from .source import Source
-from .xml_tokens import REFERENCE, Kind, Token, attributes
+from xmcp_conformance.reader.source import Source
+from xmcp_conformance.reader.xml_tokens import REFERENCE, Kind, Token, attributes
 
 _NAME = re.compile(r"[^\W\d][\w.\-\u00b7\u0300-\u036f]*(?::[^\W\d][\w.\-\u00b7\u0300-\u036f]*)?")
 _ATTRIBUTE = re.compile(r"""(\s+)([^\s=<>"'/]+)\s*=\s*(?:"[^"<]*"|'[^'<]*')""")

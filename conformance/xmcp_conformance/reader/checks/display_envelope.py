@@ -9,9 +9,8 @@ from typing import Any
 from xmcp_conformance.core.checks import OF_DOCUMENTS, Observations, check
 from xmcp_conformance.core.observation import Path, broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.reader.schemas import faults, pointer
 from xmcp_models.registry import DISPLAY_TYPES, ENVELOPE_RULES, VENDOR_KEY
-
-from .schemas import faults, pointer
 
 _MAX_GROUPS = ENVELOPE_RULES["deepest_group"]
 _MAX_FALLBACKS = ENVELOPE_RULES["deepest_fallback"]

@@ -7,8 +7,7 @@ from typing import Any
 from xmcp_conformance.core.checks import OF_DOCUMENTS, Observations, check
 from xmcp_conformance.core.observation import either
 from xmcp_conformance.core.untrusted_text import quoted
-
-from .schemas import faults
+from xmcp_conformance.reader.schemas import faults
 
 
 @check("XMCP-RSP-095", "XMCP-RSP-096", profile=OF_DOCUMENTS)

@@ -10,9 +10,8 @@ from lxml import etree
 from xmcp_conformance.core.checks import OF_DOCUMENTS, Observations, check
 from xmcp_conformance.core.observation import broken, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.reader.source import Source
 from xmcp_models import DATA
-
-from .source import Source
 
 
 @cache

@@ -10,10 +10,10 @@ from lxml import etree
 from xmcp_conformance.core.checks import OF_DOCUMENTS, Observations, check
 from xmcp_conformance.core.observation import Observation, Path, Place, broken, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.reader.source import Source
+from xmcp_conformance.reader.strict_json import DEEPEST, Json, JsonFault, locate, parse
 
-from .source import Source
-from .strict_json import DEEPEST, Json, JsonFault, locate, parse
-from .xml_text_checks import INERT_JSON
+from .escaping import INERT_JSON
 
 # After these faults the JSON still means what it says.
 _READABLE = frozenset({"XMCP-RSP-042", "XMCP-RSP-081"})

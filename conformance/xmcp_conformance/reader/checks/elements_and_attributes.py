@@ -7,10 +7,10 @@ import re
 from lxml import etree
 
 from xmcp_conformance.core.checks import OF_DOCUMENTS, Observations, check
-from xmcp_conformance.core.observation import broken, either
+from xmcp_conformance.core.observation import broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
-
-from .source import Source
+from xmcp_conformance.reader.source import Source
+from xmcp_conformance.reader.xml_tokens import REFERENCE, TAGS, Kind, Token, attributes, code_point
 
 VERSION = re.compile(r"(?:0|[1-9][0-9]{0,3})\.(?:0|[1-9][0-9]{0,3})")
 SPACE = " \t\r\n"
@@ -110,3 +110,27 @@ def text_after_meta(error: etree._Element, source: Source) -> Observations:
         text = source.content(error)
         place = source.place(text.offset(text.text.rfind(after)))
         yield either("XMCP-ERR-008", not after, f"`{quoted(after)}` after `meta`", "the message before it", where=place)
+
+
+@check("XMCP-RSP-021", profile=OF_DOCUMENTS)
+def element_in_text(token: Token, source: Source) -> Observations:
+    """Judge one token of the text for the model: it must not begin an element."""
+    if token.inside == "llm_output" and token.kind in TAGS:
+        seen = f"`{quoted(token.text)}` inside `llm_output`"
+        yield broken("XMCP-RSP-021", seen, "character data only", where=source.place(token.offset))
+    if token.kind is Kind.END and token.name == "llm_output":
+        yield obeyed("XMCP-RSP-021")
+
+
+@check("XMCP-RSP-028", profile=OF_DOCUMENTS)
+def attribute_space(source: Source) -> Observations:
+    """Judge white space in attributes that a parser would change."""
+    for token in source.tokens:
+        if token.kind not in TAGS:
+            continue
+        for attribute in attributes(token):
+            if raw := re.search("[\t\n\r]", attribute.raw):
+                seen = f"the attribute `{quoted(attribute.name)}` has {raw.group()!r} as it is"
+                yield broken("XMCP-RSP-028", seen, f"`&#{ord(raw.group())};`", where=source.place(attribute.offset))
+            elif any(code_point(match) in (9, 10, 13) for match in REFERENCE.finditer(attribute.raw)):
+                yield obeyed("XMCP-RSP-028")

@@ -10,10 +10,9 @@ from typing import Any
 from xmcp_conformance.core.checks import OF_DOCUMENTS, Observations, check
 from xmcp_conformance.core.observation import Path, broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.reader.schemas import faults
+from xmcp_conformance.reader.strict_json import strings
 from xmcp_models.registry import ERROR_CODES
-
-from .schemas import faults
-from .strict_json import strings
 
 _MAX_MODEL_TEXT = 20_000
 """Maximum number of characters that are searched: the patterns below take quadratic time on long lines."""

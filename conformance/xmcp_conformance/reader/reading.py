@@ -7,7 +7,7 @@ from typing import Any
 
 from xmcp_conformance.core.observation import Observation
 
-from .error_element import ErrorElement
+from .checks.error_element import ErrorElement
 
 
 @dataclass(slots=True)

@@ -1,0 +1,129 @@
+"""What a server under test may send is bounded, over both wires; the report, or one sentence, says what it did."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Callable
+
+import mcp_types
+import pytest
+from server_reports import report_on
+from support import flooding_program
+from support.http_host import listening
+
+from xmcp_conformance.profiles.server import server_under_test
+from xmcp_conformance.profiles.server.bounded_wire import MAX_MESSAGE_BYTES
+from xmcp_conformance.profiles.server.call_plan import Options
+from xmcp_conformance.profiles.server.server_under_test import HttpPeer, PeerUnavailable, Session, StdioPeer
+
+OPTIONS = Options(examples=1, eras=("handshake",), connect_timeout=60, call_timeout=60)
+TOOL = {"name": "pour", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
+INFO = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
+
+
+def http(body: bytes, *fields: str, status: str = "200 OK") -> bytes:
+    return "\r\n".join([f"HTTP/1.1 {status}", *fields, "connection: close", "", ""]).encode() + body
+
+
+def compressed(answer: bytes) -> bytes:
+    return http(gzip.compress(answer), "content-type: application/json", "content-encoding: gzip")
+
+
+def a_large_body(answer: bytes) -> bytes:
+    return http(answer[:-1] + b" " * MAX_MESSAGE_BYTES, "content-type: application/json")
+
+
+def a_large_event(answer: bytes) -> bytes:
+    return http(b"data: " + answer[:-1] + b" " * MAX_MESSAGE_BYTES, "content-type: text/event-stream")
+
+
+def a_flood(_: bytes) -> bytes:
+    one = b'data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}\n\n'
+    return http(one * 20_000, "content-type: text/event-stream")
+
+
+def serving(at: str, fault: Callable[[bytes], bytes], encodings: set[str]):
+    """A server of the handshake era over HTTP, whose answers to the method `at` are what `fault` makes of them."""
+    results = {"initialize": INFO, "tools/list": {"tools": [TOOL]}, "tools/call": {"content": []}}
+
+    async def serve(reader, writer):
+        head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+        encodings.update(re.findall(r"accept-encoding: *(.*)\r", head))
+        length = re.search(r"content-length: *(\d+)", head)
+        message = json.loads(await reader.readexactly(int(length[1]))) if length else {}
+        method = message.get("method")
+        if method in results:
+            answer = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": results[method]}).encode()
+            data = fault(answer) if method == at else http(answer, "content-type: application/json")
+        elif "id" in message:
+            error = {"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": "no"}}
+            data = http(json.dumps(error).encode(), "content-type: application/json", status="404 Not Found")
+        else:
+            data = http(b"", "content-length: 0", status="405 No" if head.startswith("get") else "202 Accepted")
+        writer.write(data)
+        await writer.drain()
+
+    return serve
+
+
+FAULTS = [
+    (compressed, "compresses its answers (gzip)"),
+    (a_large_body, "a message of more than 32 MiB"),
+    (a_large_event, "a message of more than 32 MiB"),
+    (a_flood, "floods the connection"),
+]
+
+
+@pytest.mark.parametrize(("fault", "words"), FAULTS)
+async def test_an_answer_over_http_that_crosses_a_bound_is_no_answer_and_the_report_says_why(fault, words):
+    encodings: set[str] = set()
+    async with listening(serving("tools/call", fault, encodings)) as port:
+        report = await report_on(HttpPeer(f"http://127.0.0.1:{port}/mcp"), OPTIONS)
+    seen = [evidence.observation.seen for evidence in report.observed if not evidence.observation.ok]
+    assert any(words in each for each in seen), seen
+    assert encodings == {"identity"}
+
+
+@pytest.mark.parametrize("at", ["initialize", "tools/list"])
+@pytest.mark.parametrize(("fault", "words"), FAULTS)
+async def test_a_server_whose_beginning_crosses_a_bound_is_not_judged_and_one_sentence_says_why(at, fault, words):
+    async with listening(serving(at, fault, set())) as port:
+        with pytest.raises(PeerUnavailable) as caught:
+            await report_on(HttpPeer(f"http://127.0.0.1:{port}/mcp"), OPTIONS)
+    assert words in str(caught.value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("line", "a message of more than 32 MiB"),
+        ("pings", "floods the connection"),
+        ("notifications", "floods the connection"),
+        ("garbage", "floods the connection"),
+    ],
+)
+async def test_a_command_that_pours_is_killed_and_the_report_says_why(kind, words):
+    report = await report_on(StdioPeer(tuple(flooding_program.command(kind))), OPTIONS)
+    seen = [evidence.observation.seen for evidence in report.observed if not evidence.observation.ok]
+    assert any(words in each for each in seen), seen
+
+
+class _Lists:
+    """The MCP client of a server that lists these tools on every page."""
+
+    def __init__(self, *tools: mcp_types.Tool) -> None:
+        self._page = mcp_types.ListToolsResult(tools=list(tools), next_cursor="more")
+
+    async def list_tools(self, *, cursor):
+        return self._page
+
+
+@pytest.mark.parametrize("bound", ["_MAX_TOOLS", "_MAX_CATALOGUE_BYTES"])
+async def test_a_list_of_tools_that_is_too_large_is_not_judged(bound, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(server_under_test, bound, 10)
+    tools = [mcp_types.Tool(name=f"t{n}", input_schema={"type": "object"}) for n in range(11)]
+    with pytest.raises(PeerUnavailable, match=r"too large to be judged: 11 tools .* Check it with fewer tools"):
+        await Session(_Lists(*tools), 1.0).catalogue()

@@ -1,0 +1,248 @@
+"""The wires to a server under test, with a bound for everything that comes over them.
+
+A server that is judged may be broken or hostile: one megabyte of compressed body can become gigabytes, a line or a
+body may have no end, and a flood of notifications keeps a core busy. What crosses a bound is not read, the connection
+ends, and `Bounds.fault` says why.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from io import FileIO
+from typing import Any, Final, cast
+
+import anyio
+import httpx2
+import mcp_types
+from mcp.client import stdio as sdk
+from mcp.client.stdio import StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.message import SessionMessage
+
+MAX_MESSAGE_BYTES: Final = 32 * 1024 * 1024
+"""Maximum size of a message: a body, an event or a line. A document may have 8 MiB (section 2.6), with its data."""
+
+MAX_UNASKED: Final = 10_000
+"""Maximum number of messages between two answers to the suite's own requests."""
+
+MAX_STREAM_LINES: Final = 3 * MAX_UNASKED
+"""Maximum number of lines in a stream of events, of which one has three."""
+
+_OPENING_METHODS: Final = ("initialize", "server/discover")
+_GONE: Final = (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError)
+_FLUSH_SECONDS: Final = 0.5
+_DRAIN_BYTES: Final = 16 * 1024 * 1024
+
+
+class Bounds:
+    """The bounds of one connection, and the first that was crossed."""
+
+    fault: str = ""
+    """What the server did, in words that follow "The server "; empty while it keeps the bounds."""
+
+    def crossed(self, what: str) -> OutOfBounds:
+        """Note that the server crossed a bound; return the exception that ends the connection."""
+        self.fault = self.fault or what
+        return OutOfBounds(what)
+
+    def too_large(self) -> OutOfBounds:
+        """Note a message above `MAX_MESSAGE_BYTES`."""
+        return self.crossed(f"sends a message of more than {MAX_MESSAGE_BYTES // 2**20} MiB, which is not read")
+
+    def flood(self) -> OutOfBounds:
+        """Note more than `MAX_UNASKED` messages without an answer."""
+        return self.crossed("floods the connection with messages that nobody asked for")
+
+
+class OutOfBounds(httpx2.SSEError):
+    """A bound was crossed. Derived from the error that the SDK expects of a stream."""
+
+
+def http_wire(url: str, bounds: Bounds) -> Any:
+    """Return the transport for a streamable HTTP endpoint."""
+
+    async def ask_uncompressed(request: httpx2.Request) -> None:
+        request.headers["accept-encoding"] = "identity"
+
+    async def bound(response: httpx2.Response) -> None:
+        encoding = response.headers.get("content-encoding", "").strip().lower()
+        if encoding not in ("", "identity"):
+            raise bounds.crossed(
+                f"compresses its answers ({encoding[:20]}), although the suite asks for none that are; "
+                "switch compression off at the server or the proxy before it"
+            )
+        events = response.headers.get("content-type", "").lower().startswith("text/event-stream")
+        response.stream = _BoundedBody(response.stream, bounds, events=events)
+
+    @asynccontextmanager
+    async def streams() -> AsyncIterator[Any]:
+        # The time limits of the SDK's own client; the suite limits the wait for an answer.
+        client = _Client(timeout=httpx2.Timeout(30, read=300))
+        client.event_hooks["request"].append(ask_uncompressed)
+        client.event_hooks["response"].append(bound)
+        async with (
+            client,
+            # The bound of the whole stream comes first and names the fault.
+            streamable_http_client(url, http_client=client, max_sse_event_size=2 * MAX_MESSAGE_BYTES) as pair,
+        ):
+            yield pair
+
+    return streams()
+
+
+class _Client(httpx2.AsyncClient):
+    """Answers a POST whose answer cannot be read with a JSON-RPC error; the SDK would end the suite's own task."""
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        try:
+            response = await super().send(request, **options)
+            json_body = response.headers.get("content-type", "").lower().startswith("application/json")
+            if request.method == "POST" and (json_body or response.has_redirect_location):
+                await _read(response)
+            return response
+        except httpx2.TransportError as error:
+            # The requests that open a session raise: the SDK would take an answer for that of an older server.
+            if request.method != "POST" or json.loads(request.content).get("method") in _OPENING_METHODS:
+                raise
+            reply = {"code": mcp_types.CONNECTION_CLOSED, "message": f"{type(error).__name__}: {error}"}
+            return httpx2.Response(503, json={"jsonrpc": "2.0", "id": None, "error": reply}, request=request)
+
+
+async def _read(response: httpx2.Response) -> None:
+    try:
+        await response.aread()
+    except BaseException:
+        await response.aclose()
+        raise
+
+
+class _BoundedBody(httpx2.AsyncByteStream):
+    """The body of an answer; of `events`, also their number is bounded."""
+
+    def __init__(self, stream: Any, bounds: Bounds, *, events: bool) -> None:
+        self._stream = stream
+        self._bounds = bounds
+        self._events = events
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = lines = 0
+        async for piece in self._stream:
+            size += len(piece)
+            if size > MAX_MESSAGE_BYTES:
+                raise self._bounds.too_large()
+            if self._events:
+                lines += max(piece.count(b"\n"), piece.count(b"\r"))
+                if lines > MAX_STREAM_LINES:
+                    raise self._bounds.flood()
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+@asynccontextmanager
+async def stdio_wire(given: StdioServerParameters, stderr: FileIO, bounds: Bounds) -> AsyncIterator[tuple[Any, Any]]:
+    """Run a command; yield the streams of the messages from it and to it. It has ended when the block has.
+
+    The SDK's client for commands keeps a line of any length, and joins it again for each piece that arrives.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    process: Any = await sdk._create_platform_compatible_process(
+        command=await sdk._get_executable_command(given.command),
+        args=given.args,
+        env=given.env,
+        errlog=cast("Any", stderr),  # a process needs only the descriptor of the file
+        cwd=given.cwd,
+    )
+    # No `await` until the task group is entered: a cancellation in between would leave the command running.
+    arriving, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    outgoing, leaving = anyio.create_memory_object_stream[SessionMessage](0)
+    written = anyio.Event()
+
+    async def read() -> None:
+        async with arriving:
+            try:
+                await _hand_on(process, arriving, bounds)
+            except OutOfBounds:
+                await sdk._terminate_process_tree(process)
+                return
+            except anyio.BrokenResourceError:
+                pass  # the session is over
+        # So that a command that still writes can end by itself, but not for ever.
+        left = _DRAIN_BYTES
+        with suppress(*_GONE):
+            while left > 0:
+                left -= len(await process.stdout.receive())
+
+    async def write() -> None:
+        try:
+            async with leaving:
+                async for message in leaving:
+                    line = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+                    await process.stdin.send(line.encode() + b"\n")
+        except _GONE:
+            await arriving.aclose()
+        finally:
+            written.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(read)
+        tasks.start_soon(write)
+        try:
+            yield incoming, outgoing
+        finally:
+            with anyio.CancelScope(shield=True):
+                incoming.close()
+                outgoing.close()
+                with anyio.move_on_after(_FLUSH_SECONDS):
+                    await written.wait()
+                await sdk._stop_server_process(process)
+                arriving.close()
+                leaving.close()
+            tasks.cancel_scope.cancel()
+
+
+async def _hand_on(process: Any, arriving: Any, bounds: Bounds) -> None:
+    """Hand on the messages that a command writes, until it ends.
+
+    Raises:
+        OutOfBounds: a line is too long, or there are too many between two answers.
+        BrokenResourceError: nobody takes the messages any longer.
+    """
+    begun: list[bytes] = []
+    size = unasked = unasked_bytes = 0
+    while True:
+        try:
+            piece = await process.stdout.receive()
+        except _GONE:
+            return
+        *ends, rest = piece.split(b"\n")
+        for end in ends:
+            begun.append(end)
+            line = b"".join(begun)
+            begun, size = [], 0
+            message = _message(line)
+            answers = isinstance(message, SessionMessage) and isinstance(
+                message.message, mcp_types.JSONRPCResponse | mcp_types.JSONRPCError
+            )
+            unasked, unasked_bytes = (0, 0) if answers else (unasked + 1, unasked_bytes + len(line))
+            if len(line) > MAX_MESSAGE_BYTES:
+                raise bounds.too_large()
+            if unasked > MAX_UNASKED or unasked_bytes > MAX_MESSAGE_BYTES:
+                raise bounds.flood()
+            await arriving.send(message)
+        begun.append(rest)
+        size += len(rest)
+        if size > MAX_MESSAGE_BYTES:
+            raise bounds.too_large()
+
+
+def _message(line: bytes) -> SessionMessage | Exception:
+    try:
+        return SessionMessage(mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValueError as error:
+        return error

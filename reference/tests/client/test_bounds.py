@@ -1,0 +1,286 @@
+"""What a tool server may send is bounded: the size of one message, its compression, and what nobody asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import logging
+import os
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import fastmcp
+import pytest
+from support import flooding_program
+from support.clock import Clock
+
+from xmcp.client.servers.peer_limits import (
+    MAX_MESSAGE_BYTES,
+    REQUEST_COUNTS_AS,
+    UNASKED_AT_ONCE,
+    UNASKED_PER_SECOND,
+    Allowance,
+    Flood,
+    TooLarge,
+)
+from xmcp.client.servers.stdio_transport import LineReader
+
+ERAS = ["modern", "legacy"]
+_numbers = itertools.count()
+
+
+@pytest.fixture(autouse=True)
+def no_log_of_servers(caplog: Any) -> None:
+    """How FastMCP writes a server's log line takes longer than all the rest, and is another subject."""
+    caplog.set_level(logging.WARNING, logger="fastmcp")
+
+
+def call(name: str, /, **arguments: Any) -> tuple[str, str, str]:
+    return f"call_{next(_numbers)}", name, json.dumps(arguments)
+
+
+def codes(told: Any) -> list[str | None]:
+    return [response.error and response.error.code for response in told.seen]
+
+
+# How much is too much.
+
+
+def spend(allowance: Allowance, lines: int, size: int = 0) -> int:
+    """Take so many lines again and again; return how often that went well."""
+    for taken in itertools.count():
+        try:
+            allowance.take(lines, size)
+        except Flood:
+            return taken
+    raise AssertionError
+
+
+def test_unasked_messages_are_allowed_at_once_up_to_a_number_and_then_by_the_time_that_passes() -> None:
+    clock = Clock()
+    allowance = Allowance(clock=clock)
+    assert spend(allowance, 1) == UNASKED_AT_ONCE
+    clock.now += 2
+    assert spend(allowance, 1) in range(int(2 * UNASKED_PER_SECOND) - 2, int(2 * UNASKED_PER_SECOND) + 1)
+    clock.now += 1_000_000
+    assert spend(allowance, 1) == UNASKED_AT_ONCE
+
+
+def test_unasked_messages_are_bounded_in_bytes_as_well() -> None:
+    assert spend(Allowance(clock=Clock()), 1, MAX_MESSAGE_BYTES) == 2
+
+
+def test_a_request_of_a_server_counts_as_many_messages_because_it_has_to_be_answered() -> None:
+    assert spend(Allowance(clock=Clock()), REQUEST_COUNTS_AS) == UNASKED_AT_ONCE // REQUEST_COUNTS_AS
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_lines_are_the_same_in_pieces_of_any_size(size: int) -> None:
+    text = b"one\n\ntwo\r\n" + b"x" * 50 + b"\nrest"
+    reader = LineReader()
+    lines = [line for at in range(0, len(text), size) for line in reader.feed(text[at : at + size])]
+    assert lines == [b"one", b"", b"two\r", b"x" * 50]
+
+
+def test_a_line_without_an_end_is_refused_when_it_is_larger_than_a_message() -> None:
+    reader, piece = LineReader(), b"x" * (1 << 20)
+    for _ in range(MAX_MESSAGE_BYTES // len(piece)):
+        assert list(reader.feed(piece)) == []
+    with pytest.raises(TooLarge, match="32 MiB"):
+        list(reader.feed(b"x"))
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    """CPU time of the best of three."""
+
+    def once() -> float:
+        begun = time.thread_time()
+        work()
+        return time.thread_time() - begun
+
+    return min(once() for _ in range(3))
+
+
+def test_a_line_takes_time_in_proportion_to_its_length_however_small_its_pieces_are() -> None:
+    def fed(mebibytes: int) -> Callable[[], Any]:
+        def work() -> None:
+            reader = LineReader()
+            for _ in range(mebibytes << 10):
+                list(reader.feed(b"x" * 1024))
+            assert len(*reader.feed(b"\n")) == mebibytes << 20
+
+        return work
+
+    # In proportion it is four times as long; when the line is joined for each piece, sixteen times.
+    assert seconds(fed(16)) < 9 * seconds(fed(4))
+
+
+# Over HTTP.
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        ("compressed", "TOOL_ERROR"),
+        ("a_body_without_an_end", "RESULT_TOO_LARGE"),
+        ("a_body_that_says_it_is_too_large", "RESULT_TOO_LARGE"),
+        ("an_error_without_an_end", "RESULT_TOO_LARGE"),
+        ("an_event_without_an_end", "RESULT_TOO_LARGE"),
+        ("a_body_of_nothing_but_brackets", "RESULT_TOO_LARGE"),
+        ("a_body_of_very_many_blocks", "RESULT_TOO_LARGE"),
+        ("an_event_of_nothing_but_brackets", "RESULT_TOO_LARGE"),
+        ("a_flood_of_notifications", "CONNECTION_FAILED"),
+        ("a_flood_of_comments", "CONNECTION_FAILED"),
+        ("a_flood_of_requests", "CONNECTION_FAILED"),
+    ],
+)
+async def test_an_answer_that_crosses_a_bound_is_an_error_for_its_call_and_the_next_one_is_answered(
+    peers: Any, line: Any, chat_server: Any, ai_for: Any, talk: Any, era: str, fault: str, code: str
+) -> None:
+    reply = chat_server.reply.streamed
+    line.faults.append(getattr(peers, fault))
+    script = [reply(calls=[call("add", a=1, b=2)]), reply(calls=[call("add", a=3, b=4)]), reply("ok")]
+    target = fastmcp.Client(line.url(), mode="auto" if era == "modern" else "legacy")
+    # The time-out is far above what any of this takes: it is the bound that ends the call.
+    async with asyncio.timeout(90), ai_for([target], tool_timeout=60) as ai:
+        told = await talk(ai, script, seconds=80)
+    assert codes(told) == [code, None]
+    assert told.seen[0].error.meta["side_effects"] == "unknown"
+    assert told.seen[1].llm_output == "7"
+    assert line.methods.count("tools/call") == 2
+    # Without a compression that anybody would have to undo.
+    assert line.encodings == {"identity"}
+
+
+@pytest.mark.slow
+async def test_other_calls_on_the_connection_go_on_when_the_body_of_one_answer_is_refused(
+    peers: Any, line: Any, chat_server: Any, ai_for: Any, talk: Any
+) -> None:
+    reply = chat_server.reply.streamed
+    line.faults.extend([peers.a_body_without_an_end, None, None, None])
+    script = [reply(calls=[call("add", a=n, b=n) for n in range(4)]), reply("ok")]
+    async with asyncio.timeout(90), ai_for([line.url()]) as ai:
+        told = await talk(ai, script, seconds=80)
+    assert sorted(str(code) for code in codes(told)) == ["None", "None", "None", "RESULT_TOO_LARGE"]
+
+
+@pytest.mark.slow
+async def test_a_compressed_body_is_never_decompressed(
+    peers: Any, line: Any, chat_server: Any, ai_for: Any, talk: Any
+) -> None:
+    reply = chat_server.reply.streamed
+
+    def compressed(answer: Any) -> bytes:
+        data: bytes = peers.compressed(answer)
+        tracemalloc.start()  # what the peer needed is not counted
+        return data
+
+    line.faults.append(compressed)
+    async with asyncio.timeout(90), ai_for([line.url()]) as ai:
+        try:
+            told = await talk(ai, [reply(calls=[call("add", a=1, b=2)]), reply("ok")], seconds=80)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert codes(told) == ["TOOL_ERROR"]
+    assert "compressed" in told.seen[0].error.message
+    assert peak < 8 << 20  # decompressed it is 64 MiB
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [("compressed", "switch compression off"), ("a_body_without_an_end", "larger than 33554432 bytes")],
+)
+async def test_a_list_of_tools_that_crosses_a_bound_leaves_its_server_out_and_says_why(
+    peers: Any, line: Any, ai_for: Any, fault: str, words: str
+) -> None:
+    line.at = "tools/list"
+    line.faults.extend([getattr(peers, fault)] * 50)
+    async with asyncio.timeout(90), ai_for([line.url()]) as ai:
+        (status,) = ai.servers
+    assert not status.connected
+    assert words in status.error
+
+
+# A program.
+
+
+def ended(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def children() -> Iterator[int]:
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            with suppress(OSError), open(f"/proc/{entry}/stat") as stat:
+                state, parent = stat.read().rpartition(")")[2].split()[:2]
+                if int(parent) == os.getpid() and state != "Z":
+                    yield int(entry)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("line", "a message of more than 32 MiB"),
+        ("pings", "floods its connection"),
+        ("notifications", "floods its connection"),
+        ("garbage", "floods its connection"),
+        ("answers", "floods its connection"),
+    ],
+)
+async def test_a_program_that_pours_is_killed_and_nothing_reads_on(
+    chat_server: Any, ai_for: Any, talk: Any, caplog: Any, kind: str, reason: str
+) -> None:
+    reply = chat_server.reply.streamed
+    before = {*children()}
+    options = {"tool_timeout": 60, "retry_policy": {"max_attempts": 1}}
+    async with asyncio.timeout(90), ai_for([flooding_program.command(kind)], **options) as ai:
+        (first,) = {*children()} - before
+        told = await talk(ai, [reply(calls=[call("pour")]), reply("ok")], seconds=80)
+        assert codes(told) == ["CONNECTION_FAILED"]
+        # It was killed before the call was answered, or is about to be; never later.
+        for _ in range(500):
+            if ended(first):
+                break
+            await asyncio.sleep(0.01)
+        assert ended(first)
+    assert reason in caplog.text
+    assert {*children()} == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["brackets", "brackets-id-last", "blocks"])
+async def test_an_answer_of_a_program_with_too_many_arrays_is_refused_and_the_program_goes_on(
+    chat_server: Any, ai_for: Any, talk: Any, kind: str
+) -> None:
+    reply = chat_server.reply.streamed
+    script = [reply(calls=[call("pour", size=1)]), reply(calls=[call("pour", size=0)]), reply("ok")]
+    before = {*children()}
+    async with asyncio.timeout(90), ai_for([flooding_program.command(kind)]) as ai:
+        first = {*children()} - before
+        told = await talk(ai, script, seconds=80)
+        assert {*children()} - before == first
+    assert codes(told) == ["RESULT_TOO_LARGE", None]
+
+
+@pytest.mark.slow
+async def test_a_program_may_answer_with_as_much_as_a_document_may_have_again_and_again(
+    chat_server: Any, ai_for: Any, talk: Any
+) -> None:
+    reply, size = chat_server.reply.streamed, 8 << 20
+    script = [reply(calls=[call("pour", size=size) for _ in range(10)]), reply("ok")]
+    async with asyncio.timeout(90), ai_for([flooding_program.command("nothing")]) as ai:
+        told = await talk(ai, script, seconds=80)
+    assert codes(told) == [None] * 10

@@ -1,0 +1,107 @@
+"""Bodies of HTTP answers, limited before anything decompresses or parses them. For httpx2, without I/O of its own.
+
+A compressed body of one megabyte can become gigabytes, so no body is decompressed: none is asked for in that form, and
+an answer that comes in it all the same is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+
+import httpx2
+
+
+class BodyRefused(httpx2.RemoteProtocolError):
+    """The body of an answer is not read: it is compressed, or more than its reader accepts. The message says which."""
+
+
+class BodyTooLarge(BodyRefused):
+    """The body is larger than its limit."""
+
+
+async def ask_uncompressed(request: httpx2.Request) -> None:
+    """Ask for a body without compression, whatever the request asked for; a request hook of an `AsyncClient`."""
+    request.headers["accept-encoding"] = "identity"
+
+
+def refuse_compressed(response: httpx2.Response) -> None:
+    """Refuse an answer whose body is compressed.
+
+    Raises:
+        BodyRefused: it is.
+    """
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    if encoding not in ("", "identity"):
+        raise BodyRefused(
+            f"the answer is compressed ({encoding[:20]}), which was not asked for and is not accepted; "
+            "switch compression off at the server or the proxy before it",
+            request=response.request,
+        )
+
+
+def limit(response: httpx2.Response, most: int) -> None:
+    """Have the body of an unread `response` end with an error after `most` bytes.
+
+    Raises:
+        BodyTooLarge: its header says already that it is larger; otherwise the reading raises it.
+    """
+
+    def too_large() -> BodyTooLarge:
+        return BodyTooLarge(f"the answer is larger than {most} bytes", request=response.request)
+
+    declared = response.headers.get("content-length", "")
+    if declared.isdecimal() and len(declared) < 20 and int(declared) > most:
+        raise too_large()
+    taken = 0
+
+    def count(piece: bytes) -> None:
+        nonlocal taken
+        taken += len(piece)
+        if taken > most:
+            raise too_large()
+
+    watch(response, count)
+
+
+def truncate(response: httpx2.Response, most: int) -> None:
+    """Have the body of an unread `response` end after the piece that brings it to `most` bytes."""
+    response.stream = _Truncated(response.stream, most)
+
+
+def watch(response: httpx2.Response, check: Callable[[bytes], None]) -> None:
+    """Have `check` see each piece of the body of an unread `response` as it arrives; what it raises ends the body."""
+    response.stream = _Watched(response.stream, check)
+
+
+class _Body(httpx2.AsyncByteStream):
+    def __init__(self, stream: httpx2.SyncByteStream | httpx2.AsyncByteStream) -> None:
+        assert isinstance(stream, httpx2.AsyncByteStream)  # noqa: S101 - the answer of an AsyncClient
+        self._stream = stream
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+class _Watched(_Body):
+    def __init__(self, stream: httpx2.SyncByteStream | httpx2.AsyncByteStream, check: Callable[[bytes], None]) -> None:
+        super().__init__(stream)
+        self._check = check
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for piece in self._stream:
+            self._check(piece)
+            yield piece
+
+
+class _Truncated(_Body):
+    def __init__(self, stream: httpx2.SyncByteStream | httpx2.AsyncByteStream, most: int) -> None:
+        super().__init__(stream)
+        self._most = most
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        taken = 0
+        async for piece in self._stream:
+            taken += len(piece)
+            yield piece
+            if taken >= self._most:
+                return
