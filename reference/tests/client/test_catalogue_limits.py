@@ -13,9 +13,9 @@ from support.scripted_server import ScriptedServer
 from xmcp.chat.events import ChatWarning
 from xmcp.client import AIClient
 from xmcp.client.servers import connection
+from xmcp.client.servers import listing_limits as limits
 from xmcp.client.servers.connection import Connection
-from xmcp.client.servers.limits import Kept, within_limits
-from xmcp.client.tools import limits
+from xmcp.client.servers.listing_limits import Kept, within_limits
 from xmcp.client.tools.catalogue import Entry
 
 

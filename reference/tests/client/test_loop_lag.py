@@ -27,7 +27,7 @@ from xmcp.client import AIClient
 from xmcp.client.calls.context_budget import RESULT_BUDGET
 from xmcp.client.hooks.middleware import Middleware
 from xmcp.client.loop.turn import MAX_CALLS
-from xmcp.client.tools import limits
+from xmcp.client.servers import listing_limits as limits
 from xmcp.providers import Completion, ToolCall
 from xmcp.storage import MemoryCache
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
