@@ -103,6 +103,13 @@ def calls_with_equal_ids() -> Row:
 
 
 @row
+def calls_that_depend_on_very_many() -> Row:
+    listing = [tool("t"), *(tool(f"u{n}", metadata={"depends_on": ["t"]}) for n in range(100))]
+    answer = calls(10_000, lambda n: f"u{n}" if n < 100 else "t")
+    return Row(MIB, [answer], {"t": "7", **{f"u{n}": "7" for n in range(100)}}, listing=listing)
+
+
+@row
 def unknown_names() -> Row:
     names = [f"list_orders_{n:04}_of_customers" for n in range(limits.MAX_TOOLS)]
     answer = calls(10 * MAX_CALLS, lambda n: f"list_order_{n:04}_of_customer")
