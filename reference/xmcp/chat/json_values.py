@@ -102,6 +102,30 @@ def is_deeper_than(levels: int, value: Any) -> bool:
     return True
 
 
+def is_sendable(value: Any) -> bool:
+    """Return whether a value can be sent as JSON: no half of a surrogate pair, and no more than `MAX_DEPTH` levels.
+
+    What is no JSON value at all is not looked at: whoever sends it writes it in its own way, or refuses it.
+    """
+    try:
+        written = orjson.dumps(value)
+        # Most values have fewer brackets than levels are allowed, so that nobody needs to go through them.
+        return written.count(b"{") + written.count(b"[") <= MAX_DEPTH or not _too_deep(value)
+    except TypeError:
+        pass
+    try:
+        json.dumps(value, ensure_ascii=False, default=lambda _: None).encode()
+    except (UnicodeEncodeError, RecursionError):
+        return False
+    except (TypeError, ValueError):
+        return True
+    return not _too_deep(value)
+
+
+def _too_deep(value: Any) -> bool:
+    return isinstance(value, dict | list) and is_deeper_than(MAX_DEPTH, value)
+
+
 def encode_json(value: Any) -> bytes:
     """Return the JSON bytes of a value that came from JSON.
 
