@@ -204,13 +204,15 @@ async def test_credentials_of_which_no_connection_can_be_made_fail_this_chat_and
     async def slowly(chat: Any) -> dict[str, str]:
         with contextlib.suppress(asyncio.CancelledError):  # it does not obey
             await asyncio.sleep(0.05)
+        await asyncio.sleep(0.01)
         return by_tenant(chat)
 
-    async def unusable(_: Any) -> Any:
-        await asyncio.sleep(0.05)
-        return answer
-
     for answer in answers:
+
+        async def unusable(_: Any, answer: Any = answer) -> Any:
+            await asyncio.sleep(0.05)
+            return answer
+
         targets = [ServerTarget(echo.url, auth=unusable), ServerTarget(echo.url, headers=slowly)]
         async with AIClient(targets, llm_provider=ScriptedModel()) as ai:
             told = [event async for event in ai.stream_chat("q", [], tenant_id="a")]
