@@ -127,6 +127,15 @@ def failed_calls_with_a_callback() -> Row:
 
 
 @row
+def failed_calls_behind_a_slow_one() -> Row:
+    async def slow(_: Any) -> mt.CallToolResult:
+        await asyncio.sleep(0.5)
+        return result("7")
+
+    return Row(1_000_000, [calls(10_000)], {"t": slow}, options={"on_error": lambda *_: None})
+
+
+@row
 def displays_with_a_callback() -> Row:
     shown = ToolResponse("t", "seen", display=DisplayEnvelope(type="text", payload="x"))
     options = {"on_display": lambda *_: None, "display": "continue"}
