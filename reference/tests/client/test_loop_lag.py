@@ -318,10 +318,11 @@ def structured_content_for_a_successor() -> Row:
     return Row(2 * MIB, [calls(2, lambda n: "tu"[n])], {"t": ("seen", value), "u": "7"}, listing=listing)
 
 
-def schema_of_a_successor(schema: dict[str, Any]) -> Row:
+def schema_of_a_successor(schema: dict[str, Any], value: Any = "x") -> Row:
     compiled.cache_clear()  # the best of several runs counts
     listing = [tool("t"), tool("u", schema, metadata={"depends_on": ["t"]})]
-    return Row(limits.MAX_TOOL_BYTES, [calls(2, lambda n: "tu"[n])], {"t": ("seen", {"p0": "x"}), "u": "7"}, listing)
+    answers = {"t": ("seen", {"p0": value}), "u": "7"}
+    return Row(limits.MAX_TOOL_BYTES, [calls(2, lambda n: "tu"[n])], answers, listing)
 
 
 @row
@@ -334,6 +335,12 @@ def few_patterns_of_a_successor_that_are_large() -> Row:
     return schema_of_a_successor(
         {"properties": {"p0": {"allOf": [{"pattern": f"\\w{{2000}}{n}"} for n in range(200)]}}}
     )
+
+
+@row
+def rules_for_each_item_of_a_value() -> Row:
+    rules = {"items": {"allOf": [{"not": {"const": str(n)}} for n in range(1_000)]}}
+    return schema_of_a_successor({"properties": {"p0": rules}}, ["x"] * 100_000)
 
 
 @row

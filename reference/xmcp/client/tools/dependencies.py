@@ -17,6 +17,7 @@ import jsonschema_rs
 import orjson
 
 from xmcp.chat import client_made_errors
+from xmcp.chat.json_values import encode_json
 from xmcp.client.tools.catalogue import Entry
 from xmcp.dependency_graph import circle
 from xmcp.wire import ErrorInfo, ToolResponse
@@ -46,6 +47,10 @@ MAX_PATTERNS: Final = 200
 
 MAX_PATTERN_BYTES: Final = 50_000
 """Maximum size of a compiled pattern: about `\\w{300}`."""
+
+
+MAX_CHECK_WORK: Final = 500_000_000
+"""Maximum product of the bytes of a parameter's schema and of a value that is checked against it, about 50 ms."""
 
 
 @dataclass(frozen=True)
@@ -299,9 +304,9 @@ def _whole_value(result: Result, name: str, schema: Mapping[str, Any]) -> Any:
 
 
 def _fits_parameter(schema: Mapping[str, Any], name: str, value: Any) -> bool:
-    """Return whether a parameter's schema allows a value; True if the schema cannot be used: the server decides."""
+    """Return whether a parameter's schema allows a value; True if that cannot be checked here: the server decides."""
     validator = _validator_of(schema)
-    return validator is None or _fits(validator, {name: value})
+    return validator is None or _takes_too_long(schema, name, value) or _fits(validator, {name: value})
 
 
 def _refused(schema: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, str | None]:
@@ -311,8 +316,22 @@ def _refused(schema: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, 
     return {
         name: _keyword(validator, {name: value})
         for name, value in values.items()
-        if not _fits(validator, {name: value})
+        if not _takes_too_long(schema, name, value) and not _fits(validator, {name: value})
     }
+
+
+def _takes_too_long(schema: Mapping[str, Any], name: str, value: Any) -> bool:
+    """Return whether checking a value could stop the event loop: each rule may be applied to each part of it."""
+    if not isinstance(value, str | list | dict):
+        return False
+    rules = orjson.dumps(schema["properties"][name])
+    if b'Ref"' in rules or b'"$ref"' in rules:
+        rules = orjson.dumps(schema)
+    try:
+        size = len(value) if isinstance(value, str) else len(encode_json(value))
+    except (TypeError, ValueError, RecursionError):
+        return False  # no JSON: the check refuses it at once
+    return len(rules) * size > MAX_CHECK_WORK
 
 
 def _fits(validator: jsonschema_rs.Draft202012Validator, values: Mapping[str, Any]) -> bool:
