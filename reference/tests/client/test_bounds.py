@@ -141,7 +141,7 @@ def test_a_line_takes_time_in_proportion_to_its_length_however_small_its_pieces_
     ],
 )
 async def test_an_answer_that_crosses_a_bound_is_an_error_for_its_call_and_the_next_one_is_answered(
-    peers: Any, line: Any, chat_server: Any, ai_for: Any, talk: Any, era: str, fault: str, code: str
+    peers: Any, line: Any, chat_server: Any, ai_for: Any, talk: Any, caplog: Any, era: str, fault: str, code: str
 ) -> None:
     reply = chat_server.reply.streamed
     line.faults.append(getattr(peers, fault))
@@ -154,6 +154,8 @@ async def test_an_answer_that_crosses_a_bound_is_an_error_for_its_call_and_the_n
     assert told.seen[0].error.meta["side_effects"] == "unknown"
     assert told.seen[1].llm_output == "7"
     assert line.methods.count("tools/call") == 2
+    # Not because the stream of the fault ends some time.
+    assert ("floods its connection" in caplog.text) == (code == "CONNECTION_FAILED")
     # Without a compression that anybody would have to undo.
     assert line.encodings == {"identity"}
 
