@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xmcp.chat.completions import unique_ids
+from xmcp.chat.completions import MAX_ID, unique_ids
 from xmcp.providers import ErrorCategory, ProviderError, ToolCall, Usage
 from xmcp.providers.errors import classify, redact
 from xmcp.providers.formats.chat_completions import Assembly, content_text, parse, whole
@@ -21,7 +21,7 @@ from xmcp.providers.formats.chat_shapes import shape_fault
 from xmcp.providers.formats.sse import EventReader, EventTooLarge
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
-CALL = st.tuples(st.text("abc", min_size=1), st.text("xyz", min_size=1), TEXT)
+CALL = st.tuples(st.text("abc", min_size=1, max_size=MAX_ID), st.text("xyz", min_size=1), TEXT)
 
 
 def chunk(**delta: Any) -> dict[str, Any]:
