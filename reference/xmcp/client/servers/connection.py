@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from xmcp.client.hooks.log import EventLog
+from xmcp.client.servers import server_log
 from xmcp.client.servers.backoff import MAX_DELAY, reconnect_delays
 from xmcp.client.servers.connection_states import (
     CONNECTION_TABLE,
@@ -107,11 +108,16 @@ class Connection:
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """Keep the connection from being left while a request uses it."""
+        """Keep the connection from being left while a request uses it.
+
+        The SDK sends a request, and complains of its answer, in the context of the task that makes it.
+        """
         self._users += 1
+        before = server_log.CURRENT.set(self._server_log)
         try:
             yield
         finally:
+            server_log.CURRENT.reset(before)
             self._users -= 1
             self._advance_if_unused()
 

@@ -65,6 +65,10 @@ LAST_WORDS_SECONDS: Final = 0.5
 NEVER_SENT: Final = "dev.xmcp/never_sent"
 """Member of the data of a protocol error made here: True if the request cannot have reached the server."""
 
+_TRUSTED: Final = httpx2.create_ssl_context()
+"""The certificates that are trusted by default. Reading them takes 20 ms, which would hold up the event loop at every
+new connection, also to `http://`; this module is imported in a thread."""
+
 _OPENING_METHODS: Final = ("initialize", "server/discover")
 
 
@@ -187,7 +191,7 @@ def _http_client_factory(verify: Any) -> Any:
         return httpx2.AsyncClient(
             headers=headers,
             auth=auth,
-            verify=True if verify is None else verify,
+            verify=_TRUSTED if verify is None or verify is True else verify,
             timeout=timeout or httpx2.Timeout(CONNECT_SECONDS, read=None),
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
         )
