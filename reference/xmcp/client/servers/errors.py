@@ -19,7 +19,7 @@ MAX_REASON: Final = 200
 """Maximum number of characters in `describe`."""
 
 MAX_SEARCHED: Final = 500
-"""Characters of a message that are searched for its meaning: that takes quadratic time, and a server chooses the text."""
+"""Characters of a message that are searched for its meaning: it takes quadratic time, and a server chooses the text."""
 
 _LOST: Final = re.compile(
     r"(?i)connection closed|sse stream ended without|session\b.*\b(?:not found|terminated|expired|unknown|invalid)"

@@ -307,8 +307,9 @@ def _failing_alone(send: Callable[..., Awaitable[httpx2.Response]]) -> Any:
             if request.method == "POST" and _is_read_whole(response):
                 await _read(response)
             return await _with_status(request, response) if 400 <= response.status_code < 500 else response
-        except httpx2.TransportError as exc:
-            # The requests that open a session raise: the SDK would take an answer for that of an older server.
+        except Exception as exc:
+            # Of any class: authentication is the application's code. The requests that open a session raise: the SDK
+            # would take an answer for that of an older server.
             if request.method != "POST" or _method(request) in _OPENING_METHODS:
                 raise
             never_sent = isinstance(exc, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
