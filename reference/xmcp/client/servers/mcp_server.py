@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from pydantic import ValidationError
-from pydantic_core import PydanticSerializationError
+from pydantic_core import PydanticSerializationError, to_json
 
 from xmcp.chat import client_made_errors
 from xmcp.chat.errors import CallFailed, Cause
@@ -161,6 +161,11 @@ class Server:
         Raises:
             CallFailed: there is no result: the connection broke, or the server answered with a protocol error.
         """
+        try:
+            # The transports would find out too late: there it ends the connection, and all other calls on it.
+            to_json([tool_name, arguments])
+        except (PydanticSerializationError, UnicodeError) as exc:
+            raise CallFailed(client_made_errors.not_sendable(), cause="client") from exc
         result: CallToolResult = await self._request(lambda client: client.call_tool_mcp(tool_name, arguments))
         return result
 
@@ -245,9 +250,6 @@ class Server:
             except InputRequiredRoundsExceededError as exc:
                 # The server answers each time: the connection is not to blame.
                 raise CallFailed(client_made_errors.keeps_asking()) from exc
-            except PydanticSerializationError as exc:
-                # The arguments are no JSON, so nothing was sent; the connection is not to blame.
-                raise CallFailed(client_made_errors.not_sendable(), cause="client") from exc
             except ValidationError as exc:
                 # A result that MCP does not allow: the server answered, and the connection is not to blame.
                 self._log.warning("unreadable_answer", reason=describe(exc))
