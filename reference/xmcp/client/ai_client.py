@@ -50,7 +50,7 @@ from xmcp.client.tools.meta_tools import openai_tools, selected
 from xmcp.client.tools.schemas import offered
 from xmcp.providers import LLMProvider, OpenAIProvider
 from xmcp.storage import BreakerStore, Cache, MemoryBreakers
-from xmcp.wire import ToolResponse
+from xmcp.wire import ErrorInfo, ToolResponse
 
 _NO_HISTORY: Final = (
     "chat() and stream_chat() need the history: the list of messages so far, [] for a new conversation. "
@@ -336,8 +336,8 @@ class AIClient:
         name: str,
         arguments: Mapping[str, Any] | None = None,
         *,
-        tenant_id: str | None = None,
-        session_id: str | None = None,
+        tenant_id: IdLike | None = None,
+        session_id: IdLike | None = None,
     ) -> ToolResponse:
         """Call one tool without asking a model, for example when a person presses a button beside a display.
 
@@ -371,7 +371,7 @@ class AIClient:
             entries = (await servers.catalogue()).entries
             if (entry := entries.get(name)) is None:
                 return ToolResponse(legal_name(name), error=client_made_errors.unknown_tool(name, list(entries)))
-            request = Request(call, name, entry, copied_value(dict(arguments or {})))
+            request = Request(call, name, entry, _own_copy(arguments or {}))
             response = (await self._pipeline.run(request, 0, scope, lambda _: None)).response
         if response.error is not None and response.error.code == "CIRCUIT_OPEN":
             raise CircuitOpenError(entry.server.name, (response.error.retry_after_ms or 0) / 1000)
@@ -482,6 +482,15 @@ class AIClient:
 
     def _openai_tool(self, entry: Entry, siblings: Mapping[str, Entry]) -> Mapping[str, Any]:
         return offered(entry, siblings, hidden(self._params, entry))
+
+
+def _own_copy(arguments: Mapping[str, Any]) -> dict[str, Any] | ErrorInfo:
+    """Return a copy of an application's arguments; an error if they are nested too deeply, or cannot be copied."""
+    try:
+        copy: dict[str, Any] = copied_value(dict(arguments))
+    except Exception:
+        return client_made_errors.not_sendable()
+    return copy
 
 
 def _breakers(options: ClientOptions) -> BreakerStore | None:
