@@ -13,10 +13,10 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from xmcp.chat import client_made_errors
+from xmcp.chat.arguments import of_application
 from xmcp.chat.completions import ToolCall
 from xmcp.chat.errors import CircuitOpenError
 from xmcp.chat.events import ChatResult, Done
-from xmcp.chat.json_values import copied_value
 from xmcp.chat.messages import Message
 from xmcp.chat.tool_schemas import legal_name
 from xmcp.client.calls import cache as caching
@@ -336,8 +336,8 @@ class AIClient:
         name: str,
         arguments: Mapping[str, Any] | None = None,
         *,
-        tenant_id: str | None = None,
-        session_id: str | None = None,
+        tenant_id: IdLike | None = None,
+        session_id: IdLike | None = None,
     ) -> ToolResponse:
         """Call one tool without asking a model, for example when a person presses a button beside a display.
 
@@ -346,7 +346,7 @@ class AIClient:
 
         Args:
             name: The tool as the model knows it (`tools`).
-            arguments: Its arguments, without those of `params`.
+            arguments: Its arguments, without those of `params`; they have the limits of a model's.
             tenant_id: As for `chat`.
             session_id: As for `chat`.
 
@@ -357,6 +357,7 @@ class AIClient:
             CircuitOpenError: The server failed too often, and is not called for `retry_after` seconds.
             QuotaExceeded: A quota of the tenant is used up.
             RuntimeError: The client is not entered.
+            TypeError: `arguments` holds a value that has no form in JSON.
         """
         self._check_entered()
         if not isinstance(name, str):
@@ -371,7 +372,7 @@ class AIClient:
             entries = (await servers.catalogue()).entries
             if (entry := entries.get(name)) is None:
                 return ToolResponse(legal_name(name), error=client_made_errors.unknown_tool(name, list(entries)))
-            request = Request(call, name, entry, copied_value(dict(arguments or {})))
+            request = Request(call, name, entry, of_application(arguments or {}))
             response = (await self._pipeline.run(request, 0, scope, lambda _: None)).response
         if response.error is not None and response.error.code == "CIRCUIT_OPEN":
             raise CircuitOpenError(entry.server.name, (response.error.retry_after_ms or 0) / 1000)

@@ -144,8 +144,8 @@ class SyncAIClient:
         name: str,
         arguments: Mapping[str, Any] | None = None,
         *,
-        tenant_id: str | None = None,
-        session_id: str | None = None,
+        tenant_id: IdLike | None = None,
+        session_id: IdLike | None = None,
     ) -> ToolResponse:
         """Call one tool without asking a model; see `AIClient.call_tool`."""
         return self._await(lambda ai: ai.call_tool(name, arguments, tenant_id=tenant_id, session_id=session_id))

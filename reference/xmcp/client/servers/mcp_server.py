@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from pydantic import ValidationError
-from pydantic_core import PydanticSerializationError
+from pydantic_core import PydanticSerializationError, to_json
 
 from xmcp.chat import client_made_errors
 from xmcp.chat.errors import CallFailed, Cause
@@ -159,8 +159,14 @@ class Server:
         There is no time limit except for connecting.
 
         Raises:
-            CallFailed: there is no result: the connection broke, or the server answered with a protocol error.
+            CallFailed: there is no result: the connection broke, the server answered with a protocol error, or the
+                arguments cannot be written as JSON.
         """
+        try:
+            to_json(arguments)
+        except ValueError as exc:
+            # Half of a surrogate pair, for example: to find it while a line is written would end the connection.
+            raise CallFailed(client_made_errors.not_sendable(), cause="client") from exc
         result: CallToolResult = await self._request(lambda client: client.call_tool_mcp(tool_name, arguments))
         return result
 
