@@ -13,7 +13,7 @@ from support.scripted_server import ScriptedServer, in_turn
 
 from xmcp import CircuitOpenError, DisplayEnvelope, ErrorInfo, QuotaExceeded, SyncAIClient, ToolResponse
 from xmcp.chat.arguments import MAX_BYTES
-from xmcp.client import AIClient, Middleware
+from xmcp.client import AIClient, Middleware, ServerTarget
 from xmcp.storage import MemoryCache
 
 LOST = ConnectionResetError("gone")
@@ -54,6 +54,20 @@ async def test_errors_of_the_tool_and_names_that_do_not_exist_are_responses() ->
     assert failed.error.code == "GONE"
     assert unknown.error is not None
     assert (unknown.error.code, "fails" in unknown.error.message) == ("UNKNOWN_TOOL", True)
+
+
+async def test_an_unknown_tool_says_which_servers_cannot_be_used_and_why() -> None:
+    def no_token(chat: Any) -> dict[str, str]:
+        raise LookupError("vault")
+
+    theirs = ServerTarget("http://127.0.0.1:9/mcp", headers=no_token)
+    async with AIClient({"away": "http://127.0.0.1:9/mcp", "theirs": theirs}, llm_provider=ScriptedModel()) as ai:
+        error = (await ai.call_tool("theirs__find")).error
+    assert error is not None
+    assert error.code == "UNKNOWN_TOOL"
+    for part in ("The server away", "cannot be reached", "The server theirs", "`headers` failed with LookupError"):
+        assert part in error.message, error.message
+    assert "vault" not in error.message
 
 
 async def test_middleware_approval_parameters_and_cache_are_those_of_a_chat() -> None:

@@ -351,7 +351,8 @@ class AIClient:
             session_id: As for `chat`.
 
         Returns:
-            The response. Errors are in `response.error`, with the exceptions below.
+            The response. Errors are in `response.error`, with the exceptions below. The message of `UNKNOWN_TOOL` also
+            has the warnings that a chat gets, such as that a server cannot be reached.
 
         Raises:
             CircuitOpenError: The server failed too often, and is not called for `retry_after` seconds.
@@ -369,9 +370,12 @@ class AIClient:
         scope = ChatScope(context, ChatTelemetry(log), deadline=None)
         call = ToolCall(f"call_{uuid.uuid4().hex}", name, "")
         with ChatServers(self._servers, context) as servers:
-            entries = (await servers.catalogue()).entries
-            if (entry := entries.get(name)) is None:
-                return ToolResponse(legal_name(name), error=client_made_errors.unknown_tool(name, list(entries)))
+            catalogue = await servers.catalogue()
+            if (entry := catalogue.entries.get(name)) is None:
+                error = client_made_errors.unknown_tool(name, list(catalogue.entries))
+                # The tool may be one of a server that cannot be used now: the warnings say which, and why.
+                told = replace(error, message=" ".join((error.message, *catalogue.warnings)))
+                return ToolResponse(legal_name(name), error=told)
             request = Request(call, name, entry, of_application(arguments or {}))
             response = (await self._pipeline.run(request, 0, scope, lambda _: None)).response
         if response.error is not None and response.error.code == "CIRCUIT_OPEN":
