@@ -118,6 +118,16 @@ SCENARIOS: Final[dict[str, Scenario]] = {
             Says("", [Ask(0), Ask(1), Ask(1), Ask(2)]),
         ),
     ),
+    "a dependency that is left out does not count": Scenario(
+        _setup(
+            _tool("sql"),
+            _tool("query", depends_on=["sql", "rest"], input_schema=_takes(required=["sql"], sql={"type": "string"})),
+            _tool("rest", provides="sql"),
+            max_tools_per_server=2,
+        ),
+        {0: [Act(text="select 1")]},
+        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
+    ),
     "near and far, early and late": Scenario(
         _setup(
             _tool("far"),
