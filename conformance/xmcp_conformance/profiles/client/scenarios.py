@@ -346,6 +346,22 @@ SCENARIOS: Final[dict[str, Scenario]] = {
             Conversation([Says("not allowed")], tenant="poor", begins=10),
         ],
     ),
+    "an answer that breaks off counts": Scenario(
+        _setup(quota_tokens={"poor": 2000}),
+        {},
+        [
+            Conversation([Says("word " * 8000, fails="network", broken=True), Says("not allowed")], tenant="poor"),
+            Conversation([Says("not allowed")], tenant="poor", begins=10),
+        ],
+    ),
+    "an answer that takes too long counts": Scenario(
+        _setup(quota_tokens={"poor": 2000}, chat_timeout=5),
+        {},
+        [
+            Conversation([Says("word " * 8000, stalls=True)], tenant="poor"),
+            Conversation([Says("not allowed")], tenant="poor", begins=10),
+        ],
+    ),
     "a chat begins while another one is answered": Scenario(
         _setup(quota_tokens={"poor": 2000}),
         {},
