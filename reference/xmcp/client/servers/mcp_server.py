@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from pydantic import ValidationError
-from pydantic_core import PydanticSerializationError, to_json
+from pydantic_core import to_json
 
 from xmcp.chat import client_made_errors
 from xmcp.chat.errors import CallFailed, Cause
@@ -163,9 +163,9 @@ class Server:
                 arguments cannot be written as JSON.
         """
         try:
-            to_json(arguments)
+            # The transports would find out too late: there it ends the connection, and all other calls on it.
+            to_json([tool_name, arguments])
         except ValueError as exc:
-            # Half of a surrogate pair, for example: to find it while a line is written would end the connection.
             raise CallFailed(client_made_errors.not_sendable(), cause="client") from exc
         result: CallToolResult = await self._request(lambda client: client.call_tool_mcp(tool_name, arguments))
         return result
@@ -251,9 +251,6 @@ class Server:
             except InputRequiredRoundsExceededError as exc:
                 # The server answers each time: the connection is not to blame.
                 raise CallFailed(client_made_errors.keeps_asking()) from exc
-            except PydanticSerializationError as exc:
-                # The arguments are no JSON, so nothing was sent; the connection is not to blame.
-                raise CallFailed(client_made_errors.not_sendable(), cause="client") from exc
             except ValidationError as exc:
                 # A result that MCP does not allow: the server answered, and the connection is not to blame.
                 self._log.warning("unreadable_answer", reason=describe(exc))
