@@ -242,7 +242,13 @@ async def notify(lines: Lines, data: Any, **params: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("data", "text"),
-    [("plain", "plain"), ({"msg": "é", "n": [1, None]}, '{"msg": "é", "n": [1, null]}'), (None, "null"), ("", "")],
+    [
+        ("plain", "plain"),
+        ({"msg": "of FastMCP", "extra": None}, "of FastMCP"),
+        ({"msg": "é", "n": [1, None]}, '{"msg": "é", "n": [1, null]}'),
+        (None, "null"),
+        ("", ""),
+    ],
 )
 async def test_a_notification_is_written_as_its_text_or_its_json(data: Any, text: str) -> None:
     assert (await notify(Lines(), data))["text"] == text

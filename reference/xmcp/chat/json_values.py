@@ -10,7 +10,7 @@ from copy import deepcopy
 from typing import Any, Final, TypeAlias
 
 import orjson
-from pydantic_core import PydanticSerializationError, to_json
+from pydantic_core import to_json
 
 from xmcp.wire import plain
 
@@ -119,7 +119,7 @@ def is_sendable(value: Any) -> bool:
         # Of what orjson does not write, pydantic, which the transports use, writes more: dates, integers of any size.
         try:
             written = to_json(value)
-        except (PydanticSerializationError, UnicodeError):
+        except (ValueError, RecursionError):
             return False
     # Most values have fewer brackets than levels are allowed, so that nobody needs to go through them.
     return written.count(b"{") + written.count(b"[") <= MAX_DEPTH or not _too_deep(value)
