@@ -7,6 +7,7 @@ import itertools
 import json
 import logging
 import os
+import re
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -15,10 +16,18 @@ from typing import Any
 
 import fastmcp
 import pytest
+from mcp import MCPError
 from support import flooding_program
 from support.clock import Clock
+from support.http_host import hosted, listening
+from support.raw_peer import RawPeer, hello
 
+from xmcp.client.hooks.log import EventLog
+from xmcp.client.servers import connection
+from xmcp.client.servers.errors import ConnectFailed, means_connection_lost, means_unreadable_answer
+from xmcp.client.servers.mcp_server import Server
 from xmcp.client.servers.peer_limits import (
+    MAX_CONTAINERS,
     MAX_MESSAGE_BYTES,
     REQUEST_COUNTS_AS,
     UNASKED_AT_ONCE,
@@ -28,6 +37,7 @@ from xmcp.client.servers.peer_limits import (
     TooLarge,
 )
 from xmcp.client.servers.stdio_transport import LineReader
+from xmcp.client.servers.targets import ServerTarget, source
 
 ERAS = ["modern", "legacy"]
 _numbers = itertools.count()
@@ -141,7 +151,7 @@ def test_a_line_takes_time_in_proportion_to_its_length_however_small_its_pieces_
     ],
 )
 async def test_an_answer_that_crosses_a_bound_is_an_error_for_its_call_and_the_next_one_is_answered(
-    peers: Any, line: Any, chat_server: Any, ai_for: Any, talk: Any, era: str, fault: str, code: str
+    peers: Any, line: Any, chat_server: Any, ai_for: Any, talk: Any, caplog: Any, era: str, fault: str, code: str
 ) -> None:
     reply = chat_server.reply.streamed
     line.faults.append(getattr(peers, fault))
@@ -154,6 +164,8 @@ async def test_an_answer_that_crosses_a_bound_is_an_error_for_its_call_and_the_n
     assert told.seen[0].error.meta["side_effects"] == "unknown"
     assert told.seen[1].llm_output == "7"
     assert line.methods.count("tools/call") == 2
+    # Not because the stream of the fault ends some time.
+    assert ("floods its connection" in caplog.text) == (code == "CONNECTION_FAILED")
     # Without a compression that anybody would have to undo.
     assert line.encodings == {"identity"}
 
@@ -207,6 +219,104 @@ async def test_a_list_of_tools_that_crosses_a_bound_leaves_its_server_out_and_sa
         (status,) = ai.servers
     assert not status.connected
     assert words in status.error
+
+
+@pytest.mark.parametrize("large", ["cursor", "description"])
+async def test_all_pages_of_a_list_have_a_limit_together(monkeypatch: pytest.MonkeyPatch, large: str) -> None:
+    monkeypatch.setattr(connection, "MAX_LISTED_BYTES", 100_000)
+    pages = itertools.count(1)
+
+    def page(_: Any) -> dict[str, Any]:
+        text = f"{next(pages)}" + "x" * 10_000
+        about = {"description": text if large == "description" else "", "inputSchema": {"type": "object"}}
+        return {"tools": [{"name": "t", **about}], "nextCursor": text if large == "cursor" else text[:3]}
+
+    peer = fastmcp.Client(RawPeer({"tools/list": page}), mode="legacy")
+    server = Server(source(peer, 30), None, 30, EventLog())
+    try:
+        with pytest.raises(ConnectFailed, match="list of tools is larger than 100000 bytes"):
+            await server.open()
+    finally:
+        await server.close()
+    assert next(pages) < 15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("charset", ["bz2", "punycode", "utf-16"])
+async def test_events_are_utf_8_whatever_their_header_says(
+    peers: Any, line: Any, chat_server: Any, ai_for: Any, talk: Any, charset: str
+) -> None:
+    line.faults.append(lambda a: a.written(body=a.event(), content_type=f"text/event-stream; charset={charset}"))
+    async with asyncio.timeout(90), ai_for([line.url()]) as ai:
+        reply = chat_server.reply.streamed
+        told = await talk(ai, [reply(calls=[call("add", a=1, b=2)]), reply("ok")], seconds=80)
+    assert [response.llm_output for response in told.seen] == ["3"]
+
+
+async def test_a_server_that_ends_its_streams_again_and_again_is_listened_to_no_longer() -> None:
+    """In the handshake era the SDK opens a stream that ended anew, after as little time as the server says."""
+    opened = 0
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal opened
+        while head := await reader.readuntil(b"\r\n\r\n"):
+            length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
+            asked = json.loads(await reader.readexactly(int(length[1]))) if length and head.startswith(b"POST") else {}
+            if head.startswith(b"GET"):
+                opened += 1
+                kind, body = "text/event-stream", b"retry: 0\nid: 1\ndata:\n\n" * 100
+            else:
+                results = {
+                    "initialize": {**hello(), "protocolVersion": "2025-06-18"},
+                    "tools/list": {"tools": []},
+                }
+                answer = {"jsonrpc": "2.0", "id": asked.get("id"), "result": results.get(asked.get("method", ""), {})}
+                kind, body = "application/json", json.dumps(answer).encode()
+            status = "200 OK" if "id" in asked or head.startswith(b"GET") else "202 Accepted"
+            top = (
+                f"HTTP/1.1 {status}\r\ncontent-type: {kind}\r\nmcp-session-id: s\r\ncontent-length: {len(body)}\r\n\r\n"
+            )
+            writer.write(top.encode() + body)
+            await writer.drain()
+
+    async with listening(serve) as port:
+        target = ServerTarget(target=f"http://127.0.0.1:{port}/mcp", mode="legacy")
+        server = Server(source(target, 30), None, 30, EventLog())
+        try:
+            await server.open()
+            before = -1
+            async with asyncio.timeout(30):
+                while before < opened:  # until a second passes without another one
+                    before = opened
+                    await asyncio.sleep(1)
+            assert 1 < opened < 200
+            assert server.connected
+            assert await server.discover_tools() == []
+        finally:
+            await server.close()
+
+
+@pytest.mark.slow
+async def test_over_the_older_http_binding_what_was_asked_for_has_no_limit_but_its_size() -> None:
+    mcp = fastmcp.FastMCP("older")
+    mcp.tool(lambda: [{"id": n} for n in range(5_000)], name="rows", output_schema=None)
+    async with hosted(mcp.http_app(transport="sse")) as url:
+        server = Server(source(f"{url}/sse", 30), None, 30, EventLog())
+        try:
+            for _ in range(MAX_CONTAINERS // 5_000 + 5):
+                await server.execute_tool_call("rows", {})
+        finally:
+            await server.close()
+
+
+@pytest.mark.parametrize("message", ["session ", "connection ", "redirect to "])
+def test_what_an_error_of_a_server_means_is_looked_for_in_its_beginning_only(message: str) -> None:
+    """All of a message would take hours at a megabyte, on the event loop."""
+    error = MCPError(code=-32000, message=message * 100_000)
+    begun = time.thread_time()
+    assert not means_connection_lost(error)
+    assert not means_unreadable_answer(error)
+    assert time.thread_time() - begun < 1
 
 
 # A program.

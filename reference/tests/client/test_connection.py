@@ -109,6 +109,22 @@ async def test_a_call_that_is_under_way_survives_the_break_another_call_met(make
     assert not made[1].left
 
 
+async def test_arguments_that_no_line_can_hold_are_not_sent_and_cost_no_connection(make: Make) -> None:
+    sent: list[str] = []
+
+    async def quick() -> str:
+        sent.append("call")
+        return "ok"
+
+    server, made = make(tools={"quick": quick})
+    for value in ("half of a pair: \ud800", object()):
+        with pytest.raises(CallFailed) as caught:
+            await server.execute_tool_call("quick", {"x": [value]})
+        assert (caught.value.error.code, caught.value.cause) == ("INTERNAL", "client")
+    assert await server.execute_tool_call("quick", {}) == "ok"
+    assert (sent, len(made)) == (["call"], 1)
+
+
 async def test_callers_that_find_no_connection_make_one_together(make: Make) -> None:
     async def quick() -> str:
         return "ok"

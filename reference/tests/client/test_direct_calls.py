@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import datetime
 import threading
+import uuid
 from typing import Any
 
 import pytest
@@ -12,7 +14,8 @@ from support.scripted_model import ScriptedModel
 from support.scripted_server import ScriptedServer, in_turn
 
 from xmcp import CircuitOpenError, DisplayEnvelope, ErrorInfo, QuotaExceeded, SyncAIClient, ToolResponse
-from xmcp.client import AIClient, Middleware
+from xmcp.chat.arguments import MAX_BYTES
+from xmcp.client import AIClient, Middleware, ServerTarget
 from xmcp.storage import MemoryCache
 
 LOST = ConnectionResetError("gone")
@@ -53,6 +56,20 @@ async def test_errors_of_the_tool_and_names_that_do_not_exist_are_responses() ->
     assert failed.error.code == "GONE"
     assert unknown.error is not None
     assert (unknown.error.code, "fails" in unknown.error.message) == ("UNKNOWN_TOOL", True)
+
+
+async def test_an_unknown_tool_says_which_servers_cannot_be_used_and_why() -> None:
+    def no_token(chat: Any) -> dict[str, str]:
+        raise LookupError("vault")
+
+    theirs = ServerTarget("http://127.0.0.1:9/mcp", headers=no_token)
+    async with AIClient({"away": "http://127.0.0.1:9/mcp", "theirs": theirs}, llm_provider=ScriptedModel()) as ai:
+        error = (await ai.call_tool("theirs__find")).error
+    assert error is not None
+    assert error.code == "UNKNOWN_TOOL"
+    for part in ("The server away", "cannot be reached", "The server theirs", "`headers` failed with LookupError"):
+        assert part in error.message, error.message
+    assert "vault" not in error.message
 
 
 async def test_middleware_approval_parameters_and_cache_are_those_of_a_chat() -> None:
@@ -140,6 +157,56 @@ async def test_arguments_of_a_wrong_type_are_refused_by_name(name: Any, argument
     async with client(ScriptedServer({"t": "x"})) as ai:
         with pytest.raises(TypeError, match=r"^(name|arguments) must be"):
             await ai.call_tool(name, arguments)
+
+
+def nested(levels: int) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("\ud800", "not_text"),
+        (float("nan"), "not_json"),
+        ("x" * (MAX_BYTES + 1), "too_large"),
+        (nested(100), "too_deep"),
+        (nested(50_000), "too_deep"),
+    ],
+    ids=["half of a surrogate pair", "no number", "too large", "too deep", "far too deep"],
+)
+async def test_arguments_have_the_limits_of_a_models(value: Any, reason: str) -> None:
+    server = ScriptedServer({"t": "x"})
+    async with client(server) as ai:
+        response = await ai.call_tool("t", {"x": value})
+    assert response.error is not None
+    assert response.error.meta is not None
+    assert (response.error.code, response.error.meta["fields"][0]["reason"]) == ("VALIDATION_FAIL", reason)
+    assert server.calls == []
+
+
+async def test_arguments_that_json_has_another_form_for_are_sent_in_it() -> None:
+    server = ScriptedServer({"t": "x"})
+    given = {"id": uuid.UUID(int=1), "day": datetime.date(2026, 11, 22), "range": (1, 2)}
+    async with client(server) as ai:
+        await ai.call_tool("t", given)
+        with pytest.raises(TypeError, match="nothing but JSON values: object has no JSON form"):
+            await ai.call_tool("t", {"x": object()})
+    assert server.calls == [("t", {"id": str(uuid.UUID(int=1)), "day": "2026-11-22", "range": [1, 2]})]
+
+
+async def test_a_tenant_that_is_a_uuid_is_one() -> None:
+    seen: list[Any] = []
+
+    class Noting(Middleware):
+        async def before_tool(self, state: Any) -> None:
+            seen.append((state.tenant_id, state.session_id))
+
+    async with client(ScriptedServer({"t": "x"}), middleware=[Noting()]) as ai:
+        await ai.call_tool("t", tenant_id=uuid.UUID(int=1), session_id=7)
+    assert seen == [(str(uuid.UUID(int=1)), "7")]
 
 
 async def test_a_client_that_is_not_entered_says_so() -> None:

@@ -15,6 +15,7 @@ import mcp_types
 import pytest
 from fastmcp.client.transports import SSETransport, StdioTransport, StreamableHttpTransport
 from fastmcp.client.transports.base import TransportOptions
+from fastmcp.client.transports.config import MCPConfigTransport
 from fastmcp.server.dependencies import get_http_headers
 from mcp import MCPError
 from mcp.client import advertise
@@ -23,9 +24,16 @@ from support.raw_peer import RawPeer
 
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.servers import fastmcp_internals
-from xmcp.client.servers.fastmcp_internals import NEVER_SENT, prepared, resilient, skip_result_validation
+from xmcp.client.servers.fastmcp_internals import (
+    NEVER_SENT,
+    ResilientHttpTransport,
+    prepared,
+    resilient,
+    skip_result_validation,
+)
 from xmcp.client.servers.server_log import ChildStderr, ServerLog, instead_of
 from xmcp.client.servers.stdio_transport import BoundedStdioTransport
+from xmcp.client.servers.targets import source
 
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
 
@@ -95,6 +103,30 @@ def test_transports_of_other_classes_stay_as_they_are() -> None:
     kept_alive = StdioTransport(command="python", args=[], keep_alive=True)
     for transport in (Derived("http://host/mcp"), kept_alive):
         assert resilient(transport) is transport
+
+
+def test_the_servers_of_a_configuration_are_bounded_one_by_one() -> None:
+    web: Any = {"url": "http://host/mcp"}
+    program: Any = {"command": "python", "keep_alive": False}
+    one: Any = resilient(MCPConfigTransport({"mcpServers": {"a": web}}))
+    assert type(one.transport) is ResilientHttpTransport
+    assert one._transports == [one.transport]
+    several = MCPConfigTransport({"mcpServers": {"a": web, "b": program}}, name_as_prefix=False)
+    made: Any = resilient(several)
+    assert not made.name_as_prefix
+    assert [type(each) for each in made._prepare_transports().values()] == [
+        ResilientHttpTransport,
+        BoundedStdioTransport,
+    ]
+
+
+@pytest.mark.parametrize(
+    "target", ["http://host/mcp", StreamableHttpTransport("http://host/mcp"), fastmcp.Client("http://host/mcp")]
+)
+def test_a_target_is_bounded_in_whatever_form_it_is_given(target: Any) -> None:
+    async def ignored(_: Any) -> None: ...
+
+    assert type(source(target, 1).client(ignored).transport) is ResilientHttpTransport
 
 
 def test_a_transport_of_the_older_http_binding_has_all_that_the_given_one_has() -> None:

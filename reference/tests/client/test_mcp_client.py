@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import fastmcp
+import httpx2
 import mcp_types as mt
 import pytest
-from fastmcp.client.transports import StreamableHttpTransport
+from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 from fastmcp.server.auth.providers.jwt import StaticTokenVerifier
 
 from xmcp import XMCP
@@ -60,6 +61,61 @@ async def test_tools_are_asked_for_anew_each_time_all_pages_of_them(mode: str) -
         mcp.local_provider.remove_tool("t0")
         assert [tool.name for tool in await server.discover_tools()] == [f"t{n}" for n in range(1, 5)]
         assert len(await server.open()) == 5  # as they were listed with the connection
+
+
+@MODES
+@pytest.mark.parametrize("unsendable", ["\ud800", b"\xff", object()])
+async def test_arguments_that_are_no_json_fail_alone(mode: str, unsendable: Any) -> None:
+    """A transport that gets them breaks, with all other calls on it."""
+    async with connected(fastmcp.Client(_over_stdio(), mode=mode)) as server:
+        await server.open()
+        other = asyncio.create_task(said(server, "waits"))
+        await asyncio.sleep(0.3)
+        with pytest.raises(CallFailed) as caught:
+            await server.execute_tool_call("waits", {"a": unsendable})
+        assert caught.value.error.meta == {"side_effects": "none"}
+        assert await other == "done"
+
+
+def _over_stdio() -> Any:
+    code = (
+        "import asyncio, fastmcp\ns = fastmcp.FastMCP('s')\n@s.tool(output_schema=None)\n"
+        "async def waits(a: str = '') -> str:\n    await asyncio.sleep(1)\n    return 'done'\ns.run(show_banner=False)"
+    )
+    return StdioTransport(sys.executable, ["-c", code], keep_alive=False)
+
+
+@MODES
+async def test_a_call_whose_authentication_fails_fails_alone(http: Any, mode: str) -> None:
+    class Breaks(httpx2.Auth):
+        now = False
+
+        async def async_auth_flow(self, request: httpx2.Request) -> Any:
+            if self.now:
+                self.now = False
+                raise LookupError("no token")
+            yield request
+
+    began, goes_on = asyncio.Event(), asyncio.Event()
+    mcp = fastmcp.FastMCP("guarded")
+
+    @mcp.tool(output_schema=None)
+    async def waits() -> str:
+        began.set()
+        await goes_on.wait()
+        return "done"
+
+    auth = Breaks()
+    target = ServerTarget(target=await http(mcp), auth=auth, mode=mode)
+    async with connected(target) as server:
+        other = asyncio.create_task(said(server, "waits"))
+        await began.wait()
+        auth.now = True
+        with pytest.raises(CallFailed) as caught:
+            await server.execute_tool_call("waits", {})
+        assert caught.value.error.code == "CONNECTION_FAILED"
+        goes_on.set()
+        assert await other == "done"
 
 
 @MODES

@@ -18,6 +18,7 @@ from xmcp.chat import client_made_errors, messages
 from xmcp.chat.arguments import parse_arguments
 from xmcp.chat.completions import unique_ids
 from xmcp.chat.tool_schemas import legal_name
+from xmcp.chat.untrusted_text import without_secrets
 from xmcp.client.calls import server_results
 from xmcp.client.calls.context_budget import Budgets, for_model
 from xmcp.client.hooks.middleware import ChatContext
@@ -536,3 +537,10 @@ class TestBudgets:
         assert max(compared) <= 200
         assert (error.meta or {})["params"]["names"][0] == "search"
         assert len((error.meta or {})["params"]["names"]) == 50
+
+
+def test_a_password_with_an_at_sign_is_left_out_of_a_url_as_a_whole() -> None:
+    assert (
+        without_secrets("at http://user:p@ss@host/mcp, and http://host/a@b")
+        == "at http://host/mcp, and http://host/a@b"
+    )

@@ -88,6 +88,11 @@ async def test_a_policy_answers_with_what_the_server_asked(mode: str) -> None:
     assert (request.server, request.max_tokens, request.temperature) == ("asking", 10, None)
 
 
+async def test_an_answer_that_no_line_can_hold_is_sent_without_what_cannot_be_sent(mode: str) -> None:
+    answer = await called(mode=mode, sampling=lambda _: "half \ud800")
+    assert "half \ufffd" in answer.llm_output
+
+
 def _none(_: Any) -> None:
     return None
 

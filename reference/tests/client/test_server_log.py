@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.mcp_servers import DYING, ESCAPES, stdio_command
 
+from xmcp.chat.errors import CallFailed
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.servers import server_log
 from xmcp.client.servers.errors import ConnectFailed
@@ -241,7 +242,13 @@ async def notify(lines: Lines, data: Any, **params: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("data", "text"),
-    [("plain", "plain"), ({"msg": "é", "n": [1, None]}, '{"msg": "é", "n": [1, null]}'), (None, "null"), ("", "")],
+    [
+        ("plain", "plain"),
+        ({"msg": "of FastMCP", "extra": None}, "of FastMCP"),
+        ({"msg": "é", "n": [1, None]}, '{"msg": "é", "n": [1, null]}'),
+        (None, "null"),
+        ("", ""),
+    ],
 )
 async def test_a_notification_is_written_as_its_text_or_its_json(data: Any, text: str) -> None:
     assert (await notify(Lines(), data))["text"] == text
@@ -323,3 +330,16 @@ async def test_a_warning_of_the_sdk_about_a_server_is_in_its_log_and_others_stay
         "text": "Failed to parse: \\x1b]0;owned\\x07\\x1b[2J\\u202e is no JSON",
     }
     assert len(lines.of("server_sdk_log")) == MAX_LINES
+
+
+async def test_the_sdks_complaint_about_an_answer_is_in_the_servers_log_whichever_task_made_the_request(
+    peers: Any, line: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    lines = Lines()
+    line.faults.append(peers.no_json)
+    async with connected(line.url(), lines) as server:
+        request = asyncio.create_task(server.execute_tool_call("add", {"a": 1, "b": 2}))
+        with pytest.raises(CallFailed):
+            await asyncio.wait_for(request, BOUND)
+    assert [one["logger"] for one in lines.of("server_sdk_log")] == ["mcp.client.streamable_http"]
+    assert not [record.name for record in caplog.records if record.name.startswith(("mcp", "fastmcp"))]

@@ -13,15 +13,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xmcp.chat.completions import unique_ids
+from xmcp.chat.completions import MAX_ID, unique_ids
 from xmcp.providers import ErrorCategory, ProviderError, ToolCall, Usage
 from xmcp.providers.errors import classify, redact
-from xmcp.providers.formats.chat_completions import Assembly, content_text, parse, whole
+from xmcp.providers.formats.chat_completions import (
+    MAX_CONTAINERS,
+    Assembly,
+    content_text,
+    parse,
+    whole,
+)
 from xmcp.providers.formats.chat_shapes import shape_fault
 from xmcp.providers.formats.sse import EventReader, EventTooLarge
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
-CALL = st.tuples(st.text("abc", min_size=1), st.text("xyz", min_size=1), TEXT)
+CALL = st.tuples(st.text("abc", min_size=1, max_size=MAX_ID), st.text("xyz", min_size=1), TEXT)
 
 
 def chunk(**delta: Any) -> dict[str, Any]:
@@ -266,6 +272,31 @@ def test_an_answer_of_any_kind_without_an_end_is_refused(part: dict[str, Any], m
         list(take)
     assert caught.value.category is ErrorCategory.TOO_LARGE
     assert caught.value.to_error_info().code == "RESULT_TOO_LARGE"
+
+
+@pytest.mark.parametrize("code", ["²", "9" * 5000, ["x"], {"a": 1}, True, 1.5])
+def test_a_failure_with_any_code_is_a_provider_error(code: Any) -> None:
+    with pytest.raises(ProviderError, match="test refused the request: no"):
+        parse(json.dumps({"error": {"code": code, "message": "no"}}).encode(), "test")
+
+
+def test_what_a_vendor_says_of_a_failure_is_short_and_cannot_act_on_a_terminal() -> None:
+    with pytest.raises(ProviderError) as caught:
+        parse(json.dumps({"error": {"message": "\x1b[31m" + "x" * 1_000_000}}).encode(), "test")
+    assert caught.value.message.isprintable()
+    assert len(caught.value.message) < 3000
+
+
+def test_a_number_that_is_repeated_as_the_id_of_a_call_does_not_begin_another() -> None:
+    parts = [chunk(tool_calls=[{"index": 0, "id": 5, "function": {"name": "t", "arguments": a}}]) for a in "{}"]
+    assert assemble(*parts) == (ToolCall("5", "t", "{}"),)
+
+
+@pytest.mark.parametrize("cut", [0, 1])
+def test_json_of_nothing_but_brackets_is_refused_and_not_read(cut: int) -> None:
+    data = b'{"x":[' + b"[]," * MAX_CONTAINERS + b"0]}"
+    with pytest.raises(ProviderError, match="too large to be read"):
+        parse(data[: len(data) - cut], "test")
 
 
 def test_a_status_without_words_has_a_category_and_words_come_first() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import threading
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from support.http_host import http_host
 from support.scripted_model import Reply
 
 from xmcp.providers import Completion, ErrorCategory, ModelRequest, OpenAIProvider, ProviderError, ToolCall, ToolSchemas
+from xmcp.providers.formats import chat_completions
 from xmcp.providers.openai import MAX_ERROR_BYTES
 
 HELLO = [{"role": "user", "content": "hello"}]
@@ -276,6 +279,41 @@ async def test_of_an_error_no_more_is_read_than_tells_what_it_is(
     chat_server.replies = [Reply([b'{"error":{"message":"', endless, endless, gate], 400, "application/json", headers)]
     with pytest.raises(ProviderError, match="HTTP status 400"):
         await asyncio.wait_for(ask(provider), 20)
+
+
+async def test_the_body_of_a_redirect_is_not_decompressed_either(chat_server: Any, provider: OpenAIProvider) -> None:
+    bomb = gzip.compress(b" " * (64 << 20))
+    headers = {"content-encoding": "gzip", "location": "/v1/elsewhere"}
+    chat_server.replies = [Reply([bomb], 307, "text/plain", headers), chat_server.reply.streamed("ok")]
+    tracemalloc.start()
+    try:
+        assert (await ask(provider))[1].text == "ok"
+        assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("charset", ["bz2", "hex", "punycode", "no such thing"])
+async def test_an_error_may_name_any_charset(chat_server: Any, provider: OpenAIProvider, charset: str) -> None:
+    chat_server.replies = [Reply([b"no"], 400, f"text/plain; charset={charset}")]
+    with pytest.raises(ProviderError, match="HTTP status 400"):
+        await ask(provider)
+
+
+async def test_a_chunk_with_many_parts_is_read_in_a_worker(
+    chat_server: Any, provider: OpenAIProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads, parse = [], chat_completions.parse
+
+    def noted(*args: Any) -> Any:
+        threads.append(threading.current_thread() is threading.main_thread())
+        return parse(*args)
+
+    monkeypatch.setattr(chat_completions, "parse", noted)
+    many = json.dumps({"choices": [{"delta": {"content": "a"}}], "more": [[]] * 20_000})
+    chat_server.replies = [Reply([f"data: {many}\n\ndata: [DONE]\n\n".encode()], 200, "text/event-stream")]
+    assert (await ask(provider))[0] == ["a"]
+    assert threads == [False]
 
 
 async def test_azure_finds_its_deployment_in_the_path(chat_server: Any) -> None:

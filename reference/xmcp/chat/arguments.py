@@ -1,14 +1,15 @@
-"""Parse the arguments that a model wrote for a call, or explain to the model why they are not valid. No I/O."""
+"""Read the arguments of a call, of a model's text or of the application, or explain why they are not valid. No I/O."""
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
 from xmcp.chat import client_made_errors
 from xmcp.chat.json_values import is_deeper_than
-from xmcp.wire import ErrorInfo
+from xmcp.wire import ErrorInfo, plain
 
 MAX_DEPTH: Final = 64
 """Maximum levels of objects and lists. No tool needs more, and some libraries fail at a few hundred."""
@@ -51,6 +52,23 @@ def parse_arguments(text: str) -> dict[str, Any] | ErrorInfo:
             # A lone surrogate cannot be encoded as UTF-8: over stdio it would end the whole connection.
             return _refused("not_text", "a string in them holds half of a surrogate pair", "")
     return value
+
+
+def of_application(given: Mapping[str, Any]) -> dict[str, Any] | ErrorInfo:
+    """Return a copy of the application's arguments as JSON values, within the limits of a model's (`parse_arguments`).
+
+    They are often those of a request that the application got, so they can be anything that is JSON.
+
+    Raises:
+        TypeError: they hold a value that has no form in JSON.
+    """
+    try:
+        text = json.dumps(dict(given), ensure_ascii=False, default=plain)
+    except TypeError as exc:
+        raise TypeError(f"arguments must hold nothing but JSON values: {exc}.") from exc
+    except (RecursionError, ValueError):  # `ValueError`: a value holds itself
+        return _too_deep("")
+    return parse_arguments(text)
 
 
 class _NotANumber(Exception):

@@ -92,7 +92,7 @@ TABLE: Final[Mapping[str, Row]] = {
         "The call was not made: the application has no credentials for the server {server} in this conversation.",
         "none",
     ),
-    "not_sendable": Row("INTERNAL", "The call cannot be sent.", "none"),
+    "not_sendable": Row("INTERNAL", "The call was not made: its arguments cannot be written as JSON.", "none"),
     "crashed_before_the_call": Row("INTERNAL", "The client failed to make this call.", "none"),
     # Calls without an answer
     "crashed": Row("INTERNAL", "The client failed while it made this call.", "unknown"),

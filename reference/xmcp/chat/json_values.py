@@ -10,6 +10,7 @@ from copy import deepcopy
 from typing import Any, Final, TypeAlias
 
 import orjson
+from pydantic_core import to_json
 
 from xmcp.wire import plain
 
@@ -91,6 +92,11 @@ def copied_value(value: Any) -> Any:
     return value if kind in _ATOMS else deepcopy(value)
 
 
+def containers(data: bytes) -> int:
+    """Return how many arrays and objects JSON has at most: brackets in its texts count, too."""
+    return data.count(b"[") + data.count(b"{")
+
+
 def is_deeper_than(levels: int, value: Any) -> bool:
     """Return whether `value` has more than so many levels of objects and lists, counting itself."""
     level = [value]
@@ -103,23 +109,20 @@ def is_deeper_than(levels: int, value: Any) -> bool:
 
 
 def is_sendable(value: Any) -> bool:
-    """Return whether a value can be sent as JSON: no half of a surrogate pair, and no more than `MAX_DEPTH` levels.
+    """Return whether a transport can send a value as JSON, and with no more than `MAX_DEPTH` levels.
 
-    What is no JSON value at all is not looked at: whoever sends it writes it in its own way, or refuses it.
+    It cannot send half of a surrogate pair, for example, or an object of a class that pydantic does not know.
     """
     try:
         written = orjson.dumps(value)
-        # Most values have fewer brackets than levels are allowed, so that nobody needs to go through them.
-        return written.count(b"{") + written.count(b"[") <= MAX_DEPTH or not _too_deep(value)
     except TypeError:
-        pass
-    try:
-        json.dumps(value, ensure_ascii=False, default=lambda _: None).encode()
-    except (UnicodeEncodeError, RecursionError):
-        return False
-    except (TypeError, ValueError):
-        return True
-    return not _too_deep(value)
+        # Of what orjson does not write, pydantic, which the transports use, writes more: dates, integers of any size.
+        try:
+            written = to_json(value)
+        except (ValueError, RecursionError):
+            return False
+    # Most values have fewer brackets than levels are allowed, so that nobody needs to go through them.
+    return written.count(b"{") + written.count(b"[") <= MAX_DEPTH or not _too_deep(value)
 
 
 def _too_deep(value: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_SECRETS_IN_URL: Final = re.compile(r"(?i)(?<=://)[^\s/'\"@]*@|(?<=\S)\?[^\s'\"]*(?==)[^\s'\"]*")
+_SECRETS_IN_URL: Final = re.compile(r"(?i)(?<=://)[^\s/'\"]*@|(?<=\S)\?[^\s'\"]*(?==)[^\s'\"]*")
 
 
 def printable(text: str) -> str:

@@ -13,10 +13,10 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from xmcp.chat import client_made_errors
+from xmcp.chat.arguments import of_application
 from xmcp.chat.completions import ToolCall
 from xmcp.chat.errors import CircuitOpenError
 from xmcp.chat.events import ChatResult, Done
-from xmcp.chat.json_values import copied_value
 from xmcp.chat.messages import Message
 from xmcp.chat.tool_schemas import legal_name
 from xmcp.client.calls import cache as caching
@@ -50,7 +50,7 @@ from xmcp.client.tools.meta_tools import openai_tools, selected
 from xmcp.client.tools.schemas import offered
 from xmcp.providers import LLMProvider, OpenAIProvider
 from xmcp.storage import BreakerStore, Cache, MemoryBreakers
-from xmcp.wire import ErrorInfo, ToolResponse
+from xmcp.wire import ToolResponse
 
 _NO_HISTORY: Final = (
     "chat() and stream_chat() need the history: the list of messages so far, [] for a new conversation. "
@@ -346,17 +346,19 @@ class AIClient:
 
         Args:
             name: The tool as the model knows it (`tools`).
-            arguments: Its arguments, without those of `params`.
+            arguments: Its arguments, without those of `params`; they have the limits of a model's.
             tenant_id: As for `chat`.
             session_id: As for `chat`.
 
         Returns:
-            The response. Errors are in `response.error`, with the exceptions below.
+            The response. Errors are in `response.error`, with the exceptions below. The message of `UNKNOWN_TOOL` also
+            has the warnings that a chat gets, such as that a server cannot be reached.
 
         Raises:
             CircuitOpenError: The server failed too often, and is not called for `retry_after` seconds.
             QuotaExceeded: A quota of the tenant is used up.
             RuntimeError: The client is not entered.
+            TypeError: `arguments` holds a value that has no form in JSON.
         """
         self._check_entered()
         if not isinstance(name, str):
@@ -368,10 +370,13 @@ class AIClient:
         scope = ChatScope(context, ChatTelemetry(log), deadline=None)
         call = ToolCall(f"call_{uuid.uuid4().hex}", name, "")
         with ChatServers(self._servers, context) as servers:
-            entries = (await servers.catalogue()).entries
-            if (entry := entries.get(name)) is None:
-                return ToolResponse(legal_name(name), error=client_made_errors.unknown_tool(name, list(entries)))
-            request = Request(call, name, entry, _own_copy(arguments or {}))
+            catalogue = await servers.catalogue()
+            if (entry := catalogue.entries.get(name)) is None:
+                error = client_made_errors.unknown_tool(name, list(catalogue.entries))
+                # The tool may be one of a server that cannot be used now: the warnings say which, and why.
+                told = replace(error, message=" ".join((error.message, *catalogue.warnings)))
+                return ToolResponse(legal_name(name), error=told)
+            request = Request(call, name, entry, of_application(arguments or {}))
             response = (await self._pipeline.run(request, 0, scope, lambda _: None)).response
         if response.error is not None and response.error.code == "CIRCUIT_OPEN":
             raise CircuitOpenError(entry.server.name, (response.error.retry_after_ms or 0) / 1000)
@@ -482,15 +487,6 @@ class AIClient:
 
     def _openai_tool(self, entry: Entry, siblings: Mapping[str, Entry]) -> Mapping[str, Any]:
         return offered(entry, siblings, hidden(self._params, entry))
-
-
-def _own_copy(arguments: Mapping[str, Any]) -> dict[str, Any] | ErrorInfo:
-    """Return a copy of an application's arguments; an error if they are nested too deeply, or cannot be copied."""
-    try:
-        copy: dict[str, Any] = copied_value(dict(arguments))
-    except Exception:
-        return client_made_errors.not_sendable()
-    return copy
 
 
 def _breakers(options: ClientOptions) -> BreakerStore | None:

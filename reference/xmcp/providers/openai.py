@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from xmcp.chat.completions import Completion
 from xmcp.chat.errors import ErrorCategory, ProviderError
@@ -102,7 +102,7 @@ class OpenAIProvider:
             http_bodies.refuse_compressed(response)
             http_bodies.limit(response, MAX_BODY_BYTES if whole else MAX_STREAM_BYTES)
             if whole:
-                answer = chat_completions.parse(await response.aread(), self.name)
+                answer = await self._parse(await response.aread())
                 completion = chat_completions.whole(answer, self.name)
                 if completion.text:
                     yield completion.text
@@ -177,7 +177,7 @@ class OpenAIProvider:
                 if event.data == b"[DONE]":
                     done = True
                     break
-                text = assembly.take(chat_completions.parse(event.data, self.name))
+                text = assembly.take(await self._parse(event.data))
                 assembly.note(received)
                 if text:
                     yield text
@@ -187,6 +187,11 @@ class OpenAIProvider:
                         async for _ in events:
                             pass
         yield assembly.finish(done=done)
+
+    async def _parse(self, data: bytes) -> Mapping[str, Any]:
+        if chat_completions.takes_long(data):
+            return await asyncio.to_thread(chat_completions.parse, data, self.name)
+        return chat_completions.parse(data, self.name)
 
     def _status_error(self, exc: APIStatusError, model: str) -> ProviderError:
         if isinstance(exc.body, dict):
@@ -204,11 +209,12 @@ class OpenAIProvider:
 
 
 async def _bound_errors(response: httpx2.Response) -> None:
-    """Bound what the SDK reads of an error's body, and have it decompress nothing; a response hook."""
+    """Bound what the SDK reads of an error or a redirect, and have it decompress nothing; a response hook."""
     from xmcp import http_bodies
 
-    if response.status_code >= 400:
+    if response.status_code >= 300:
         response.headers.pop("content-encoding", None)
+        response.encoding = "utf-8"  # the header may name any codec of Python, such as bz2
         http_bodies.truncate(response, MAX_ERROR_BYTES)
 
 

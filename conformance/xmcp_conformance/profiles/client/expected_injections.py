@@ -103,8 +103,8 @@ def expected_values(trace: TraceIndex, call: ModelCall) -> dict[str, Expected] |
 
 
 def only_dependency(trace: TraceIndex, tool: Tool, at: int) -> Tool | None:
-    """Return the only other tool of the server, as listed before the record `at`, that a tool names in `depends_on`."""
-    listed = [t for t in trace.tools_at(at) if t.server == tool.server and t.name in tool.depends_on]
+    """Return the only other tool that a tool names in `depends_on`, of those offered of the server at a record."""
+    listed = [t for t in trace.tools_within_limit_at(at) if t.server == tool.server and t.name in tool.depends_on]
     others = [t for t in listed if t.name != tool.name]
     return others[0] if len(others) == 1 else None
 

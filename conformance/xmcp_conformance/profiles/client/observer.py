@@ -160,7 +160,7 @@ class ObservedServer:
         """Have these tools from now on, and know nothing of those it had before."""
         before = set(self._tools)
         self._list(tools)
-        self._gone = before - set(self._tools)
+        self._gone = (self._gone | before) - set(self._tools)
         self._unlisted = tools
         self._recorder.note(Redeployed(server=self._index, tools=tools))
 

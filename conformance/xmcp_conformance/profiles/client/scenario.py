@@ -77,7 +77,7 @@ class Says:
     broken: bool = False
     """Whether the failure is one in the middle of an answer, so that the request may not simply be repeated."""
     stalls: bool = False
-    """Whether nothing comes after `text`, so that the chat has to be cancelled."""
+    """Whether nothing comes after `text`, so that the chat has to be cancelled, or to time out."""
     delay: float = 0.0
     tokens: int | None = None
     """Tokens used, input and output together."""

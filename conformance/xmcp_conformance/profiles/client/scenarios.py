@@ -82,6 +82,11 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "more calls than a turn may have": Scenario(
         _setup(_tool("a"), max_calls_per_turn=2), {}, _one(Says("", [Ask(0)] * 3), Says("done"))
     ),
+    "a question above the limit of calls": Scenario(
+        _setup(_tool("a"), max_calls_per_turn=1, meta_tools=("__clarify__",)),
+        {},
+        _one(Says("", [Ask(0), Ask("__clarify__", {"question": "Which?"})]), Says("done")),
+    ),
     "more tools than a server may have": Scenario(
         _setup(_tool("a"), _tool("b"), _tool("c"), max_tools_per_server=2), {}, _one(Says("", [Ask(0)]), Says("done"))
     ),
@@ -112,6 +117,16 @@ SCENARIOS: Final[dict[str, Scenario]] = {
             Says("", [Ask(0), Ask(1, {"sql": "mine"}), Ask(2)]),
             Says("", [Ask(0), Ask(1), Ask(1), Ask(2)]),
         ),
+    ),
+    "a dependency that is left out does not count": Scenario(
+        _setup(
+            _tool("sql"),
+            _tool("query", depends_on=["sql", "rest"], input_schema=_takes(required=["sql"], sql={"type": "string"})),
+            _tool("rest", provides="sql"),
+            max_tools_per_server=2,
+        ),
+        {0: [Act(text="select 1")]},
+        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
     ),
     "near and far, early and late": Scenario(
         _setup(
@@ -331,6 +346,30 @@ SCENARIOS: Final[dict[str, Scenario]] = {
             Conversation([Says("not allowed")], tenant="poor", begins=10),
         ],
     ),
+    "an answer that breaks off counts": Scenario(
+        _setup(quota_tokens={"poor": 2000}),
+        {},
+        [
+            Conversation([Says("word " * 8000, fails="network", broken=True), Says("not allowed")], tenant="poor"),
+            Conversation([Says("not allowed")], tenant="poor", begins=10),
+        ],
+    ),
+    "an answer that takes too long counts": Scenario(
+        _setup(quota_tokens={"poor": 2000}, chat_timeout=5),
+        {},
+        [
+            Conversation([Says("word " * 8000, stalls=True)], tenant="poor"),
+            Conversation([Says("not allowed")], tenant="poor", begins=10),
+        ],
+    ),
+    "a chat begins while another one is answered": Scenario(
+        _setup(quota_tokens={"poor": 2000}),
+        {},
+        [
+            Conversation([Says("word " * 8000, stalls=True)], tenant="poor", cancelled=5),
+            Conversation([Says("allowed")], tenant="poor", begins=3),
+        ],
+    ),
     "an answer that is cancelled is kept": Scenario(
         _setup(), {}, [Conversation([Says("half an answ", stalls=True)], history=EARLIER, cancelled=5)]
     ),
@@ -424,8 +463,17 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         _one(Says("", [Ask(0)]), Says("", [Ask(0)], delay=2), Says("done", delay=11)),
         changes=[Change(1, 0, [_tool("b")], announced=False)],
     ),
+    "a server that is redeployed again at once": Scenario(
+        _setup(_tool("a")),
+        {},
+        [Conversation([Says("", [Ask(0)], delay=delay), Says("done", delay=11)]) for delay in (2, 4)],
+        changes=[Change(1, 0, [_tool("b")], announced=False), Change(3, 0, [_tool("c")], announced=False)],
+    ),
     "a redeployed server that is not called": Scenario(
-        _setup(_tool("a")), {}, _one(Says("done", delay=65)), changes=[Change(1, 0, [_tool("b")], announced=False)]
+        _setup(_tool("a")),
+        {},
+        [Conversation([Says("done")]), Conversation([Says("done")], begins=70)],
+        changes=[Change(1, 0, [_tool("b")], announced=False)],
     ),
     "a tool changes while it is called": Scenario(
         _setup(_tool("a"), _tool("b", depends_on=["a"])),

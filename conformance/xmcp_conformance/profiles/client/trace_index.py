@@ -6,7 +6,7 @@ Nothing here judges the client; the checks do. What the trace does not show is `
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -89,6 +89,17 @@ class TraceIndex:
             if isinstance(record, Listed):
                 lists[record.server] = list(record.tools)
         return [tool for tools in lists.values() for tool in tools]
+
+    def tools_within_limit_at(self, at: int) -> list[Tool]:
+        """Return `tools_at` without those that come after as many as the client offers of one server."""
+        limit = self.setup.max_tools_per_server
+        seen: Counter[int] = Counter()
+        kept = []
+        for tool in self.tools_at(at):
+            seen[tool.server] += 1
+            if limit is None or seen[tool.server] <= limit:
+                kept.append(tool)
+        return kept
 
     def lists_between(self, first: int, last: int) -> list[tuple[int, Listed]]:
         """Return the lists that servers sent between two records."""

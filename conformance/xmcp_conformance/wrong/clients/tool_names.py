@@ -157,11 +157,14 @@ def tools_are_listed_once_and_never_again(wrong: bool) -> Trace:
     s = TraceBuilder(SEARCH)
     s.begin()
     s.ask()
-    s.redeploy(tool("find"))
-    s.wait(50)
-    if not wrong:
-        s.list_tools(tool("find"))
-    s.wait(20)
     s.say("Seven.")
     s.end("Seven.")
+    s.redeploy(tool("find"))
+    s.wait(70)
+    s.begin(chat="b")
+    if not wrong:
+        s.list_tools(tool("find"))
+    s.ask("b")
+    s.say("Eight.", chat="b")
+    s.end("Eight.", chat="b")
     return s.trace

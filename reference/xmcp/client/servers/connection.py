@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from xmcp.client.hooks.log import EventLog
+from xmcp.client.servers import server_log
 from xmcp.client.servers.backoff import MAX_DELAY, reconnect_delays
 from xmcp.client.servers.connection_states import (
     CONNECTION_TABLE,
@@ -23,7 +24,7 @@ from xmcp.client.servers.connection_states import (
     step,
 )
 from xmcp.client.servers.errors import METHOD_NOT_FOUND, ConnectFailed, describe, means_connection_lost
-from xmcp.client.servers.peer_limits import Flood, TooLarge
+from xmcp.client.servers.peer_limits import MAX_MESSAGE_BYTES, Flood, TooLarge
 from xmcp.client.servers.server_log import ServerLog
 from xmcp.client.servers.targets import Source
 from xmcp_models.registry import EXTENSION_ID
@@ -42,6 +43,9 @@ MAX_LISTED: Final = 20_000
 
 MAX_PAGES: Final = 250
 """Maximum number of pages of a list."""
+
+MAX_LISTED_BYTES: Final = 2 * MAX_MESSAGE_BYTES
+"""Maximum size of all pages of a list as JSON: each may be as large as a message."""
 
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 
@@ -107,11 +111,16 @@ class Connection:
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """Keep the connection from being left while a request uses it."""
+        """Keep the connection from being left while a request uses it.
+
+        The SDK sends a request, and complains of its answer, in the context of the task that makes it.
+        """
         self._users += 1
+        before = server_log.CURRENT.set(self._server_log)
         try:
             yield
         finally:
+            server_log.CURRENT.reset(before)
             self._users -= 1
             self._advance_if_unused()
 
@@ -134,16 +143,21 @@ class Connection:
         After `MAX_LISTED` tools no further page is asked for: a list may have no end.
 
         Raises:
-            RuntimeError: the list has more than `MAX_PAGES` pages.
+            RuntimeError: the list has more than `MAX_PAGES` pages, or is larger than `MAX_LISTED_BYTES`.
         """
         from mcp import MCPError
 
         tools: list[Tool] = []
         cursors: set[str | None] = {None}
         cursor: str | None = None
+        size = 0
         try:
             for _ in range(MAX_PAGES):
                 page = await self.client.list_tools_mcp(cursor=cursor, cache_mode="refresh")
+                if page.next_cursor is not None:
+                    size += len(page.model_dump_json())
+                if size > MAX_LISTED_BYTES:
+                    raise RuntimeError(f"its list of tools is larger than {MAX_LISTED_BYTES} bytes")
                 tools += page.tools
                 cursor = page.next_cursor
                 if cursor in cursors or len(tools) > MAX_LISTED:

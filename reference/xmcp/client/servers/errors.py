@@ -18,6 +18,9 @@ METHOD_NOT_FOUND: Final = -32601
 MAX_REASON: Final = 200
 """Maximum number of characters in `describe`."""
 
+MAX_SEARCHED: Final = 500
+"""Characters of a message that are searched for its meaning: it takes quadratic time, and a server chooses the text."""
+
 _LOST: Final = re.compile(
     r"(?i)connection closed|sse stream ended without|session\b.*\b(?:not found|terminated|expired|unknown|invalid)"
     r"|^sse stream failed|^failed to parse (?:json response|sse message)|^unexpected content type"
@@ -54,12 +57,12 @@ def refusal_to_start(exc: BaseException) -> DependencyError | None:
 
 def means_connection_lost(exc: MCPError) -> bool:
     """Return whether a protocol error means that its connection cannot be used any longer."""
-    return _LOST.search(exc.message) is not None
+    return _LOST.search(exc.message[:MAX_SEARCHED]) is not None
 
 
 def means_unreadable_answer(exc: MCPError) -> bool:
     """Return whether an error that means a lost connection is one because of what the other side answered."""
-    return _UNREADABLE.search(exc.message) is not None
+    return _UNREADABLE.search(exc.message[:MAX_SEARCHED]) is not None
 
 
 def refusal(exc: MCPError) -> Refusal | None:

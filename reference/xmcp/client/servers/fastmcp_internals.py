@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from functools import wraps
@@ -39,18 +40,19 @@ from mcp.shared.message import SessionMessage
 from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, JSONRPCRequest
 
 from xmcp import http_bodies
+from xmcp.chat.json_values import containers
 from xmcp.client.servers import server_log
 from xmcp.client.servers.peer_limits import (
     ANSWER_REFUSED,
     LINES_PER_EVENT,
     MAX_CONTAINERS,
     MAX_MESSAGE_BYTES,
+    OPENING_COUNTS_AS,
     REQUEST_COUNTS_AS,
     Allowance,
     Flood,
     Refusal,
     TooLarge,
-    containers,
 )
 from xmcp.client.servers.server_log import ServerLog
 from xmcp.client.servers.server_protocols import NotificationHandler
@@ -65,6 +67,10 @@ LAST_WORDS_SECONDS: Final = 0.5
 NEVER_SENT: Final = "dev.xmcp/never_sent"
 """Member of the data of a protocol error made here: True if the request cannot have reached the server."""
 
+_TRUSTED: Final = httpx2.create_ssl_context()
+"""The certificates that are trusted by default. Reading them takes 20 ms, which would hold up the event loop at every
+new connection, also to `http://`; this module is imported in a thread."""
+
 _OPENING_METHODS: Final = ("initialize", "server/discover")
 
 
@@ -72,14 +78,16 @@ def resilient(transport: ClientTransport, on_fault: NotificationHandler | None =
     """Return a transport with the settings of `transport`, which is not changed, that bounds what the server sends.
 
     That is a `ResilientHttpTransport` for streamable HTTP, and a `BoundedStdioTransport` for a program that ends with
-    its connection; they tell `on_fault` why they end a connection. Over HTTP no compressed answer is accepted. A
-    program that its transport keeps alive, and transports of other classes, derived ones of HTTP included, are returned
-    as they are.
+    its connection; they tell `on_fault` why they end a connection. Over HTTP no compressed answer is accepted. The
+    servers of a configuration are bounded one by one. A program that its transport keeps alive, and transports of other
+    classes, derived ones of HTTP included, are returned as they are.
     """
     if isinstance(transport, StdioTransport) and type(transport).connect_session is StdioTransport.connect_session:
         return transport if transport.keep_alive else BoundedStdioTransport.like(transport, on_fault)
     if type(transport) is SSETransport:
         return _bounded_sse(transport)
+    if type(transport) is MCPConfigTransport:
+        return _BoundedConfigTransport(transport, on_fault)
     if type(transport) is not StreamableHttpTransport:
         return transport
     made = ResilientHttpTransport(transport.url, transport.headers, on_fault)
@@ -187,7 +195,7 @@ def _http_client_factory(verify: Any) -> Any:
         return httpx2.AsyncClient(
             headers=headers,
             auth=auth,
-            verify=True if verify is None else verify,
+            verify=_TRUSTED if verify is None or verify is True else verify,
             timeout=timeout or httpx2.Timeout(CONNECT_SECONDS, read=None),
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
         )
@@ -210,14 +218,52 @@ def _bounded_sse(transport: SSETransport) -> SSETransport:
     return made
 
 
+class _BoundedConfigTransport(MCPConfigTransport):
+    """The servers of a configuration, each of which is bounded."""
+
+    def __init__(self, given: MCPConfigTransport, on_fault: NotificationHandler | None) -> None:
+        super().__init__(given.config, given.name_as_prefix)
+        if given._transports:  # of a single server
+            self.transport = cast("Any", resilient(given.transport, on_fault))
+            self._transports = [self.transport]
+
+    @staticmethod
+    def _create_transport(config: Any) -> ClientTransport:
+        # Of several servers. The fault of one is not told as one of them all.
+        return resilient(MCPConfigTransport._create_transport(config))
+
+
 def _bound(client: httpx2.AsyncClient) -> None:
-    """Have all answers that `client` gets bounded, those of its authentication included."""
-    client.event_hooks.setdefault("request", []).append(http_bodies.ask_uncompressed)
-    client.event_hooks.setdefault("response", []).append(_bound_body)
+    """Have all answers that `client` gets bounded, those of its authentication included.
+
+    An answer to a POST has an allowance of its own. The streams that the client opens by GET share one, however often
+    the server ends them; each request that the client sends renews it.
+    """
+    listening = Allowance(lines=LINES_PER_EVENT)
+
+    async def before(request: httpx2.Request) -> None:
+        await http_bodies.ask_uncompressed(request)
+        if request.method == "GET":
+            try:
+                listening.take(OPENING_COUNTS_AS * LINES_PER_EVENT, 0)
+            except Flood as exc:
+                raise httpx2.SSEError("it ends its streams again and again", request=request) from exc
+        elif request.method == "POST" and _REQUEST.match(request.content[:200]):
+            listening.renew()
+
+    async def after(response: httpx2.Response) -> None:
+        await _bound_body(response, listening)
+
+    client.event_hooks.setdefault("request", []).append(before)
+    client.event_hooks.setdefault("response", []).append(after)
 
 
-async def _bound_body(response: httpx2.Response) -> None:
-    """Bound the body of an answer; a response hook.
+_REQUEST: Final = re.compile(rb'\{"jsonrpc": ?"2\.0", ?"id": ?[^,]{1,100}, ?"method"')
+"""How the SDK writes a request, other than a notification, or an answer to a request of the server."""
+
+
+async def _bound_body(response: httpx2.Response, listening: Allowance) -> None:
+    """Bound the body of an answer.
 
     Raises:
         BodyRefused: it is compressed, or its header says that it is too large; otherwise reading it raises.
@@ -237,7 +283,9 @@ async def _bound_body(response: httpx2.Response) -> None:
 
         http_bodies.watch(response, count_containers)
         return
-    allowance = Allowance(lines=LINES_PER_EVENT)
+    # Events are always UTF-8; a header may name any codec of Python, and some take quadratic time.
+    response.encoding = "utf-8"
+    allowance = listening if response.request.method == "GET" else Allowance(lines=LINES_PER_EVENT)
 
     def count(piece: bytes) -> None:
         try:
@@ -263,8 +311,9 @@ def _failing_alone(send: Callable[..., Awaitable[httpx2.Response]]) -> Any:
             if request.method == "POST" and _is_read_whole(response):
                 await _read(response)
             return await _with_status(request, response) if 400 <= response.status_code < 500 else response
-        except httpx2.TransportError as exc:
-            # The requests that open a session raise: the SDK would take an answer for that of an older server.
+        except Exception as exc:
+            # Of any class: authentication is the application's code. The requests that open a session raise: the SDK
+            # would take an answer for that of an older server.
             if request.method != "POST" or _method(request) in _OPENING_METHODS:
                 raise
             never_sent = isinstance(exc, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)

@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from pydantic import ValidationError
-from pydantic_core import PydanticSerializationError
 
 from xmcp.chat import client_made_errors
 from xmcp.chat.errors import CallFailed, Cause
@@ -163,8 +162,8 @@ class Server:
             CallFailed: there is no result: the connection broke, the server answered with a protocol error, or the
                 arguments cannot be sent.
         """
-        # Applications, too, pass arguments. On stdio such a message ends the connection, with the calls of all chats.
-        if not is_sendable(arguments):
+        # The transports find out too late: on stdio such a message ends the connection, with the calls of all chats.
+        if not is_sendable([tool_name, arguments]):
             raise CallFailed(client_made_errors.not_sendable(), cause="client")
         result: CallToolResult = await self._request(lambda client: client.call_tool_mcp(tool_name, arguments))
         return result
@@ -250,9 +249,6 @@ class Server:
             except InputRequiredRoundsExceededError as exc:
                 # The server answers each time: the connection is not to blame.
                 raise CallFailed(client_made_errors.keeps_asking()) from exc
-            except PydanticSerializationError as exc:
-                # The arguments are no JSON, so nothing was sent; the connection is not to blame.
-                raise CallFailed(client_made_errors.not_sendable(), cause="client") from exc
             except ValidationError as exc:
                 # A result that MCP does not allow: the server answered, and the connection is not to blame.
                 self._log.warning("unreadable_answer", reason=describe(exc))

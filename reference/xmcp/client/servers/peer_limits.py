@@ -39,6 +39,10 @@ UNASKED_BYTES_PER_SECOND: Final = 1024.0 * 1024
 REQUEST_COUNTS_AS: Final = 20
 """Messages as which a request of the server counts, since it has to be answered: 250 at once, 5 in a second."""
 
+OPENING_COUNTS_AS: Final = 5
+"""Messages as which a stream counts that the client opens to hear more: a server may end it and have it opened again.
+That is 1,000 times at once and 20 times in a second."""
+
 LINES_PER_EVENT: Final = 3
 """Lines of a server-sent event: its name, its data, and the empty one."""
 
@@ -73,11 +77,6 @@ class Flood(Exception):
         )
 
 
-def containers(data: bytes) -> int:
-    """Return how many arrays and objects JSON has at most: brackets in its texts count, too."""
-    return data.count(b"[") + data.count(b"{")
-
-
 def has_too_many_items(result: Mapping[str, Any]) -> bool:
     """Return whether a list that stands directly in a result has more than `MAX_ITEMS`."""
     return any(isinstance(value, list) and len(value) > MAX_ITEMS for value in result.values())
@@ -97,6 +96,10 @@ class Allowance:
         self._left = self._most
         self._clock = clock
         self._counted_at = clock()
+
+    def renew(self) -> None:
+        """Give it its first size again: the client has asked for something."""
+        self._left = self._most
 
     def take(self, lines: int, size: int, containers: int = 0) -> None:
         """Count so many lines with `size` bytes and so many arrays and objects together.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -81,7 +82,8 @@ class PoolMember:
         self._answered = False
         # Lists are numbered when they are requested, so that an older one never replaces a newer one.
         self._last_asked = self._last_taken = 0
-        self._may_relist_at = 0.0
+        self._relist_at = -math.inf
+        """When the tools were or will be listed because one was missing, by the event loop's clock."""
         self._woken = asyncio.Event()
         self.server = make(self)
 
@@ -166,7 +168,7 @@ class PoolMember:
 
     def tool_missing(self) -> None:
         """Have the supervisor list the tools again (XMCP-CLI-121), at most once in `RELIST_SECONDS`."""
-        now = asyncio.get_running_loop().time()
-        if now >= self._may_relist_at:
-            self._may_relist_at = now + RELIST_SECONDS
-            self.tools_changed()
+        loop = asyncio.get_running_loop()
+        if self._relist_at <= loop.time():
+            self._relist_at = max(loop.time(), self._relist_at + RELIST_SECONDS)
+            loop.call_at(self._relist_at, self.tools_changed)

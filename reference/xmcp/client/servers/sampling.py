@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from xmcp.chat.json_values import as_text
 from xmcp.client.hooks.callbacks import call
 from xmcp.client.hooks.log import EventLog
 
@@ -74,7 +75,7 @@ def handler(policy: Sampling, server: str, log: EventLog) -> Handler:
         if not isinstance(said, str):
             log.warning("sampling_answered_amiss", type=type(said).__name__)
             raise SamplingRefused("Sampling failed: the application could not answer.")
-        return said
+        return as_text(said)  # half of a surrogate pair could not be sent, and would end the connection
 
     return answer
 

@@ -257,6 +257,9 @@ def as_line(data: Any) -> str:
     """Return what a server logs: a string as it is, anything else as the beginning of its JSON."""
     if isinstance(data, str):
         return data
+    match data:
+        case {"msg": str(text), "extra": None} if len(data) == 2:
+            return text  # the form that FastMCP gives to every text, so also what a server of `xmcp` logs
     # Piece by piece, so that a large value costs no more than its beginning.
     return "".join(_until(json.JSONEncoder(ensure_ascii=False, default=str).iterencode(data), MAX_LINE))
 

@@ -31,6 +31,7 @@ from mcp_types import (
     jsonrpc_message_adapter,
 )
 
+from xmcp.chat.json_values import containers
 from xmcp.client.servers.peer_limits import (
     ANSWER_REFUSED,
     MAX_CONTAINERS,
@@ -40,7 +41,6 @@ from xmcp.client.servers.peer_limits import (
     Flood,
     Refusal,
     TooLarge,
-    containers,
     has_too_many_items,
 )
 from xmcp.client.servers.server_protocols import NotificationHandler

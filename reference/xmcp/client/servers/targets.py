@@ -304,7 +304,7 @@ def _client(
     import fastmcp
     from mcp.client import advertise
 
-    from xmcp.client.servers.fastmcp_internals import prepared
+    from xmcp.client.servers.fastmcp_internals import prepared, resilient
 
     # A client that does not read documents does not announce the extension.
     extensions = [] if given.xmcp is False else [advertise(EXTENSION_ID, {"versions": [VERSION]})]
@@ -322,6 +322,7 @@ def _client(
             mode=given.mode,
             sampling_handler=sampling,
         )
+        client.transport = resilient(client.transport, on_notification)
     if roots is not None:
         client.set_roots(lambda _context: list(roots()))
     return client

@@ -7,6 +7,7 @@ all calls, usage in any chunk or in none, content as a list of parts. Raises `Pr
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -15,14 +16,15 @@ import orjson
 
 from xmcp.chat.completions import Completion, ToolCall, unique_ids
 from xmcp.chat.errors import ErrorCategory, ProviderError
-from xmcp.chat.json_values import encode_json
+from xmcp.chat.json_values import containers, encode_json
 from xmcp.chat.messages import Message
 from xmcp.chat.tool_schemas import ToolSchemas
+from xmcp.chat.untrusted_text import printable
 from xmcp.chat.usage import Usage
 from xmcp.chat.vendor_state import VENDOR_STATE_KEY, vendor_state, without_vendor_state
 from xmcp.providers.base import Received
 from xmcp.providers.errors import classify
-from xmcp.providers.formats.chat_shapes import shape_fault
+from xmcp.providers.formats.chat_shapes import can_be_written, shape_fault
 
 
 def request_body(model: str, messages: Sequence[Message], tools: ToolSchemas, *, vendor: str | None = None) -> bytes:
@@ -51,13 +53,30 @@ _STATE_MARK: Final = VENDOR_STATE_KEY.encode()
 """Found in all messages that have a vendor's state: looking for it in their bytes costs nearly nothing."""
 
 
+MAX_CONTAINERS: Final = 200_000
+"""Maximum number of arrays and objects in a chunk, or in an answer in one piece; brackets in its texts count, too."""
+
+MANY_CONTAINERS: Final = 10_000
+"""Above so many, reading a chunk takes so long that it should be done in a worker thread."""
+
+
+def takes_long(data: bytes) -> bool:
+    """Return whether `parse` takes long enough that other chats should not wait for it."""
+    return len(data) > MANY_CONTAINERS and (len(data) > _LARGE or containers(data) > MANY_CONTAINERS)
+
+
+_LARGE: Final = 1024 * 1024
+
+
 def parse(data: bytes, provider: str) -> Mapping[str, Any]:
     """Return a JSON object that the vendor sent.
 
     Raises:
-        ProviderError: it is not JSON, not an object, has a member of a wrong type, or the vendor reports an error in
-            it.
+        ProviderError: it is not JSON, not an object, has too many parts or a member of a wrong type, or the vendor
+            reports an error in it.
     """
+    if len(data) > MAX_CONTAINERS and containers(data) > MAX_CONTAINERS:
+        raise too_large(provider)
     try:
         value = _loads(data)
     except (ValueError, RecursionError) as exc:
@@ -81,14 +100,27 @@ def parse(data: bytes, provider: str) -> Mapping[str, Any]:
 def reported(error: Any, provider: str, *, status: int | None) -> ProviderError:
     """Return the failure that a vendor describes in an `error` member (an object or a plain string)."""
     facts = error if isinstance(error, Mapping) else {"message": error}
-    code, kind, message = (str(facts.get(key) or "") for key in ("code", "type", "message"))
-    if status is None and code.isdigit() and 400 <= int(code) <= 599:
+    code, kind, message = (_quoted(facts.get(key)) for key in ("code", "type", "message"))
+    if status is None and _HTTP_ERROR.fullmatch(code):
         status = int(code)
     category = classify(status, f"{code} {kind} {message}")
-    reason = message or code or kind or "no reason given"
+    reason = printable(message or code or kind or "no reason given")
     return ProviderError(
         f"{provider} refused the request: {reason}", category=category, provider=provider, status=status
     )
+
+
+MAX_REASON: Final = 2000
+"""Maximum number of characters that are quoted of each thing that a vendor says about a failure."""
+
+_HTTP_ERROR: Final = re.compile("[45][0-9][0-9]")
+
+
+def _quoted(said: Any) -> str:
+    """Return what a vendor says as text; it may be of any type and any depth."""
+    if isinstance(said, str | int | float) and not isinstance(said, bool):
+        return str(said)[:MAX_REASON]
+    return encode_json(said).decode()[:MAX_REASON] if said and can_be_written(said) else ""
 
 
 MAX_ANSWER_CHARACTERS: Final = 8 * 1024 * 1024
@@ -181,7 +213,7 @@ class Assembly:
     def _take_call(self, part: Mapping[str, Any]) -> None:
         function = part.get("function") or {}
         call = self._call_of(part)
-        call.id = call.id or str(part.get("id") or "")
+        call.id = call.id or _id(part)
         call.name = call.name or function.get("name") or ""
         arguments = function.get("arguments")
         if isinstance(arguments, str):
@@ -197,7 +229,7 @@ class Assembly:
 
         It is found by its index; a second id under one index, or an id without an index, begins another call.
         """
-        index, id_ = part.get("index"), part.get("id")
+        index, id_ = part.get("index"), _id(part)
         known = self._by_index.get(index) if isinstance(index, int) else (self._calls[-1] if self._calls else None)
         if known is not None and (not id_ or id_ == known.id):
             return known
@@ -207,6 +239,12 @@ class Assembly:
         if isinstance(index, int):
             self._by_index[index] = call
         return call
+
+
+def _id(part: Mapping[str, Any]) -> str:
+    """Return the id in a part of a call, which some servers write as a number; empty if there is none."""
+    id_ = part.get("id")
+    return str(id_) if isinstance(id_, str | int) and not isinstance(id_, bool) else ""
 
 
 def _unseen_bytes(delta: Mapping[str, Any]) -> int:

@@ -46,7 +46,7 @@ def _calls_fault(calls: Any) -> str | None:
         return "the `function` of a tool call is not an object"
     if not all(_text_or_absent(function.get("name")) for function in functions):
         return "the `name` of a tool call is not a text"
-    if not all(_can_be_written(function.get("arguments")) for function in functions):
+    if not all(can_be_written(function.get("arguments")) for function in functions):
         return "the `arguments` of a tool call are nested too deeply"
     return None
 
@@ -55,8 +55,8 @@ def _text_or_absent(value: Any) -> bool:
     return not value or isinstance(value, str)
 
 
-def _can_be_written(arguments: Any) -> bool:
-    """Return whether arguments that are no text, as some servers send them, can be written as one."""
+def can_be_written(arguments: Any) -> bool:
+    """Return whether what should have been text, such as arguments that some servers send as objects, can be JSON."""
     if arguments is None or isinstance(arguments, str):
         return True
     try:

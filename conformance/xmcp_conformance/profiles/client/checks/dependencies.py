@@ -139,7 +139,7 @@ def _provided_without_name(trace: TraceIndex, tool: Tool, at: int) -> list[str]:
 def _provided_by_name(trace: TraceIndex, tool: Tool, at: int) -> list[str]:
     """Return the parameters that dependencies provide, by `provides` and by the required members of output schemas."""
     names: list[str] = []
-    for other in trace.tools_at(at):
+    for other in trace.tools_within_limit_at(at):
         if other.server == tool.server and other.name in tool.depends_on and other.name != tool.name:
             schema = other.output_schema or {}
             names += [other.provides] if other.provides else []

@@ -18,6 +18,7 @@ from xmcp_conformance.profiles.client.messages import (
 )
 from xmcp_conformance.profiles.client.permitted_codes import CUT_SHORT, permitted_codes
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
+from xmcp_conformance.profiles.client.trace_model import ModelCall
 
 
 @check("XMCP-CLI-001", profile="client")
@@ -81,11 +82,17 @@ def _cut_short_call_is_marked(trace: TraceIndex) -> Observations:
         last = call.attempts[-1] if call.attempts else None
         ended_by_client = last is not None and last.outcome == "cancelled"
         codes = {*CUT_SHORT}
-        if last is None and call.turn.cut and not call.succeeded:
+        if last is None and call.turn.cut and not call.succeeded and not _shares_a_request(trace, call):
             ended_by_client, codes = True, codes | permitted_codes(trace, call)
         if ended_by_client:
             seen = f"{call}, which was ended before there was a result, is answered by {call.code or 'a result'}"
             yield either("XMCP-CLI-004", call.code in codes, seen, "CANCELLED or TIMEOUT", where=call.turn.next_at)
+
+
+def _shares_a_request(trace: TraceIndex, call: ModelCall) -> bool:
+    """Return whether an equal call was attempted: what came of it, also an error, may be the answer of both."""
+    equal = (other for other in trace.all_calls if other.tool is call.tool and other.arguments == call.arguments)
+    return any(other is not call and other.attempts for other in equal)
 
 
 @check("XMCP-CLI-005", profile="client")

@@ -10,6 +10,7 @@ from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client import expected_injections
 from xmcp_conformance.profiles.client.messages import calls_of, text_of
 from xmcp_conformance.profiles.client.name_resolution import is_legal
+from xmcp_conformance.profiles.client.permitted_codes import is_above_limit
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import INSTANT, Chat, ModelCall, Turn
 
@@ -204,7 +205,8 @@ def _name(call: Mapping[str, object]) -> str:
 def _question_ends_the_chat(trace: TraceIndex) -> Observations:
     for turn in trace.turns:
         questions = said_to(turn, CLARIFY, "question")
-        if not questions or turn.cut or not is_known(turn):
+        refused = any(call.meta and call.name == CLARIFY and is_above_limit(trace, call) for call in turn.calls)
+        if not questions or refused or turn.cut or not is_known(turn):
             continue
         if turn.went_on:
             yield broken(

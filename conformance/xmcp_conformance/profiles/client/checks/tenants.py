@@ -42,19 +42,26 @@ def _quota_kept(trace: TraceIndex) -> Observations:
 
 @check("XMCP-CLI-115", profile="client")
 def _received_text_counted(trace: TraceIndex) -> Observations:
-    """Judge requests after answers without a count of the vendor, by the fewest tokens that their text can have."""
+    """Judge requests after answers without a count of the vendor, by the fewest tokens that their text can have.
+
+    What a running request has received need not be counted yet (XMCP-CLI-074 has it reserved).
+    """
     for chat in trace.chats.values():
         tenant = chat.began.tenant
         quota = trace.setup.quota_tokens.get(tenant) if tenant is not None else None
         if quota is None:
             continue
         same = [other for other in trace.chats.values() if other.began.tenant == tenant]
-        failed = [(at, len(said.text.encode()) // _BYTES_PER_TOKEN) for one in same for at, said in one.failed]
+        failed = [
+            (_request_ended(one, at), len(said.text.encode()) // _BYTES_PER_TOKEN)
+            for one in same
+            for at, said in one.failed
+        ]
         said = [(turn.said_at, turn.said.tokens or 0) for one in same for turn in one.turns]
         ends = [*(at for at, _ in chat.asks), chat.ended_at]
         for at in ends:
             counted = sum(tokens for said_at, tokens in said if said_at < at)
-            received = sum(tokens for said_at, tokens in failed if said_at < at)
+            received = sum(tokens for ended_at, tokens in failed if ended_at <= at)
             if counted < quota <= counted + received:
                 asked = at != chat.ended_at
                 if asked or chat.ended is None or chat.ended.failure != "quota":
@@ -62,6 +69,11 @@ def _received_text_counted(trace: TraceIndex) -> Observations:
                     yield either("XMCP-CLI-115", not asked, seen, f"no request at {quota}", where=at)
                 else:
                     yield obeyed("XMCP-CLI-115", where=at)
+
+
+def _request_ended(chat: Chat, said_at: int) -> int:
+    """Return the index of the record that shows that a request to the model has ended which failed at `said_at`."""
+    return min((at for at, _ in chat.asks if at > said_at), default=chat.ended_at)
 
 
 @check("XMCP-CLI-117", profile="client")

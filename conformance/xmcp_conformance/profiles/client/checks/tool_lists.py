@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 
 from xmcp_conformance.core.checks import Observations, check
-from xmcp_conformance.core.observation import broken, obeyed
+from xmcp_conformance.core.observation import broken, either, obeyed
 from xmcp_conformance.profiles.client.trace import Redeployed
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 
 AFTER_UNKNOWN_TOOL = 10.0
 """Seconds within which a client lists tools again after a server did not know one (XMCP-CLI-121)."""
-REGULARLY = 60.0
-"""Seconds within which a client lists the tools of a server again that announces nothing (XMCP-CLI-122)."""
+OLDEST = 60.0
+"""Seconds after which a chat does not begin with a list of a server that announces nothing (XMCP-CLI-122)."""
 
 
 @check("XMCP-CLI-121", profile="client")
@@ -30,10 +30,16 @@ def _listed_after_unknown_tool(trace: TraceIndex) -> Observations:
 
 
 @check("XMCP-CLI-122", profile="client")
-def _listed_regularly(trace: TraceIndex) -> Observations:
+def _no_chat_begins_with_an_old_list(trace: TraceIndex) -> Observations:
     for at, record in enumerate(trace.records):
-        if isinstance(record, Redeployed):
-            yield from _listed_within(trace, "XMCP-CLI-122", record.server, at, at, REGULARLY)
+        if not isinstance(record, Redeployed):
+            continue
+        for chat in trace.chats.values():
+            if chat.began.time > record.time + OLDEST and chat.asks:
+                asked_at = chat.asks[0][0]
+                listed = any(one.server == record.server for _, one in trace.lists_between(at, asked_at))
+                seen = f"a chat began with tools that server {record.server} does not have any more"
+                yield either("XMCP-CLI-122", listed, seen, f"a list within {OLDEST:g} s", where=asked_at)
 
 
 def _listed_within(trace: TraceIndex, id_: str, server: int, changed: int, since: int, seconds: float) -> Observations:

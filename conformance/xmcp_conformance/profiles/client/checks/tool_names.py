@@ -49,9 +49,9 @@ def _every_tool_offered(trace: TraceIndex) -> Observations:
             seen = f"`{quoted(', '.join(twice))}` offered more than once"
             yield either("XMCP-CLI-090", False, seen, "a name that no other tool has", where=at)
             continue
-        above = _above_limit(trace, at)
+        kept = {key_of(tool) for tool in trace.tools_within_limit_at(at)}
         for tool in tools:
-            if key_of(tool) in above:
+            if key_of(tool) not in kept:
                 continue
             id_ = "XMCP-TOL-003" if tool.unknown else "XMCP-CLI-094" if away else "XMCP-CLI-090"
             seen = f"`{tool.name}` of server {tool.server} is not among `{quoted(', '.join(names))}`"
@@ -59,25 +59,13 @@ def _every_tool_offered(trace: TraceIndex) -> Observations:
     yield from _start_with_reachable_servers(trace, away)
 
 
-def _above_limit(trace: TraceIndex, at: int) -> set[ToolKey]:
-    """Return the tools in the servers' lists at a record that come after as many as the client offers of one."""
-    limit = trace.setup.max_tools_per_server
-    seen: Counter[int] = Counter()
-    above = set()
-    for tool in trace.tools_at(at):
-        seen[tool.server] += 1
-        if limit is not None and seen[tool.server] > limit:
-            above.add(key_of(tool))
-    return above
-
-
 @check("XMCP-CLI-106", profile="client")
 def _left_out_tools_are_told(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         left_out = []
         for at, asked in chat.asks:
-            above = _above_limit(trace, at)
-            tools = [tool for tool in _certainly_existing(trace, chat.began_at, at) if key_of(tool) in above]
+            kept = {key_of(tool) for tool in trace.tools_within_limit_at(at)}
+            tools = [tool for tool in _certainly_existing(trace, chat.began_at, at) if key_of(tool) not in kept]
             left_out += without_name(trace.setup, _names(asked), tools)
         if left_out:
             events = [told.event for _, told in chat.received]
