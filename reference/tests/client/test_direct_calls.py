@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import datetime
-import threading
 import uuid
 from typing import Any
 
@@ -105,16 +104,18 @@ def nested(levels: int) -> Any:
 
 @pytest.mark.parametrize(
     "value",
-    ["\ud800", {"\ud800": 1}, nested(200), nested(400), nested(100_000), threading.Lock()],
-    ids=["half a pair", "half a pair as a name", "deep", "deeper", "deepest", "no value"],
+    ["\ud800", {"\ud800": 1}, nested(200), nested(400), nested(100_000)],
+    ids=["half a pair", "half a pair as a name", "deep", "deeper", "deepest"],
 )
-async def test_arguments_that_cannot_be_sent_are_an_error_and_disturb_no_other_call(value: Any, witness: Any) -> None:
-    async with client(stdio_command(), breaker_threshold=1, connect_timeout=60) as ai:
+async def test_parameters_of_the_application_that_cannot_be_sent_are_an_error_and_disturb_no_other_call(
+    value: Any, witness: Any
+) -> None:
+    async with client(stdio_command(), breaker_threshold=1, connect_timeout=60, params={"b": value}) as ai:
         other = asyncio.create_task(ai.call_tool("hang", {"port": witness.port}))
         await asyncio.wait_for(witness.began.wait(), 30)
-        bad = [(await ai.call_tool("add", {"a": 1, "b": value})).error for _ in range(3)]
+        bad = [(await ai.call_tool("add", {"a": 1})).error for _ in range(3)]
         assert not other.done()
-        assert (await ai.call_tool("add", {"a": 1, "b": 2})).llm_output == "3"  # its breaker is closed
+        assert (await ai.call_tool("look")).llm_output == "seen"  # its breaker is closed
         other.cancel()
         await asyncio.wait({other})
     assert [error and (error.code, (error.meta or {}).get("side_effects")) for error in bad] == [
