@@ -171,7 +171,7 @@ class Pages:
     async def list_tools_mcp(self, **_: Any) -> Any:
         self.asked += 1
         more = None if self.asked == self.pages else f"page {self.asked}"
-        return SimpleNamespace(tools=[tool("t")] * self.tools, next_cursor=more)
+        return mt.ListToolsResult(tools=[tool("t")] * self.tools, next_cursor=more)
 
 
 @pytest.mark.parametrize(("pages", "tools", "asked"), [(3, 2, 3), (None, 6_000, 4)])

@@ -119,7 +119,7 @@ async def test_parameters_of_the_application_that_cannot_be_sent_are_an_error_an
         other.cancel()
         await asyncio.wait({other})
     assert [error and (error.code, (error.meta or {}).get("side_effects")) for error in bad] == [
-        ("VALIDATION_FAIL", "none")
+        ("INTERNAL", "none")
     ] * 3
 
 
