@@ -12,10 +12,12 @@ from support.scripted_server import ScriptedServer
 
 from xmcp.chat.events import ChatWarning
 from xmcp.client import AIClient
-from xmcp.client.servers import connection
+from xmcp.client.hooks.log import EventLog
+from xmcp.client.servers import connection, pool
 from xmcp.client.servers import listing_limits as limits
 from xmcp.client.servers.connection import Connection
 from xmcp.client.servers.listing_limits import Kept, within_limits
+from xmcp.client.servers.targets import ServerTarget
 from xmcp.client.tools.catalogue import Entry
 
 
@@ -107,6 +109,28 @@ def test_a_server_cannot_fill_the_memory_with_names() -> None:
     assert kept.tools == []
     assert "has had 50 names of tools already" in next(kept.warnings("shop"))
     assert names(within_limits([tool("t0_0")], had, max_tools=5)) == ["t0_0"]
+
+
+async def test_names_of_all_credentials_count_together_and_catalogues_share_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pool, "MAX_NAMES", 12)
+    target = ServerTarget("http://127.0.0.1:9", headers=lambda _: {})
+    servers = pool.Servers([(None, target)], connect_timeout=1, log=EventLog())
+    await servers.open()
+    (credentials,) = servers.credential_pools.values()
+    made, left_out = [], []
+    for user in range(4):
+        member = credentials._make(ServerTarget(target.target, headers={}))
+        member.connected([tool(f"t{user}_{n}") for n in range(5)])
+        left_out.append([*member.warnings()])
+        made.append(servers.catalogue_with({0: (member.server, member.tools)}))
+    await servers.close()
+    assert [len(catalogue.entries) for catalogue in made] == [5, 5, 2, 0]
+    assert ["has had 12 names" in "".join(texts) for texts in left_out] == [False, False, True, True]
+    # A copy for each chat would take a time and a memory that grow with the number of users.
+    assert len({id(catalogue.names) for catalogue in made[:3]}) == 1
+    assert len(made[0].names) == 12
 
 
 async def test_a_chat_is_told_what_is_left_out_and_goes_on_with_the_rest() -> None:

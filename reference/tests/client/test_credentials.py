@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import logging
 from collections import Counter
@@ -173,6 +174,57 @@ async def test_a_renewed_token_is_used_from_the_next_turn_on(echo: Echo) -> None
         texts = seen(await ai.chat("q", []))
     assert ["old" in text for text in texts] == [True] * 3 + [False] * 3
     assert all("new/new" in text for text in texts[3:])
+
+
+async def test_chats_that_renew_their_tokens_do_not_wait_for_each_others_connections(
+    echo: Echo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each chat holds one of all the connections that there may be when it comes with its next token."""
+    monkeypatch.setattr(credential_pool, "MAX_CONNECTIONS", 3)
+    tokens, begun = iter(range(1_000)), asyncio.Barrier(3)
+
+    async def answer(request: Any) -> Any:
+        turn = sum(message["role"] == "assistant" for message in request.messages)
+        if turn == 0:
+            await begun.wait()
+        return asks(("whoami", {"n": turn})) if turn < 3 else "end"
+
+    model = ScriptedModel(then=lambda _: answer)
+    async with client(echo, model, lambda _: {"Authorization": f"Bearer {next(tokens)}"}, connect_timeout=20) as ai:
+        pool_of(ai)._connect_timeout = 5  # of which nothing is used
+        results = await asyncio.gather(*(ai.chat("q", [], tenant_id=f"t{n}") for n in range(3)))
+        assert pool_of(ai)._slots._free == 3
+    errors = [answer.error for result in results for answer in answers_in(result["history"]).values() if answer.error]
+    assert errors == []
+
+
+async def test_credentials_of_which_no_connection_can_be_made_fail_this_chat_and_leave_nothing(echo: Echo) -> None:
+    answers: list[Any] = [([],), lambda: "no Auth"]
+
+    async def slowly(chat: Any) -> dict[str, str]:
+        with contextlib.suppress(asyncio.CancelledError):  # it does not obey
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(0.01)
+        return by_tenant(chat)
+
+    for answer in answers:
+
+        async def unusable(_: Any, answer: Any = answer) -> Any:
+            await asyncio.sleep(0.05)
+            return answer
+
+        targets = [ServerTarget(echo.url, auth=unusable), ServerTarget(echo.url, headers=slowly)]
+        async with AIClient(targets, llm_provider=ScriptedModel()) as ai:
+            told = [event async for event in ai.stream_chat("q", [], tenant_id="a")]
+            cancelled = asyncio.create_task(ai.chat("q", [], tenant_id="b"))
+            await asyncio.sleep(0.01)
+            cancelled.cancel()
+            await asyncio.wait({cancelled})
+            await asyncio.sleep(0.1)
+            pools = ai._servers.credential_pools.values()
+            assert [kept.users for pool in pools for kept in pool._kept.values()] == [0] * sum(map(len, pools))
+            assert {pool._slots._free for pool in pools} == {credential_pool.MAX_CONNECTIONS}
+        assert ["cannot be used in this chat" in event.text for event in told if event.type == "warning"] == [True]
 
 
 async def test_credentials_that_cannot_be_had_fail_this_chat_and_no_other(echo: Echo) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import threading
 import uuid
 from typing import Any
 
 import pytest
+from support.mcp_servers import stdio_command
 from support.scripted_model import ScriptedModel
 from support.scripted_server import ScriptedServer, in_turn
 
@@ -92,6 +94,32 @@ async def test_middleware_approval_parameters_and_cache_are_those_of_a_chat() ->
     assert refused.error is not None
     assert refused.error.code == "FORBIDDEN"
     assert seen == [("acme", "t"), ("acme", "t"), ("acme", "u")]
+
+
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["\ud800", {"\ud800": 1}, nested(200), nested(400), nested(100_000), threading.Lock()],
+    ids=["half a pair", "half a pair as a name", "deep", "deeper", "deepest", "no value"],
+)
+async def test_arguments_that_cannot_be_sent_are_an_error_and_disturb_no_other_call(value: Any, witness: Any) -> None:
+    async with client(stdio_command(), breaker_threshold=1, connect_timeout=60) as ai:
+        other = asyncio.create_task(ai.call_tool("hang", {"port": witness.port}))
+        await asyncio.wait_for(witness.began.wait(), 30)
+        bad = [(await ai.call_tool("add", {"a": 1, "b": value})).error for _ in range(3)]
+        assert not other.done()
+        assert (await ai.call_tool("add", {"a": 1, "b": 2})).llm_output == "3"  # its breaker is closed
+        other.cancel()
+        await asyncio.wait({other})
+    assert [error and (error.code, (error.meta or {}).get("side_effects")) for error in bad] == [
+        ("INTERNAL", "none")
+    ] * 3
 
 
 async def test_a_quota_stops_it() -> None:

@@ -28,6 +28,7 @@ from xmcp.client.calls.context_budget import RESULT_BUDGET
 from xmcp.client.hooks.middleware import Middleware
 from xmcp.client.loop.turn import MAX_CALLS
 from xmcp.client.servers import listing_limits as limits
+from xmcp.client.tools.dependencies import _validator as compiled
 from xmcp.providers import Completion, ToolCall
 from xmcp.storage import MemoryCache
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
@@ -124,6 +125,15 @@ def a_long_name() -> Row:
 @row
 def failed_calls_with_a_callback() -> Row:
     return Row(10 * MAX_CALLS * 100, [calls(10 * MAX_CALLS, arguments="[1]")], options={"on_error": lambda *_: None})
+
+
+@row
+def failed_calls_behind_a_slow_one() -> Row:
+    async def slow(_: Any) -> mt.CallToolResult:
+        await asyncio.sleep(0.5)
+        return result("7")
+
+    return Row(1_000_000, [calls(10_000)], {"t": slow}, options={"on_error": lambda *_: None})
 
 
 @row
@@ -306,6 +316,29 @@ def structured_content_for_a_successor() -> Row:
     rows = {"properties": {"rows": {"type": "array", "items": {"type": "array"}}}}
     listing = [tool("t"), tool("u", rows, metadata={"depends_on": ["t"]})]
     return Row(2 * MIB, [calls(2, lambda n: "tu"[n])], {"t": ("seen", value), "u": "7"}, listing=listing)
+
+
+def schema_of_a_successor(schema: dict[str, Any]) -> Row:
+    compiled.cache_clear()  # the best of several runs counts
+    listing = [tool("t"), tool("u", schema, metadata={"depends_on": ["t"]})]
+    return Row(limits.MAX_TOOL_BYTES, [calls(2, lambda n: "tu"[n])], {"t": ("seen", {"p0": "x"}), "u": "7"}, listing)
+
+
+@row
+def patterns_of_a_successor() -> Row:
+    return schema_of_a_successor({"properties": {f"p{n}": {"pattern": f"\\w{{900}}{n}"} for n in range(2_000)}})
+
+
+@row
+def few_patterns_of_a_successor_that_are_large() -> Row:
+    return schema_of_a_successor(
+        {"properties": {"p0": {"allOf": [{"pattern": f"\\w{{2000}}{n}"} for n in range(200)]}}}
+    )
+
+
+@row
+def parameters_of_a_successor() -> Row:
+    return schema_of_a_successor(properties(3_500))
 
 
 @row

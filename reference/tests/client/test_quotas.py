@@ -244,6 +244,7 @@ class TestWhatACallCounts:
             ({"role": "user", "content": [{"type": "text", "text": "x" * 400}, image]}, 100 + 1_000),
         ):
             assert estimate_input_tokens([message], schemas) == math.ceil(frame + size + len(schemas.json) / 4)
+        assert estimate_input_tokens([{"tool_calls": [{"id": "a", "function": "f"}, {"id": "b"}, 7]}], schemas) > 0
         assert estimate_input_tokens([{"content": "abc"}] * 2, ToolSchemas()) == math.ceil(2 * (frame + 0.75) + 0.5)
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from support.clock import Clock
 
 from xmcp.storage import Admitted, BreakerStore, MemoryBreakers, RedisBreakers, Refused, StoreError
+from xmcp.storage import breakers as breakers_module
 
 NOW = 1_700_000_000.123456
 THRESHOLD, RESET_AFTER, PROBE_TIMEOUT = 3, 30.0, 60.0
@@ -280,6 +281,16 @@ async def test_memory_breakers_keep_nothing_of_servers_that_work() -> None:
         for outcome in ("failed", "ok"):
             await breakers.record(f"s{number}", await admitted(breakers, f"s{number}"), outcome)
     assert not breakers._circuits
+
+
+async def test_in_memory_the_servers_that_fail_are_limited_too(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
+    monkeypatch.setattr(breakers_module, "MAX_CIRCUITS", 10)
+    breakers = MemoryBreakers(**NUMBERS | {"threshold": 1}, clock=clock)
+    for number in range(100):
+        await breakers.record(f"s{number}", await admitted(breakers, f"s{number}"), "failed")
+        await breakers.admit("s0")  # which is still called, and stays open
+    assert len(breakers._circuits) == 10
+    assert isinstance(await breakers.admit("s0"), Refused)
 
 
 class TestInRedis:

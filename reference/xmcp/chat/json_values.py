@@ -10,6 +10,7 @@ from copy import deepcopy
 from typing import Any, Final, TypeAlias
 
 import orjson
+from pydantic_core import to_json
 
 from xmcp.wire import plain
 
@@ -105,6 +106,27 @@ def is_deeper_than(levels: int, value: Any) -> bool:
         if not level:
             return False
     return True
+
+
+def is_sendable(value: Any) -> bool:
+    """Return whether a transport can send a value as JSON, and with no more than `MAX_DEPTH` levels.
+
+    It cannot send half of a surrogate pair, for example, or an object of a class that pydantic does not know.
+    """
+    try:
+        written = orjson.dumps(value)
+    except TypeError:
+        # Of what orjson does not write, pydantic, which the transports use, writes more: dates, integers of any size.
+        try:
+            written = to_json(value)
+        except (ValueError, RecursionError):
+            return False
+    # Most values have fewer brackets than levels are allowed, so that nobody needs to go through them.
+    return written.count(b"{") + written.count(b"[") <= MAX_DEPTH or not _too_deep(value)
+
+
+def _too_deep(value: Any) -> bool:
+    return isinstance(value, dict | list) and is_deeper_than(MAX_DEPTH, value)
 
 
 def encode_json(value: Any) -> bytes:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final, Literal, Protocol, TypeAlias, runtime_checkable
@@ -32,6 +33,10 @@ or could not make it.
 
 MIN_RETRY_AFTER: Final = 0.001
 """Seconds; the minimum of `retry_after`, because errors count whole milliseconds."""
+
+
+MAX_CIRCUITS: Final = 10_000
+"""Maximum number of servers whose failures `MemoryBreakers` remembers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +175,8 @@ class MemoryBreakers:
     ) -> None:
         self._rules = Rules(threshold, reset_after, probe_timeout)
         self._clock = clock
-        self._circuits: dict[str, Circuit] = {}
+        self._circuits: OrderedDict[str, Circuit] = OrderedDict()
+        """The one used last is the last."""
 
     async def admit(self, server: str) -> Admitted | Refused:
         """See `BreakerStore`; never raises."""
@@ -186,8 +192,14 @@ class MemoryBreakers:
         return circuit.state
 
     def _keep(self, server: str, circuit: Circuit) -> None:
-        """Keep nothing of a server without failures: with credentials that are renewed there are ever new ones."""
+        """Keep nothing of a server without failures, and no more than `MAX_CIRCUITS` of the others.
+
+        With credentials that are renewed there are ever new ones, and the old ones are never asked for again.
+        """
         if circuit == Circuit():
             self._circuits.pop(server, None)
-        else:
-            self._circuits[server] = circuit
+            return
+        self._circuits[server] = circuit
+        self._circuits.move_to_end(server)
+        if len(self._circuits) > MAX_CIRCUITS:
+            self._circuits.popitem(last=False)

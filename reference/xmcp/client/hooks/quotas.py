@@ -49,9 +49,10 @@ class TenantQuotas(Middleware):
     reserved. Models without a price never count in dollars.
 
     A request is counted when it ends: by its usage record, and by the estimate where the record has no number. A
-    request that failed before anything arrived counts nothing; an answer that broke off counts what arrived. A request
-    that this side ended, by cancelling it or by a time-out, counts its whole estimate, or what was received if that is
-    more: the vendor bills it, and otherwise cancelling would be a way around the quota.
+    request that failed before anything arrived counts nothing, and so does one to a model that was silent for
+    `llm_timeout`; an answer that broke off or fell silent counts what arrived. A request that this side ended, by
+    cancelling the chat or by its time limit, counts its whole estimate, or what was received if that is more: the
+    vendor bills it, and otherwise cancelling would be a way around the quota.
 
     A window begins with a tenant's first use after its last window ended. Requests that still run then stay reserved,
     and count in the new window. `reset` is the time until the window ends.

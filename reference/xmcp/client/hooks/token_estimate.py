@@ -32,8 +32,10 @@ def _message_bytes(message: Mapping[str, Any]) -> int:
     content = message.get("content")
     size = sum(map(_part_bytes, content)) if isinstance(content, list | tuple) else _part_bytes(content)
     for call in message.get("tool_calls") or ():
-        function = call.get("function") or {}
-        size += _part_bytes(function.get("name")) + _part_bytes(function.get("arguments"))
+        # A history may come from anywhere: only the ids of its calls have been checked.
+        function = call.get("function") if isinstance(call, Mapping) else None
+        if isinstance(function, Mapping):
+            size += _part_bytes(function.get("name")) + _part_bytes(function.get("arguments"))
     return MESSAGE_BYTES + size
 
 

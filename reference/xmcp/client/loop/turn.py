@@ -307,6 +307,7 @@ class ToolTurn:
         """
         while reported in self._yielded and (outcome := self.outcomes[reported]) is not None:
             reported += 1
+            await let_others_run(reported)  # a slow first call keeps very many waiting
             display, error = outcome.response.display, outcome.response.error
             if display is not None:
                 self.displays.append(display)

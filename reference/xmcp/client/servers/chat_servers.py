@@ -30,6 +30,9 @@ class ChatServers:
         self._chat = chat
         self._leases: dict[int, tuple[CredentialPool, Kept]] = {}
         """By the place of the server."""
+        self._listed: dict[int, list[Tool]] = {}
+        """The tools that the model was offered last, by the place of the server."""
+        self._left = False
 
     def __enter__(self) -> Self:
         """Do nothing: connections are leased when the tools are asked for."""
@@ -39,6 +42,7 @@ class ChatServers:
         self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """Give the connections back."""
+        self._left = True
         for pool, kept in self._leases.values():
             pool.release(kept)
         self._leases.clear()
@@ -56,14 +60,20 @@ class ChatServers:
     async def _current(self, place: int, pool: CredentialPool) -> tuple[ToolServer, list[Tool], Sequence[str]]:
         """Return the server with the credentials that the chat has now, its tools, and warnings about it."""
         try:
-            kept = await pool.lease(self._chat)
+            credentials = await pool.credentials(self._chat)
+            if place in self._leases and self._leases[place][1].key != credentials.key:
+                # First: chats that each keep one connection and wait for another would all wait in vain.
+                pool.release(self._leases.pop(place)[1])
+            if place not in self._leases:
+                self._leases[place] = pool, await pool.lease(self._chat, credentials)
+                if self._left:  # a function of the application did not end when the chat was cancelled
+                    pool.release(self._leases.pop(place)[1])
+                    raise asyncio.CancelledError
         except (CredentialsFailed, ConnectFailed) as exc:
             pool.warn(self._chat, exc)
             # The model has seen the tools of earlier turns: calls of them fail with the reason.
-            _, had = self._leases.get(place, (pool, None))
-            return pool.without_credentials, had.member.tools if had else NO_TOOLS, [pool.warning(exc)]
-        if place in self._leases:
-            pool.release(self._leases[place][1])
-        self._leases[place] = pool, kept
+            return pool.without_credentials, self._listed.get(place, NO_TOOLS), [pool.warning(exc)]
+        kept = self._leases[place][1]
         await pool.refresh_if_needed(kept)
+        self._listed[place] = kept.member.tools
         return kept.member.server, kept.member.tools, list(kept.member.warnings())

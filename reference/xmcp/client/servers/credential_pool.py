@@ -16,7 +16,7 @@ from xmcp.chat import client_made_errors
 from xmcp.chat.errors import CallFailed
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.servers.backoff import reconnect_delays
-from xmcp.client.servers.credentials import CredentialsFailed, credentials_of
+from xmcp.client.servers.credentials import Credentials, CredentialsFailed, credentials_of
 from xmcp.client.servers.errors import ConnectFailed
 from xmcp.client.servers.pool_member import PoolMember, ServerStatus
 from xmcp.client.servers.targets import ServerTarget
@@ -135,19 +135,26 @@ class CredentialPool:
         """Log that a chat cannot use the server."""
         self._log.warning("server_not_usable", tenant_id=chat.tenant_id, chat_id=chat.chat_id, reason=str(exc))
 
+    async def credentials(self, chat: ChatContext) -> Credentials:
+        """Return the credentials that a chat has now.
+
+        Raises:
+            CredentialsFailed: there are none.
+        """
+        return await credentials_of(self._target, chat, self._log)
+
     def outdate(self) -> None:
         """Have the tools of every connection listed again before they are offered next."""
         for kept in self._kept.values():
             kept.member.tools_may_have_changed = True
 
-    async def lease(self, chat: ChatContext) -> Kept:
-        """Return the connection of a chat's credentials, which may not be open yet. `release` must follow.
+    async def lease(self, chat: ChatContext, credentials: Credentials) -> Kept:
+        """Return the connection of these credentials of a chat, which may not be open yet. `release` must follow.
 
         Raises:
-            CredentialsFailed: there are no credentials for the chat.
+            CredentialsFailed: no connection can be made with the credentials.
             ConnectFailed: the client is closed, or too many connections are in use.
         """
-        credentials = await credentials_of(self._target, chat, self._log)
         key = credentials.key
         if not self._in_use(key):
             try:
@@ -166,9 +173,11 @@ class CredentialPool:
             self._make_room()
             try:
                 kept = self._kept[key] = Kept(key, self._make(credentials.applied_to(self._target)))
-            except BaseException:
+            except Exception as exc:
                 self._slots.give_back()
-                raise
+                raise CredentialsFailed(
+                    f"a connection cannot be made with its credentials ({type(exc).__name__})"
+                ) from exc
         kept.users += 1
         if kept.expiry is not None:
             kept.expiry.cancel()

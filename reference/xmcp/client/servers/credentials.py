@@ -56,9 +56,9 @@ async def credentials_of(target: ServerTarget, chat: ChatContext, log: EventLog)
         raise CredentialsFailed(f"the function `headers` returned a {type(given).__name__}, not a mapping")
     if not all(_is_header_text(name) and _is_header_text(value) for name, value in given.items()):
         raise CredentialsFailed("the function `headers` returned a name or a value that cannot be sent as a header")
-    if isinstance(auth, Hashable) and not isinstance(auth, bool | int | float | bytes):
-        return Credentials(dict(given), auth)
-    raise CredentialsFailed(f"the function `auth` returned a {type(auth).__name__}, not a token or an httpx2.Auth")
+    if not _can_be_a_key(auth) or isinstance(auth, bool | int | float | bytes):
+        raise CredentialsFailed(f"the function `auth` returned a {type(auth).__name__}, not a token or an httpx2.Auth")
+    return Credentials(dict(given), auth)
 
 
 async def _value(option: str, given: Any, chat: ChatContext, log: EventLog) -> Any:
@@ -71,6 +71,14 @@ async def _value(option: str, given: Any, chat: ChatContext, log: EventLog) -> A
     except Exception as exc:
         log.exception("callback_failed", callback=option)
         raise CredentialsFailed(f"the function `{option}` failed with {type(exc).__name__}") from exc
+
+
+def _can_be_a_key(value: object) -> bool:
+    try:
+        hash(value)
+    except Exception:  # a tuple of lists, for example
+        return False
+    return True
 
 
 def _is_header_text(value: object) -> bool:

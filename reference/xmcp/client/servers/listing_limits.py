@@ -23,6 +23,9 @@ RENAMINGS: Final = 10
 """How often a server may rename all of its tools. A name that was offered is never given to another tool while the
 client runs, so each one stays in memory."""
 
+MAX_NAMES: Final = 100_000
+"""Maximum number of names of a server whose list depends on the credentials, in all chats together."""
+
 MAX_DESCRIPTION: Final = 16 * 1024
 """Maximum number of characters of a tool's description; a longer one is cut."""
 
@@ -77,15 +80,19 @@ class Kept:
             )
 
 
-def within_limits(listed: Sequence[Tool], names: set[str], max_tools: int = MAX_TOOLS) -> Kept:
+def within_limits(
+    listed: Sequence[Tool], names: set[str], max_tools: int = MAX_TOOLS, max_names: int | None = None
+) -> Kept:
     """Return what the client uses of a server's listing.
 
     Args:
         listed: The tools as the server listed them.
         names: The names of the tools that were used of this server before; new ones are added.
         max_tools: How many tools are used; the first ones.
+        max_names: Maximum number of `names`; `None`: `RENAMINGS` times `max_tools`.
     """
     kept = Kept()
+    max_names = RENAMINGS * max_tools if max_names is None else max_names
     used = _Used()
     for tool in listed:
         if len(kept.tools) >= max_tools:
@@ -93,7 +100,7 @@ def within_limits(listed: Sequence[Tool], names: set[str], max_tools: int = MAX_
                 f"it lists {len(listed)} tools, and {max_tools} are the limit; split it into several servers, or raise "
                 "max_tools_per_server"
             )
-        elif tool.name not in names and len(names) >= RENAMINGS * max_tools:
+        elif tool.name not in names and len(names) >= max_names:
             reason = f"it has had {len(names)} names of tools already; keep the names, or restart the client"
         else:
             reason = used.add(tool)

@@ -11,10 +11,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from pydantic import ValidationError
-from pydantic_core import to_json
 
 from xmcp.chat import client_made_errors
 from xmcp.chat.errors import CallFailed, Cause
+from xmcp.chat.json_values import is_sendable
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.servers.connection import CLOSE_SECONDS, Connection, Sleep
 from xmcp.client.servers.connection_states import SERVER_TABLE, ServerAction, ServerEvent, ServerState, step
@@ -160,13 +160,11 @@ class Server:
 
         Raises:
             CallFailed: there is no result: the connection broke, the server answered with a protocol error, or the
-                arguments cannot be written as JSON.
+                arguments cannot be sent.
         """
-        try:
-            # The transports would find out too late: there it ends the connection, and all other calls on it.
-            to_json([tool_name, arguments])
-        except ValueError as exc:
-            raise CallFailed(client_made_errors.not_sendable(), cause="client") from exc
+        # The transports find out too late: on stdio such a message ends the connection, with the calls of all chats.
+        if not is_sendable([tool_name, arguments]):
+            raise CallFailed(client_made_errors.not_sendable(), cause="client")
         result: CallToolResult = await self._request(lambda client: client.call_tool_mcp(tool_name, arguments))
         return result
 

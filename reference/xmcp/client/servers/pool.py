@@ -17,7 +17,7 @@ from xmcp.client.servers.backoff import reconnect_delays
 from xmcp.client.servers.connection import CLOSE_SECONDS, Sleep
 from xmcp.client.servers.credential_pool import CredentialPool
 from xmcp.client.servers.credentials import depend_on_chat
-from xmcp.client.servers.listing_limits import MAX_TOOLS
+from xmcp.client.servers.listing_limits import MAX_NAMES, MAX_TOOLS
 from xmcp.client.servers.mcp_server import Server
 from xmcp.client.servers.pool_member import PoolMember, ServerStatus
 from xmcp.client.servers.sampling import Sampling, handler
@@ -25,7 +25,6 @@ from xmcp.client.servers.server_protocols import ToolClient
 from xmcp.client.servers.targets import ServerTarget, Target, check, source
 from xmcp.client.servers.tool_client_adapter import ToolClientAdapter
 from xmcp.client.tools.catalogue import Catalogue, Offer, ToolServer, build
-from xmcp.client.tools.names import Names
 from xmcp.dependency_graph import DependencyError
 
 if TYPE_CHECKING:
@@ -131,8 +130,6 @@ class Servers:
         self._sleep = sleep
         self._makers = [self._maker(name, target) for name, target in targets]
         self._members: list[PoolMember | CredentialPool] = []
-        self._names: Names = {}
-        """Every name that a catalogue has assigned, those of single chats included."""
         self._of_chats: OrderedDict[tuple[int, ...], tuple[list[Any], Catalogue]] = OrderedDict()
         """The catalogues of chats with servers of their own, the one used last at the end. The key has the ids of what
         a catalogue was made of; that is kept beside it, so that no other object can get one of these ids."""
@@ -172,11 +169,10 @@ class Servers:
             ],
             self._catalogue.version,
             [warning for member in self.shared for warning in member.warnings()],
-            previous=Catalogue(names=self._names),
+            previous=Catalogue(names=self._catalogue.names),
             offer=self._offer,
             extra=self._extra,
         )
-        self._names = made.names
         self._of_chats[key] = parts, made
         if len(self._of_chats) > MAX_CATALOGUES:
             self._of_chats.popitem(last=False)
@@ -262,10 +258,13 @@ class Servers:
 
     def _credential_pool(self, name: str | None, target: ServerTarget) -> CredentialPool:
         timeout, log, sleep, most = self._connect_timeout, self._log, self._sleep, self._max_tools
+        names: set[str] = set()
 
         def make(with_credentials: ServerTarget) -> PoolMember:
             place = source(with_credentials, timeout, self._sampling)
-            return PoolMember(lambda member: Server(place, name, timeout, log, member, sleep), lambda: None, most)
+            return PoolMember(
+                lambda member: Server(place, name, timeout, log, member, sleep), lambda: None, most, names, MAX_NAMES
+            )
 
         label = source(replace(target, headers=None, auth=None), timeout).label
         return CredentialPool(
@@ -299,11 +298,10 @@ class Servers:
             ],
             old.version + 1,
             [warning for member in self.shared for warning in member.warnings()],
-            previous=(old if old.names is self._names else replace(old, names=self._names)) if old.version else None,
+            previous=old if old.version else None,
             offer=self._offer,
             extra=self._extra,
         )
-        self._names = new.names
         for warning in new.warnings:
             if not self._open or warning not in old.warnings:
                 self._log.warning("catalogue", message=warning)

@@ -52,6 +52,8 @@ class PoolMember:
         make: Makes the server, given its observer.
         on_reconnected: Called when the server reconnected and listed its tools without a call of `refresh`.
         max_tools: How many tools of the server are used.
+        names: All names of tools that the server has had; `None`: a set of its own.
+        max_names: Maximum number of names in it; `None`: that of `within_limits`.
     """
 
     def __init__(
@@ -59,11 +61,13 @@ class PoolMember:
         make: Callable[[PoolMember], Server | ToolClientAdapter],
         on_reconnected: Callable[[], None],
         max_tools: int = MAX_TOOLS,
+        names: set[str] | None = None,
+        max_names: int | None = None,
     ) -> None:
         self._max_tools = max_tools
         self._kept = Kept()
-        self._names: set[str] = set()
-        """All names of tools that the server has had."""
+        self._names = set() if names is None else names
+        self._max_names = max_names
         self._on_reconnected = on_reconnected
         self.tools: list[Tool] = []
         self.fault: str | None = None
@@ -101,7 +105,7 @@ class PoolMember:
         if number < self._last_taken:
             return  # the answer to a later question came first
         self._last_taken, self._answered, self.fault, self.refusal = number, True, None, None
-        kept = within_limits(tools, self._names, self._max_tools)
+        kept = within_limits(tools, self._names, self._max_tools, self._max_names)
         graph = {tool.name: depends_on(tool) for tool in kept.tools}
         self.circle = listed_shortly(circle(graph), " -> ")
         if not self.circle:

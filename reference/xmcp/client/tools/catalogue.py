@@ -13,7 +13,7 @@ import orjson
 
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.client.tools import input_schema
-from xmcp.client.tools.names import Listing, Names, expose_each
+from xmcp.client.tools.names import Assigned, Listing, Names, expose_each
 from xmcp_models.registry import TOOL_META_KEY
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class Catalogue:
     schemas: ToolSchemas = field(default_factory=ToolSchemas)
     warnings: tuple[str, ...] = ()
     names: Names = field(default_factory=dict)
-    """Every name that this version or an earlier one has assigned."""
+    """Every name that a catalogue of this client has assigned; catalogues share it."""
     parts: tuple[ServerPart, ...] = field(default=(), repr=False, compare=False)
 
 
@@ -198,7 +198,8 @@ def build(
         offer: Default `openai_tool`.
         extra: Further OpenAI tools, after the others.
     """
-    names = dict(previous.names) if previous else {}
+    known_names = previous.names if previous else {}
+    names = known_names if isinstance(known_names, Assigned) else Assigned(known_names)
     # A server that only lists its tools again must not cost the time of all others.
     before = previous.parts if previous and len(previous.parts) == len(servers) else [None] * len(servers)
     known = [
@@ -213,7 +214,6 @@ def build(
     parts: list[ServerPart] = []
     for part, (server, tools), (exposed, clashes) in zip(known, servers, expose_each(listings, names), strict=True):
         if part is None:
-            names.update({(e.listing, e.tool): e.name for e in exposed})
             listed = {tool.name: tool for tool in tools}
             of_one = {e.tool: Entry.of(e.name, server, listed[e.tool], listed) for e in exposed}
             offered = [make(entry, of_one) for entry in of_one.values()]
@@ -228,7 +228,7 @@ def build(
         MappingProxyType(entries),
         ToolSchemas.of([*(tool for part in parts for tool in part.offered), *extra], version),
         all_warnings,
-        MappingProxyType(names),
+        names,
         tuple(parts),
     )
 

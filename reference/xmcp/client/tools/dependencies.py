@@ -37,6 +37,17 @@ MAX_VALIDATORS: Final = 256
 """Maximum number of compiled input schemas in memory."""
 
 
+MAX_VALIDATED_BYTES: Final = 48 * 1024
+"""Maximum size as JSON of an input schema that is compiled. That happens on the event loop: the library keeps Python's
+lock, so that a worker thread would not help. Arguments for a larger schema are checked by its server only."""
+
+MAX_PATTERNS: Final = 200
+"""Maximum number of patterns in it: a few bytes of a pattern can take longer than kilobytes of anything else."""
+
+MAX_PATTERN_BYTES: Final = 50_000
+"""Maximum size of a compiled pattern: about `\\w{300}`."""
+
+
 @dataclass(frozen=True)
 class Result:
     """The whole result of a successful call: its structured result, otherwise its text or `None`."""
@@ -323,9 +334,12 @@ def _keyword(validator: jsonschema_rs.Draft202012Validator, values: Mapping[str,
 
 def _validator_of(schema: Mapping[str, Any]) -> jsonschema_rs.Draft202012Validator | None:
     try:
-        return _validator(orjson.dumps(schema))
+        written = orjson.dumps(schema)
     except TypeError:
         return None
+    if len(written) > MAX_VALIDATED_BYTES or written.count(b'"pattern') > MAX_PATTERNS:
+        return None
+    return _validator(written)
 
 
 @lru_cache(MAX_VALIDATORS)
@@ -343,7 +357,10 @@ def _validator(schema: bytes) -> jsonschema_rs.Draft202012Validator | None:
     }
     try:
         return jsonschema_rs.Draft202012Validator(
-            alone, offline=True, pattern_options=jsonschema_rs.RegexOptions(), mask="…"
+            alone,
+            offline=True,
+            pattern_options=jsonschema_rs.RegexOptions(size_limit=MAX_PATTERN_BYTES),
+            mask="…",
         )
     except (ValueError, jsonschema_rs.ReferencingError):
         return None

@@ -35,6 +35,22 @@ Names: TypeAlias = Mapping[tuple[int, str], str]
 """Assigned names, by the place of a server's listing and the tool's name there."""
 
 
+class Assigned(dict[tuple[int, str], str]):
+    """Every name that was assigned since the client began. It only grows, so all catalogues of a client share one.
+
+    A copy for each catalogue would take a time and a memory that grow with all names that there ever were.
+    """
+
+    def __init__(self, names: Names | None = None) -> None:
+        super().__init__(names or {})
+        self.taken = {*RESERVED, *self.values()}
+
+    def add(self, exposed: Exposed) -> None:
+        """Add the name of a tool."""
+        self[exposed.listing, exposed.tool] = exposed.name
+        self.taken.add(exposed.name)
+
+
 def expose(listings: Sequence[Listing], kept: Names | None = None) -> tuple[list[Exposed], list[str]]:
     """Return a unique name for every tool, in the order of the listings, and a sentence for every clash.
 
@@ -49,10 +65,9 @@ def expose(listings: Sequence[Listing], kept: Names | None = None) -> tuple[list
 
 
 def expose_each(listings: Sequence[Listing], kept: Names | None = None) -> list[tuple[list[Exposed], list[str]]]:
-    """Return the same as `expose`, for each listing by itself."""
+    """Return the same as `expose`, for each listing by itself. If `kept` is an `Assigned`, it gets the new names."""
     each: list[tuple[list[Exposed], list[str]]] = []
-    kept = kept or {}
-    taken = {*RESERVED, *kept.values()}
+    assigned = kept if isinstance(kept, Assigned) else Assigned(kept)
     numbers: dict[str, int] = {}
     own = {full for listing in listings for tool in listing.tools if legal_name(full := _full(listing, tool)) == full}
     for place, listing in enumerate(listings):
@@ -61,15 +76,15 @@ def expose_each(listings: Sequence[Listing], kept: Names | None = None) -> list[
         for tool in dict.fromkeys(listing.tools):
             full = _full(listing, tool)
             wanted = legal_name(full)
-            name = kept.get((place, tool))
+            name = assigned.get((place, tool))
             if name is None:
-                free = wanted not in taken and (wanted == full or wanted not in own)
-                name = wanted if free else _free(listing.server, tool, taken, own, numbers)
+                free = wanted not in assigned.taken and (wanted == full or wanted not in own)
+                name = wanted if free else _free(listing.server, tool, assigned.taken, own, numbers)
             if name != wanted:
                 why = "the client has a tool of that name itself" if wanted in RESERVED else "its name was taken"
                 changed.append(f"The tool {tool!r} of server {listing.server!r} is offered as {name!r}: {why}.")
-            taken.add(name)
             exposed.append(Exposed(name, place, tool))
+            assigned.add(exposed[-1])
         if len(changed) > MAX_SENTENCES:
             more = len(changed) - MAX_SENTENCES
             last = f"{more} more tools of server {listing.server!r} are offered under other names."
