@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import datetime
-import threading
 import uuid
 from typing import Any
 
@@ -105,8 +104,8 @@ def nested(levels: int) -> Any:
 
 @pytest.mark.parametrize(
     "value",
-    ["\ud800", {"\ud800": 1}, nested(200), nested(400), nested(100_000), threading.Lock()],
-    ids=["half a pair", "half a pair as a name", "deep", "deeper", "deepest", "no value"],
+    ["\ud800", {"\ud800": 1}, nested(200), nested(400), nested(100_000)],
+    ids=["half a pair", "half a pair as a name", "deep", "deeper", "deepest"],
 )
 async def test_arguments_that_cannot_be_sent_are_an_error_and_disturb_no_other_call(value: Any, witness: Any) -> None:
     async with client(stdio_command(), breaker_threshold=1, connect_timeout=60) as ai:
@@ -118,7 +117,7 @@ async def test_arguments_that_cannot_be_sent_are_an_error_and_disturb_no_other_c
         other.cancel()
         await asyncio.wait({other})
     assert [error and (error.code, (error.meta or {}).get("side_effects")) for error in bad] == [
-        ("INTERNAL", "none")
+        ("VALIDATION_FAIL", "none")
     ] * 3
 
 
