@@ -13,6 +13,7 @@ from support.clock import never
 from support.scripted_model import ScriptedModel, asks
 
 from xmcp.client import AIClient, SamplingRequest
+from xmcp.client.hooks.log import EventLog
 from xmcp.client.servers import sampling
 from xmcp.client.servers.targets import ServerTarget
 from xmcp.storage import MemoryBreakers
@@ -89,8 +90,16 @@ async def test_a_policy_answers_with_what_the_server_asked(mode: str) -> None:
 
 
 async def test_an_answer_that_no_line_can_hold_is_sent_without_what_cannot_be_sent(mode: str) -> None:
-    answer = await called(mode=mode, sampling=lambda _: "half \ud800")
-    assert "half \ufffd" in answer.llm_output
+    got: list[str] = []
+
+    def ends(text: str) -> str:
+        got.append(text)
+        return "half \ud800"
+
+    params = mt.CreateMessageRequestParams(messages=[], max_tokens=1, system_prompt=mode)
+    answer = sampling.handler(lambda request: ends(request.messages[0]["content"]), "s", EventLog())
+    assert await answer([], params, None) == "half \ufffd"
+    assert got == [mode]
 
 
 def _none(_: Any) -> None:
