@@ -103,6 +103,7 @@ async def test_a_server_whose_beginning_crosses_a_bound_is_not_judged_and_one_se
         ("pings", "floods the connection"),
         ("notifications", "floods the connection"),
         ("garbage", "floods the connection"),
+        ("answers", "floods the connection"),
     ],
 )
 async def test_a_command_that_pours_is_killed_and_the_report_says_why(kind, words):

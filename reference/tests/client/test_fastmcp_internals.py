@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import logging
 import sys
@@ -127,6 +128,22 @@ def test_a_target_is_bounded_in_whatever_form_it_is_given(target: Any) -> None:
     async def ignored(_: Any) -> None: ...
 
     assert type(source(target, 1).client(ignored).transport) is ResilientHttpTransport
+
+
+async def test_cookies_of_a_server_are_kept_but_do_not_pile_up() -> None:
+    numbers = itertools.count()
+    sent: list[int] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        sent.append(request.headers.get("cookie", "").count("="))
+        return httpx2.Response(200, headers=[("set-cookie", f"c{next(numbers)}=1") for _ in range(60)])
+
+    async with httpx2.AsyncClient(transport=httpx2.MockTransport(answer)) as client:
+        fastmcp_internals._bound(client)
+        for _ in range(20):
+            await client.get("http://host/mcp")
+    assert sent[1] == 60
+    assert max(sent) <= fastmcp_internals.MAX_COOKIES
 
 
 def test_a_transport_of_the_older_http_binding_has_all_that_the_given_one_has() -> None:

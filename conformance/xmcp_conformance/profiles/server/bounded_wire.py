@@ -39,6 +39,9 @@ _DRAIN_BYTES: Final = 16 * 1024 * 1024
 class Bounds:
     """The bounds of one connection, and the first that was crossed."""
 
+    asked: int = 0
+    """How many requests a command has not answered."""
+
     fault: str = ""
     """What the server did, in words that follow "The server "; empty while it keeps the bounds."""
 
@@ -74,6 +77,7 @@ def http_wire(url: str, bounds: Bounds) -> Any:
                 "switch compression off at the server or the proxy before it"
             )
         events = response.headers.get("content-type", "").lower().startswith("text/event-stream")
+        response.encoding = "utf-8"  # as events are; the header may name any codec of Python
         response.stream = _BoundedBody(response.stream, bounds, events=events)
 
     @asynccontextmanager
@@ -182,6 +186,8 @@ async def stdio_wire(given: StdioServerParameters, stderr: FileIO, bounds: Bound
         try:
             async with leaving:
                 async for message in leaving:
+                    if isinstance(message.message, mcp_types.JSONRPCRequest):
+                        bounds.asked += 1
                     line = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                     await process.stdin.send(line.encode() + b"\n")
         except _GONE:
@@ -226,9 +232,13 @@ async def _hand_on(process: Any, arriving: Any, bounds: Bounds) -> None:
             line = b"".join(begun)
             begun, size = [], 0
             message = _message(line)
-            answers = isinstance(message, SessionMessage) and isinstance(
-                message.message, mcp_types.JSONRPCResponse | mcp_types.JSONRPCError
+            answers = (
+                bounds.asked
+                and isinstance(message, SessionMessage)
+                and isinstance(message.message, mcp_types.JSONRPCResponse | mcp_types.JSONRPCError)
             )
+            if answers:
+                bounds.asked -= 1
             unasked, unasked_bytes = (0, 0) if answers else (unasked + 1, unasked_bytes + len(line))
             if len(line) > MAX_MESSAGE_BYTES:
                 raise bounds.too_large()

@@ -61,6 +61,9 @@ from xmcp.client.servers.stdio_transport import BoundedStdioTransport, bounded
 CONNECT_SECONDS: Final = 30.0
 """Time limit for opening a connection and for sending, as in the SDK. The caller limits the wait for an answer."""
 
+MAX_COOKIES: Final = 100
+"""After how many cookies all that a server set are forgotten. Each request is searched for those that it needs."""
+
 LAST_WORDS_SECONDS: Final = 0.5
 """Time limit for reading what a program wrote to stderr before it ended."""
 
@@ -252,6 +255,8 @@ def _bound(client: httpx2.AsyncClient) -> None:
             listening.renew()
 
     async def after(response: httpx2.Response) -> None:
+        if len(client.cookies) > MAX_COOKIES:
+            client.cookies.clear()
         await _bound_body(response, listening)
 
     client.event_hooks.setdefault("request", []).append(before)
