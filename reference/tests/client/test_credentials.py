@@ -19,10 +19,12 @@ from support.chats import answers_in
 from support.clock import never
 from support.http_host import HttpHost
 from support.scripted_model import ScriptedModel, asks
+from support.scripted_server import ScriptedServer
 
 from xmcp.client import AIClient
 from xmcp.client.servers import credential_pool, credentials
 from xmcp.client.servers.targets import ServerTarget
+from xmcp.client.tools.catalogue import Entry
 from xmcp.storage import MemoryCache
 
 
@@ -422,3 +424,25 @@ def test_a_function_that_is_no_function_of_the_chat_is_refused_when_the_client_i
             AIClient([ServerTarget(target="http://localhost:1", **options)], llm_provider=ScriptedModel())
     with pytest.raises(ValueError, match="headers is an option for a URL"):
         AIClient([ServerTarget(target=["python"], headers=by_tenant)], llm_provider=ScriptedModel())
+
+
+async def test_a_server_that_changes_costs_no_chat_the_tools_of_the_others(
+    echo: Echo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    of = Entry.of.__func__  # type: ignore[attr-defined]
+    monkeypatch.setattr(Entry, "of", classmethod(lambda cls, name, *rest: made.append(name) or of(cls, name, *rest)))
+    shifting = ScriptedServer({"first": "x"}, "shifting")
+    steady = ScriptedServer({f"t{n}": "x" for n in range(50)}, "steady")
+    targets = [ServerTarget(target=echo.url, headers=by_tenant), shifting, steady]
+    async with AIClient(targets, llm_provider=ScriptedModel(*["end"] * 6)) as ai:
+        for tenant in ("a", "b", "c"):
+            await ai.chat("q", [], tenant_id=tenant)
+        made.clear()
+        shifting.acts = {"second": "x"}
+        await ai.refresh_tools()
+        for tenant in ("a", "b", "c"):
+            await ai.chat("q", [], tenant_id=tenant)
+    # Those that were listed again once, for all chats.
+    assert Counter(made)["second"] == 1
+    assert Counter(made)["t7"] <= 1

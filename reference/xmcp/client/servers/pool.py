@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
 
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.servers.backoff import reconnect_delays
@@ -24,7 +25,7 @@ from xmcp.client.servers.sampling import Sampling, handler
 from xmcp.client.servers.server_protocols import ToolClient
 from xmcp.client.servers.targets import ServerTarget, Target, check, source
 from xmcp.client.servers.tool_client_adapter import ToolClientAdapter
-from xmcp.client.tools.catalogue import Catalogue, Offer, ToolServer, build
+from xmcp.client.tools.catalogue import Catalogue, Offer, ServerPart, ToolServer, build
 from xmcp.dependency_graph import DependencyError
 
 if TYPE_CHECKING:
@@ -133,6 +134,8 @@ class Servers:
         self._of_chats: OrderedDict[tuple[int, ...], tuple[list[Any], Catalogue]] = OrderedDict()
         """The catalogues of chats with servers of their own, the one used last at the end. The key has the ids of what
         a catalogue was made of; that is kept beside it, so that no other object can get one of these ids."""
+        self._own_parts: WeakKeyDictionary[ToolServer, ServerPart] = WeakKeyDictionary()
+        """What the servers of single chats contributed last to a catalogue."""
         self._tasks: list[asyncio.Task[None]] = []
         self._open = False
         self._catalogue = Catalogue()
@@ -162,6 +165,10 @@ class Servers:
         if key in self._of_chats:
             self._of_chats.move_to_end(key)
             return self._of_chats[key][1]
+        # A change of one server must not cost each chat the time of all others.
+        known = list(self._catalogue.parts)
+        for place, (server, _) in own.items():
+            known[place] = self._own_parts.get(server, known[place])
         made = build(
             [
                 own[place] if isinstance(member, CredentialPool) else (member.server, member.tools)
@@ -169,10 +176,12 @@ class Servers:
             ],
             self._catalogue.version,
             [warning for member in self.shared for warning in member.warnings()],
-            previous=Catalogue(names=self._catalogue.names),
+            previous=Catalogue(names=self._catalogue.names, parts=tuple(known)),
             offer=self._offer,
             extra=self._extra,
         )
+        for place, (server, _) in own.items():
+            self._own_parts[server] = made.parts[place]
         self._of_chats[key] = parts, made
         if len(self._of_chats) > MAX_CATALOGUES:
             self._of_chats.popitem(last=False)
