@@ -33,11 +33,12 @@ from fastmcp.client.transports.base import TransportOptions
 from fastmcp.client.transports.config import MCPConfigTransport
 from mcp.client import ClientExtension
 from mcp.client.session import ClientSession
-from mcp.client.streamable_http import streamable_http_client
+from mcp.client.streamable_http import StreamableHTTPTransport, streamable_http_client
 from mcp.shared._context_streams import ContextReceiveStream
 from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
 from mcp.shared.message import SessionMessage
-from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, JSONRPCRequest
+from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, JSONRPCNotification, JSONRPCRequest
 
 from xmcp import http_bodies
 from xmcp.chat.json_values import containers
@@ -108,6 +109,7 @@ class ResilientHttpTransport(StreamableHttpTransport):
       than that end the connection.
     - A request that cannot be sent, or whose answer cannot be read, fails alone. In the SDK it ends the session and all
       other requests on it.
+    - A call that is cancelled or times out leaves nothing running here in the handshake era either.
     - There are as many connections as calls, and no read time-out unless the client has one. By default there are
       100 connections, and an answer or an idle listening stream that takes five minutes is cut off.
     - An answer that arrives while the session closes is dropped. The SDK raises `BrokenResourceError` out of the
@@ -127,18 +129,17 @@ class ResilientHttpTransport(StreamableHttpTransport):
         """Open a session, as `StreamableHttpTransport.connect_session` does, with the differences named above."""
         options = transport_options or TransportOptions()
         http_client = self._open_http_client(options, session_kwargs.get("read_timeout_seconds"))
+        streams = streamable_http_client(self.url, http_client=http_client, max_sse_event_size=MAX_MESSAGE_BYTES)
         left = False
         try:
             async with (
                 http_client,
-                streamable_http_client(self.url, http_client=http_client, max_sse_event_size=MAX_MESSAGE_BYTES) as (
-                    read_stream,
-                    write_stream,
-                ),
+                streams as (read_stream, write_stream),
                 options.session_class(
                     cast("Any", _BoundedMessages(read_stream, self._on_fault)), write_stream, **session_kwargs
                 ) as session,
             ):
+                _end_given_up_calls(_transport_of(streams))
                 yield session
                 left = True
         except* (BrokenResourceError, ClosedResourceError):
@@ -158,6 +159,31 @@ class ResilientHttpTransport(StreamableHttpTransport):
         _bound(client)
         client.send = _failing_alone(client.send)  # type: ignore[method-assign]
         return client
+
+
+def _transport_of(streams: Any) -> StreamableHTTPTransport:
+    """Return the transport of the SDK that an entered `streamable_http_client` has among its variables."""
+    return cast("StreamableHTTPTransport", streams.gen.ag_frame.f_locals["transport"])
+
+
+def _end_given_up_calls(transport: StreamableHTTPTransport) -> None:
+    """Have `transport` end the POST of a request that is cancelled or times out, also in the handshake era.
+
+    In the current era the SDK does so. In the handshake era it only tells the server, and keeps the stream of the
+    request, or goes on resuming it, until the connection ends. Nobody waits for the answer any more.
+    """
+    tell_current = transport._consume_modern_cancellation
+
+    def tell(message: SessionMessage) -> bool:
+        told = tell_current(message)
+        note = message.message
+        if not told and isinstance(note, JSONRPCNotification) and note.method == "notifications/cancelled":
+            post = transport._in_flight_posts.get(cast("Any", cancelled_request_id_from_params(note.params)))
+            if post is not None:
+                post.scope.cancel()
+        return told  # False: the notification is still to be sent
+
+    vars(transport)["_consume_modern_cancellation"] = tell
 
 
 class _BoundedMessages(ContextReceiveStream[Any]):
