@@ -324,7 +324,8 @@ class _Silent:
     """A server of the handshake era that keeps the call of `silent` waiting, and that of `slow` until it may answer.
 
     `way` is what a silent call gets: `headers` of a stream and no event, `nothing` at all, or one event that can be
-    `resumed` from, whose stream it ends, and then nothing on the stream that resumes it.
+    `resumed` from, whose stream it ends, and then nothing on the stream that resumes it. A server that is `deaf` sends
+    headers, and accepts no notification but that of the opening.
     """
 
     def __init__(self, way: str) -> None:
@@ -357,10 +358,12 @@ class _Silent:
             result = {"content": [{"type": "text", "text": "done"}]}
             if asked["params"]["name"] == "silent":
                 ended = b"25\r\nid: 1\nretry: 0\nevent: message\ndata:\n\n\r\n0\r\n\r\n"
-                return {"nothing": b"", "headers": _STREAM, "resumed": _STREAM + ended}[self.way]
+                return {"nothing": b"", "resumed": _STREAM + ended}.get(self.way, _STREAM)
             if asked["params"]["name"] == "slow":
                 self.slow_is_here.set()
                 await self.may_answer.wait()
+        if self.way == "deaf" and asked["method"] in ("notifications/cancelled", "notifications/roots/list_changed"):
+            return b""
         if "id" not in asked:
             return b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n"
         body = json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}).encode()
@@ -371,7 +374,7 @@ _STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encod
 
 
 @pytest.mark.parametrize("given_up", ["cancelled", "timed out"])
-@pytest.mark.parametrize("way", ["headers", "nothing", "resumed"])
+@pytest.mark.parametrize("way", ["headers", "nothing", "resumed", "deaf"])
 async def test_a_call_that_is_given_up_leaves_no_stream_in_the_handshake_era(
     monkeypatch: Any, caplog: Any, way: str, given_up: str
 ) -> None:
@@ -383,6 +386,7 @@ async def test_a_call_that_is_given_up_leaves_no_stream_in_the_handshake_era(
         begin(self, *args, **options)
 
     monkeypatch.setattr(StreamableHTTPTransport, "__init__", noted)
+    monkeypatch.setattr(fastmcp_internals, "TELL_SECONDS", 1)
     server = _Silent(way)
 
     async def give_up(client: Any) -> None:
@@ -416,6 +420,19 @@ async def test_a_call_that_is_given_up_leaves_no_stream_in_the_handshake_era(
                 assert (await call).content[0].text == "done"
             assert not transports[-1]._in_flight_posts
     assert [record for record in caplog.records if record.levelno > logging.INFO] == []
+
+
+async def test_a_notification_that_a_server_does_not_accept_holds_up_the_calls_for_a_limited_time(
+    monkeypatch: Any,
+) -> None:
+    monkeypatch.setattr(fastmcp_internals, "TELL_SECONDS", 0.5)
+    server = _Silent("deaf")
+    async with listening(server.serve) as port, asyncio.timeout(20):
+        transport = resilient(StreamableHttpTransport(f"http://127.0.0.1:{port}/mcp"))
+        async with fastmcp.Client(transport, mode="legacy") as client:
+            skip_result_validation(client.session)
+            await client.send_roots_list_changed()
+            assert (await client.call_tool_mcp("quick", {})).content[0].text == "done"  # type: ignore[union-attr]
 
 
 async def test_the_session_of_a_handshake_era_has_its_id(http: Any, mcp: Any) -> None:
