@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 import logging
+import re
 import sys
 from dataclasses import fields
 from typing import Any
@@ -20,8 +21,10 @@ from fastmcp.client.transports.config import MCPConfigTransport
 from fastmcp.server.dependencies import get_http_headers
 from mcp import MCPError
 from mcp.client import advertise
+from mcp.client.streamable_http import StreamableHTTPTransport
+from support.http_host import listening
 from support.mcp_servers import ESCAPES
-from support.raw_peer import RawPeer
+from support.raw_peer import RawPeer, hello
 
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.servers import fastmcp_internals
@@ -315,6 +318,121 @@ async def test_a_client_that_closes_while_answers_arrive_closes_quietly(http: An
         await fail()
     for ended in await asyncio.gather(*calls, return_exceptions=True):
         assert isinstance(ended, MCPError | mcp_types.CallToolResult)
+
+
+class _Silent:
+    """A server of the handshake era that keeps the call of `silent` waiting, and that of `slow` until it may answer.
+
+    `way` is what a silent call gets: `headers` of a stream and no event, `nothing` at all, or one event that can be
+    `resumed` from, whose stream it ends, and then nothing on the stream that resumes it. A server that is `deaf` sends
+    headers, and accepts no notification but that of the opening.
+    """
+
+    def __init__(self, way: str) -> None:
+        self.way = way
+        self.open = 0
+        self.resumed = 0
+        self.cancelled: list[int] = []
+        self.slow_is_here, self.may_answer = asyncio.Event(), asyncio.Event()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.open += 1
+        try:
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
+                asked = json.loads(await reader.readexactly(int(length[1]))) if length else {}
+                if answer := await self._answer(asked):
+                    writer.write(answer)
+                    await writer.drain()
+        finally:
+            self.open -= 1
+
+    async def _answer(self, asked: dict[str, Any]) -> bytes:
+        if not asked:
+            self.resumed += 1
+            return _STREAM
+        result: dict[str, Any] = {"initialize": hello(), "tools/list": {"tools": []}}.get(asked["method"], {})
+        if asked["method"] == "notifications/cancelled":
+            self.cancelled.append(asked["params"]["requestId"])
+        if asked["method"] == "tools/call":
+            result = {"content": [{"type": "text", "text": "done"}]}
+            if asked["params"]["name"] == "silent":
+                ended = b"25\r\nid: 1\nretry: 0\nevent: message\ndata:\n\n\r\n0\r\n\r\n"
+                return {"nothing": b"", "resumed": _STREAM + ended}.get(self.way, _STREAM)
+            if asked["params"]["name"] == "slow":
+                self.slow_is_here.set()
+                await self.may_answer.wait()
+        if self.way == "deaf" and asked["method"] in ("notifications/cancelled", "notifications/roots/list_changed"):
+            return b""
+        if "id" not in asked:
+            return b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n"
+        body = json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}).encode()
+        return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body) + body
+
+
+_STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize("given_up", ["cancelled", "timed out"])
+@pytest.mark.parametrize("way", ["headers", "nothing", "resumed", "deaf"])
+async def test_a_call_that_is_given_up_leaves_no_stream_in_the_handshake_era(
+    monkeypatch: Any, caplog: Any, way: str, given_up: str
+) -> None:
+    transports: list[StreamableHTTPTransport] = []
+    begin = StreamableHTTPTransport.__init__
+
+    def noted(self: Any, *args: Any, **options: Any) -> None:
+        transports.append(self)
+        begin(self, *args, **options)
+
+    monkeypatch.setattr(StreamableHTTPTransport, "__init__", noted)
+    monkeypatch.setattr(fastmcp_internals, "TELL_SECONDS", 1)
+    server = _Silent(way)
+
+    async def give_up(client: Any) -> None:
+        limit = 0.2 if given_up == "timed out" else None
+        silent = asyncio.create_task(client.call_tool_mcp("silent", {}, timeout=limit))
+        if given_up == "cancelled":
+            await asyncio.wait({silent}, timeout=0.2)
+            silent.cancel()
+        with pytest.raises(asyncio.CancelledError if given_up == "cancelled" else MCPError):
+            await silent
+
+    async with listening(server.serve) as port, asyncio.timeout(60):
+        transport = resilient(StreamableHttpTransport(f"http://127.0.0.1:{port}/mcp"))
+        async with fastmcp.Client(transport, mode="legacy") as client:
+            skip_result_validation(client.session)
+            slow = asyncio.create_task(client.call_tool_mcp("slow", {}))
+            await server.slow_is_here.wait()
+            tasks, connections = len(asyncio.all_tasks()), server.open
+            await asyncio.gather(*(give_up(client) for _ in range(20)))
+            for _ in range(200):  # 10 s at most
+                # One connection stays for the next request; its task here is the server's.
+                if server.open <= connections + 1 and len(asyncio.all_tasks()) <= tasks + 1:
+                    break
+                await asyncio.sleep(0.05)
+            left = server.open - connections, len(asyncio.all_tasks()) - tasks, len(transports[-1]._in_flight_posts)
+            assert left in [(0, 0, 1), (1, 1, 1)]  # the request under way is that of `slow`
+            assert len({*server.cancelled}) == 20
+            assert (server.resumed > 0) is (way == "resumed")
+            server.may_answer.set()
+            for call in (slow, client.call_tool_mcp("slow", {})):
+                assert (await call).content[0].text == "done"
+            assert not transports[-1]._in_flight_posts
+    assert [record for record in caplog.records if record.levelno > logging.INFO] == []
+
+
+async def test_a_notification_that_a_server_does_not_accept_holds_up_the_calls_for_a_limited_time(
+    monkeypatch: Any,
+) -> None:
+    monkeypatch.setattr(fastmcp_internals, "TELL_SECONDS", 0.5)
+    server = _Silent("deaf")
+    async with listening(server.serve) as port, asyncio.timeout(20):
+        transport = resilient(StreamableHttpTransport(f"http://127.0.0.1:{port}/mcp"))
+        async with fastmcp.Client(transport, mode="legacy") as client:
+            skip_result_validation(client.session)
+            await client.send_roots_list_changed()
+            assert (await client.call_tool_mcp("quick", {})).content[0].text == "done"  # type: ignore[union-attr]
 
 
 async def test_the_session_of_a_handshake_era_has_its_id(http: Any, mcp: Any) -> None:

@@ -25,7 +25,8 @@ import mcp.client.sse
 import mcp.client.stdio
 import mcp.client.streamable_http
 import mcp.shared.jsonrpc_dispatcher
-from anyio import BrokenResourceError, ClosedResourceError, EndOfStream
+from anyio import BrokenResourceError, ClosedResourceError, EndOfStream, move_on_after
+from anyio.abc import TaskGroup
 from fastmcp.client.dependencies import _get_forwardable_http_headers
 from fastmcp.client.logging import create_log_callback, default_log_handler
 from fastmcp.client.transports import ClientTransport, SSETransport, StdioTransport, StreamableHttpTransport
@@ -33,11 +34,12 @@ from fastmcp.client.transports.base import TransportOptions
 from fastmcp.client.transports.config import MCPConfigTransport
 from mcp.client import ClientExtension
 from mcp.client.session import ClientSession
-from mcp.client.streamable_http import streamable_http_client
+from mcp.client.streamable_http import RequestContext, StreamableHTTPTransport, streamable_http_client
 from mcp.shared._context_streams import ContextReceiveStream
 from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
 from mcp.shared.message import SessionMessage
-from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, JSONRPCRequest
+from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, JSONRPCNotification, JSONRPCRequest
 
 from xmcp import http_bodies
 from xmcp.chat.json_values import containers
@@ -61,6 +63,9 @@ from xmcp.client.servers.stdio_transport import BoundedStdioTransport, bounded
 CONNECT_SECONDS: Final = 30.0
 """Time limit for opening a connection and for sending, as in the SDK. The caller limits the wait for an answer."""
 
+TELL_SECONDS: Final = 30.0
+"""Maximum wait for a server to accept a message that is no request."""
+
 MAX_COOKIES: Final = 100
 """After how many cookies all that a server set are forgotten. Each request is searched for those that it needs."""
 
@@ -75,6 +80,8 @@ _TRUSTED: Final = httpx2.create_ssl_context()
 new connection, also to `http://`; this module is imported in a thread."""
 
 _OPENING_METHODS: Final = ("initialize", "server/discover")
+
+_CANCELLED: Final = "notifications/cancelled"
 
 
 def resilient(transport: ClientTransport, on_fault: NotificationHandler | None = None) -> ClientTransport:
@@ -108,6 +115,8 @@ class ResilientHttpTransport(StreamableHttpTransport):
       than that end the connection.
     - A request that cannot be sent, or whose answer cannot be read, fails alone. In the SDK it ends the session and all
       other requests on it.
+    - In the handshake era too, a call that is cancelled or times out leaves nothing running here, and no message that
+      the server does not accept holds up the others.
     - There are as many connections as calls, and no read time-out unless the client has one. By default there are
       100 connections, and an answer or an idle listening stream that takes five minutes is cut off.
     - An answer that arrives while the session closes is dropped. The SDK raises `BrokenResourceError` out of the
@@ -127,18 +136,19 @@ class ResilientHttpTransport(StreamableHttpTransport):
         """Open a session, as `StreamableHttpTransport.connect_session` does, with the differences named above."""
         options = transport_options or TransportOptions()
         http_client = self._open_http_client(options, session_kwargs.get("read_timeout_seconds"))
+        streams = streamable_http_client(self.url, http_client=http_client, max_sse_event_size=MAX_MESSAGE_BYTES)
         left = False
         try:
             async with (
                 http_client,
-                streamable_http_client(self.url, http_client=http_client, max_sse_event_size=MAX_MESSAGE_BYTES) as (
-                    read_stream,
-                    write_stream,
-                ),
+                streams as (read_stream, write_stream),
                 options.session_class(
                     cast("Any", _BoundedMessages(read_stream, self._on_fault)), write_stream, **session_kwargs
                 ) as session,
             ):
+                of_sdk = cast("Any", streams).gen.ag_frame.f_locals
+                _end_given_up_calls(of_sdk["transport"])
+                _hold_up_no_request(of_sdk["transport"], of_sdk["tg"])
                 yield session
                 left = True
         except* (BrokenResourceError, ClosedResourceError):
@@ -158,6 +168,51 @@ class ResilientHttpTransport(StreamableHttpTransport):
         _bound(client)
         client.send = _failing_alone(client.send)  # type: ignore[method-assign]
         return client
+
+
+def _end_given_up_calls(transport: StreamableHTTPTransport) -> None:
+    """Have `transport` end the POST of a request that is cancelled or times out, also in the handshake era.
+
+    In the current era the SDK does so. In the handshake era it only tells the server, and keeps the stream of the
+    request, or goes on resuming it, until the connection ends. Nobody waits for the answer any more.
+    """
+    tell_current = transport._consume_modern_cancellation
+
+    def tell(message: SessionMessage) -> bool:
+        told = tell_current(message)
+        note = message.message
+        if not told and isinstance(note, JSONRPCNotification) and note.method == _CANCELLED:
+            post = transport._in_flight_posts.get(cast("Any", cancelled_request_id_from_params(note.params)))
+            if post is not None:
+                post.scope.cancel()
+        return told  # False: the notification is still to be sent
+
+    vars(transport)["_consume_modern_cancellation"] = tell
+
+
+def _hold_up_no_request(transport: StreamableHTTPTransport, tasks: TaskGroup) -> None:
+    """Have `transport` send `notifications/cancelled` in a task of `tasks`, and wait for the answer to that, to another
+    notification or to a response of ours for `TELL_SECONDS` at most.
+
+    The SDK sends nothing else meanwhile, however long the server takes: one that answers neither a call nor its
+    cancellation would end all other calls on the connection.
+    """
+    send = transport._handle_post_request
+
+    async def tell(context: RequestContext) -> None:
+        with move_on_after(TELL_SECONDS):
+            await send(context)
+
+    async def post(context: RequestContext) -> None:
+        message = context.session_message.message
+        if isinstance(message, JSONRPCRequest):
+            await send(context)
+        elif isinstance(message, JSONRPCNotification) and message.method == _CANCELLED:
+            tasks.start_soon(tell, context)
+        else:
+            await tell(context)
+
+    vars(transport)["_handle_post_request"] = post
 
 
 class _BoundedMessages(ContextReceiveStream[Any]):
