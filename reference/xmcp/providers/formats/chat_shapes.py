@@ -17,32 +17,35 @@ def shape_fault(answer: Mapping[str, Any]) -> str | None:
 
     A member that is empty, `null` or missing is absent. Of several choices only the first is read.
     """
-    choices = answer.get("choices")
-    if not _text_or_absent(answer.get("model")):
+    # Each piece of a streamed text comes through here: `dict`, since a check against `Mapping` takes ten times as long.
+    model, choices = answer.get("model"), answer.get("choices")
+    if model and not isinstance(model, str):
         return "`model` is not a text"
     if not choices:
         return None
-    if not isinstance(choices, list) or not isinstance(choices[0], Mapping):
+    if not isinstance(choices, list) or not isinstance(choices[0], dict):
         return "`choices` is not a list of objects"
-    if not _text_or_absent(choices[0].get("finish_reason")):
+    choice = choices[0]
+    reason = choice.get("finish_reason")
+    if reason and not isinstance(reason, str):
         return "`finish_reason` is not a text"
     for member in ("delta", "message"):
-        if said := choices[0].get(member):
-            fault = (
-                _calls_fault(said.get("tool_calls")) if isinstance(said, Mapping) else f"`{member}` is not an object"
-            )
-            if fault:
-                return fault
+        said = choice.get(member)
+        if not said:
+            continue
+        if not isinstance(said, dict):
+            return f"`{member}` is not an object"
+        calls = said.get("tool_calls")
+        if calls and (fault := _calls_fault(calls)):
+            return fault
     return None
 
 
 def _calls_fault(calls: Any) -> str | None:
-    if not calls:
-        return None
-    if not isinstance(calls, list) or not all(isinstance(call, Mapping) for call in calls):
+    if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
         return "`tool_calls` is not a list of objects"
     functions = [call["function"] for call in calls if call.get("function")]
-    if not all(isinstance(function, Mapping) for function in functions):
+    if not all(isinstance(function, dict) for function in functions):
         return "the `function` of a tool call is not an object"
     if not all(_text_or_absent(function.get("name")) for function in functions):
         return "the `name` of a tool call is not a text"
