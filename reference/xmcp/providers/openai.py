@@ -214,9 +214,9 @@ class OpenAIProvider:
 
 async def _bound_errors(response: httpx2.Response) -> None:
     """Bound what the SDK reads of an error or a redirect, and have it decompress nothing; a response hook."""
-    from xmcp import http_bodies
-
     if response.status_code >= 300:
+        from xmcp import http_bodies
+
         response.headers.pop("content-encoding", None)
         response.encoding = "utf-8"  # the header may name any codec of Python, such as bz2
         http_bodies.truncate(response, MAX_ERROR_BYTES)
@@ -229,13 +229,13 @@ async def _events(response: httpx2.Response) -> AsyncGenerator[Event, None]:
         BodyTooLarge: it has more than `MAX_STREAM_BYTES`.
         EventTooLarge: one of them is too large.
     """
-    from xmcp import http_bodies
+    from xmcp.http_bodies import too_large
 
     reader, taken = EventReader(), 0
     async for piece in response.aiter_bytes():
         taken += len(piece)
         if taken > MAX_STREAM_BYTES:
-            raise http_bodies.too_large(response.request, MAX_STREAM_BYTES)
+            raise too_large(response.request, MAX_STREAM_BYTES)
         for event in reader.feed(piece):
             yield event
     for event in reader.close():
