@@ -255,10 +255,14 @@ def _unseen_bytes(delta: Mapping[str, Any]) -> int:
     parts: list[Any] = [delta.get("reasoning_content"), delta.get("reasoning")]
     calls = delta.get("tool_calls")
     for call in calls if isinstance(calls, list) else ():
-        function = call.get("function") if isinstance(call, Mapping) else None
-        if isinstance(function, Mapping):
-            parts += [function.get("name"), function.get("arguments")]
-    return sum(len(part.encode("utf-8", "surrogatepass")) for part in parts if isinstance(part, str))
+        function = call.get("function") if isinstance(call, dict) else None
+        if isinstance(function, dict):
+            parts += (function.get("name"), function.get("arguments"))
+    size = 0
+    for part in parts:
+        if isinstance(part, str):
+            size += len(part) if part.isascii() else len(part.encode("utf-8", "surrogatepass"))
+    return size
 
 
 def whole(answer: Mapping[str, Any], provider: str) -> Completion:

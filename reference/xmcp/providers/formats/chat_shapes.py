@@ -42,20 +42,22 @@ def shape_fault(answer: Mapping[str, Any]) -> str | None:
 
 
 def _calls_fault(calls: Any) -> str | None:
-    if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
+    if not isinstance(calls, list):
         return "`tool_calls` is not a list of objects"
-    functions = [call["function"] for call in calls if call.get("function")]
-    if not all(isinstance(function, dict) for function in functions):
-        return "the `function` of a tool call is not an object"
-    if not all(_text_or_absent(function.get("name")) for function in functions):
-        return "the `name` of a tool call is not a text"
-    if not all(can_be_written(function.get("arguments")) for function in functions):
-        return "the `arguments` of a tool call are nested too deeply"
+    for call in calls:
+        if not isinstance(call, dict):
+            return "`tool_calls` is not a list of objects"
+        function = call.get("function")
+        if not function:
+            continue
+        if not isinstance(function, dict):
+            return "the `function` of a tool call is not an object"
+        name = function.get("name")
+        if name and not isinstance(name, str):
+            return "the `name` of a tool call is not a text"
+        if not can_be_written(function.get("arguments")):
+            return "the `arguments` of a tool call are nested too deeply"
     return None
-
-
-def _text_or_absent(value: Any) -> bool:
-    return not value or isinstance(value, str)
 
 
 def can_be_written(arguments: Any) -> bool:
