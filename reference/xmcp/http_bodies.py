@@ -30,6 +30,8 @@ def refuse_compressed(response: httpx2.Response) -> None:
     Raises:
         BodyRefused: it is.
     """
+    if "content-encoding" not in response.headers:
+        return
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in ("", "identity"):
         raise BodyRefused(
@@ -39,26 +41,30 @@ def refuse_compressed(response: httpx2.Response) -> None:
         )
 
 
-def limit(response: httpx2.Response, most: int) -> None:
-    """Have the body of an unread `response` end with an error after `most` bytes.
+def too_large(request: httpx2.Request, most: int) -> BodyTooLarge:
+    """Return the error of a body with more than `most` bytes."""
+    return BodyTooLarge(f"the answer is larger than {most} bytes", request=request)
+
+
+def limit(response: httpx2.Response, most: int, check: Callable[[bytes], None] | None = None) -> None:
+    """Have the body of an unread `response` end with an error after `most` bytes; `check` is as for `watch`.
 
     Raises:
         BodyTooLarge: its header says already that it is larger; otherwise the reading raises it.
     """
-
-    def too_large() -> BodyTooLarge:
-        return BodyTooLarge(f"the answer is larger than {most} bytes", request=response.request)
-
     declared = response.headers.get("content-length", "")
     if declared.isdecimal() and len(declared) < 20 and int(declared) > most:
-        raise too_large()
-    taken = 0
+        raise too_large(response.request, most)
+    # Not the response: one that its own body refers to would stay in memory until the next garbage collection.
+    request, taken = response.request, 0
 
     def count(piece: bytes) -> None:
         nonlocal taken
         taken += len(piece)
         if taken > most:
-            raise too_large()
+            raise too_large(request, most)
+        if check is not None:
+            check(piece)
 
     watch(response, count)
 
@@ -69,7 +75,10 @@ def truncate(response: httpx2.Response, most: int) -> None:
 
 
 def watch(response: httpx2.Response, check: Callable[[bytes], None]) -> None:
-    """Have `check` see each piece of the body of an unread `response` as it arrives; what it raises ends the body."""
+    """Have `check` see each piece of the body of an unread `response` as it arrives; what it raises ends the body.
+
+    `check` must not refer to the response: both would stay in memory until the next garbage collection.
+    """
     response.stream = _Watched(response.stream, check)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import json
 import logging
 import re
 import sys
+import weakref
 from dataclasses import fields
 from typing import Any
 
@@ -35,6 +37,7 @@ from xmcp.client.servers.fastmcp_internals import (
     resilient,
     skip_result_validation,
 )
+from xmcp.client.servers.peer_limits import Allowance
 from xmcp.client.servers.server_log import ChildStderr, ServerLog, instead_of
 from xmcp.client.servers.stdio_transport import BoundedStdioTransport
 from xmcp.client.servers.targets import source
@@ -547,3 +550,22 @@ async def test_a_transport_whose_stderr_went_to_a_log_is_afterwards_as_it_was() 
     async with fastmcp_internals.logged(fastmcp.Client(transport), ServerLog(EventLog())):
         assert isinstance(transport.log_file, ChildStderr)
     assert transport.log_file is None
+
+
+@pytest.mark.parametrize("content_type", ["application/json", "text/event-stream"])
+async def test_an_answer_that_was_dropped_needs_no_garbage_collection(content_type: str) -> None:
+    class Body(httpx2.AsyncByteStream):
+        async def __aiter__(self) -> Any:
+            yield b"{}"
+
+    request = httpx2.Request("POST", "http://127.0.0.1/mcp")
+    response = httpx2.Response(200, headers={"content-type": content_type}, stream=Body(), request=request)
+    await fastmcp_internals._bound_body(response, Allowance())
+    assert await response.aread() == b"{}"
+    left = weakref.ref(response)
+    gc.disable()
+    try:
+        del response
+        assert left() is None
+    finally:
+        gc.enable()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -310,3 +311,17 @@ def test_what_looks_like_a_key_is_not_repeated() -> None:
     said = "Incorrect key sk-abc123***xyz, header Bearer abc.def mine: hunter2"
     assert redact(said, "hunter2") == "Incorrect key [redacted], header Bearer [redacted] mine: [redacted]"
     assert json.dumps(redact("the task-force asked"))
+
+
+def test_a_piece_of_text_costs_no_more_than_ten_calls_of_functions() -> None:
+    event = b'data: {"model":"m","choices":[{"index":0,"delta":{"content":" word"},"finish_reason":null}]}\n\n'
+    reader, assembly, received, calls = EventReader(), Assembly("test"), "", []
+    sys.setprofile(lambda frame, kind, _: calls.append(frame.f_code.co_name) if kind == "call" else None)
+    try:
+        for _ in range(20):
+            for read in reader.feed(event):
+                received += assembly.take(parse(read.data, "test"))
+    finally:
+        sys.setprofile(None)
+    assert received == " word" * 20
+    assert len(calls) <= 10 * 20, calls[:20]

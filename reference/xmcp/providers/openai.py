@@ -38,6 +38,8 @@ think aloud for long; what a client keeps of it has its own limit (`chat_complet
 MAX_ERROR_BYTES: Final = 64 * 1024
 """What is read of an answer with the status of an error."""
 
+_UNCOMPRESSED: Final = {"Accept-Encoding": "identity"}
+
 DRAIN_SECONDS: Final = 0.5
 """Maximum wait after `[DONE]` for the end of the answer: a connection that was read to its end can be reused."""
 
@@ -100,8 +102,8 @@ class OpenAIProvider:
         try:
             whole = "application/json" in response.headers.get("content-type", "")
             http_bodies.refuse_compressed(response)
-            http_bodies.limit(response, MAX_BODY_BYTES if whole else MAX_STREAM_BYTES)
             if whole:
+                http_bodies.limit(response, MAX_BODY_BYTES)
                 answer = await self._parse(await response.aread())
                 completion = chat_completions.whole(answer, self.name)
                 if completion.text:
@@ -141,7 +143,7 @@ class OpenAIProvider:
         import openai
 
         if self._client is None:
-            http = openai.DefaultAsyncHttpxClient(event_hooks={"response": [_bound_errors]})
+            http = openai.DefaultAsyncHttpxClient(event_hooks={"response": [_bound_errors]}, headers=_UNCOMPRESSED)
             self._client = openai.AsyncOpenAI(api_key=self._api_key, base_url=self._base_url, http_client=http)
         path = "/chat/completions"
         if isinstance(self._client, openai.AsyncAzureOpenAI) and "/deployments" not in self._client.base_url.path:
@@ -154,7 +156,8 @@ class OpenAIProvider:
                 path,
                 content=body,
                 cast_to=httpx2.Response,
-                options={"headers": {"Accept-Encoding": "identity"}},
+                # Ours has the header already; in the options it would cost the SDK time at each request.
+                options={} if self._client_is_ours else {"headers": _UNCOMPRESSED},
                 stream=True,
                 stream_cls=openai.AsyncStream[object],
             )
@@ -171,15 +174,16 @@ class OpenAIProvider:
             raise self._error(f"{self.name}: {exc}", ErrorCategory.UNKNOWN, model) from exc
 
     async def _read(self, response: httpx2.Response, received: Received) -> AsyncGenerator[str | Completion, None]:
-        assembly, done = chat_completions.Assembly(self.name), False
+        assembly, done = chat_completions.Assembly(self.name, received), False
         async with aclosing(_events(response)) as events:
             async for event in events:
                 if event.data == b"[DONE]":
                     done = True
                     break
-                text = assembly.take(await self._parse(event.data))
-                assembly.note(received)
-                if text:
+                # A coroutine for each piece of text would cost more than the reading.
+                short = len(event.data) <= chat_completions.MANY_CONTAINERS
+                chunk = chat_completions.parse(event.data, self.name) if short else await self._parse(event.data)
+                if text := assembly.take(chunk):
                     yield text
             if done:
                 with suppress(TimeoutError):
@@ -210,17 +214,28 @@ class OpenAIProvider:
 
 async def _bound_errors(response: httpx2.Response) -> None:
     """Bound what the SDK reads of an error or a redirect, and have it decompress nothing; a response hook."""
-    from xmcp import http_bodies
-
     if response.status_code >= 300:
+        from xmcp import http_bodies
+
         response.headers.pop("content-encoding", None)
         response.encoding = "utf-8"  # the header may name any codec of Python, such as bz2
         http_bodies.truncate(response, MAX_ERROR_BYTES)
 
 
 async def _events(response: httpx2.Response) -> AsyncGenerator[Event, None]:
-    reader = EventReader()
+    """Yield the events of a stream.
+
+    Raises:
+        BodyTooLarge: it has more than `MAX_STREAM_BYTES`.
+        EventTooLarge: one of them is too large.
+    """
+    from xmcp.http_bodies import too_large
+
+    reader, taken = EventReader(), 0
     async for piece in response.aiter_bytes():
+        taken += len(piece)
+        if taken > MAX_STREAM_BYTES:
+            raise too_large(response.request, MAX_STREAM_BYTES)
         for event in reader.feed(piece):
             yield event
     for event in reader.close():

@@ -46,7 +46,10 @@ class EventLog:
         if standard and not self._logger.isEnabledFor(_LEVELS[level]):
             return
         every = {**self._fields, **fields}
-        safe = {key: printable(value) if isinstance(value, str) else value for key, value in every.items()}
+        safe = {
+            key: printable(value) if isinstance(value, str) and not value.isprintable() else value
+            for key, value in every.items()
+        }
         if standard:
             getattr(self._logger, level)("%s", _Line(event, every), extra={"xmcp": safe})
         else:

@@ -230,6 +230,8 @@ class ToolTurn:
 
     async def _refuse_calls_above_the_limit(self) -> None:
         """Answer the calls above the limit (XMCP-CLI-105). All of one tool share one answer: there may be very many."""
+        if len(self._calls) <= self._max_calls:
+            return
         error = client_made_errors.too_many_calls(self._max_calls)
         answers: dict[str, Outcome] = {}
         for index in range(self._max_calls, len(self._calls)):

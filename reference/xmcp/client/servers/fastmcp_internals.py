@@ -330,18 +330,17 @@ async def _bound_body(response: httpx2.Response, listening: Allowance) -> None:
     """
     http_bodies.refuse_compressed(response)
     if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
-        http_bodies.limit(response, MAX_MESSAGE_BYTES)
-        found = 0
+        request, found = response.request, 0
 
         def count_containers(piece: bytes) -> None:
             nonlocal found
             found += containers(piece)
             if found > MAX_CONTAINERS:
                 raise http_bodies.BodyTooLarge(
-                    f"the answer has more than {MAX_CONTAINERS} arrays and objects", request=response.request
+                    f"the answer has more than {MAX_CONTAINERS} arrays and objects", request=request
                 )
 
-        http_bodies.watch(response, count_containers)
+        http_bodies.limit(response, MAX_MESSAGE_BYTES, count_containers)
         return
     # Events are always UTF-8; a header may name any codec of Python, and some take quadratic time.
     response.encoding = "utf-8"
@@ -412,9 +411,8 @@ def _method(request: httpx2.Request) -> object:
 
 def _is_read_whole(response: httpx2.Response) -> bool:
     """Return whether the SDK reads the whole body: of JSON, and of a redirect before it follows it."""
-    return (
-        response.headers.get("content-type", "").lower().startswith("application/json")
-        or response.has_redirect_location
+    return response.headers.get("content-type", "").lower().startswith("application/json") or (
+        300 <= response.status_code < 400 and response.has_redirect_location
     )
 
 

@@ -84,7 +84,7 @@ def parse(data: bytes, provider: str) -> Mapping[str, Any]:
             f"{provider} answered with something that is not JSON: check the base URL and the service behind it.",
             provider=provider,
         ) from exc
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         raise ProviderError(f"{provider} answered with JSON that is not an object.", provider=provider)
     if value.get("error"):
         raise reported(value["error"], provider, status=None)
@@ -150,22 +150,19 @@ class _Call:
 
 
 class Assembly:
-    """Builds one completion as its chunks arrive: at most `MAX_ANSWER_CHARACTERS` of text and calls."""
+    """Builds one completion as its chunks arrive: at most `MAX_ANSWER_CHARACTERS` of text and calls.
 
-    def __init__(self, provider: str) -> None:
+    `received` is kept up to date with what has arrived besides the text.
+    """
+
+    def __init__(self, provider: str, received: Received | None = None) -> None:
         self._provider = provider
+        self._received = Received() if received is None else received
         self._text: list[str] = []
         self._size = 0
         self._calls: list[_Call] = []
         self._by_index: dict[int, _Call] = {}
         self._finish: str | None = None
-        self._usage = Usage()
-        self._model: str | None = None
-        self._unseen_bytes = 0
-
-    def note(self, received: Received) -> None:
-        """Write into `received` what has arrived so far besides the text."""
-        received.bytes, received.usage, received.model = self._unseen_bytes, self._usage, self._model
 
     def take(self, chunk: Mapping[str, Any]) -> str:
         """Add one chunk; return the text in it, which is often empty.
@@ -173,16 +170,18 @@ class Assembly:
         Raises:
             ProviderError: the answer grew above its limit (category `too_large`).
         """
-        self._model = chunk.get("model") or self._model
+        received = self._received
+        received.model = chunk.get("model") or received.model
         if chunk.get("usage"):
-            self._usage = usage(chunk["usage"])
+            received.usage = usage(chunk["usage"])
         choices = chunk.get("choices")
         if not choices:
             return ""
         choice = choices[0]
         self._finish = choice.get("finish_reason") or self._finish
         delta = choice.get("delta") or {}
-        self._unseen_bytes += _unseen_bytes(delta)
+        if not _UNSEEN.isdisjoint(delta):
+            received.bytes += _unseen_bytes(delta)
         for part in delta.get("tool_calls") or ():
             self._take_call(part)
         text = content_text(delta.get("content")) or content_text(delta.get("refusal"))
@@ -208,7 +207,7 @@ class Assembly:
             )
         calls = unique_ids(ToolCall(call.id, call.name, "".join(call.arguments)) for call in self._calls)
         reason = self._finish or ("tool_calls" if calls else "stop")
-        return Completion("".join(self._text), calls, reason, self._usage, self._model)
+        return Completion("".join(self._text), calls, reason, self._received.usage, self._received.model)
 
     def _take_call(self, part: Mapping[str, Any]) -> None:
         function = part.get("function") or {}
@@ -247,15 +246,23 @@ def _id(part: Mapping[str, Any]) -> str:
     return str(id_) if isinstance(id_, str | int) and not isinstance(id_, bool) else ""
 
 
+_UNSEEN: Final = frozenset({"tool_calls", "reasoning_content", "reasoning"})
+"""Members of a delta that no event shows. Most deltas have none of them."""
+
+
 def _unseen_bytes(delta: Mapping[str, Any]) -> int:
     """Return about how many bytes of a delta the model wrote as arguments of calls and as reasoning."""
     parts: list[Any] = [delta.get("reasoning_content"), delta.get("reasoning")]
     calls = delta.get("tool_calls")
     for call in calls if isinstance(calls, list) else ():
-        function = call.get("function") if isinstance(call, Mapping) else None
-        if isinstance(function, Mapping):
-            parts += [function.get("name"), function.get("arguments")]
-    return sum(len(part.encode("utf-8", "surrogatepass")) for part in parts if isinstance(part, str))
+        function = call.get("function") if isinstance(call, dict) else None
+        if isinstance(function, dict):
+            parts += (function.get("name"), function.get("arguments"))
+    size = 0
+    for part in parts:
+        if isinstance(part, str):
+            size += len(part) if part.isascii() else len(part.encode("utf-8", "surrogatepass"))
+    return size
 
 
 def whole(answer: Mapping[str, Any], provider: str) -> Completion:

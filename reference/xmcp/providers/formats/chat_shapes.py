@@ -17,42 +17,47 @@ def shape_fault(answer: Mapping[str, Any]) -> str | None:
 
     A member that is empty, `null` or missing is absent. Of several choices only the first is read.
     """
-    choices = answer.get("choices")
-    if not _text_or_absent(answer.get("model")):
+    # Each piece of a streamed text comes through here: `dict`, since a check against `Mapping` takes ten times as long.
+    model, choices = answer.get("model"), answer.get("choices")
+    if model and not isinstance(model, str):
         return "`model` is not a text"
     if not choices:
         return None
-    if not isinstance(choices, list) or not isinstance(choices[0], Mapping):
+    if not isinstance(choices, list) or not isinstance(choices[0], dict):
         return "`choices` is not a list of objects"
-    if not _text_or_absent(choices[0].get("finish_reason")):
+    choice = choices[0]
+    reason = choice.get("finish_reason")
+    if reason and not isinstance(reason, str):
         return "`finish_reason` is not a text"
     for member in ("delta", "message"):
-        if said := choices[0].get(member):
-            fault = (
-                _calls_fault(said.get("tool_calls")) if isinstance(said, Mapping) else f"`{member}` is not an object"
-            )
-            if fault:
-                return fault
+        said = choice.get(member)
+        if not said:
+            continue
+        if not isinstance(said, dict):
+            return f"`{member}` is not an object"
+        calls = said.get("tool_calls")
+        if calls and (fault := _calls_fault(calls)):
+            return fault
     return None
 
 
 def _calls_fault(calls: Any) -> str | None:
-    if not calls:
-        return None
-    if not isinstance(calls, list) or not all(isinstance(call, Mapping) for call in calls):
+    if not isinstance(calls, list):
         return "`tool_calls` is not a list of objects"
-    functions = [call["function"] for call in calls if call.get("function")]
-    if not all(isinstance(function, Mapping) for function in functions):
-        return "the `function` of a tool call is not an object"
-    if not all(_text_or_absent(function.get("name")) for function in functions):
-        return "the `name` of a tool call is not a text"
-    if not all(can_be_written(function.get("arguments")) for function in functions):
-        return "the `arguments` of a tool call are nested too deeply"
+    for call in calls:
+        if not isinstance(call, dict):
+            return "`tool_calls` is not a list of objects"
+        function = call.get("function")
+        if not function:
+            continue
+        if not isinstance(function, dict):
+            return "the `function` of a tool call is not an object"
+        name = function.get("name")
+        if name and not isinstance(name, str):
+            return "the `name` of a tool call is not a text"
+        if not can_be_written(function.get("arguments")):
+            return "the `arguments` of a tool call are nested too deeply"
     return None
-
-
-def _text_or_absent(value: Any) -> bool:
-    return not value or isinstance(value, str)
 
 
 def can_be_written(arguments: Any) -> bool:

@@ -49,11 +49,15 @@ class EventReader:
         self._after_cr = piece.endswith(b"\r")
         *ended, begun = piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
         for end in ended:
+            if not self._begun and self._size + len(end) <= MAX_EVENT_BYTES:
+                self._take(end, events)  # nearly every line comes in one piece
+                continue
             self._begin(end)
             line = b"".join(self._begun)
             self._begun, self._begun_size = [], 0
             self._take(line, events)
-        self._begin(begun)
+        if begun:
+            self._begin(begun)
         return events
 
     def close(self) -> list[Event]:
@@ -68,9 +72,8 @@ class EventReader:
         """Add to the line that has begun. The parts are joined once, when it ends: an event takes linear time."""
         if self._size + self._begun_size + len(part) > MAX_EVENT_BYTES:
             raise EventTooLarge(f"one server-sent event is larger than {MAX_EVENT_BYTES} bytes")
-        if part:
-            self._begun.append(part)
-            self._begun_size += len(part)
+        self._begun.append(part)
+        self._begun_size += len(part)
 
     def _take(self, line: bytes, events: list[Event]) -> None:
         if not line:
