@@ -1,4 +1,4 @@
-"""A server as `interfaces.MCPClient`, against real ones: fresh lists, calls, resources, roots, client identity."""
+"""A server as `server_protocols.MCPClient`, against real ones: fresh lists, calls, resources, roots, client identity."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class ConnectionObserver(Protocol):
 
 
 class Server:
-    """A server and its current connection; an `interfaces.MCPClient`.
+    """A server and its current connection; an `server_protocols.MCPClient`.
 
     Args:
         source: Where the server is.
