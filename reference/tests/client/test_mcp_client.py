@@ -1,4 +1,4 @@
-"""A server as `server_protocols.MCPClient`, against real ones: fresh lists, calls, resources, roots, client identity."""
+"""A server as `server_protocols.MCPClient`, against real ones: fresh lists, calls, resources, roots, identity."""
 
 from __future__ import annotations
 
