@@ -201,6 +201,11 @@ def join_dispatch(
     server._mcp_server.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, listen)
 
 
+def wrap_dispatch(server: FastMCP[Any], middleware: ServerMiddleware[Any]) -> None:
+    """Add `middleware` as the outermost one of every message, around FastMCP's own, which runs authors' middleware."""
+    server._mcp_server.middleware.insert(0, middleware)
+
+
 def limit_request_bodies(app: StarletteWithLifespan, most: int) -> None:
     """Limit request bodies of `app` to `most` bytes; longer ones are refused with status 413.
 
