@@ -20,6 +20,7 @@ from fastmcp.tools.base import InputRequiredToolResult, ToolResult
 from fastmcp.tools.function_tool import FunctionTool, ToolMeta
 from fastmcp.utilities.async_utils import is_coroutine_function
 from fastmcp.utilities.types import Audio, File, Image, NotSet
+from mcp.server.session import ServerSession
 from mcp_types import CallToolResult, ContentBlock, TextContent
 from pydantic import BaseModel, Field, PrivateAttr
 from pydantic import ValidationError as PydanticValidationError
@@ -36,6 +37,7 @@ from xmcp.server.parameters.server_parameters import (
     server_parameters_of,
     without_properties,
 )
+from xmcp.server.parameters.withheld import withhold
 from xmcp.server.responses.mcp_results import response_from, to_mcp_result
 from xmcp.server.responses.returned_values import apply_show_user, response_to
 from xmcp.server.tool_metadata import in_meta
@@ -128,6 +130,8 @@ class XMCPTool(FunctionTool):
             filled = await self._filled(arguments, sensitive)
         finally:
             call.sensitive.extend(sensitive)
+        if sensitive and (session := _session()) is not None:
+            withhold(session, sensitive)
         try:
             answer = await self._answered(filled.arguments, Secrets(sensitive))
         except Exception as failure:
@@ -240,6 +244,14 @@ def _context() -> Context | None:
     try:
         return get_context()
     except RuntimeError:  # run without a server
+        return None
+
+
+def _session() -> ServerSession | None:
+    context = _context()
+    try:
+        return None if context is None else context.session
+    except RuntimeError:  # called in process, not by a client
         return None
 
 
