@@ -110,6 +110,16 @@ async def test_what_did_not_begin_in_time_is_not_begun_later(call: Any) -> None:
     assert ran == []
 
 
+def test_what_was_left_before_its_thread_began_is_not_run() -> None:
+    ran: list[int] = []
+    abandoned = worker_threads._Abandoned("writes")
+    run = worker_threads._Run(abandoned)
+    run.abandon()
+    run.call(ran.append, (1,), {})
+    assert ran == []
+    assert abandoned.count == 0
+
+
 async def test_within_its_time_a_synchronous_tool_works_as_without(era: str, reply: Any) -> None:
     mcp = XMCP()
 

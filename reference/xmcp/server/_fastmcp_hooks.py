@@ -31,6 +31,8 @@ from mcp_types import INVALID_REQUEST, SubscriptionsListenRequestParams
 from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
+from xmcp.server._session_hooks import guard_sessions
+
 if TYPE_CHECKING:
     from fastmcp import FastMCP
     from mcp.server.lowlevel.server import RequestHandler
@@ -194,6 +196,12 @@ def connection_of(session: ServerSession) -> Connection:
     return session._connection
 
 
+def dispatcher_of(session: ServerSession) -> object | None:
+    """Return what dispatches the messages of the session's stream; None where each request has a stream of its own."""
+    outbound: object = session._request_outbound
+    return getattr(getattr(outbound, "_inner", outbound), "_dispatcher", None)
+
+
 class _WithholdingSession(ServerSession):
     """A session that changes the parameters of each message to the client before it is sent."""
 
@@ -281,6 +289,7 @@ def _limit_when_it_starts(app: StarletteWithLifespan, endpoint: StreamableHTTPAS
             if manager is None:
                 raise RuntimeError("FastMCP's application has no session manager while it runs.")
             manager.asgi_app = _BodyLimit(manager._handle_request, most)
+            guard_sessions(manager)
             yield state
 
     app.router.lifespan_context = lifespan
