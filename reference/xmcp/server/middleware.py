@@ -21,10 +21,11 @@ from mcp_types import CallToolResult
 
 from xmcp.server import telemetry
 from xmcp.server.call_state import ServedCall, current_call
+from xmcp.server.errors import XMCPError
 from xmcp.server.parameters.sensitive import Secrets
 from xmcp.server.responses.capability import Reader, Wire, announcement, declared_by, reader_for
 from xmcp.server.responses.delivery import deliver, deliver_error
-from xmcp.server.responses.failures import cause_of, error_for, internal, must_propagate
+from xmcp.server.responses.failures import INTERNAL, cause_of, error_for, internal, must_propagate
 from xmcp.server.tool_ordering import as_listed
 from xmcp.wire import ErrorInfo
 from xmcp_models.registry import EXTENSION_ID
@@ -67,10 +68,13 @@ class ResponseMiddleware(Middleware):
         """Answer the call with a response, even if anything in it fails.
 
         A call from another XMCP server of this process, or from a tool that is answering the same request, stays a
-        plain MCP result and fails as in FastMCP: only what leaves the process becomes a document.
+        plain MCP result and fails as in FastMCP: only what leaves the process becomes a document. A call that the
+        program itself makes, with `await mcp.call_tool(…)` outside any request, raises its failure as in FastMCP.
 
         Raises:
             MCPError: The client lacks a capability that the tool needs (SEP-2575).
+            Exception: The failure of a call that is no request. An unexpected one is an `XMCPError` with the code
+                `INTERNAL`, whose cause it is.
         """
         message = context.message
         request = context.fastmcp_context.request_context if context.fastmcp_context else None
@@ -80,9 +84,12 @@ class ResponseMiddleware(Middleware):
         call = ServedCall(message.name, message.arguments or {}, request)
         token = current_call.set(call)
         try:
-            return await self._answered(context, call_next, call)
+            answered = await self._answered(context, call_next, call)
         finally:
             current_call.reset(token)
+        if request is None and call.raised is not None:
+            raise call.raised
+        return answered
 
     async def _answered(self, context: Any, call_next: Any, call: ServedCall) -> ToolResult:
         reader = reader_for(self._wire, declared_by(context.fastmcp_context))
@@ -136,7 +143,17 @@ def _failed(failure: BaseException, call: ServedCall, reader: Reader) -> tuple[T
         failure, error = unwritable, internal(call)
         answered = deliver_error(call, error, None, reader)
     _logged(failure, call, error)
+    call.raised = _for_the_program(failure, call, error)
     return answered
+
+
+def _for_the_program(failure: BaseException, call: ServedCall, error: ErrorInfo) -> BaseException:
+    """Return the failure itself, or the error in its place where its text must not be read by a client."""
+    if error.code != INTERNAL and not call.sensitive and isinstance(failure, Exception):
+        return failure
+    raised = XMCPError.of(error)
+    raised.__cause__ = failure
+    return raised
 
 
 def _server_populated(failure: BaseException, call: ServedCall) -> Mapping[str, Any] | None:
