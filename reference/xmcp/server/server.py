@@ -22,6 +22,7 @@ from fastmcp.tools.function_tool import ToolMeta
 from fastmcp.utilities.authorization import AuthCheck
 from fastmcp.utilities.tasks import TaskConfig
 from fastmcp.utilities.types import NotSetT
+from mcp.server.lowlevel.server import LifespanResultT
 from mcp_types import Icon, ToolAnnotations
 
 from xmcp.server._fastmcp_hooks import local_tools, skip_listing_before_calls
@@ -78,7 +79,7 @@ class ToolOptions(TypedDict, total=False):
     sensitive: Sequence[str] | None
 
 
-class XMCP(Serving):
+class XMCP(Serving[LifespanResultT]):
     """A FastMCP server whose every tool result is a tool response (spec chapters 1 to 4).
 
     Accepts every option of `FastMCP`. (`subscription_bus` carries the notifications that a list has changed; the
