@@ -25,7 +25,7 @@ from xmcp.server.errors import XMCPError
 from xmcp.server.parameters.sensitive import Secrets
 from xmcp.server.responses.capability import Reader, Wire, announcement, declared_by, reader_for
 from xmcp.server.responses.delivery import deliver, deliver_error
-from xmcp.server.responses.failures import INTERNAL, cause_of, error_for, internal, must_propagate
+from xmcp.server.responses.failures import cause_of, error_for, internal, must_propagate
 from xmcp.server.tool_ordering import as_listed
 from xmcp.wire import ErrorInfo
 from xmcp_models.registry import EXTENSION_ID
@@ -148,8 +148,8 @@ def _failed(failure: BaseException, call: ServedCall, reader: Reader) -> tuple[T
 
 
 def _for_the_program(failure: BaseException, call: ServedCall, error: ErrorInfo) -> BaseException:
-    """Return the failure itself, or the error in its place where its text must not be read by a client."""
-    if error.code != INTERNAL and not call.sensitive and isinstance(failure, Exception):
+    """Return the failure itself, or the error in its place where only the log has the text of the failure."""
+    if not (_refers_to_the_log(error, call) or call.sensitive) and isinstance(failure, Exception):
         return failure
     raised = XMCPError.of(error)
     raised.__cause__ = failure
@@ -169,9 +169,13 @@ def _server_populated(failure: BaseException, call: ServedCall) -> Mapping[str, 
 
 def _logged(failure: BaseException, call: ServedCall, error: ErrorInfo) -> ErrorInfo:
     """Log the failure if the error that the client gets refers to the log."""
-    if (error.meta or {}).get("error_id") == call.error_id:
+    if _refers_to_the_log(error, call):
         telemetry.record_failure(call, cause_of(failure))
     return error
+
+
+def _refers_to_the_log(error: ErrorInfo, call: ServedCall) -> bool:
+    return (error.meta or {}).get("error_id") == call.error_id
 
 
 def _request_id(context: Context | None) -> str | None:

@@ -24,7 +24,6 @@ from xmcp.server.call_state import ServedCall
 from xmcp.server.errors import XMCPError
 from xmcp.wire import ErrorInfo
 
-INTERNAL: Final = "INTERNAL"
 MAX_FIELDS: Final = 32
 MAX_POINTER: Final = 256  # characters; argument names come from the caller and can be any size
 MAX_TOOL_NAME: Final = 128  # characters, as in the XSD
@@ -51,7 +50,7 @@ def error_for(failure: BaseException, call: ServedCall) -> ErrorInfo:
 def internal(call: ServedCall) -> ErrorInfo:
     """Return the error that discloses nothing but the id under which the server's log has the details."""
     return ErrorInfo(
-        code=INTERNAL,
+        code="INTERNAL",
         message="The tool failed unexpectedly. The server's log has the details under the error id.",
         meta={"error_id": call.error_id, "side_effects": "unknown"},
     )
