@@ -37,8 +37,9 @@ _NOT_CAUGHT: Final = (KeyboardInterrupt, GeneratorExit)
 class ResponseMiddleware(Middleware):
     """Answers every `tools/call` with a response; must be the first middleware of its server."""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: Wire, mask_error_details: bool | None = None) -> None:
         self._wire = wire
+        self._mask_error_details = mask_error_details
 
     async def on_initialize(
         self,
@@ -82,6 +83,7 @@ class ResponseMiddleware(Middleware):
         if outer is not None and outer.request is request:
             return await call_next(context)
         call = ServedCall(message.name, message.arguments or {}, request)
+        call.mask_error_details = self._mask_error_details
         token = current_call.set(call)
         try:
             answered = await self._answered(context, call_next, call)

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, TypedDict, TypeVar, Unpack, cast, overload
 
+import fastmcp
 from fastmcp.apps.config import AppConfig, app_config_to_meta_dict
 from fastmcp.decorators import get_fastmcp_meta
 from fastmcp.server.middleware import Middleware
@@ -92,6 +93,9 @@ class XMCP(Serving[LifespanResultT]):
             declare the extension; others get plain MCP, with the display and the error in `_meta`.
         on_param_override: What happens to a value that a caller sends for a parameter that the server fills in.
             `override`: it is replaced, and the answer says so. `reject`: `FORBIDDEN_PARAM_OVERRIDE`.
+        mask_error_details: FastMCP's option. Unlike FastMCP, this server never sends the text of an exception that the
+            tool's author did not foresee, unless it is `False` here. `True`, here or in FastMCP's settings, also
+            withholds what a service behind the server answered when it refused.
 
     Raises:
         ValueError: `wire` or `on_param_override` has another value.
@@ -107,6 +111,7 @@ class XMCP(Serving[LifespanResultT]):
         tasks: bool | None = None,
         wire: Wire = "always",
         on_param_override: OnOverride = "override",
+        mask_error_details: bool | None = None,
         lifespan: Callable[..., Any] | None = None,
         **options: Any,
     ) -> None:
@@ -117,9 +122,10 @@ class XMCP(Serving[LifespanResultT]):
         super().__init__(
             name,
             instructions,
-            middleware=[ResponseMiddleware(self.wire), *(middleware or ())],
+            middleware=[ResponseMiddleware(self.wire, _masking(mask_error_details)), *(middleware or ())],
             tools=[_as_tool(tool) for tool in tools or ()],
             tasks=tasks,
+            mask_error_details=mask_error_details,
             lifespan=_checking(lifespan),
             **options,
         )
@@ -268,6 +274,11 @@ def _checking(lifespan: Callable[..., Any] | None) -> Callable[..., Any]:
             yield state
 
     return checked
+
+
+def _masking(option: bool | None) -> bool | None:
+    """Return the option. Without one, FastMCP's setting can withhold more; its default, `False`, discloses nothing."""
+    return True if option is None and fastmcp.settings.mask_error_details else option
 
 
 def _as_tool(tool: Tool | Callable[..., Any]) -> Tool:
