@@ -24,7 +24,12 @@ from support.raw_peer import RawPeer, hello
 
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.servers import connection
-from xmcp.client.servers.errors import ConnectFailed, means_connection_lost, means_unreadable_answer
+from xmcp.client.servers.errors import (
+    ConnectFailed,
+    means_connection_lost,
+    means_session_lost,
+    means_unreadable_answer,
+)
 from xmcp.client.servers.mcp_server import Server
 from xmcp.client.servers.peer_limits import (
     MAX_CONTAINERS,
@@ -316,6 +321,7 @@ def test_what_an_error_of_a_server_means_is_looked_for_in_its_beginning_only(mes
     begun = time.thread_time()
     assert not means_connection_lost(error)
     assert not means_unreadable_answer(error)
+    assert not means_session_lost(400, error.code, error.message)
     assert time.thread_time() - begun < 1
 
 

@@ -11,7 +11,7 @@ import json
 import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import wraps
 from inspect import getclosurevars
 from typing import Any, Final, cast
@@ -44,6 +44,7 @@ from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, JSONRPCNotification, JS
 from xmcp import http_bodies
 from xmcp.chat.json_values import containers
 from xmcp.client.servers import server_log
+from xmcp.client.servers.errors import SESSION_LOST, means_session_lost
 from xmcp.client.servers.peer_limits import (
     ANSWER_REFUSED,
     LINES_PER_EVENT,
@@ -360,7 +361,8 @@ def _failing_alone(send: Callable[..., Awaitable[httpx2.Response]]) -> Any:
     """Wrap `AsyncClient.send`: a POST that cannot be sent, or whose answer cannot be read, is answered with a JSON-RPC
     error instead of an exception. The body of an answer that is no stream is read here, so that its faults count.
 
-    A refusal (4xx) that is no JSON-RPC error becomes one that has the HTTP status, which the SDK drops.
+    A refusal (4xx) that is no JSON-RPC error becomes one that has the HTTP status, which the SDK drops. One that says
+    that there is no such session gets a mark: a tool's own error, which comes with 200, may use the same words.
     """
 
     @wraps(send)
@@ -382,26 +384,33 @@ def _failing_alone(send: Callable[..., Awaitable[httpx2.Response]]) -> Any:
                 message = str(exc)
                 too_large = isinstance(exc, http_bodies.BodyTooLarge)
                 data[ANSWER_REFUSED] = Refusal.TOO_LARGE if too_large else Refusal.COMPRESSED
-            error = {"code": CONNECTION_CLOSED, "message": message, "data": data}
-            return httpx2.Response(503, json={"jsonrpc": "2.0", "id": None, "error": error}, request=request)
+            return _error_answer(request, 503, {"code": CONNECTION_CLOSED, "message": message, "data": data})
 
     return sending
 
 
 async def _with_status(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-    # 404 stays as it is: for the SDK it says that the session is over, or that there is no such method.
-    if request.method != "POST" or response.status_code == 404 or _method(request) in _OPENING_METHODS:
+    # A 404 stays as it is: for the SDK it says that the session is over, or that there is no such method.
+    if request.method != "POST" or _method(request) in _OPENING_METHODS:
         return response
     if response.headers.get("content-type", "").lower().startswith("application/json"):
-        try:
-            if isinstance(json.loads(response.content)["error"], dict):
+        with suppress(ValueError, KeyError, TypeError, RecursionError):
+            error = json.loads(response.content)["error"]
+            if isinstance(error, dict):
+                if "mcp-session-id" in request.headers and means_session_lost(
+                    response.status_code, error.get("code"), error.get("message")
+                ):
+                    return _error_answer(request, response.status_code, {**error, "data": {SESSION_LOST: True}})
                 return response
-        except (ValueError, KeyError, TypeError, RecursionError):
-            pass
+    if response.status_code == 404:
+        return response
     await response.aclose()
     message = f"Server returned an error response: HTTP {response.status_code}"
-    error = {"jsonrpc": "2.0", "id": None, "error": {"code": INTERNAL_ERROR, "message": message}}
-    return httpx2.Response(response.status_code, json=error, request=request)
+    return _error_answer(request, response.status_code, {"code": INTERNAL_ERROR, "message": message})
+
+
+def _error_answer(request: httpx2.Request, status: int, error: dict[str, Any]) -> httpx2.Response:
+    return httpx2.Response(status, json={"jsonrpc": "2.0", "id": None, "error": error}, request=request)
 
 
 def _method(request: httpx2.Request) -> object:
