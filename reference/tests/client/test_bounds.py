@@ -22,8 +22,9 @@ from support.clock import Clock
 from support.http_host import hosted, listening
 from support.raw_peer import RawPeer, hello
 
+from xmcp.chat.errors import CallFailed
 from xmcp.client.hooks.log import EventLog
-from xmcp.client.servers import connection
+from xmcp.client.servers import listing_pages
 from xmcp.client.servers.errors import (
     ConnectFailed,
     means_connection_lost,
@@ -228,7 +229,7 @@ async def test_a_list_of_tools_that_crosses_a_bound_leaves_its_server_out_and_sa
 
 @pytest.mark.parametrize("large", ["cursor", "description"])
 async def test_all_pages_of_a_list_have_a_limit_together(monkeypatch: pytest.MonkeyPatch, large: str) -> None:
-    monkeypatch.setattr(connection, "MAX_LISTED_BYTES", 100_000)
+    monkeypatch.setattr(listing_pages, "MAX_LISTED_BYTES", 100_000)
     pages = itertools.count(1)
 
     def page(_: Any) -> dict[str, Any]:
@@ -244,6 +245,30 @@ async def test_all_pages_of_a_list_have_a_limit_together(monkeypatch: pytest.Mon
     finally:
         await server.close()
     assert next(pages) < 15
+
+
+@pytest.mark.parametrize("large", ["pages", "bytes"])
+async def test_a_list_of_resources_has_limits_and_its_fault_costs_no_connection(
+    monkeypatch: pytest.MonkeyPatch, large: str
+) -> None:
+    monkeypatch.setattr(listing_pages, "MAX_LISTED_BYTES", 100_000)
+    pages = itertools.count(1)
+
+    def page(_: Any) -> dict[str, Any]:
+        about = {"description": "x" * (10_000 if large == "bytes" else 1)}
+        return {"resources": [{"uri": "a://b", "name": "b", **about}], "nextCursor": f"{next(pages)}"}
+
+    answers = {"tools/list": {"tools": []}, "resources/list": page}
+    server = Server(source(fastmcp.Client(RawPeer(answers), mode="legacy"), 30), None, 30, EventLog())
+    try:
+        await server.open()
+        with pytest.raises(CallFailed) as caught:
+            await server.list_resources()
+        assert (caught.value.error.code, caught.value.cause) == ("RESULT_TOO_LARGE", "answer")
+        assert server.connected
+    finally:
+        await server.close()
+    assert next(pages) < {"pages": 300, "bytes": 15}[large]
 
 
 @pytest.mark.slow
