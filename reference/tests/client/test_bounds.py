@@ -17,6 +17,7 @@ from typing import Any
 import fastmcp
 import pytest
 from mcp import MCPError
+from mcp_types import TextContent
 from support import flooding_program
 from support.clock import Clock
 from support.http_host import hosted, listening
@@ -335,6 +336,24 @@ async def test_over_the_older_http_binding_what_was_asked_for_has_no_limit_but_i
         try:
             for _ in range(MAX_CONTAINERS // 5_000 + 5):
                 await server.execute_tool_call("rows", {})
+        finally:
+            await server.close()
+
+
+@pytest.mark.slow
+async def test_over_the_older_http_binding_an_answer_may_be_as_large_and_has_as_few_items_as_over_the_newer() -> None:
+    mcp = fastmcp.FastMCP("older")
+    mcp.tool(lambda size: "x" * size, name="large", output_schema=None)
+    mcp.tool(lambda: [TextContent(type="text", text="a")] * 10_000, name="blocks", output_schema=None)
+    async with hosted(mcp.http_app(transport="sse")) as url:
+        server = Server(source(f"{url}/sse", 30), None, 30, EventLog())
+        try:
+            answer = await server.execute_tool_call("large", {"size": 4 << 20})
+            assert len(answer.content[0].text) == 4 << 20  # type: ignore[union-attr]
+            with pytest.raises(CallFailed) as caught:
+                await server.execute_tool_call("blocks", {})
+            assert caught.value.error.code == "RESULT_TOO_LARGE"
+            assert server.connected
         finally:
             await server.close()
 

@@ -12,9 +12,12 @@ import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
+from copy import copy
+from dataclasses import replace
 from functools import wraps
 from inspect import getclosurevars
 from typing import Any, Final, cast
+from weakref import WeakSet
 
 import fastmcp
 import fastmcp.client.mixins.tools
@@ -90,21 +93,47 @@ def resilient(transport: ClientTransport, on_fault: NotificationHandler | None =
 
     That is a `ResilientHttpTransport` for streamable HTTP, and a `BoundedStdioTransport` for a program that ends with
     its connection; they tell `on_fault` why they end a connection. Over HTTP no compressed answer is accepted. The
-    servers of a configuration are bounded one by one. A program that its transport keeps alive, and transports of other
-    classes, derived ones of HTTP included, are returned as they are.
+    servers of a configuration are bounded one by one. Of a class that an application derives from one for HTTP, a copy
+    is returned whose HTTP client is bounded. A program that its transport keeps alive, and transports of other classes,
+    are returned as they are.
     """
     if isinstance(transport, StdioTransport) and type(transport).connect_session is StdioTransport.connect_session:
         return transport if transport.keep_alive else BoundedStdioTransport.like(transport, on_fault)
     if type(transport) is SSETransport:
-        return _bounded_sse(transport)
+        return BoundedSSETransport(transport, on_fault)
     if type(transport) is MCPConfigTransport:
         return _BoundedConfigTransport(transport, on_fault)
-    if type(transport) is not StreamableHttpTransport:
+    if isinstance(transport, ResilientHttpTransport | BoundedSSETransport):
         return transport
+    if type(transport) is not StreamableHttpTransport:
+        return _bounded_copy(transport) if isinstance(transport, StreamableHttpTransport | SSETransport) else transport
     made = ResilientHttpTransport(transport.url, transport.headers, on_fault)
     made.auth = transport.auth
     made.verify = transport.verify
     made.httpx_client_factory = transport.httpx_client_factory or _http_client_factory(transport.verify)
+    return made
+
+
+def _bounded_copy(transport: StreamableHttpTransport | SSETransport) -> ClientTransport:
+    """Return a copy of a transport of an application's own class: its session is the class's, its HTTP client bounded.
+
+    A class that gives its session an HTTP client in another way is not bounded by it.
+    """
+    own: Any = transport.httpx_client_factory
+    make: Any = own or transport._make_verify_factory() or create_mcp_http_client
+
+    def factory(**options: Any) -> httpx2.AsyncClient:
+        if own is None:
+            options.pop("follow_redirects", None)  # which FastMCP passes to a factory of an application only
+        client: httpx2.AsyncClient = make(**options)
+        _bound(client)
+        _LARGE_EVENTS.add(client)
+        if isinstance(transport, StreamableHttpTransport):
+            client.send = _failing_alone(client.send)  # type: ignore[method-assign]
+        return client
+
+    made = copy(transport)
+    made.httpx_client_factory = cast("Any", factory)
     return made
 
 
@@ -262,19 +291,62 @@ def _http_client_factory(verify: Any) -> Any:
     return make
 
 
-def _bounded_sse(transport: SSETransport) -> SSETransport:
-    """Return a transport of the older HTTP binding like `transport`, whose answers are bounded."""
-    made = SSETransport(transport.url, transport.headers, sse_read_timeout=transport.sse_read_timeout)
-    made.auth = transport.auth
-    make: Any = transport.httpx_client_factory or transport._make_verify_factory() or create_mcp_http_client
+class BoundedSSETransport(SSETransport):
+    """The older HTTP binding, whose messages are bounded, with the settings of `given`. Differs from FastMCP's so:
 
-    def factory(**options: Any) -> httpx2.AsyncClient:
-        client: httpx2.AsyncClient = make(**options)
-        _bound(client)
-        return client
+    - An event may have `MAX_MESSAGE_BYTES`, which in the SDK are 1 MiB. A larger one ends the connection.
+    - Compressed answers are refused, and streams and requests that are more than an `Allowance`.
+    - The default certificates are not read again for each connection.
+    """
 
-    made.httpx_client_factory = cast("Any", factory)
-    return made
+    def __init__(self, given: SSETransport, on_fault: NotificationHandler | None = None) -> None:
+        super().__init__(given.url, given.headers, sse_read_timeout=given.sse_read_timeout)
+        self.auth = given.auth
+        make: Any = given.httpx_client_factory or _http_client_factory(given.verify)
+
+        def factory(**options: Any) -> httpx2.AsyncClient:
+            client: httpx2.AsyncClient = make(**options)
+            _bound(client)
+            _LARGE_EVENTS.add(client)
+            return client
+
+        self.httpx_client_factory = cast("Any", factory)
+        self._on_fault = on_fault
+
+    @asynccontextmanager
+    async def connect_session(
+        self, *, transport_options: TransportOptions | None = None, **session_kwargs: Any
+    ) -> AsyncIterator[ClientSession]:
+        """Open a session, as `SSETransport.connect_session` does, with the differences named above."""
+        given = transport_options or TransportOptions()
+
+        def bounded_session(read_stream: Any, write_stream: Any, **options: Any) -> ClientSession:
+            return given.session_class(
+                cast("Any", _BoundedMessages(read_stream, self._on_fault)), write_stream, **options
+            )
+
+        options = replace(given, session_class=cast("Any", bounded_session))
+        async with super().connect_session(transport_options=options, **session_kwargs) as session:
+            yield session
+
+
+_LARGE_EVENTS: Final[WeakSet[httpx2.AsyncClient]] = WeakSet()
+"""The clients of the older HTTP binding whose events may have `MAX_MESSAGE_BYTES`."""
+
+
+def _with_large_events(open_stream: Any) -> Any:
+    """Wrap the SDK's `sse_within_origin`, whose limit the older binding cannot set; other clients keep it."""
+
+    @wraps(open_stream)
+    def opened(client: httpx2.AsyncClient, *arguments: Any, **options: Any) -> Any:
+        if client in _LARGE_EVENTS:
+            options.setdefault("max_event_size", MAX_MESSAGE_BYTES)
+        return open_stream(client, *arguments, **options)
+
+    return opened
+
+
+vars(mcp.client.sse)["sse_within_origin"] = _with_large_events(vars(mcp.client.sse)["sse_within_origin"])
 
 
 class _BoundedConfigTransport(MCPConfigTransport):
