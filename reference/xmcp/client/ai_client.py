@@ -274,8 +274,8 @@ class AIClient:
         """Connect to all servers at the same time. It takes little more than `connect_timeout`, whatever they do.
 
         Raises:
-            DependencyError: Tools of a server depend on each other in a circle, or a server of this process does not
-                start because of what its tools depend on.
+            DependencyError: Tools of each server depend on each other in a circle, or of one, and `require_servers` is
+                true; or a server of this process does not start because of what its tools depend on.
             ServersUnavailable: A server cannot be reached, and `require_servers` is true.
         """
         if self._entered:
