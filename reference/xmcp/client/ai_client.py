@@ -372,7 +372,11 @@ class AIClient:
         with ChatServers(self._servers, context) as servers:
             catalogue = await servers.catalogue()
             if (entry := catalogue.entries.get(name)) is None:
-                error = client_made_errors.unknown_tool(name, list(catalogue.entries))
+                error = (
+                    client_made_errors.no_connection_free(min(servers.busy))
+                    if servers.busy
+                    else client_made_errors.unknown_tool(name, list(catalogue.entries))
+                )
                 # The tool may be one of a server that cannot be used now: the warnings say which, and why.
                 told = replace(error, message=" ".join((error.message, *catalogue.warnings)))
                 return ToolResponse(legal_name(name), error=told)

@@ -61,6 +61,16 @@ class ConnectFailed(Exception):
     """A server could not be reached. The message gives the reason for people and contains no credential."""
 
 
+class ConnectionsBusy(ConnectFailed):
+    """All connections that a tenant may have to a server with different credentials are in use."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(
+            f"none of the {most} connections with different credentials is free for its tenant; try again when a chat "
+            "has ended"
+        )
+
+
 def refusal_to_start(exc: BaseException) -> DependencyError | None:
     """Return the fault in its own tools because of which a server of this process did not start, if it is why."""
     cause: BaseException | None = exc
