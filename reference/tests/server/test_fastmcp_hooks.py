@@ -10,25 +10,31 @@ from typing import Annotated, Any
 import httpx2
 import pytest
 from fastmcp import Client, Context, FastMCP
+from fastmcp.dependencies import CurrentAccessToken, Depends
 from fastmcp.exceptions import ToolError
 from fastmcp.server import create_proxy
 from fastmcp.server.middleware import Middleware
 from fastmcp.server.providers import LocalProvider, Provider
-from fastmcp.server.transforms import Transform
+from fastmcp.server.transforms import ResourcesAsTools, Transform
 from mcp import MCPError
 from mcp.server.connection import Connection
+from opentelemetry.trace import get_current_span
 from pydantic import Field
 
 from xmcp import XMCP
 from xmcp.server._fastmcp_hooks import (
+    active_request_span,
     connection_of,
     is_tool_timeout,
     join_dispatch,
+    lacks_access_token,
     limit_request_bodies,
     may_mirror_into_headers,
     mirrors_into_header,
+    modules_through,
     raised_by_fastmcp,
     rewrite_messages,
+    runs_a_tool_of_fastmcp,
     unwrapped,
     watch_components,
     wrap_dispatch,
@@ -301,6 +307,60 @@ async def test_fastmcp_reports_an_overrun_tool_as_an_mcp_error_of_its_own() -> N
             await plain.call_tool(name)
         assert wrapped.value.__cause__ is not None
         assert is_tool_timeout(wrapped.value.__cause__) is expected
+
+
+async def failure_of(mcp: FastMCP[Any], tool: str, **arguments: Any) -> BaseException:
+    with pytest.raises(ToolError) as caught:
+        await mcp.call_tool(tool, arguments)
+    assert caught.value.__cause__ is not None
+    return caught.value.__cause__
+
+
+async def test_a_tool_that_fastmcp_made_is_told_from_one_of_an_author() -> None:
+    mcp: FastMCP[Any] = FastMCP("names")
+    mcp.add_transform(ResourcesAsTools(mcp))
+
+    @mcp.tool
+    async def own() -> None:
+        await mcp.read_resource("data://nope")
+
+    for tool, arguments, made in (("read_resource", {"uri": "data://nope"}, True), ("own", {}, False)):
+        failure = await failure_of(mcp, tool, **arguments)
+        assert raised_by_fastmcp(failure)
+        assert runs_a_tool_of_fastmcp([*modules_through(failure)]) is made
+
+
+async def test_a_missing_access_token_is_told_from_another_failure() -> None:
+    mcp: FastMCP[Any] = FastMCP("tokens")
+
+    def other() -> str:
+        raise RuntimeError("No access token in my own store")
+
+    @mcp.tool
+    def token(given: Any = CurrentAccessToken()) -> None:  # noqa: B008 - FastMCP's form
+        raise AssertionError
+
+    @mcp.tool
+    def own(given: str = Depends(other)) -> None:
+        raise AssertionError
+
+    assert lacks_access_token(await failure_of(mcp, "token"))
+    assert not lacks_access_token(await failure_of(mcp, "own"))
+
+
+async def test_the_span_of_a_request_is_known_while_it_is_answered() -> None:
+    spans: list[Any] = []
+    mcp: FastMCP[Any] = FastMCP("spans")
+
+    @mcp.tool
+    async def looks() -> None:
+        spans.append((active_request_span(), get_current_span()))
+
+    async with Client(mcp) as client:
+        await client.call_tool("looks")
+    assert spans[0][0] is spans[0][1]
+    await mcp.call_tool("looks")
+    assert spans[1][0] is None
 
 
 @pytest.mark.parametrize("era", ["auto", "legacy"])

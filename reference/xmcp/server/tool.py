@@ -154,7 +154,7 @@ class XMCPTool(FunctionTool):
         if not isinstance(result, _KeptResult):  # a question to the client (SEP-2322), not a result yet
             return _question(result, secrets) if secrets else result
         answer = self._answer(result.without(secrets) if secrets else result, show_user=show_user)
-        if secrets and answer.structured_content is not None and self.output_schema is not None:
+        if secrets and answer.structured_content is not None and self.output_schema is not None and not answer.is_error:
             jsonschema_rs.validate(self.output_schema, answer.structured_content)
         if answer.structured_content is None and self.output_schema is not None and not answer.is_error:
             raise TypeError(
