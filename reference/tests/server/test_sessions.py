@@ -160,8 +160,8 @@ async def test_a_session_serves_the_user_who_opened_it(kind: Any, method: str, o
             headers = {**HEADERS, **VERSION, **running._headers, "x-user": other}
             if not other:
                 del headers["x-user"]
-            body = {"json": message} if method == "POST" else {}
-            refused = await running._http.request(method, running._url, headers=headers, timeout=20, **body)
+            body = message if method == "POST" else None
+            refused = await running._http.request(method, running._url, headers=headers, timeout=20, json=body)
             assert refused.status_code == 404
             assert refused.json()["error"]["message"] == "Session not found"
         assert (await running.post(message)).status_code == 200
@@ -211,7 +211,7 @@ async def test_over_stdio_too_the_second_request_with_an_id_is_refused(era: str,
     )
     assert process.stdin is not None
     assert process.stdout is not None
-    answers = []
+    answers: list[dict[str, Any]] = []
     try:
         for message in [*opening, *calls]:
             process.stdin.write(json.dumps(message).encode() + b"\n")
