@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple, cast, get_args
 
 import anyio
@@ -41,7 +42,7 @@ from xmcp.server.parameters.withheld import withhold
 from xmcp.server.responses.mcp_results import response_from, to_mcp_result
 from xmcp.server.responses.returned_values import apply_show_user, response_to
 from xmcp.server.tool_metadata import in_meta
-from xmcp.server.worker_threads import bounded_in_thread, safe_in_thread
+from xmcp.server.worker_threads import Threads, safe_in_thread
 from xmcp.wire import DisplayEnvelope, ToolResponse
 from xmcp.xml_formatters import XMLFormatter
 from xmcp_models.display_envelope import DisplayEnvelope as EnvelopeModel
@@ -74,6 +75,8 @@ class XMCPTool(FunctionTool):
     declares_show_user: bool = Field(default=False, exclude=True)
     formatter: Any = Field(default=None, exclude=True)
     server_parameters: dict[str, ServerParameter] = Field(default_factory=dict, exclude=True)
+    _threads: Threads | None = PrivateAttr(default=None)
+    """The threads of a synchronous function with a time-out, which FastMCP would wait for; else None."""
 
     @classmethod
     def of(cls, fn: Callable[..., Any], metadata: ToolMeta, options: XMCPToolOptions | None = None) -> XMCPTool:
@@ -95,7 +98,8 @@ class XMCPTool(FunctionTool):
         if metadata.output_schema is NotSet and (options.display or _mentions(tool.return_type, ToolResponse)):
             tool.output_schema = None
         if tool.run_in_thread and not is_coroutine_function(tool.fn) and not inspect.isasyncgenfunction(tool.fn):
-            tool.fn = safe_in_thread(tool.fn) if tool.timeout is None else bounded_in_thread(tool.fn)
+            tool.fn = safe_in_thread(tool.fn)
+            tool._threads = Threads(f"Tool {tool.name!r}") if tool.timeout is not None else None
         members = dict(options.metadata)
         tool.formatter = options.formatter
         tool.server_parameters = server_parameters_of(fn, tool.parameters, options.server_populated, options.sensitive)
@@ -146,7 +150,7 @@ class XMCPTool(FunctionTool):
         if self.display:
             show_user, arguments = self._without_show_user(arguments)
         try:
-            result = await super().run(arguments)
+            result = await self._run_in_time(arguments)
         except ValidationError as error:
             if (fault := self._server_value_fault(error)) is not None:
                 raise fault from None  # the cause repeats the value
@@ -162,6 +166,11 @@ class XMCPTool(FunctionTool):
                 "a DisplayEnvelope, annotate that return type or set output_schema=None."
             )
         return answer
+
+    async def _run_in_time(self, arguments: dict[str, Any]) -> ToolResult:
+        if self._threads is None or self.timeout is None:
+            return await super().run(arguments)
+        return await self._threads.run(partial(super().run, arguments), self.timeout)
 
     def _answer(self, result: _KeptResult, *, show_user: bool) -> ToolResult:
         value, data = result.kept
