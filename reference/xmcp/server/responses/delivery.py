@@ -15,6 +15,7 @@ from fastmcp.tools.base import ToolResult
 from mcp_types import AudioContent, ContentBlock, EmbeddedResource, ImageContent
 
 from xmcp.server.call_state import ServedCall
+from xmcp.server.error_repairs import sendable_error
 from xmcp.server.errors import XMCPError
 from xmcp.server.lone_surrogates import sendable, sendable_block, without_lone_surrogates
 from xmcp.server.responses.capability import Reader
@@ -127,6 +128,7 @@ def _kind(block: ContentBlock) -> str:
 
 
 def _cut(error: ErrorInfo) -> ErrorInfo:
+    error = sendable_error(error)
     if len(error.message) <= MAX_MESSAGE:
         return error
     return replace(error, message=f"{error.message[: MAX_MESSAGE - 1]}…")
