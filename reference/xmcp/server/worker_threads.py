@@ -14,7 +14,7 @@ import logging
 from asyncio import CancelledError
 from collections.abc import Callable, Coroutine
 from contextvars import ContextVar
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import anyio.to_thread
 
@@ -24,8 +24,6 @@ logger: Final = logging.getLogger("xmcp.server")
 
 MAX_LEFT: Final = 16
 """Maximum number of threads of one function that were left; calls that run at the same time can add to it."""
-
-T = TypeVar("T")
 
 
 class OutOfTimeError(TimeoutError):
@@ -71,7 +69,7 @@ class Threads:
         self._what = what
         self._left: set[asyncio.Task[Any]] = set()
 
-    async def run(self, call: Callable[[], Coroutine[Any, Any, T]], seconds: float | None = None) -> T:
+    async def run(self, call: Callable[[], Coroutine[Any, Any, Any]], seconds: float | None = None) -> Any:
         """Return the result of `call()`, which runs the function, made `safe_in_thread`, in a worker thread.
 
         Raises:
@@ -89,7 +87,7 @@ class Threads:
         run = _Run()
         token = _current_run.set(run)
         try:
-            task = asyncio.create_task(call())
+            task = asyncio.create_task(_outcome(call))
         finally:
             _current_run.reset(token)
         try:
@@ -100,12 +98,14 @@ class Threads:
         if not task.done():
             self._leave(task, run)
             raise OutOfTimeError(f"{self._what} execution timed out after {seconds}s")
-        return task.result()
+        value, failure = task.result()
+        if failure is not None:
+            raise failure
+        return value
 
     def _leave(self, task: asyncio.Task[Any], run: _Run) -> None:
         if task.done() or not run.has_begun:
             task.cancel()
-            task.add_done_callback(_forget)
             return
         self._left.add(task)
         # The thread keeps its token of the limiter until it ends. It shall not be missing for other calls.
@@ -118,15 +118,16 @@ class Threads:
         def ended(task: asyncio.Task[Any]) -> None:
             self._left.discard(task)
             limiter.total_tokens -= 1
-            _forget(task)
 
         task.add_done_callback(ended)
 
 
-def _forget(task: asyncio.Task[Any]) -> None:
-    """Take note of the failure of a task that nobody waits for; asyncio would log it."""
-    if not task.cancelled():
-        task.exception()
+async def _outcome(call: Callable[[], Coroutine[Any, Any, Any]]) -> tuple[Any, BaseException | None]:
+    """Return the result of `call()`, or its failure: asyncio lets a `SystemExit` of a task end the whole loop."""
+    try:
+        return await call(), None
+    except BaseException as failure:
+        return None, failure
 
 
 def name_of(fn: Callable[..., Any]) -> str:
