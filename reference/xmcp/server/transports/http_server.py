@@ -23,7 +23,7 @@ from xmcp.server.transports.http import calls_in_sessions
 from xmcp.server.transports.http_connections import with_head_timeout
 
 _STREAMS_END: Final = 2.0  # seconds for open streams to end regularly before they are cut off
-_ON_THE_WAY: Final = 0.1  # seconds in which requests that were sent before the port closed still arrive
+_ON_THE_WAY: Final = 0.05  # seconds for what was sent before the signal to arrive
 _STEP: Final = 0.05  # seconds
 
 
@@ -147,6 +147,8 @@ class ReadyServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop accepting connections, let calls finish, then end the streams that wait for news."""
+        # Connections that were made before the signal are accepted, then what was sent on them is read.
+        await asyncio.sleep(_ON_THE_WAY)
         for listening in self.servers:
             listening.close()
         await asyncio.sleep(_ON_THE_WAY)
