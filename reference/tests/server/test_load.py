@@ -61,7 +61,8 @@ INITIALIZE = {
 @contextmanager
 def running(code: str) -> Iterator[subprocess.Popen[str]]:
     pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout"), subprocess.PIPE)
-    silent = (
+    # The log of the failures, each with a traceback.
+    silent = "import logging\nlogging.getLogger('xmcp.server').setLevel('CRITICAL')\n"
         "import logging\nlogging.getLogger('xmcp.server').setLevel('CRITICAL')\n"  # of the failures, each with a trace
     )
     process = subprocess.Popen(
