@@ -63,8 +63,6 @@ def running(code: str) -> Iterator[subprocess.Popen[str]]:
     pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout"), subprocess.PIPE)
     # The log of the failures, each with a traceback.
     silent = "import logging\nlogging.getLogger('xmcp.server').setLevel('CRITICAL')\n"
-        "import logging\nlogging.getLogger('xmcp.server').setLevel('CRITICAL')\n"  # of the failures, each with a trace
-    )
     process = subprocess.Popen(
         [sys.executable, "-c", SERVER + silent + code], stderr=subprocess.PIPE, text=True, **pipes
     )

@@ -11,6 +11,7 @@ from fastmcp.server.http import HostOriginProtection, StarletteWithLifespan
 from mcp.server.streamable_http import EventStore
 
 from xmcp.server._fastmcp_hooks import count_requests, guard_bodies
+from xmcp.server.transports.challenge import challenge_every_method
 from xmcp.server.transports.http_bodies import BodyGuard
 from xmcp.server.transports.http_headers import HeaderGuard
 
@@ -46,6 +47,7 @@ def http_app(
         **options,
     )
     guard_bodies(app, partial(BodyGuard, max_body_bytes=max_body_bytes))
+    challenge_every_method(app)
     app.add_middleware(HeaderGuard)  # outermost: also before authentication
     if transport == "sse":  # whose calls are answered on the stream of their session, not in their own requests
         app.state.calls_in_sessions = count_requests(server)

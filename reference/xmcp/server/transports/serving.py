@@ -10,6 +10,7 @@ from typing import Any, Literal
 from fastmcp import FastMCP
 from fastmcp.server.http import HostOriginProtection, StarletteWithLifespan
 from fastmcp.utilities.cli import log_server_banner
+from mcp.server.lowlevel.server import LifespanResultT
 from mcp.server.streamable_http import EventStore
 from starlette.middleware import Middleware as ASGIMiddleware
 
@@ -21,7 +22,7 @@ from xmcp.server.transports.http_server import ReadyServer, listen, run, served_
 from xmcp.server.transports.stdio import run_stdio, serve_stdio
 
 
-class Serving(LiveLists):
+class Serving(LiveLists[LifespanResultT]):
     """FastMCP's transports, with the defaults that a server on a network needs.
 
     Host and Origin headers are checked (`host_origin_protection="auto"`), and HTTP is stateless, because several
