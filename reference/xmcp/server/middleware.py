@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from asyncio import CancelledError
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 import mcp_types
@@ -76,48 +76,54 @@ class ResponseMiddleware(Middleware):
         request = context.fastmcp_context.request_context if context.fastmcp_context else None
         outer = current_call.get()
         if outer is not None and outer.request is request:
+            outer.hand_on(message.arguments or {})
             return await call_next(context)
         call = ServedCall(message.name, message.arguments or {}, request)
-        token = current_call.set(call)
-        try:
-            return await self._answered(context, call_next, call)
-        finally:
-            current_call.reset(token)
-
-    async def _answered(self, context: Any, call_next: Any, call: ServedCall) -> ToolResult:
         reader = reader_for(self._wire, declared_by(context.fastmcp_context))
-        request_id = _request_id(context.fastmcp_context)
-        begun = time.perf_counter()
-        error: ErrorInfo | None = None
-        outcome = telemetry.ERROR
+        return await answer(call, lambda: call_next(context), reader, _request_id(context.fastmcp_context))
+
+
+async def answer(
+    call: ServedCall, run: Callable[[], Awaitable[Any]], reader: Reader, request_id: str | None = None
+) -> Any:
+    """Return what the client is sent for `call`, which `run` makes; also for its failure.
+
+    Raises:
+        MCPError: The client lacks a capability that the tool needs (SEP-2575).
+    """
+    begun = time.perf_counter()
+    error: ErrorInfo | None = None
+    outcome = telemetry.ERROR
+    token = current_call.set(call)
+    try:
         try:
-            try:
-                result = await call_next(context)
-                if isinstance(result, CallToolResult):  # from a middleware
-                    result = ToolResult.from_mcp_result(result)
-                if _is_no_answer_yet(result):
-                    outcome = telemetry.INPUT_REQUIRED
-                    return result  # type: ignore[no-any-return]
-                result, error = deliver(call, result, reader)
-            except _NOT_CAUGHT:
+            result = await run()
+            if isinstance(result, CallToolResult):  # from a middleware
+                result = ToolResult.from_mcp_result(result)
+            if isinstance(result, InputRequiredToolResult):
+                outcome = telemetry.INPUT_REQUIRED
+                return result
+            if not isinstance(result, ToolResult):  # what an extension answers with: a task
+                outcome = telemetry.TASK
+                return result
+            if call.sensitive:  # a tool that called another one may have caught its failure and written it down
+                result = Secrets(call.sensitive).out_of_result(result)
+            result, error = deliver(call, result, reader)
+        except _NOT_CAUGHT:
+            raise
+        except BaseException as failure:
+            if isinstance(failure, CancelledError) and _is_being_cancelled():
+                outcome = telemetry.CANCELLED
                 raise
-            except BaseException as failure:
-                if isinstance(failure, CancelledError) and _is_being_cancelled():
-                    outcome = telemetry.CANCELLED
-                    raise
-                if must_propagate(failure):
-                    raise
-                result, error = _failed(failure, call, reader)
-            if error is None:
-                outcome = telemetry.OK
-            return result
-        finally:
-            telemetry.record_call(call, outcome, time.perf_counter() - begun, request_id, error)
-
-
-def _is_no_answer_yet(result: object) -> bool:
-    """Tell whether it is a question to the client, or what an extension (tasks) returns instead of a result."""
-    return isinstance(result, InputRequiredToolResult) or not isinstance(result, ToolResult)
+            if must_propagate(failure):
+                raise
+            result, error = answer_failure(failure, call, reader)
+        if error is None:
+            outcome = telemetry.OK
+        return result
+    finally:
+        current_call.reset(token)
+        telemetry.record_call(call, outcome, time.perf_counter() - begun, request_id, error)
 
 
 def _is_being_cancelled() -> bool:
@@ -126,7 +132,8 @@ def _is_being_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def _failed(failure: BaseException, call: ServedCall, reader: Reader) -> tuple[ToolResult, ErrorInfo | None]:
+def answer_failure(failure: BaseException, call: ServedCall, reader: Reader) -> tuple[ToolResult, ErrorInfo | None]:
+    """Log `failure`, and return what the client is sent for it and the error in that."""
     try:
         error = error_for(failure, call)
         if call.sensitive:

@@ -185,6 +185,12 @@ def server_parameters_of(
     }
 
 
+def marked_parameters(parameters: Mapping[str, Any]) -> list[str]:
+    """Return the names of the parameters in the input schema `parameters` that it marks as filled in by the server."""
+    properties = parameters.get("properties", {})
+    return [name for name, schema in properties.items() if isinstance(schema, Mapping) and schema.get(MARK) is True]
+
+
 def _default(fn: Callable[..., Any], name: str, parameters: Mapping[str, Any]) -> Any:
     if name in parameters.get("required", []):
         return REQUIRED
@@ -275,7 +281,7 @@ async def fill(
     """
     sent = [name for name in wanted if name in arguments]
     if sent and providers.rejects:
-        raise _forbidden(sent)
+        raise forbidden(sent)
     own = {name: value for name, value in arguments.items() if name not in wanted}
     headers, token = get_http_headers(include_all=True), get_access_token()
     values: dict[str, Any] = {}
@@ -312,7 +318,8 @@ def _as_json(value: Any) -> Any:
     return without_lone_surrogates(to_jsonable_python(value, fallback=str, bytes_mode="base64"))
 
 
-def _forbidden(names: Sequence[str]) -> XMCPError:
+def forbidden(names: Sequence[str]) -> XMCPError:
+    """Return the error for a caller that sent values for the parameters `names`, which the server fills in."""
     listed = ", ".join(map(repr, names))
     reason = {"reason": "forbidden", "message": "The server fills this parameter in"}
     return XMCPError(

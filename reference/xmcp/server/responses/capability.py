@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 
 from fastmcp.server.context import Context
 from fastmcp.server.extensions import ServerExtension
+from mcp_types import ClientCapabilities
 
 from xmcp.wire import DEFAULT_LIMITS
 from xmcp_models.registry import EXTENSION_ID, VERSION
@@ -78,7 +79,11 @@ def declared_by(context: Context | None) -> Mapping[str, Any] | None:
     A server that keeps no session between requests does not know what a client declared in an `initialize` handshake.
     """
     request = context.request_context if context is not None else None
-    capabilities = request.session.client_capabilities if request is not None else None
+    return declared_in(request.session.client_capabilities if request is not None else None)
+
+
+def declared_in(capabilities: ClientCapabilities | None) -> Mapping[str, Any] | None:
+    """Return what `capabilities` declare about the extension, or None."""
     if capabilities is None:
         return None
     for place in (capabilities.extensions, capabilities.experimental):
