@@ -55,7 +55,11 @@ FILLED = ToolCall(tool(server_populated=["user_id"]), "t", {})
         (result('{"payload": "hello", "type": "text"}', display=ENVELOPE), SHOWN, "XMCP-MCP-021"),
         (result(), SHOWN, "XMCP-DSP-022"),
         (result(display=ENVELOPE), ToolCall(tool(display=True), "t", {}), "XMCP-DSP-021"),
-        (result(display=ENVELOPE), ToolCall(tool(display=True), "t", {"arguments": {"show_user": False}}), "XMCP-DSP-021"),
+        (
+            result(display=ENVELOPE),
+            ToolCall(tool(display=True), "t", {"arguments": {"show_user": False}}),
+            "XMCP-DSP-021",
+        ),
         (result(display={"type": "map", "payload": {}}), SHOWN, "XMCP-DSP-010"),
         (result("it failed", is_error=True), None, "XMCP-MCP-022"),
         (result("TIMEOUT: too slow", error=ERROR), None, "XMCP-MCP-022"),

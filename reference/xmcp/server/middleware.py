@@ -84,8 +84,8 @@ class ResponseMiddleware(Middleware):
 
 
 async def answer(
-    call: ServedCall, run: Callable[[], Awaitable[Any]], reader: Reader, request_id: str | None = None
-) -> Any:
+    call: ServedCall, run: Callable[[], Awaitable[ToolResult]], reader: Reader, request_id: str | None = None
+) -> ToolResult:
     """Return what the client is sent for `call`, which `run` makes; also for its failure.
 
     Raises:
