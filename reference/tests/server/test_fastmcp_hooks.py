@@ -21,6 +21,7 @@ from pydantic import Field
 
 from xmcp import XMCP
 from xmcp.server._fastmcp_hooks import (
+    add_dispatch_middleware,
     connection_of,
     is_tool_timeout,
     join_dispatch,
@@ -299,3 +300,21 @@ async def test_fastmcp_reports_an_overrun_tool_as_an_mcp_error_of_its_own() -> N
             await plain.call_tool(name)
         assert wrapped.value.__cause__ is not None
         assert is_tool_timeout(wrapped.value.__cause__) is expected
+
+
+async def test_a_middleware_of_every_message_sees_the_answer_as_a_json_object_and_can_replace_it() -> None:
+    mcp = server(Listings())
+    seen = []
+
+    async def doubled(ctx: Any, call_next: Any) -> Any:
+        answer = await call_next(ctx)
+        seen.append(ctx.method)
+        if ctx.method != "tools/call":
+            return answer
+        assert isinstance(answer, dict)
+        return {**answer, "structuredContent": {"result": 99}}
+
+    add_dispatch_middleware(mcp, doubled)
+    async with Client(mcp, mode="auto") as client:
+        assert (await client.call_tool_mcp("double", {"x": 1})).structured_content == {"result": 99}
+    assert "tools/call" in seen

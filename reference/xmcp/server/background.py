@@ -62,7 +62,7 @@ class BackgroundTool(Tool):
         result = await answer(call, run, _PLAIN)
         if type(result) is ToolResult:  # and not a question to the client
             result.meta = {**(result.meta or {}), ATTRIBUTES_KEY: attributes}
-        return result  # type: ignore[no-any-return]
+        return result
 
 
 class TaskDelivery:
