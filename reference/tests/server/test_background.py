@@ -87,6 +87,17 @@ async def test_a_task_that_takes_too_long_or_says_too_much_is_an_error_with_its_
     assert (await called(mcp, "exits", reply)).code == "INTERNAL"
 
 
+async def test_a_task_says_in_which_format_its_text_is(reply: Any) -> None:
+    mcp = server()
+
+    @mcp.tool(task=True, xml_formatter=lambda data, _level: f"<n>{data['n']}</n>")
+    async def works() -> dict[str, int]:
+        return {"n": 1}
+
+    answer = await called(mcp, "works", reply)
+    assert (answer.llm_output, answer.format) == ("<n>1</n>", "application/xml")
+
+
 async def test_a_task_says_that_a_character_was_replaced(reply: Any) -> None:
     mcp = server()
 

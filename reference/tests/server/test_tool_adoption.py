@@ -13,7 +13,7 @@ from fastmcp.tools import Tool
 from fastmcp.tools.tool_transform import ToolTransformConfig, forward
 from pydantic import Field
 
-from xmcp import XMCP
+from xmcp import XMCP, ToolResponse
 
 Filled = Annotated[str, Field(json_schema_extra={"server_populated": True})]
 Sensitive = Annotated[str, Field(json_schema_extra={"server_populated": True, "sensitive": True})]
@@ -40,6 +40,15 @@ async def test_an_added_tool_keeps_its_name_its_options_and_fastmcps_text(call: 
         assert getattr(added, member) == getattr(given, member)
     reply = await call(mcp, "two")
     assert (reply.llm_output, reply.structured) == ('{"a":1}', {"a": 1})
+
+
+async def test_an_added_tool_that_says_it_returns_a_response_has_no_output_schema(call: Any) -> None:
+    def speaks() -> ToolResponse:
+        return ToolResponse("speaks", llm_output="hi")
+
+    mcp = XMCP()
+    assert mcp.add_tool(Tool.from_function(speaks)).output_schema is None
+    assert (await call(mcp, "speaks")).llm_output == "hi"
 
 
 async def test_a_tool_keeps_the_providers_and_the_policy_of_the_server_it_was_added_to_first(call: Any) -> None:

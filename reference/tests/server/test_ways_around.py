@@ -297,6 +297,13 @@ def background_function_tools(options: Any) -> Way:
     return Way(server, displays=False)
 
 
+def background_of_a_provider(options: Any) -> Way:
+    provider = LocalProvider()
+    for function in FUNCTIONS:
+        provider.tool(function, task=True)
+    return Way(with_tasks(with_providers(XMCP("s", providers=[provider], **options))), displays=False)
+
+
 WAYS = [
     direct,
     mounted,
@@ -323,6 +330,7 @@ WAYS = [
     background_mounted_twice,
     background_in_fastmcp,
     background_function_tools,
+    background_of_a_provider,
 ]
 
 
