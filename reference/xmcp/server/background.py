@@ -32,14 +32,15 @@ class BackgroundTool(Tool):
     """What a task's worker runs instead of a tool: the tool, answered as any other call is."""
 
     tool: Tool = Field(exclude=True)
+    mask_error_details: bool | None = Field(exclude=True)
 
     @classmethod
-    def of(cls, tool: Tool) -> BackgroundTool:
+    def of(cls, tool: Tool, mask_error_details: bool | None = None) -> BackgroundTool:
         """Return the background tool for `tool`; for one that a mounted server made, the same."""
         if isinstance(tool, BackgroundTool):
             return tool
         members = {name: getattr(tool, name) for name in Tool.model_fields}
-        return cls.model_construct(**members, tool=tool)
+        return cls.model_construct(**members, tool=tool, mask_error_details=mask_error_details)
 
     async def run(self, arguments: dict[str, Any], context: Context = CurrentContext()) -> ToolResult:  # noqa: ARG002,B008
         """Return the answer as plain MCP, also for a failure.
@@ -49,7 +50,7 @@ class BackgroundTool(Tool):
         Raises:
             MCPError: The client lacks a capability that the tool needs (SEP-2575).
         """
-        call = ServedCall(self.name, arguments)
+        call = ServedCall(self.name, arguments, mask_error_details=self.mask_error_details)
         attributes: dict[str, Any] = {"tool_name": self.name}
 
         async def run() -> ToolResult:

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, TypedDict, TypeVar, Unpack, cast, overload
 
-from fastmcp import FastMCP
+import fastmcp
 from fastmcp.apps.config import AppConfig, app_config_to_meta_dict
 from fastmcp.decorators import get_fastmcp_meta
 from fastmcp.server.middleware import Middleware
@@ -25,10 +25,18 @@ from fastmcp.utilities.components import FastMCPComponent
 from fastmcp.utilities.tasks import TaskConfig
 from fastmcp.utilities.types import NotSetT
 from fastmcp.utilities.versions import VersionSpec
+from mcp.server.lowlevel.server import LifespanResultT
 from mcp_types import Icon, ToolAnnotations
 
-from xmcp.server._fastmcp_hooks import add_dispatch_middleware, local_tools, skip_listing_before_calls, unwrapped
+from xmcp.server._fastmcp_hooks import (
+    add_dispatch_middleware,
+    local_tools,
+    skip_listing_before_calls,
+    unwrapped,
+    wrap_dispatch,
+)
 from xmcp.server.background import BackgroundTool, TaskDelivery
+from xmcp.server.containment import contain
 from xmcp.server.formatter_binding import NamedFormatter, bound, name_of
 from xmcp.server.middleware import ResponseMiddleware
 from xmcp.server.parameters.server_parameters import REQUIRED, OnOverride, ParamProvider, ParamProviders
@@ -83,7 +91,7 @@ class ToolOptions(TypedDict, total=False):
     sensitive: Sequence[str] | None
 
 
-class XMCP(Serving):
+class XMCP(Serving[LifespanResultT]):
     """A FastMCP server whose every tool result is a tool response (spec chapters 1 to 4).
 
     Accepts every option of `FastMCP`. (`subscription_bus` carries the notifications that a list has changed; the
@@ -96,6 +104,9 @@ class XMCP(Serving):
             declare the extension; others get plain MCP, with the display and the error in `_meta`.
         on_param_override: What happens to a value that a caller sends for a parameter that the server fills in.
             `override`: it is replaced, and the answer says so. `reject`: `FORBIDDEN_PARAM_OVERRIDE`.
+        mask_error_details: FastMCP's option. Unlike FastMCP, this server never sends the text of an exception that the
+            tool's author did not foresee, unless it is `False` here. `True`, here or in FastMCP's settings, also
+            withholds what a service behind the server answered when it refused.
 
     Raises:
         ValueError: `wire` or `on_param_override` has another value.
@@ -111,6 +122,7 @@ class XMCP(Serving):
         tasks: bool | None = None,
         wire: Wire = "always",
         on_param_override: OnOverride = "override",
+        mask_error_details: bool | None = None,
         lifespan: Callable[..., Any] | None = None,
         **options: Any,
     ) -> None:
@@ -118,20 +130,22 @@ class XMCP(Serving):
         self.param_providers = ParamProviders(on_param_override)
         self._formatters: dict[str, XMLFormatter] = {}
         self._runs_tools_as_tasks = bool(tasks)
-        # Also for a call inside a call: FastMCP's code mode shows the text of its failure to a model's code.
-        options.setdefault("mask_error_details", True)
+        self.masking = _masking(mask_error_details)
         super().__init__(
             name,
             instructions,
-            middleware=[ResponseMiddleware(self.wire), *(middleware or ())],
+            middleware=[ResponseMiddleware(self.wire, self.masking), *(middleware or ())],
             tools=[_as_tool(tool) for tool in tools or ()],
             tasks=tasks,
+            # For a call inside a call too: FastMCP's code mode shows the text of its failure to a model's code.
+            mask_error_details=mask_error_details is not False,
             lifespan=_checking(lifespan),
             **options,
         )
         self.add_extension(ToolResponseExtension(self.wire))
         add_dispatch_middleware(self, TaskDelivery(self.wire))
         skip_listing_before_calls(self)
+        wrap_dispatch(self, contain)
 
     @overload
     def tool(self, name_or_fn: F, **options: Unpack[ToolOptions]) -> F: ...
@@ -196,7 +210,10 @@ class XMCP(Serving):
         """Return what runs as background tasks; the tools are answered as in any other call (`background.py`)."""
         components = await super().get_tasks()
         tools = all_adopted((part for part in components if isinstance(part, Tool)), self.param_providers)
-        return [*map(BackgroundTool.of, tools), *(part for part in components if not isinstance(part, Tool))]
+        return [
+            *(BackgroundTool.of(tool, self.masking) for tool in tools),
+            *(part for part in components if not isinstance(part, Tool)),
+        ]
 
     @overload
     def param_provider(self, name_or_fn: P) -> P: ...
@@ -254,7 +271,7 @@ class XMCP(Serving):
                     logger.warning("The parameter %r of the tool %r has no provider yet.", name, tool.name)
 
         for server in map(unwrapped, self.providers):
-            if isinstance(server, FastMCP) and not isinstance(server, XMCP):
+            if isinstance(server, fastmcp.FastMCP) and not isinstance(server, XMCP):
                 refuse_marks(server)
 
     def _register(self, name_or_fn: Any, options: ToolOptions, *, display: bool) -> Any:
@@ -301,6 +318,11 @@ def _checking(lifespan: Callable[..., Any] | None) -> Callable[..., Any]:
             yield state
 
     return checked
+
+
+def _masking(option: bool | None) -> bool | None:
+    """Return the option. Without one, FastMCP's setting can withhold more; its default, `False`, discloses nothing."""
+    return True if option is None and fastmcp.settings.mask_error_details else option
 
 
 def _as_tool(tool: Tool | Callable[..., Any]) -> Tool:
