@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import mcp_types
 from fastmcp.server.context import Context
@@ -26,9 +26,16 @@ from xmcp.server.parameters.sensitive import Secrets
 from xmcp.server.responses.capability import Reader, Wire, announcement, declared_by, reader_for
 from xmcp.server.responses.delivery import deliver, deliver_error
 from xmcp.server.responses.failures import cause_of, error_for, internal, must_propagate
+from xmcp.server.responses.mcp_results import ATTRIBUTES_KEY
 from xmcp.server.tool_ordering import as_listed
 from xmcp.wire import ErrorInfo
-from xmcp_models.registry import EXTENSION_ID
+from xmcp_models.registry import (
+    DISPLAY_META_KEY,
+    EXTENSION_ID,
+    PLAIN_META_KEY,
+    POPULATED_META_KEY,
+    VERSION_META_KEY,
+)
 
 
 class ResponseMiddleware(Middleware):
@@ -113,8 +120,8 @@ async def answer(
             if not isinstance(result, ToolResult):  # what an extension answers with: a task
                 outcome = telemetry.TASK
                 return result
-            if call.sensitive:  # a tool that called another one may have caught its failure and written it down
-                result = Secrets(call.sensitive).out_of_result(result)
+            if call.sensitive:
+                result = _without_secrets(result, Secrets(call.sensitive))
             result, error = deliver(call, result, reader)
         except BaseException as failure:
             if ends_its_task(failure, task):
@@ -129,6 +136,25 @@ async def answer(
     finally:
         current_call.reset(token)
         telemetry.record_call(call, outcome, time.perf_counter() - begun, request_id, error)
+
+
+def _without_secrets(result: ToolResult, secrets: Secrets) -> ToolResult:
+    """Return `result` without the secrets: a tool that called another one may have written down the other's failure.
+
+    A word of the protocol stays, even if it is a secret too.
+    """
+    cleaned = secrets.out_of_result(result)
+    meta = result.meta or {}
+    if cleaned.meta is not None:
+        cleaned.meta |= {key: meta[key] for key in _CLEAN_KEYS & meta.keys()}
+        display, shown = cleaned.meta.get(DISPLAY_META_KEY), meta.get(DISPLAY_META_KEY)
+        if isinstance(display, Mapping) and isinstance(shown, Mapping) and "type" in shown:
+            cleaned.meta[DISPLAY_META_KEY] = {**display, "type": shown["type"]}
+    return cleaned
+
+
+_CLEAN_KEYS: Final = frozenset({ATTRIBUTES_KEY, PLAIN_META_KEY, POPULATED_META_KEY, VERSION_META_KEY})
+"""Members of `_meta` that hold nothing of a tool's text."""
 
 
 def answer_failure(failure: BaseException, call: ServedCall, reader: Reader) -> tuple[ToolResult, ErrorInfo | None]:
