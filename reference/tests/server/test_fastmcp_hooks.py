@@ -24,6 +24,7 @@ from pydantic import Field
 from xmcp import XMCP
 from xmcp.server._fastmcp_hooks import (
     active_request_span,
+    add_dispatch_middleware,
     connection_of,
     guard_bodies,
     is_tool_timeout,
@@ -307,6 +308,24 @@ async def test_fastmcp_reports_an_overrun_tool_as_an_mcp_error_of_its_own() -> N
             await plain.call_tool(name)
         assert wrapped.value.__cause__ is not None
         assert is_tool_timeout(wrapped.value.__cause__) is expected
+
+
+async def test_a_middleware_of_every_message_sees_the_answer_as_a_json_object_and_can_replace_it() -> None:
+    mcp = server(Listings())
+    seen = []
+
+    async def doubled(ctx: Any, call_next: Any) -> Any:
+        answer = await call_next(ctx)
+        seen.append(ctx.method)
+        if ctx.method != "tools/call":
+            return answer
+        assert isinstance(answer, dict)
+        return {**answer, "structuredContent": {"result": 99}}
+
+    add_dispatch_middleware(mcp, doubled)
+    async with Client(mcp, mode="auto") as client:
+        assert (await client.call_tool_mcp("double", {"x": 1})).structured_content == {"result": 99}
+    assert "tools/call" in seen
 
 
 async def failure_of(mcp: FastMCP[Any], tool: str, **arguments: Any) -> BaseException:

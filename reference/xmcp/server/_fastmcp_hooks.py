@@ -296,8 +296,13 @@ def join_dispatch(
     listen: RequestHandler[Any, SubscriptionsListenRequestParams],
 ) -> None:
     """Add `middleware` as the innermost one of every message, and `listen` as the handler of subscriptions."""
-    server._mcp_server.middleware.append(middleware)
+    add_dispatch_middleware(server, middleware)
     server._mcp_server.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, listen)
+
+
+def add_dispatch_middleware(server: FastMCP[Any], middleware: ServerMiddleware[Any]) -> None:
+    """Add `middleware` as the innermost one of every message; an answer that it sees is a JSON object."""
+    server._mcp_server.middleware.append(middleware)
 
 
 def wrap_dispatch(server: FastMCP[Any], middleware: ServerMiddleware[Any]) -> None:

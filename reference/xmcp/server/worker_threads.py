@@ -25,6 +25,9 @@ logger: Final = logging.getLogger("xmcp.server")
 MAX_LEFT: Final = 16
 """Maximum number of threads of one function that were left; calls that run at the same time can add to it."""
 
+KNOWN_FUNCTIONS: Final = 5000
+"""Maximum number of tools' functions whose threads are remembered; FastMCP remembers as many."""
+
 
 class OutOfTimeError(TimeoutError):
     """A call was left, because its time was over; the message says which one, and is for the caller."""
@@ -120,6 +123,15 @@ class Threads:
             limiter.total_tokens -= 1
 
         task.add_done_callback(ended)
+
+
+@functools.lru_cache(maxsize=KNOWN_FUNCTIONS)
+def in_threads(fn: Callable[..., Any], what: str) -> tuple[Callable[..., Any], Threads]:
+    """Return the synchronous `fn` of a tool, made `safe_in_thread`, and its threads.
+
+    Both are the same for the same function, because the tool is not always the same object.
+    """
+    return safe_in_thread(fn), Threads(what)
 
 
 async def _outcome(call: Callable[[], Coroutine[Any, Any, Any]]) -> tuple[Any, BaseException | None]:
