@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import httpx2
 import pytest
-from fastmcp import Client, FastMCP
+from fastmcp import Client, Context, FastMCP
 from fastmcp.dependencies import CurrentAccessToken, Depends
 from fastmcp.exceptions import ToolError
 from fastmcp.server import create_proxy
@@ -33,9 +33,11 @@ from xmcp.server._fastmcp_hooks import (
     mirrors_into_header,
     modules_through,
     raised_by_fastmcp,
+    rewrite_messages,
     runs_a_tool_of_fastmcp,
     unwrapped,
     watch_components,
+    wrap_dispatch,
 )
 
 
@@ -359,3 +361,52 @@ async def test_the_span_of_a_request_is_known_while_it_is_answered() -> None:
     assert spans[0][0] is spans[0][1]
     await mcp.call_tool("looks")
     assert spans[1][0] is None
+
+
+@pytest.mark.parametrize("era", ["auto", "legacy"])
+async def test_each_message_to_the_client_is_sent_through_the_session_of_its_request(era: str) -> None:
+    plain: FastMCP[Any] = FastMCP("plain")
+    seen = []
+
+    def rewrite(method: str, params: Any) -> Any:
+        seen.append(method)
+        return {name: "changed" if name == "message" else part for name, part in params.items()}
+
+    @plain.tool
+    async def speaks(ctx: Context) -> None:
+        rewrite_messages(ctx.session, rewrite)
+        await ctx.report_progress(1, 2, "first")
+        await ctx.session.report_progress(2, 2, "second")
+
+    told = []
+
+    async def heard(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, total, message))
+
+    async with Client(plain, mode=era, progress_handler=heard, timeout=20) as client:
+        await client.call_tool("speaks", {})
+        await client.list_tools()
+    assert seen == ["notifications/progress"] * 2
+    assert told == [(1, 2, "changed"), (2, 2, "changed")]
+
+
+async def test_the_outermost_middleware_sees_every_message_and_what_other_middleware_raises() -> None:
+    class Fails(Middleware):
+        async def on_list_resources(self, context: Any, call_next: Any) -> Any:
+            raise LookupError
+
+    plain: FastMCP[Any] = FastMCP("plain", middleware=[Fails()])
+    seen = []
+
+    async def outermost(ctx: Any, call_next: Any) -> Any:
+        try:
+            return await call_next(ctx)
+        except Exception as error:
+            seen.append((ctx.method, type(error).__name__))
+            raise
+
+    wrap_dispatch(plain, outermost)
+    async with Client(plain, mode="legacy", timeout=20) as client:
+        with pytest.raises(MCPError):
+            await client.list_resources()
+    assert seen == [("resources/list", "LookupError")]

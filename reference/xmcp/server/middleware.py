@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from asyncio import CancelledError
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import mcp_types
 from fastmcp.server.context import Context
@@ -21,6 +20,7 @@ from mcp_types import CallToolResult
 
 from xmcp.server import telemetry
 from xmcp.server.call_state import ServedCall, current_call
+from xmcp.server.containment import ends_its_task
 from xmcp.server.parameters.sensitive import Secrets
 from xmcp.server.responses.capability import Reader, Wire, announcement, declared_by, reader_for
 from xmcp.server.responses.delivery import deliver, deliver_error
@@ -28,9 +28,6 @@ from xmcp.server.responses.failures import cause_of, error_for, internal, must_p
 from xmcp.server.tool_ordering import as_listed
 from xmcp.wire import ErrorInfo
 from xmcp_models.registry import EXTENSION_ID
-
-_NOT_CAUGHT: Final = (KeyboardInterrupt, GeneratorExit)
-"""Not failures of a call. Any other exception, even the `sys.exit()` of a library, must not end the server."""
 
 
 class ResponseMiddleware(Middleware):
@@ -89,6 +86,7 @@ class ResponseMiddleware(Middleware):
     async def _answered(self, context: Any, call_next: Any, call: ServedCall) -> ToolResult:
         reader = reader_for(self._wire, declared_by(context.fastmcp_context))
         request_id = _request_id(context.fastmcp_context)
+        task = asyncio.current_task()
         begun = time.perf_counter()
         error: ErrorInfo | None = None
         outcome = telemetry.ERROR
@@ -101,10 +99,8 @@ class ResponseMiddleware(Middleware):
                     outcome = telemetry.INPUT_REQUIRED
                     return result  # type: ignore[no-any-return]
                 result, error = deliver(call, result, reader)
-            except _NOT_CAUGHT:
-                raise
             except BaseException as failure:
-                if isinstance(failure, CancelledError) and _is_being_cancelled():
+                if ends_its_task(failure, task):
                     outcome = telemetry.CANCELLED
                     raise
                 if must_propagate(failure):
@@ -120,12 +116,6 @@ class ResponseMiddleware(Middleware):
 def _is_no_answer_yet(result: object) -> bool:
     """Tell whether it is a question to the client, or what an extension (tasks) returns instead of a result."""
     return isinstance(result, InputRequiredToolResult) or not isinstance(result, ToolResult)
-
-
-def _is_being_cancelled() -> bool:
-    """Tell whether this call is being cancelled; if not, a tool raised the cancellation of something else."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 def _failed(failure: BaseException, call: ServedCall, reader: Reader) -> tuple[ToolResult, ErrorInfo | None]:

@@ -26,7 +26,8 @@ from fastmcp.utilities.types import NotSetT
 from mcp.server.lowlevel.server import LifespanResultT
 from mcp_types import Icon, ToolAnnotations
 
-from xmcp.server._fastmcp_hooks import local_tools, skip_listing_before_calls
+from xmcp.server._fastmcp_hooks import local_tools, skip_listing_before_calls, wrap_dispatch
+from xmcp.server.containment import contain
 from xmcp.server.formatter_binding import NamedFormatter, bound, name_of
 from xmcp.server.middleware import ResponseMiddleware
 from xmcp.server.parameters.server_parameters import REQUIRED, OnOverride, ParamProvider, ParamProviders
@@ -131,6 +132,7 @@ class XMCP(Serving[LifespanResultT]):
         )
         self.add_extension(ToolResponseExtension(self.wire))
         skip_listing_before_calls(self)
+        wrap_dispatch(self, contain)
 
     @overload
     def tool(self, name_or_fn: F, **options: Unpack[ToolOptions]) -> F: ...
