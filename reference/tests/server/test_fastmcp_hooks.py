@@ -19,12 +19,13 @@ from fastmcp.server.transforms import ResourcesAsTools, Transform
 from mcp import MCPError
 from mcp.server.connection import Connection
 from opentelemetry.trace import get_current_span
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 
 from xmcp import XMCP
 from xmcp.server._fastmcp_hooks import (
     active_request_span,
     connection_of,
+    is_body_error,
     is_tool_timeout,
     join_dispatch,
     lacks_access_token,
@@ -328,6 +329,21 @@ async def test_a_tool_that_fastmcp_made_is_told_from_one_of_an_author() -> None:
         failure = await failure_of(mcp, tool, **arguments)
         assert raised_by_fastmcp(failure)
         assert runs_a_tool_of_fastmcp([*modules_through(failure)]) is made
+
+
+async def test_a_pydantic_error_of_a_body_is_marked() -> None:
+    mcp: FastMCP[Any] = FastMCP("bodies")
+
+    @mcp.tool
+    def checks() -> None:
+        TypeAdapter(int).validate_python("x")
+
+    @mcp.tool
+    def crashes() -> None:
+        raise ValueError("x")
+
+    assert is_body_error(await failure_of(mcp, "checks"))
+    assert not is_body_error(await failure_of(mcp, "crashes"))
 
 
 async def test_a_missing_access_token_is_told_from_another_failure() -> None:

@@ -20,6 +20,7 @@ from fastmcp.server.providers.wrapped_provider import _WrappedProvider
 from fastmcp.server.telemetry import _active_seam_span
 from fastmcp.server.transforms import Namespace, Visibility
 from fastmcp.tools import Tool
+from fastmcp.tools.function_tool import _ToolBodyError
 from fastmcp.utilities.components import FastMCPComponent
 from mcp import MCPError
 from mcp.server.connection import Connection
@@ -57,6 +58,11 @@ def raised_by_fastmcp(error: BaseException, module: str = "fastmcp") -> bool:
         trace = trace.tb_next
     name = str(trace.tb_frame.f_globals.get("__name__", ""))
     return name == module or name.startswith(f"{module}.")
+
+
+def is_body_error(error: BaseException) -> bool:
+    """Tell whether `error` is FastMCP's mark around a pydantic error of a tool's body, as opposed to its arguments."""
+    return isinstance(error, _ToolBodyError) and error.__cause__ is not None
 
 
 def modules_through(error: BaseException) -> Iterator[str]:
