@@ -296,7 +296,6 @@ _TABLE: Final[tuple[tuple[Callable[[Raised], bool], Callable[[Raised], ErrorInfo
         _unusable_for_a_request,
     ),
     (_is_about_a_question, _unanswered_question),
-    (lambda r: isinstance(r.error, NoBackChannelError), _unanswered_question),
     (lambda r: r.was_validated_by("fastmcp.server.elicitation"), _unfit_answer),
     (_is_unreachable_server, _unreachable_server),
     (lambda r: isinstance(r.error, MCPError) and r.passed(_PROXY), _refused_by_a_server),
