@@ -16,6 +16,7 @@ from fastmcp.server import create_proxy
 from fastmcp.server.middleware import Middleware
 from fastmcp.server.providers import LocalProvider, Provider
 from fastmcp.server.transforms import ResourcesAsTools, Transform
+from fastmcp.tools import Tool
 from mcp import MCPError
 from mcp.server.connection import Connection
 from opentelemetry.trace import get_current_span
@@ -36,6 +37,7 @@ from xmcp.server._fastmcp_hooks import (
     raised_by_fastmcp,
     rewrite_messages,
     runs_a_tool_of_fastmcp,
+    tool_that_runs,
     unwrapped,
     watch_components,
     wrap_dispatch,
@@ -426,3 +428,17 @@ async def test_the_outermost_middleware_sees_every_message_and_what_other_middle
         with pytest.raises(MCPError):
             await client.list_resources()
     assert seen == [("resources/list", "LookupError")]
+
+
+async def test_the_tool_behind_a_mounted_and_a_transformed_one_is_found() -> None:
+    inner, middle, outer = FastMCP("inner"), FastMCP("middle"), FastMCP("outer")
+    inner.tool(lambda: "x", name="any")
+    own = await inner.get_tool("any")
+    assert own is not None
+    middle.add_tool(Tool.from_tool(own, name="renamed"))
+    outer.mount(middle, namespace="far")
+    found = await outer.get_tool("far_renamed")
+    assert found is not None
+    assert await tool_that_runs(found) is own
+    middle.local_provider.remove_tool("renamed")
+    assert await tool_that_runs(found) is None

@@ -23,6 +23,7 @@ from xmcp.server.call_state import ServedCall, current_call
 from xmcp.server.containment import ends_its_task
 from xmcp.server.errors import XMCPError
 from xmcp.server.parameters.sensitive import Secrets
+from xmcp.server.relayed_calls import with_checked_arguments
 from xmcp.server.responses.capability import Reader, Wire, announcement, declared_by, reader_for
 from xmcp.server.responses.delivery import deliver, deliver_error
 from xmcp.server.responses.failures import cause_of, error_for, internal, must_propagate
@@ -99,7 +100,7 @@ class ResponseMiddleware(Middleware):
         outcome = telemetry.ERROR
         try:
             try:
-                result = await call_next(context)
+                result = await with_checked_arguments(call_next, context, call)
                 if isinstance(result, CallToolResult):  # from a middleware
                     result = ToolResult.from_mcp_result(result)
                 if _is_no_answer_yet(result):
