@@ -16,10 +16,11 @@ from fastmcp.server import create_proxy
 from fastmcp.server.middleware import Middleware
 from fastmcp.server.providers import LocalProvider, Provider
 from fastmcp.server.transforms import ResourcesAsTools, Transform
+from fastmcp.tools import Tool
 from mcp import MCPError
 from mcp.server.connection import Connection
 from opentelemetry.trace import get_current_span
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 
 from xmcp import XMCP
 from xmcp.server._fastmcp_hooks import (
@@ -27,6 +28,7 @@ from xmcp.server._fastmcp_hooks import (
     add_dispatch_middleware,
     connection_of,
     guard_bodies,
+    is_body_error,
     is_tool_timeout,
     join_dispatch,
     lacks_access_token,
@@ -36,6 +38,7 @@ from xmcp.server._fastmcp_hooks import (
     raised_by_fastmcp,
     rewrite_messages,
     runs_a_tool_of_fastmcp,
+    tool_that_runs,
     unwrapped,
     watch_components,
     wrap_dispatch,
@@ -349,6 +352,21 @@ async def test_a_tool_that_fastmcp_made_is_told_from_one_of_an_author() -> None:
         assert runs_a_tool_of_fastmcp([*modules_through(failure)]) is made
 
 
+async def test_a_pydantic_error_of_a_body_is_marked() -> None:
+    mcp: FastMCP[Any] = FastMCP("bodies")
+
+    @mcp.tool
+    def checks() -> None:
+        TypeAdapter(int).validate_python("x")
+
+    @mcp.tool
+    def crashes() -> None:
+        raise ValueError("x")
+
+    assert is_body_error(await failure_of(mcp, "checks"))
+    assert not is_body_error(await failure_of(mcp, "crashes"))
+
+
 async def test_a_missing_access_token_is_told_from_another_failure() -> None:
     mcp: FastMCP[Any] = FastMCP("tokens")
 
@@ -429,3 +447,17 @@ async def test_the_outermost_middleware_sees_every_message_and_what_other_middle
         with pytest.raises(MCPError):
             await client.list_resources()
     assert seen == [("resources/list", "LookupError")]
+
+
+async def test_the_tool_behind_a_mounted_and_a_transformed_one_is_found() -> None:
+    inner, middle, outer = FastMCP("inner"), FastMCP("middle"), FastMCP("outer")
+    inner.tool(lambda: "x", name="any")
+    own = await inner.get_tool("any")
+    assert own is not None
+    middle.add_tool(Tool.from_tool(own, name="renamed"))
+    outer.mount(middle, namespace="far")
+    found = await outer.get_tool("far_renamed")
+    assert found is not None
+    assert await tool_that_runs(found) is own
+    middle.local_provider.remove_tool("renamed")
+    assert await tool_that_runs(found) is None
