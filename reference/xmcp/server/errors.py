@@ -12,6 +12,7 @@ from typing import Any
 from fastmcp.exceptions import ToolError
 
 from xmcp.server.error_repairs import error_of
+from xmcp.wire import ErrorInfo
 
 
 class XMCPError(ToolError):
@@ -44,6 +45,13 @@ class XMCPError(ToolError):
         super().__init__(
             f"{self.info.code}: {self.info.message}" if detail else self.info.code, log_level=logging.WARNING
         )
+
+    @classmethod
+    def of(cls, info: ErrorInfo) -> XMCPError:
+        """Return the exception for an error of a response."""
+        raised = cls(info.code, info.message)
+        raised.info = info
+        return raised
 
 
 class ServeError(SystemExit):

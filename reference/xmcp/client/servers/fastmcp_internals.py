@@ -11,10 +11,13 @@ import json
 import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from copy import copy
+from dataclasses import replace
 from functools import wraps
 from inspect import getclosurevars
 from typing import Any, Final, cast
+from weakref import WeakSet
 
 import fastmcp
 import fastmcp.client.mixins.tools
@@ -39,11 +42,23 @@ from mcp.shared._context_streams import ContextReceiveStream
 from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
 from mcp.shared.message import SessionMessage
-from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, JSONRPCNotification, JSONRPCRequest
+from mcp_types import (
+    CONNECTION_CLOSED,
+    INTERNAL_ERROR,
+    PARSE_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    RequestId,
+)
 
 from xmcp import http_bodies
 from xmcp.chat.json_values import containers
 from xmcp.client.servers import server_log
+from xmcp.client.servers.errors import SESSION_LOST, means_session_lost
+from xmcp.client.servers.messages import read_message
 from xmcp.client.servers.peer_limits import (
     ANSWER_REFUSED,
     LINES_PER_EVENT,
@@ -58,7 +73,7 @@ from xmcp.client.servers.peer_limits import (
 )
 from xmcp.client.servers.server_log import ServerLog
 from xmcp.client.servers.server_protocols import NotificationHandler
-from xmcp.client.servers.stdio_transport import BoundedStdioTransport, bounded
+from xmcp.client.servers.stdio_transport import BoundedStdioTransport
 
 CONNECT_SECONDS: Final = 30.0
 """Time limit for opening a connection and for sending, as in the SDK. The caller limits the wait for an answer."""
@@ -89,21 +104,47 @@ def resilient(transport: ClientTransport, on_fault: NotificationHandler | None =
 
     That is a `ResilientHttpTransport` for streamable HTTP, and a `BoundedStdioTransport` for a program that ends with
     its connection; they tell `on_fault` why they end a connection. Over HTTP no compressed answer is accepted. The
-    servers of a configuration are bounded one by one. A program that its transport keeps alive, and transports of other
-    classes, derived ones of HTTP included, are returned as they are.
+    servers of a configuration are bounded one by one. Of a class that an application derives from one for HTTP, a copy
+    is returned whose HTTP client is bounded. A program that its transport keeps alive, and transports of other classes,
+    are returned as they are.
     """
     if isinstance(transport, StdioTransport) and type(transport).connect_session is StdioTransport.connect_session:
         return transport if transport.keep_alive else BoundedStdioTransport.like(transport, on_fault)
     if type(transport) is SSETransport:
-        return _bounded_sse(transport)
+        return BoundedSSETransport(transport, on_fault)
     if type(transport) is MCPConfigTransport:
         return _BoundedConfigTransport(transport, on_fault)
-    if type(transport) is not StreamableHttpTransport:
+    if isinstance(transport, ResilientHttpTransport | BoundedSSETransport):
         return transport
+    if type(transport) is not StreamableHttpTransport:
+        return _bounded_copy(transport) if isinstance(transport, StreamableHttpTransport | SSETransport) else transport
     made = ResilientHttpTransport(transport.url, transport.headers, on_fault)
     made.auth = transport.auth
     made.verify = transport.verify
     made.httpx_client_factory = transport.httpx_client_factory or _http_client_factory(transport.verify)
+    return made
+
+
+def _bounded_copy(transport: StreamableHttpTransport | SSETransport) -> ClientTransport:
+    """Return a copy of a transport of an application's own class: its session is the class's, its HTTP client bounded.
+
+    A class that gives its session an HTTP client in another way is not bounded by it.
+    """
+    own: Any = transport.httpx_client_factory
+    make: Any = own or transport._make_verify_factory() or create_mcp_http_client
+
+    def factory(**options: Any) -> httpx2.AsyncClient:
+        if own is None:
+            options.pop("follow_redirects", None)  # which FastMCP passes to a factory of an application only
+        client: httpx2.AsyncClient = make(**options)
+        _bound(client)
+        _LARGE_EVENTS.add(client)
+        if isinstance(transport, StreamableHttpTransport):
+            client.send = _failing_alone(client.send)  # type: ignore[method-assign]
+        return client
+
+    made = copy(transport)
+    made.httpx_client_factory = cast("Any", factory)
     return made
 
 
@@ -147,6 +188,7 @@ class ResilientHttpTransport(StreamableHttpTransport):
                 ) as session,
             ):
                 of_sdk = cast("Any", streams).gen.ag_frame.f_locals
+                _read_messages_in_threads(of_sdk["transport"])
                 _end_given_up_calls(of_sdk["transport"])
                 _hold_up_no_request(of_sdk["transport"], of_sdk["tg"])
                 yield session
@@ -190,6 +232,55 @@ def _end_given_up_calls(transport: StreamableHTTPTransport) -> None:
     vars(transport)["_consume_modern_cancellation"] = tell
 
 
+def _read_messages_in_threads(transport: StreamableHTTPTransport) -> None:
+    """Have `transport` read each message with `read_message`.
+
+    The SDK decodes it on the event loop however large it is, in one call that takes seven times as long, and writes an
+    event into the text of a log record that nobody gets.
+    """
+
+    async def read_body(response: httpx2.Response, arriving: Any, *, request_id: RequestId) -> None:
+        try:
+            message = await read_message(await response.aread())
+        except (httpx2.StreamError, ValueError) as exc:
+            message = _unreadable(request_id, f"Failed to parse JSON response: {exc}")
+        await arriving.send(message)
+
+    async def read_event(
+        event: httpx2.ServerSentEvent,
+        arriving: Any,
+        original_request_id: RequestId | None = None,
+        resumption_callback: Callable[[str], Awaitable[None]] | None = None,
+    ) -> bool:
+        """Return whether the event is the answer to the request of its stream."""
+        answered = False
+        if event.event != "message":
+            return False
+        if event.data:  # an event without data only has an id to resume from
+            try:
+                message = await read_message(event.data)
+            except ValueError as exc:
+                if original_request_id is None:
+                    await arriving.send(exc)
+                    return False
+                message = _unreadable(original_request_id, f"Failed to parse SSE message: {exc}")
+            answer = message.message
+            if isinstance(answer, JSONRPCResponse | JSONRPCError):
+                answered, answer.id = True, answer.id if original_request_id is None else original_request_id
+            await arriving.send(message)
+        if event.id and resumption_callback is not None:
+            await resumption_callback(event.id)
+        return answered
+
+    vars(transport).update(_handle_json_response=read_body, _handle_sse_event=read_event)
+
+
+def _unreadable(request_id: RequestId, message: str) -> SessionMessage:
+    return SessionMessage(
+        JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=PARSE_ERROR, message=message))
+    )
+
+
 def _hold_up_no_request(transport: StreamableHTTPTransport, tasks: TaskGroup) -> None:
     """Have `transport` send `notifications/cancelled` in a task of `tasks`, and wait for the answer to that, to another
     notification or to a response of ours for `TELL_SECONDS` at most.
@@ -216,7 +307,7 @@ def _hold_up_no_request(transport: StreamableHTTPTransport, tasks: TaskGroup) ->
 
 
 class _BoundedMessages(ContextReceiveStream[Any]):
-    """The messages of a server: no answer with too many items, and no more requests than an `Allowance`.
+    """The messages of a server, with no more requests than an `Allowance`.
 
     Over HTTP each answer to a request of the server is a request of ours.
     """
@@ -230,8 +321,6 @@ class _BoundedMessages(ContextReceiveStream[Any]):
 
     async def receive(self) -> Any:
         item = await super().receive()
-        if isinstance(item, SessionMessage):
-            item = bounded(item)
         if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCRequest):
             try:
                 self._allowance.take(REQUEST_COUNTS_AS, 0)
@@ -261,19 +350,62 @@ def _http_client_factory(verify: Any) -> Any:
     return make
 
 
-def _bounded_sse(transport: SSETransport) -> SSETransport:
-    """Return a transport of the older HTTP binding like `transport`, whose answers are bounded."""
-    made = SSETransport(transport.url, transport.headers, sse_read_timeout=transport.sse_read_timeout)
-    made.auth = transport.auth
-    make: Any = transport.httpx_client_factory or transport._make_verify_factory() or create_mcp_http_client
+class BoundedSSETransport(SSETransport):
+    """The older HTTP binding, whose messages are bounded, with the settings of `given`. Differs from FastMCP's so:
 
-    def factory(**options: Any) -> httpx2.AsyncClient:
-        client: httpx2.AsyncClient = make(**options)
-        _bound(client)
-        return client
+    - An event may have `MAX_MESSAGE_BYTES`, which in the SDK are 1 MiB. A larger one ends the connection.
+    - Compressed answers are refused, and streams and requests that are more than an `Allowance`.
+    - The default certificates are not read again for each connection.
+    """
 
-    made.httpx_client_factory = cast("Any", factory)
-    return made
+    def __init__(self, given: SSETransport, on_fault: NotificationHandler | None = None) -> None:
+        super().__init__(given.url, given.headers, sse_read_timeout=given.sse_read_timeout)
+        self.auth = given.auth
+        make: Any = given.httpx_client_factory or _http_client_factory(given.verify)
+
+        def factory(**options: Any) -> httpx2.AsyncClient:
+            client: httpx2.AsyncClient = make(**options)
+            _bound(client)
+            _LARGE_EVENTS.add(client)
+            return client
+
+        self.httpx_client_factory = cast("Any", factory)
+        self._on_fault = on_fault
+
+    @asynccontextmanager
+    async def connect_session(
+        self, *, transport_options: TransportOptions | None = None, **session_kwargs: Any
+    ) -> AsyncIterator[ClientSession]:
+        """Open a session, as `SSETransport.connect_session` does, with the differences named above."""
+        given = transport_options or TransportOptions()
+
+        def bounded_session(read_stream: Any, write_stream: Any, **options: Any) -> ClientSession:
+            return given.session_class(
+                cast("Any", _BoundedMessages(read_stream, self._on_fault)), write_stream, **options
+            )
+
+        options = replace(given, session_class=cast("Any", bounded_session))
+        async with super().connect_session(transport_options=options, **session_kwargs) as session:
+            yield session
+
+
+_LARGE_EVENTS: Final[WeakSet[httpx2.AsyncClient]] = WeakSet()
+"""The clients of the older HTTP binding whose events may have `MAX_MESSAGE_BYTES`."""
+
+
+def _with_large_events(open_stream: Any) -> Any:
+    """Wrap the SDK's `sse_within_origin`, whose limit the older binding cannot set; other clients keep it."""
+
+    @wraps(open_stream)
+    def opened(client: httpx2.AsyncClient, *arguments: Any, **options: Any) -> Any:
+        if client in _LARGE_EVENTS:
+            options.setdefault("max_event_size", MAX_MESSAGE_BYTES)
+        return open_stream(client, *arguments, **options)
+
+    return opened
+
+
+vars(mcp.client.sse)["sse_within_origin"] = _with_large_events(vars(mcp.client.sse)["sse_within_origin"])
 
 
 class _BoundedConfigTransport(MCPConfigTransport):
@@ -360,7 +492,8 @@ def _failing_alone(send: Callable[..., Awaitable[httpx2.Response]]) -> Any:
     """Wrap `AsyncClient.send`: a POST that cannot be sent, or whose answer cannot be read, is answered with a JSON-RPC
     error instead of an exception. The body of an answer that is no stream is read here, so that its faults count.
 
-    A refusal (4xx) that is no JSON-RPC error becomes one that has the HTTP status, which the SDK drops.
+    A refusal (4xx) that is no JSON-RPC error becomes one that has the HTTP status, which the SDK drops. One that says
+    that there is no such session gets a mark: a tool's own error, which comes with 200, may use the same words.
     """
 
     @wraps(send)
@@ -382,26 +515,33 @@ def _failing_alone(send: Callable[..., Awaitable[httpx2.Response]]) -> Any:
                 message = str(exc)
                 too_large = isinstance(exc, http_bodies.BodyTooLarge)
                 data[ANSWER_REFUSED] = Refusal.TOO_LARGE if too_large else Refusal.COMPRESSED
-            error = {"code": CONNECTION_CLOSED, "message": message, "data": data}
-            return httpx2.Response(503, json={"jsonrpc": "2.0", "id": None, "error": error}, request=request)
+            return _error_answer(request, 503, {"code": CONNECTION_CLOSED, "message": message, "data": data})
 
     return sending
 
 
 async def _with_status(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-    # 404 stays as it is: for the SDK it says that the session is over, or that there is no such method.
-    if request.method != "POST" or response.status_code == 404 or _method(request) in _OPENING_METHODS:
+    # A 404 stays as it is: for the SDK it says that the session is over, or that there is no such method.
+    if request.method != "POST" or _method(request) in _OPENING_METHODS:
         return response
     if response.headers.get("content-type", "").lower().startswith("application/json"):
-        try:
-            if isinstance(json.loads(response.content)["error"], dict):
+        with suppress(ValueError, KeyError, TypeError, RecursionError):
+            error = json.loads(response.content)["error"]
+            if isinstance(error, dict):
+                if "mcp-session-id" in request.headers and means_session_lost(
+                    response.status_code, error.get("code"), error.get("message")
+                ):
+                    return _error_answer(request, response.status_code, {**error, "data": {SESSION_LOST: True}})
                 return response
-        except (ValueError, KeyError, TypeError, RecursionError):
-            pass
+    if response.status_code == 404:
+        return response
     await response.aclose()
     message = f"Server returned an error response: HTTP {response.status_code}"
-    error = {"jsonrpc": "2.0", "id": None, "error": {"code": INTERNAL_ERROR, "message": message}}
-    return httpx2.Response(response.status_code, json=error, request=request)
+    return _error_answer(request, response.status_code, {"code": INTERNAL_ERROR, "message": message})
+
+
+def _error_answer(request: httpx2.Request, status: int, error: dict[str, Any]) -> httpx2.Response:
+    return httpx2.Response(status, json={"jsonrpc": "2.0", "id": None, "error": error}, request=request)
 
 
 def _method(request: httpx2.Request) -> object:
