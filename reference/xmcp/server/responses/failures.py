@@ -128,7 +128,9 @@ def _refused_names(failure: BaseException, _call: ServedCall) -> ErrorInfo:
     )
 
 
-def _unsendable_result(_failure: BaseException, call: ServedCall) -> ErrorInfo:
+def _unsendable_result(failure: BaseException, call: ServedCall) -> ErrorInfo:
+    if call.mask_error_details is False:
+        return internal(call, failure)
     return replace(
         internal(call),
         message="The tool ran, but what it returned cannot be sent. The server's log says why under the error id.",
