@@ -37,6 +37,8 @@ from mcp_types import SubscriptionsListenRequestParams
 from opentelemetry.trace import Span
 from starlette.types import ASGIApp
 
+from xmcp.server._session_hooks import guard_sessions
+
 if TYPE_CHECKING:
     from mcp.server.lowlevel.server import RequestHandler
 
@@ -259,6 +261,12 @@ def connection_of(session: ServerSession) -> Connection:
     return session._connection
 
 
+def dispatcher_of(session: ServerSession) -> object | None:
+    """Return what dispatches the messages of the session's stream; None where each request has a stream of its own."""
+    outbound: object = session._request_outbound
+    return getattr(getattr(outbound, "_inner", outbound), "_dispatcher", None)
+
+
 class _WithholdingSession(ServerSession):
     """A session that changes the parameters of each message to the client before it is sent."""
 
@@ -353,6 +361,7 @@ def _guard_when_it_starts(
             if manager is None:
                 raise RuntimeError("FastMCP's application has no session manager while it runs.")
             manager.asgi_app = guard(manager._handle_request)  # type: ignore[assignment]
+            guard_sessions(manager)
             yield state
 
     app.router.lifespan_context = lifespan

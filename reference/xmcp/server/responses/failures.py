@@ -32,6 +32,7 @@ from xmcp.server.call_state import ServedCall
 from xmcp.server.errors import XMCPError
 from xmcp.server.responses.explanations import explanation_of
 from xmcp.server.result_data import UnsendableResultError
+from xmcp.server.worker_threads import OutOfTimeError
 from xmcp.wire import DisplayEnvelope, ErrorInfo
 
 MAX_FIELDS: Final = 32
@@ -179,8 +180,8 @@ def _unknown_tool(call: ServedCall) -> ErrorInfo:
 
 def _timed_out(failure: BaseException, _call: ServedCall) -> ErrorInfo:
     text = "The tool took longer than it was allowed to."
-    if isinstance(failure, MCPError):  # FastMCP's own sentence: the tool's name and its limit
-        text = f"{failure.error.message}."
+    if isinstance(failure, MCPError | OutOfTimeError):  # FastMCP's own sentence: the tool's name and its limit
+        text = f"{failure}."
     return ErrorInfo(code="TIMEOUT", message=text, meta={"side_effects": "unknown"})
 
 
