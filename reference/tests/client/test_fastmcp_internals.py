@@ -33,6 +33,7 @@ from xmcp.client.servers import fastmcp_internals
 from xmcp.client.servers.fastmcp_internals import (
     NEVER_SENT,
     ResilientHttpTransport,
+    check_results_in_slices,
     prepared,
     resilient,
     skip_result_validation,
@@ -265,6 +266,22 @@ async def test_a_result_that_breaks_its_schema_is_handed_on(servers: Any) -> Non
         skip_result_validation(client.session)
         result: Any = await client.call_tool_mcp("breaks_schema", {})
     assert result.content[0].text == "still a result"
+
+
+@MODES
+async def test_the_form_of_a_result_is_checked_in_slices_and_nowhere_else(
+    mcp: Any, monkeypatch: Any, mode: str
+) -> None:
+    """Red: the SDK checks it by another name, so that its own check, which also writes the result, is back."""
+    checked: list[str] = []
+    monkeypatch.setattr(fastmcp_internals, "check_result", lambda method, version, result: checked.append(method))
+    monkeypatch.setattr("mcp_types.methods.validate_server_result", lambda *_: checked.append("by the SDK"))
+    async with fastmcp.Client(mcp, mode=mode) as client:
+        skip_result_validation(client.session)
+        check_results_in_slices(client.session)
+        checked.clear()
+        assert (await client.call_tool_mcp("large", {"size": 3})).content[0].text == "xxx"  # type: ignore[union-attr]
+    assert checked == ["tools/call"]
 
 
 @pytest.mark.slow

@@ -281,7 +281,9 @@ class TestResults:
 
     def test_a_result_with_structured_content_only_is_that_as_json(self) -> None:
         read = server_results.read(result(structured_content={"a": "é"}), "t", speaks_xmcp=False)
-        assert read.response.llm_output == '{"a": "é"}'
+        assert read.response.llm_output == '{"a":"é"}'
+        halved = server_results.read(result(structured_content={"a": "\ud800"}), "t", speaks_xmcp=False)
+        assert halved.response.llm_output == '{"a": "\\ud800"}'
 
     def test_an_unknown_tool_is_answered_with_the_names_there_are_likely_ones_first(self) -> None:
         error = client_made_errors.unknown_tool("serch", ["add", "search"])

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from functools import wraps
 from inspect import getclosurevars
+from types import FunctionType, MethodType, SimpleNamespace
 from typing import Any, Final, cast
 
 import fastmcp
@@ -67,6 +68,7 @@ from xmcp.client.servers.peer_limits import (
     Refusal,
     TooLarge,
 )
+from xmcp.client.servers.result_checks import check_result
 from xmcp.client.servers.server_log import ServerLog
 from xmcp.client.servers.server_protocols import NotificationHandler
 from xmcp.client.servers.stdio_transport import BoundedStdioTransport
@@ -515,6 +517,17 @@ def skip_result_validation(session: ClientSession) -> None:
         """Accept every result; replaces the session's own check."""
 
     vars(session)["validate_tool_result"] = accept
+
+
+def check_results_in_slices(session: ClientSession) -> None:
+    """Have `session` check the form of a result with `check_result`.
+
+    The SDK's own check also writes the result as JSON, and takes as long as a server likes.
+    """
+    send = type(session).send_request
+    names = {**send.__globals__, "_methods": SimpleNamespace(validate_server_result=check_result)}
+    own = FunctionType(send.__code__, names, send.__name__, send.__defaults__, send.__closure__)
+    vars(session)["send_request"] = MethodType(own, session)
 
 
 _LIBRARY_LOGGERS: Final = tuple(
