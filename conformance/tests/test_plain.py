@@ -22,6 +22,7 @@ from xmcp_models.registry import EXTENSION_ID, TOOL_META_KEY
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}, "show_user": {"type": "boolean"}}}
 ENVELOPE = {"type": "text", "payload": "hello"}
 ERROR = {"code": "TIMEOUT", "message": "too slow", "retryable": True, "category": "timeout"}
+UNFORESEEN = {**ERROR, "code": "INTERNAL", "category": "internal", "retryable": False, "meta": {"error_id": "1"}}
 DOCUMENT = '<tool_response tool_name="t"><llm_output>hi</llm_output></tool_response>'
 
 
@@ -58,7 +59,7 @@ FILLED = ToolCall(tool(server_populated=["user_id"]), "t", {})
         (result(display={"type": "map", "payload": {}}), SHOWN, "XMCP-DSP-010"),
         (result("it failed", is_error=True), None, "XMCP-MCP-022"),
         (result("TIMEOUT: too slow", error=ERROR), None, "XMCP-MCP-022"),
-        (result("TIMEOUT: too slow", is_error=True, error=ERROR, data={}), None, "XMCP-MCP-004"),
+        (result("INTERNAL: too slow", is_error=True, error=UNFORESEEN, data={}), None, "XMCP-MCP-004"),
         (result("x y", is_error=True, error={**ERROR, "code": "x y"}), None, "XMCP-MCP-024"),
         (result("x", is_error=True, error="TIMEOUT"), None, "XMCP-MCP-024"),
         (result("TIMEOUT: too slow", is_error=True, error={**ERROR, "category": "internal"}), None, "XMCP-ERR-010"),
@@ -93,6 +94,8 @@ def test_a_plain_result_breaks_one_sentence_at_a_time(plain, call, requirement):
         (result("<error><code>NoSuchKey</code></error>"), None),
         (result("In XMCP an <error> element has a code, and <display>{}</display> holds JSON."), None),
         (result("TIMEOUT (retryable): too slow", is_error=True, error=ERROR), None),
+        # The author of the tool can have built this error, with its data.
+        (result("TIMEOUT: too slow", is_error=True, error=ERROR, data={"row": 3}), None),
         (result(display=ENVELOPE, data={"rows": 3}), SHOWN),
         (result('{"rows": 3}', display=ENVELOPE), SHOWN),
         (result(server_populated={"redacted": ["user_id"]}), FILLED),

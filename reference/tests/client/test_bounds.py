@@ -17,14 +17,21 @@ from typing import Any
 import fastmcp
 import pytest
 from mcp import MCPError
+from mcp_types import TextContent
 from support import flooding_program
 from support.clock import Clock
 from support.http_host import hosted, listening
 from support.raw_peer import RawPeer, hello
 
+from xmcp.chat.errors import CallFailed
 from xmcp.client.hooks.log import EventLog
-from xmcp.client.servers import connection
-from xmcp.client.servers.errors import ConnectFailed, means_connection_lost, means_unreadable_answer
+from xmcp.client.servers import listing_pages
+from xmcp.client.servers.errors import (
+    ConnectFailed,
+    means_connection_lost,
+    means_session_lost,
+    means_unreadable_answer,
+)
 from xmcp.client.servers.mcp_server import Server
 from xmcp.client.servers.peer_limits import (
     MAX_CONTAINERS,
@@ -223,7 +230,7 @@ async def test_a_list_of_tools_that_crosses_a_bound_leaves_its_server_out_and_sa
 
 @pytest.mark.parametrize("large", ["cursor", "description"])
 async def test_all_pages_of_a_list_have_a_limit_together(monkeypatch: pytest.MonkeyPatch, large: str) -> None:
-    monkeypatch.setattr(connection, "MAX_LISTED_BYTES", 100_000)
+    monkeypatch.setattr(listing_pages, "MAX_LISTED_BYTES", 100_000)
     pages = itertools.count(1)
 
     def page(_: Any) -> dict[str, Any]:
@@ -239,6 +246,30 @@ async def test_all_pages_of_a_list_have_a_limit_together(monkeypatch: pytest.Mon
     finally:
         await server.close()
     assert next(pages) < 15
+
+
+@pytest.mark.parametrize("large", ["pages", "bytes"])
+async def test_a_list_of_resources_has_limits_and_its_fault_costs_no_connection(
+    monkeypatch: pytest.MonkeyPatch, large: str
+) -> None:
+    monkeypatch.setattr(listing_pages, "MAX_LISTED_BYTES", 100_000)
+    pages = itertools.count(1)
+
+    def page(_: Any) -> dict[str, Any]:
+        about = {"description": "x" * (10_000 if large == "bytes" else 1)}
+        return {"resources": [{"uri": "a://b", "name": "b", **about}], "nextCursor": f"{next(pages)}"}
+
+    answers = {"tools/list": {"tools": []}, "resources/list": page}
+    server = Server(source(fastmcp.Client(RawPeer(answers), mode="legacy"), 30), None, 30, EventLog())
+    try:
+        await server.open()
+        with pytest.raises(CallFailed) as caught:
+            await server.list_resources()
+        assert (caught.value.error.code, caught.value.cause) == ("RESULT_TOO_LARGE", "answer")
+        assert server.connected
+    finally:
+        await server.close()
+    assert next(pages) < {"pages": 300, "bytes": 15}[large]
 
 
 @pytest.mark.slow
@@ -309,6 +340,24 @@ async def test_over_the_older_http_binding_what_was_asked_for_has_no_limit_but_i
             await server.close()
 
 
+@pytest.mark.slow
+async def test_over_the_older_http_binding_an_answer_may_be_as_large_and_has_as_few_items_as_over_the_newer() -> None:
+    mcp = fastmcp.FastMCP("older")
+    mcp.tool(lambda size: "x" * size, name="large", output_schema=None)
+    mcp.tool(lambda: [TextContent(type="text", text="a")] * 10_000, name="blocks", output_schema=None)
+    async with hosted(mcp.http_app(transport="sse")) as url:
+        server = Server(source(f"{url}/sse", 30), None, 30, EventLog())
+        try:
+            answer = await server.execute_tool_call("large", {"size": 4 << 20})
+            assert len(answer.content[0].text) == 4 << 20  # type: ignore[union-attr]
+            with pytest.raises(CallFailed) as caught:
+                await server.execute_tool_call("blocks", {})
+            assert caught.value.error.code == "RESULT_TOO_LARGE"
+            assert server.connected
+        finally:
+            await server.close()
+
+
 @pytest.mark.parametrize("message", ["session ", "connection ", "redirect to "])
 def test_what_an_error_of_a_server_means_is_looked_for_in_its_beginning_only(message: str) -> None:
     """All of a message would take hours at a megabyte, on the event loop."""
@@ -316,6 +365,7 @@ def test_what_an_error_of_a_server_means_is_looked_for_in_its_beginning_only(mes
     begun = time.thread_time()
     assert not means_connection_lost(error)
     assert not means_unreadable_answer(error)
+    assert not means_session_lost(400, error.code, error.message)
     assert time.thread_time() - begun < 1
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import gzip
 import itertools
 import json
 import logging
 import re
+import ssl
 import sys
 import weakref
 from dataclasses import fields
@@ -23,8 +25,12 @@ from fastmcp.client.transports.config import MCPConfigTransport
 from fastmcp.server.dependencies import get_http_headers
 from mcp import MCPError
 from mcp.client import advertise
+from mcp.client import sse as mcp_sse
 from mcp.client.streamable_http import StreamableHTTPTransport
-from support.http_host import listening
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Mount
+from support.http_host import hosted, listening
 from support.mcp_servers import ESCAPES
 from support.raw_peer import RawPeer, hello
 
@@ -38,7 +44,7 @@ from xmcp.client.servers.fastmcp_internals import (
     resilient,
     skip_result_validation,
 )
-from xmcp.client.servers.peer_limits import Allowance
+from xmcp.client.servers.peer_limits import MAX_MESSAGE_BYTES, Allowance
 from xmcp.client.servers.server_log import ChildStderr, ServerLog, instead_of
 from xmcp.client.servers.stdio_transport import BoundedStdioTransport
 from xmcp.client.servers.targets import source
@@ -104,13 +110,55 @@ def test_a_transport_has_no_settings_but_those_that_are_copied() -> None:
     }
 
 
-def test_transports_of_other_classes_stay_as_they_are() -> None:
-    class Derived(StreamableHttpTransport):
-        pass
-
+def test_transports_that_cannot_be_bounded_stay_as_they_are() -> None:
     kept_alive = StdioTransport(command="python", args=[], keep_alive=True)
-    for transport in (Derived("http://host/mcp"), kept_alive):
+    for transport in (RawPeer({}), kept_alive):
         assert resilient(transport) is transport
+    for bounded in map(resilient, (StreamableHttpTransport("http://host/mcp"), SSETransport("http://host/sse"))):
+        assert resilient(bounded) is bounded
+
+
+class OwnHttp(StreamableHttpTransport):
+    """A transport of an application's own class."""
+
+    def __init__(self, url: str, opened: list[Any], **options: Any) -> None:
+        super().__init__(url, **options)
+        self.opened = opened
+
+    def connect_session(self, **options: Any) -> Any:
+        self.opened.append(options)
+        return super().connect_session(**options)
+
+
+class OwnSSE(SSETransport):
+    """Another one."""
+
+
+@MODES
+@pytest.mark.parametrize("own_factory", [False, True])
+async def test_the_http_client_of_an_applications_own_class_is_bounded_and_its_session_is_its_own(
+    mode: str, own_factory: bool
+) -> None:
+    compressed = Response(gzip.compress(b"{}"), headers={"content-encoding": "gzip"}, media_type="application/json")
+    app = Starlette(routes=[Mount("/", compressed)])
+    opened: list[Any] = []
+    options: Any = {"httpx_client_factory": httpx2.AsyncClient} if own_factory else {}
+    async with hosted(app) as url:
+        given = OwnHttp(url, opened, **options)
+        made: Any = resilient(given)
+        assert type(made) is OwnHttp
+        assert given.httpx_client_factory is options.get("httpx_client_factory")
+        with pytest.raises(Exception, match="compressed"):
+            async with fastmcp.Client(made, mode=mode):
+                pass
+    assert opened
+
+
+async def test_events_of_an_applications_own_class_for_the_older_http_binding_may_be_large() -> None:
+    made: Any = resilient(OwnSSE("http://host/sse"))
+    assert type(made) is OwnSSE
+    async with made.httpx_client_factory(timeout=httpx2.Timeout(1)) as client:
+        assert client in fastmcp_internals._LARGE_EVENTS
 
 
 def test_the_servers_of_a_configuration_are_bounded_one_by_one() -> None:
@@ -154,13 +202,40 @@ async def test_cookies_of_a_server_are_kept_but_do_not_pile_up() -> None:
 
 
 def test_a_transport_of_the_older_http_binding_has_all_that_the_given_one_has() -> None:
-    """Red: a setting was added, which `resilient` has to copy."""
+    """Red: a setting was added, which `BoundedSSETransport` has to copy."""
     given = SSETransport("http://host/sse", headers={"x-a": "1"}, auth="token", sse_read_timeout=7)
     settings = {"url", "headers", "auth", "verify", "sse_read_timeout"}
     assert vars(given).keys() == settings | {"httpx_client_factory"}
     made: Any = resilient(given)
     kept = settings - {"verify"}  # the factory that is made uses it
     assert {name: getattr(made, name) for name in kept} == {name: getattr(given, name) for name in kept}
+
+
+async def test_only_clients_of_ours_read_events_above_the_limit_of_the_sdk() -> None:
+    """Red: the SDK opens the stream of the older HTTP binding in another way."""
+    given = resilient(SSETransport("http://host/sse"))
+    stream = httpx2.MockTransport(lambda _: httpx2.Response(200, headers={"content-type": "text/event-stream"}))
+    limits = []
+    for make in (given.httpx_client_factory, httpx2.AsyncClient):  # type: ignore[attr-defined]
+        client = make()
+        client._transport = stream
+        async with mcp_sse.sse_within_origin(client, "http://host/sse") as events:
+            limits.append(events._max_event_size)
+    assert limits == [MAX_MESSAGE_BYTES, 1024 * 1024]
+
+
+@pytest.mark.parametrize("given", [StreamableHttpTransport("https://host/mcp"), SSETransport("https://host/sse")])
+@pytest.mark.parametrize("verify", [None, True])
+async def test_a_new_connection_does_not_read_the_certificates_again(given: Any, verify: Any, monkeypatch: Any) -> None:
+    """It takes 20 ms on the event loop, at every connection of every credential."""
+    read: list[Any] = []
+    monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", lambda *_, **__: read.append(1))
+    monkeypatch.setattr(ssl.SSLContext, "load_default_certs", lambda *_, **__: read.append(1))
+    given.verify = verify
+    await resilient(given).httpx_client_factory().aclose()  # type: ignore[attr-defined]
+    assert read == []
+    await httpx2.AsyncClient().aclose()
+    assert read  # which is what it would do
 
 
 def test_a_program_that_ends_with_its_connection_gets_a_bounded_transport_with_its_settings() -> None:

@@ -143,7 +143,7 @@ def failing() -> XMCP:
 
     @mcp.tool
     def forbidden() -> None:
-        raise AuthorizationError(SECRET)
+        raise AuthorizationError("Only the owner may close an order.")
 
     @mcp.tool
     def unusable() -> None:
@@ -264,10 +264,9 @@ async def test_an_upstream_that_refuses_for_now_is_a_rate_limit(failing: XMCP, c
     assert SECRET not in reply.wire
 
 
-async def test_a_refusal_for_lack_of_rights_says_no_more(failing: XMCP, call: Any) -> None:
+async def test_a_refusal_for_lack_of_rights_has_its_authors_words(failing: XMCP, call: Any) -> None:
     reply = await call(failing, "forbidden")
-    assert reply.code == "FORBIDDEN"
-    assert SECRET not in reply.wire
+    assert (reply.code, reply.message) == ("FORBIDDEN", "Only the owner may close an order.")
 
 
 async def test_a_validation_error_of_the_author_is_an_invalid_argument(failing: XMCP, call: Any) -> None:
@@ -328,10 +327,10 @@ async def test_an_endless_message_is_cut(call: Any) -> None:
 
     @mcp.tool
     def returned() -> ToolResult:
-        return ToolResult(content="x" * 5000, is_error=True)
+        return ToolResult(content="x" * 60_000, is_error=True)
 
-    for name in ("raised", "returned"):
-        assert (await call(mcp, name)).message == "x" * 1999 + "…"
+    assert (await call(mcp, "raised")).message == "x" * 1999 + "…"
+    assert (await call(mcp, "returned")).message == "x" * 49_999 + "…"
 
 
 class Cat(BaseModel):

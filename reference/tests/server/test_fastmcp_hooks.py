@@ -9,27 +9,35 @@ from typing import Annotated, Any
 
 import httpx2
 import pytest
-from fastmcp import Client, FastMCP
+from fastmcp import Client, Context, FastMCP
+from fastmcp.dependencies import CurrentAccessToken, Depends
 from fastmcp.exceptions import ToolError
 from fastmcp.server import create_proxy
 from fastmcp.server.middleware import Middleware
 from fastmcp.server.providers import LocalProvider, Provider
-from fastmcp.server.transforms import Transform
+from fastmcp.server.transforms import ResourcesAsTools, Transform
 from mcp import MCPError
 from mcp.server.connection import Connection
+from opentelemetry.trace import get_current_span
 from pydantic import Field
 
 from xmcp import XMCP
 from xmcp.server._fastmcp_hooks import (
+    active_request_span,
     connection_of,
     is_tool_timeout,
     join_dispatch,
+    lacks_access_token,
     limit_request_bodies,
     may_mirror_into_headers,
     mirrors_into_header,
+    modules_through,
     raised_by_fastmcp,
+    rewrite_messages,
+    runs_a_tool_of_fastmcp,
     unwrapped,
     watch_components,
+    wrap_dispatch,
 )
 
 
@@ -299,3 +307,106 @@ async def test_fastmcp_reports_an_overrun_tool_as_an_mcp_error_of_its_own() -> N
             await plain.call_tool(name)
         assert wrapped.value.__cause__ is not None
         assert is_tool_timeout(wrapped.value.__cause__) is expected
+
+
+async def failure_of(mcp: FastMCP[Any], tool: str, **arguments: Any) -> BaseException:
+    with pytest.raises(ToolError) as caught:
+        await mcp.call_tool(tool, arguments)
+    assert caught.value.__cause__ is not None
+    return caught.value.__cause__
+
+
+async def test_a_tool_that_fastmcp_made_is_told_from_one_of_an_author() -> None:
+    mcp: FastMCP[Any] = FastMCP("names")
+    mcp.add_transform(ResourcesAsTools(mcp))
+
+    @mcp.tool
+    async def own() -> None:
+        await mcp.read_resource("data://nope")
+
+    for tool, arguments, made in (("read_resource", {"uri": "data://nope"}, True), ("own", {}, False)):
+        failure = await failure_of(mcp, tool, **arguments)
+        assert raised_by_fastmcp(failure)
+        assert runs_a_tool_of_fastmcp([*modules_through(failure)]) is made
+
+
+async def test_a_missing_access_token_is_told_from_another_failure() -> None:
+    mcp: FastMCP[Any] = FastMCP("tokens")
+
+    def other() -> str:
+        raise RuntimeError("No access token in my own store")
+
+    @mcp.tool
+    def token(given: Any = CurrentAccessToken()) -> None:  # noqa: B008 - FastMCP's form
+        raise AssertionError
+
+    @mcp.tool
+    def own(given: str = Depends(other)) -> None:
+        raise AssertionError
+
+    assert lacks_access_token(await failure_of(mcp, "token"))
+    assert not lacks_access_token(await failure_of(mcp, "own"))
+
+
+async def test_the_span_of_a_request_is_known_while_it_is_answered() -> None:
+    spans: list[Any] = []
+    mcp: FastMCP[Any] = FastMCP("spans")
+
+    @mcp.tool
+    async def looks() -> None:
+        spans.append((active_request_span(), get_current_span()))
+
+    async with Client(mcp) as client:
+        await client.call_tool("looks")
+    assert spans[0][0] is spans[0][1]
+    await mcp.call_tool("looks")
+    assert spans[1][0] is None
+
+
+@pytest.mark.parametrize("era", ["auto", "legacy"])
+async def test_each_message_to_the_client_is_sent_through_the_session_of_its_request(era: str) -> None:
+    plain: FastMCP[Any] = FastMCP("plain")
+    seen = []
+
+    def rewrite(method: str, params: Any) -> Any:
+        seen.append(method)
+        return {name: "changed" if name == "message" else part for name, part in params.items()}
+
+    @plain.tool
+    async def speaks(ctx: Context) -> None:
+        rewrite_messages(ctx.session, rewrite)
+        await ctx.report_progress(1, 2, "first")
+        await ctx.session.report_progress(2, 2, "second")
+
+    told = []
+
+    async def heard(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, total, message))
+
+    async with Client(plain, mode=era, progress_handler=heard, timeout=20) as client:
+        await client.call_tool("speaks", {})
+        await client.list_tools()
+    assert seen == ["notifications/progress"] * 2
+    assert told == [(1, 2, "changed"), (2, 2, "changed")]
+
+
+async def test_the_outermost_middleware_sees_every_message_and_what_other_middleware_raises() -> None:
+    class Fails(Middleware):
+        async def on_list_resources(self, context: Any, call_next: Any) -> Any:
+            raise LookupError
+
+    plain: FastMCP[Any] = FastMCP("plain", middleware=[Fails()])
+    seen = []
+
+    async def outermost(ctx: Any, call_next: Any) -> Any:
+        try:
+            return await call_next(ctx)
+        except Exception as error:
+            seen.append((ctx.method, type(error).__name__))
+            raise
+
+    wrap_dispatch(plain, outermost)
+    async with Client(plain, mode="legacy", timeout=20) as client:
+        with pytest.raises(MCPError):
+            await client.list_resources()
+    assert seen == [("resources/list", "LookupError")]

@@ -10,10 +10,12 @@ import pytest
 from fastmcp import Client
 from fastmcp.exceptions import NotFoundError, ToolError
 from fastmcp.server.middleware import Middleware
+from fastmcp.tools import ToolResult
 from opentelemetry import trace
-from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import StatusCode
 
 from xmcp import XMCP, XMCPError
 
@@ -162,21 +164,73 @@ async def test_where_nobody_listens_nothing_is_put_together(call: Any, caplog: p
     assert not calls(caplog)
 
 
-async def test_the_span_of_the_request_tells_the_outcome(monkeypatch: pytest.MonkeyPatch, call: Any) -> None:
+@pytest.fixture
+def exporter(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
     exporter, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
     # The SDK's tracer binds itself to the provider that it first meets, and would keep this one's spans for ever.
     monkeypatch.setattr("mcp.shared._otel._tracer", trace.get_tracer("mcp-python-sdk"))
+    return exporter
+
+
+def judged(exporter: InMemorySpanExporter) -> list[ReadableSpan]:
+    return [span for span in exporter.get_finished_spans() if "xmcp.outcome" in (span.attributes or {})]
+
+
+async def test_the_span_of_the_request_tells_the_outcome(exporter: InMemorySpanExporter, call: Any) -> None:
     await call(server(), "fine")
     crashed = await call(server(), "crashes")
-    spans = [span for span in exporter.get_finished_spans() if "xmcp.outcome" in (span.attributes or {})]
+    spans = judged(exporter)
     assert [span.name for span in spans] == ["tools/call fine", "tools/call crashes"]
     fine, failed = (dict(span.attributes or {}) for span in spans)
     assert fine["xmcp.outcome"] == "ok"
     assert "xmcp.error_id" not in fine
     assert (failed["xmcp.outcome"], failed["error.type"]) == ("error", "INTERNAL")
     assert failed["xmcp.error_id"] == crashed.meta["error_id"]
+    assert [span.status.status_code for span in spans] == [StatusCode.UNSET, StatusCode.ERROR]
+    assert [[event.name for event in span.events] for span in spans] == [[], ["exception"]]
+
+
+async def test_the_span_of_a_failing_middleware_is_that_of_its_tool(exporter: InMemorySpanExporter, call: Any) -> None:
+    class Fails(Middleware):
+        async def on_call_tool(self, context: Any, call_next: Any) -> Any:
+            raise ValueError("s3cr3t") if context.message.name == "fine" else ToolError("told")
+
+    mcp = server()
+    mcp.add_middleware(Fails())
+    await call(mcp, "fine")
+    await call(mcp, "crashes")
+    spans = judged(exporter)
+    assert [(span.name, span.status.status_code, span.status.description) for span in spans] == [
+        ("tools/call fine", StatusCode.ERROR, "INTERNAL"),
+        ("tools/call crashes", StatusCode.ERROR, "TOOL_ERROR"),
+    ]
+    assert [[(event.attributes or {})["exception.type"] for event in span.events] for span in spans] == [
+        ["ValueError"],
+        [],
+    ]
+
+
+async def test_the_span_of_an_error_that_is_a_result_is_failed(exporter: InMemorySpanExporter, call: Any) -> None:
+    mcp = XMCP()
+
+    @mcp.tool
+    def refuses() -> ToolResult:
+        return ToolResult(content="no", is_error=True)
+
+    await call(mcp, "refuses")
+    (span,) = judged(exporter)
+    assert (span.status.status_code, span.status.description) == (StatusCode.ERROR, "TOOL_ERROR")
+
+
+async def test_a_call_inside_the_process_leaves_the_span_of_the_application_alone(
+    exporter: InMemorySpanExporter,
+) -> None:
+    with trace.get_tracer("application").start_as_current_span("mine"):
+        await server().call_tool("crashes")
+    (mine,) = (span for span in exporter.get_finished_spans() if span.name == "mine")
+    assert (mine.status.status_code, dict(mine.attributes or {})) == (StatusCode.UNSET, {})
 
 
 async def test_a_tool_that_calls_another_of_its_server_gets_what_fastmcp_gives_it(call: Any) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import weakref
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -17,6 +17,7 @@ from fastmcp.server.http import StarletteWithLifespan, StreamableHTTPASGIApp
 from fastmcp.server.low_level import LowLevelServer
 from fastmcp.server.providers import FastMCPProvider, LocalProvider, Provider
 from fastmcp.server.providers.wrapped_provider import _WrappedProvider
+from fastmcp.server.telemetry import _active_seam_span
 from fastmcp.server.transforms import Namespace, Visibility
 from fastmcp.tools import Tool
 from fastmcp.utilities.components import FastMCPComponent
@@ -28,6 +29,7 @@ from mcp.server.sse import SseServerTransport
 from mcp.server.transport_security import RequestBodyLimitMiddleware
 from mcp.shared.inbound import X_MCP_HEADER_KEY
 from mcp_types import INVALID_REQUEST, SubscriptionsListenRequestParams
+from opentelemetry.trace import Span
 from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel.server import RequestHandler
 
 _TIMEOUT_CODE: Final = -32000
+
+MessageRewrite = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
+"""From the method of a message and its parameters to the parameters to send."""
 
 
 def raised_by_fastmcp(error: BaseException, module: str = "fastmcp") -> bool:
@@ -52,6 +57,50 @@ def raised_by_fastmcp(error: BaseException, module: str = "fastmcp") -> bool:
         trace = trace.tb_next
     name = str(trace.tb_frame.f_globals.get("__name__", ""))
     return name == module or name.startswith(f"{module}.")
+
+
+def modules_through(error: BaseException) -> Iterator[str]:
+    """Yield the name of the module of each frame that `error` passed, outermost first."""
+    trace = error.__traceback__
+    while trace is not None:
+        yield str(trace.tb_frame.f_globals.get("__name__", ""))
+        trace = trace.tb_next
+
+
+def runs_a_tool_of_fastmcp(modules: Sequence[str]) -> bool:
+    """Tell whether the innermost tool in the frames of a failure is one that FastMCP made.
+
+    Such tools take names of tools, resources, prompts or files from the caller. Names in an author's tool are the
+    author's.
+    """
+    depth = max((at for at, name in enumerate(modules) if name == "fastmcp.tools.function_tool"), default=None)
+    return depth is not None and any(name.startswith(_MAKERS_OF_TOOLS) for name in modules[depth:])
+
+
+_MAKERS_OF_TOOLS: Final = (
+    "fastmcp.apps.",
+    "fastmcp.experimental.transforms.",
+    "fastmcp.server.middleware.tool_injection",
+    "fastmcp.server.transforms.",
+)
+
+
+def lacks_access_token(error: BaseException) -> bool:
+    """Tell whether FastMCP could not fill in a parameter from the access token, because there is none."""
+    return isinstance(error, RuntimeError) and raised_by_fastmcp(error, _DEPENDENCIES) and _says_no_token(error)
+
+
+def _says_no_token(error: BaseException) -> bool:
+    cause = error.__cause__ or error
+    return raised_by_fastmcp(cause, _DEPENDENCIES) and str(cause).startswith("No access token")
+
+
+_DEPENDENCIES: Final = "fastmcp.server.dependencies"
+
+
+def active_request_span() -> Span | None:
+    """Return the span that FastMCP opened for the request that is being answered, None outside a request."""
+    return _active_seam_span.get()
 
 
 def is_tool_timeout(error: BaseException) -> bool:
@@ -191,6 +240,48 @@ def connection_of(session: ServerSession) -> Connection:
     return session._connection
 
 
+class _WithholdingSession(ServerSession):
+    """A session that changes the parameters of each message to the client before it is sent."""
+
+    _rewrites: tuple[MessageRewrite, ...]
+
+    def _rewritten(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        for rewrite in self._rewrites:
+            params = rewrite(method, params)
+        return params
+
+    async def send_request(self, request: Any, *args: Any, **options: Any) -> Any:
+        """Send a question of the server: elicitation, sampling, roots."""
+        return await super().send_request(self._rewritten_message(request), *args, **options)
+
+    async def report_progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
+        """Report progress of the request that the session belongs to."""
+        text = self._rewritten("notifications/progress", {} if message is None else {"message": message})
+        await super().report_progress(progress, total, text.get("message"))
+
+    async def _notify(self, notification: Any, **options: Any) -> None:
+        await super()._notify(self._rewritten_message(notification), **options)
+
+    def _rewritten_message(self, message: Any) -> Any:
+        members = message.model_dump(by_alias=True, mode="json", exclude_none=True)
+        params = members.get("params")
+        if params is None or (rewritten := self._rewritten(members["method"], params)) == params:
+            return message
+        return type(message).model_validate({**members, "params": rewritten})
+
+
+def rewrite_messages(session: ServerSession, rewrite: MessageRewrite) -> None:
+    """Apply `rewrite` to the method and the parameters of each message that is sent through `session` from now on.
+
+    A session object belongs to one request; the SDK's own class only, because a program may bring another.
+    """
+    if type(session) is ServerSession:
+        session.__class__ = _WithholdingSession
+        session._rewrites = ()  # type: ignore[attr-defined]
+    if isinstance(session, _WithholdingSession):
+        session._rewrites = (*session._rewrites, rewrite)
+
+
 def join_dispatch(
     server: FastMCP[Any],
     middleware: ServerMiddleware[Any],
@@ -199,6 +290,11 @@ def join_dispatch(
     """Add `middleware` as the innermost one of every message, and `listen` as the handler of subscriptions."""
     server._mcp_server.middleware.append(middleware)
     server._mcp_server.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, listen)
+
+
+def wrap_dispatch(server: FastMCP[Any], middleware: ServerMiddleware[Any]) -> None:
+    """Add `middleware` as the outermost one of every message, around FastMCP's own, which runs authors' middleware."""
+    server._mcp_server.middleware.insert(0, middleware)
 
 
 def limit_request_bodies(app: StarletteWithLifespan, most: int) -> None:

@@ -22,14 +22,16 @@ class ServedCall:
     `tool_name` and `arguments` are as the caller sent them. `request` is the MCP request, None for a call made
     inside the process. `failed_with` is set by a tool that failed after the server filled in parameters: its
     exception, and the `server_populated` object about those parameters (spec section 2.7). `sensitive` holds the
-    values that must not be disclosed.
+    values that must not be disclosed. `mask_error_details` is the server's option of that name.
     """
 
     tool_name: str
     arguments: Mapping[str, Any]
     request: object | None = None
+    raised: BaseException | None = None  # by a call that failed, as the program may see it
     failed_with: tuple[BaseException, Mapping[str, Any]] | None = None
     sensitive: list[Any] = field(default_factory=list)
+    mask_error_details: bool | None = None
     error_id: str = field(default_factory=lambda: secrets.token_hex(8))
 
     @property

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from asyncio import CancelledError
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import mcp_types
 from fastmcp.server.context import Context
@@ -21,6 +20,8 @@ from mcp_types import CallToolResult
 
 from xmcp.server import telemetry
 from xmcp.server.call_state import ServedCall, current_call
+from xmcp.server.containment import ends_its_task
+from xmcp.server.errors import XMCPError
 from xmcp.server.parameters.sensitive import Secrets
 from xmcp.server.responses.capability import Reader, Wire, announcement, declared_by, reader_for
 from xmcp.server.responses.delivery import deliver, deliver_error
@@ -29,15 +30,13 @@ from xmcp.server.tool_ordering import as_listed
 from xmcp.wire import ErrorInfo
 from xmcp_models.registry import EXTENSION_ID
 
-_NOT_CAUGHT: Final = (KeyboardInterrupt, GeneratorExit)
-"""Not failures of a call. Any other exception, even the `sys.exit()` of a library, must not end the server."""
-
 
 class ResponseMiddleware(Middleware):
     """Answers every `tools/call` with a response; must be the first middleware of its server."""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: Wire, mask_error_details: bool | None = None) -> None:
         self._wire = wire
+        self._mask_error_details = mask_error_details
 
     async def on_initialize(
         self,
@@ -67,10 +66,13 @@ class ResponseMiddleware(Middleware):
         """Answer the call with a response, even if anything in it fails.
 
         A call from another XMCP server of this process, or from a tool that is answering the same request, stays a
-        plain MCP result and fails as in FastMCP: only what leaves the process becomes a document.
+        plain MCP result and fails as in FastMCP: only what leaves the process becomes a document. A call that the
+        program itself makes, with `await mcp.call_tool(…)` outside any request, raises its failure as in FastMCP.
 
         Raises:
             MCPError: The client lacks a capability that the tool needs (SEP-2575).
+            Exception: The failure of a call that is no request. An unexpected one is an `XMCPError` with the code
+                `INTERNAL`, whose cause it is.
         """
         message = context.message
         request = context.fastmcp_context.request_context if context.fastmcp_context else None
@@ -78,15 +80,20 @@ class ResponseMiddleware(Middleware):
         if outer is not None and outer.request is request:
             return await call_next(context)
         call = ServedCall(message.name, message.arguments or {}, request)
+        call.mask_error_details = self._mask_error_details
         token = current_call.set(call)
         try:
-            return await self._answered(context, call_next, call)
+            answered = await self._answered(context, call_next, call)
         finally:
             current_call.reset(token)
+        if request is None and call.raised is not None:
+            raise call.raised
+        return answered
 
     async def _answered(self, context: Any, call_next: Any, call: ServedCall) -> ToolResult:
         reader = reader_for(self._wire, declared_by(context.fastmcp_context))
         request_id = _request_id(context.fastmcp_context)
+        task = asyncio.current_task()
         begun = time.perf_counter()
         error: ErrorInfo | None = None
         outcome = telemetry.ERROR
@@ -99,10 +106,8 @@ class ResponseMiddleware(Middleware):
                     outcome = telemetry.INPUT_REQUIRED
                     return result  # type: ignore[no-any-return]
                 result, error = deliver(call, result, reader)
-            except _NOT_CAUGHT:
-                raise
             except BaseException as failure:
-                if isinstance(failure, CancelledError) and _is_being_cancelled():
+                if ends_its_task(failure, task):
                     outcome = telemetry.CANCELLED
                     raise
                 if must_propagate(failure):
@@ -120,12 +125,6 @@ def _is_no_answer_yet(result: object) -> bool:
     return isinstance(result, InputRequiredToolResult) or not isinstance(result, ToolResult)
 
 
-def _is_being_cancelled() -> bool:
-    """Tell whether this call is being cancelled; if not, a tool raised the cancellation of something else."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
-
-
 def _failed(failure: BaseException, call: ServedCall, reader: Reader) -> tuple[ToolResult, ErrorInfo | None]:
     try:
         error = error_for(failure, call)
@@ -136,7 +135,17 @@ def _failed(failure: BaseException, call: ServedCall, reader: Reader) -> tuple[T
         failure, error = unwritable, internal(call)
         answered = deliver_error(call, error, None, reader)
     _logged(failure, call, error)
+    call.raised = _for_the_program(failure, call, error)
     return answered
+
+
+def _for_the_program(failure: BaseException, call: ServedCall, error: ErrorInfo) -> BaseException:
+    """Return the failure itself, or the error in its place where only the log has the text of the failure."""
+    if not (_refers_to_the_log(error, call) or call.sensitive) and isinstance(failure, Exception):
+        return failure
+    raised = XMCPError.of(error)
+    raised.__cause__ = failure
+    return raised
 
 
 def _server_populated(failure: BaseException, call: ServedCall) -> Mapping[str, Any] | None:
@@ -152,9 +161,13 @@ def _server_populated(failure: BaseException, call: ServedCall) -> Mapping[str, 
 
 def _logged(failure: BaseException, call: ServedCall, error: ErrorInfo) -> ErrorInfo:
     """Log the failure if the error that the client gets refers to the log."""
-    if (error.meta or {}).get("error_id") == call.error_id:
+    if _refers_to_the_log(error, call):
         telemetry.record_failure(call, cause_of(failure))
     return error
+
+
+def _refers_to_the_log(error: ErrorInfo, call: ServedCall) -> bool:
+    return (error.meta or {}).get("error_id") == call.error_id
 
 
 def _request_id(context: Context | None) -> str | None:

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, TypedDict, TypeVar, Unpack, cast, overload
 
+import fastmcp
 from fastmcp.apps.config import AppConfig, app_config_to_meta_dict
 from fastmcp.decorators import get_fastmcp_meta
 from fastmcp.server.middleware import Middleware
@@ -22,9 +23,11 @@ from fastmcp.tools.function_tool import ToolMeta
 from fastmcp.utilities.authorization import AuthCheck
 from fastmcp.utilities.tasks import TaskConfig
 from fastmcp.utilities.types import NotSetT
+from mcp.server.lowlevel.server import LifespanResultT
 from mcp_types import Icon, ToolAnnotations
 
-from xmcp.server._fastmcp_hooks import local_tools, skip_listing_before_calls
+from xmcp.server._fastmcp_hooks import local_tools, skip_listing_before_calls, wrap_dispatch
+from xmcp.server.containment import contain
 from xmcp.server.formatter_binding import NamedFormatter, bound, name_of
 from xmcp.server.middleware import ResponseMiddleware
 from xmcp.server.parameters.server_parameters import REQUIRED, OnOverride, ParamProvider, ParamProviders
@@ -78,7 +81,7 @@ class ToolOptions(TypedDict, total=False):
     sensitive: Sequence[str] | None
 
 
-class XMCP(Serving):
+class XMCP(Serving[LifespanResultT]):
     """A FastMCP server whose every tool result is a tool response (spec chapters 1 to 4).
 
     Accepts every option of `FastMCP`. (`subscription_bus` carries the notifications that a list has changed; the
@@ -91,6 +94,9 @@ class XMCP(Serving):
             declare the extension; others get plain MCP, with the display and the error in `_meta`.
         on_param_override: What happens to a value that a caller sends for a parameter that the server fills in.
             `override`: it is replaced, and the answer says so. `reject`: `FORBIDDEN_PARAM_OVERRIDE`.
+        mask_error_details: FastMCP's option. Unlike FastMCP, this server never sends the text of an exception that the
+            tool's author did not foresee, unless it is `False` here. `True`, here or in FastMCP's settings, also
+            withholds what a service behind the server answered when it refused.
 
     Raises:
         ValueError: `wire` or `on_param_override` has another value.
@@ -106,6 +112,7 @@ class XMCP(Serving):
         tasks: bool | None = None,
         wire: Wire = "always",
         on_param_override: OnOverride = "override",
+        mask_error_details: bool | None = None,
         lifespan: Callable[..., Any] | None = None,
         **options: Any,
     ) -> None:
@@ -116,14 +123,16 @@ class XMCP(Serving):
         super().__init__(
             name,
             instructions,
-            middleware=[ResponseMiddleware(self.wire), *(middleware or ())],
+            middleware=[ResponseMiddleware(self.wire, _masking(mask_error_details)), *(middleware or ())],
             tools=[_as_tool(tool) for tool in tools or ()],
             tasks=tasks,
+            mask_error_details=mask_error_details,
             lifespan=_checking(lifespan),
             **options,
         )
         self.add_extension(ToolResponseExtension(self.wire))
         skip_listing_before_calls(self)
+        wrap_dispatch(self, contain)
 
     @overload
     def tool(self, name_or_fn: F, **options: Unpack[ToolOptions]) -> F: ...
@@ -267,6 +276,11 @@ def _checking(lifespan: Callable[..., Any] | None) -> Callable[..., Any]:
             yield state
 
     return checked
+
+
+def _masking(option: bool | None) -> bool | None:
+    """Return the option. Without one, FastMCP's setting can withhold more; its default, `False`, discloses nothing."""
+    return True if option is None and fastmcp.settings.mask_error_details else option
 
 
 def _as_tool(tool: Tool | Callable[..., Any]) -> Tool:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import logging
 from typing import Final
 
-from opentelemetry import trace
+from opentelemetry.trace import Span, StatusCode
 
+from xmcp.server._fastmcp_hooks import active_request_span
 from xmcp.server.call_state import ServedCall
 from xmcp.server.responses.failures import safe_tool_name
 from xmcp.wire import ErrorInfo
@@ -41,6 +42,9 @@ def record_failure(call: ServedCall, failure: BaseException) -> None:
         exc_info=(type(failure), failure, trace or failure.__traceback__),
         extra={"tool": safe_tool_name(call.tool_name), "error_id": call.error_id},
     )
+    span = active_request_span()
+    if span is not None and span.is_recording() and not _is_failed(span):
+        span.record_exception(failure)
 
 
 def record_call(
@@ -65,10 +69,22 @@ def record_call(
         }
         fields = {name: value for name, value in attributes.items() if value is not None}
         logger.info("%s %s %.1f ms", tool, code or outcome, seconds * 1000, extra=fields)
-    span = trace.get_current_span()
-    if span.is_recording():
-        span.set_attribute("xmcp.outcome", outcome)
-        if code is not None:
-            span.set_attribute("error.type", code)
-        if error_id is not None:
-            span.set_attribute("xmcp.error_id", str(error_id))
+    span = active_request_span()
+    if span is None or not span.is_recording():
+        return
+    span.set_attribute("xmcp.outcome", outcome)
+    if code is not None:
+        span.set_attribute("error.type", code)
+        if not _is_failed(span):
+            # FastMCP marks only the failure of its own call of a tool: not that of a middleware, before which it has
+            # not named the span either, and no error that is a result.
+            span.update_name(f"tools/call {safe_tool_name(call.tool_name)}")
+            span.set_status(StatusCode.ERROR, code)
+    if error_id is not None:
+        span.set_attribute("xmcp.error_id", str(error_id))
+
+
+def _is_failed(span: Span) -> bool:
+    # The interface of OpenTelemetry has no status to read; the class of its SDK has.
+    status = getattr(span, "status", None)
+    return status is not None and status.status_code is StatusCode.ERROR

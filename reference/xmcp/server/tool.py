@@ -6,6 +6,7 @@ those that the server fills in), and passes the value that a function returned t
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, cast, get_args
@@ -17,7 +18,9 @@ from fastmcp.server.context import Context
 from fastmcp.server.dependencies import get_context
 from fastmcp.tools.base import InputRequiredToolResult, ToolResult
 from fastmcp.tools.function_tool import FunctionTool, ToolMeta
+from fastmcp.utilities.async_utils import is_coroutine_function
 from fastmcp.utilities.types import Audio, File, Image, NotSet
+from mcp.server.session import ServerSession
 from mcp_types import CallToolResult, ContentBlock, TextContent
 from pydantic import BaseModel, Field, PrivateAttr
 from pydantic import ValidationError as PydanticValidationError
@@ -34,9 +37,11 @@ from xmcp.server.parameters.server_parameters import (
     server_parameters_of,
     without_properties,
 )
+from xmcp.server.parameters.withheld import withhold
 from xmcp.server.responses.mcp_results import response_from, to_mcp_result
 from xmcp.server.responses.returned_values import apply_show_user, response_to
 from xmcp.server.tool_metadata import in_meta
+from xmcp.server.worker_threads import bounded_in_thread, safe_in_thread
 from xmcp.wire import DisplayEnvelope, ToolResponse
 from xmcp.xml_formatters import XMLFormatter
 from xmcp_models.display_envelope import DisplayEnvelope as EnvelopeModel
@@ -89,6 +94,8 @@ class XMCPTool(FunctionTool):
             )
         if metadata.output_schema is NotSet and (options.display or _mentions(tool.return_type, ToolResponse)):
             tool.output_schema = None
+        if tool.run_in_thread and not is_coroutine_function(tool.fn) and not inspect.isasyncgenfunction(tool.fn):
+            tool.fn = safe_in_thread(tool.fn) if tool.timeout is None else bounded_in_thread(tool.fn)
         members = dict(options.metadata)
         tool.formatter = options.formatter
         tool.server_parameters = server_parameters_of(fn, tool.parameters, options.server_populated, options.sensitive)
@@ -123,6 +130,8 @@ class XMCPTool(FunctionTool):
             filled = await self._filled(arguments, sensitive)
         finally:
             call.sensitive.extend(sensitive)
+        if sensitive and (session := _session()) is not None:
+            withhold(session, sensitive)
         try:
             answer = await self._answered(filled.arguments, Secrets(sensitive))
         except Exception as failure:
@@ -145,7 +154,7 @@ class XMCPTool(FunctionTool):
         if not isinstance(result, _KeptResult):  # a question to the client (SEP-2322), not a result yet
             return _question(result, secrets) if secrets else result
         answer = self._answer(result.without(secrets) if secrets else result, show_user=show_user)
-        if secrets and answer.structured_content is not None and self.output_schema is not None:
+        if secrets and answer.structured_content is not None and self.output_schema is not None and not answer.is_error:
             jsonschema_rs.validate(self.output_schema, answer.structured_content)
         if answer.structured_content is None and self.output_schema is not None and not answer.is_error:
             raise TypeError(
@@ -235,6 +244,14 @@ def _context() -> Context | None:
     try:
         return get_context()
     except RuntimeError:  # run without a server
+        return None
+
+
+def _session() -> ServerSession | None:
+    context = _context()
+    try:
+        return None if context is None else context.session
+    except RuntimeError:  # called in process, not by a client
         return None
 
 

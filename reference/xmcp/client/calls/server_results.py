@@ -134,10 +134,10 @@ def _writable(response: ToolResponse) -> ToolResponse:
 
 def _read_plain(result: CallToolResult, tool_name: str) -> ToolResponse:
     text = "\n".join(_block_text(block) for block in result.content)
-    if result.is_error:
-        return ToolResponse(tool_name, error=client_made_errors.tool_failed(text))
     if not text and result.structured_content is not None:
         text = _as_text(result.structured_content)
+    if result.is_error:
+        return ToolResponse(tool_name, error=client_made_errors.tool_failed(text))
     return ToolResponse(tool_name, llm_output=text)
 
 

@@ -11,11 +11,14 @@ import json
 import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from copy import copy
+from dataclasses import replace
 from functools import wraps
 from inspect import getclosurevars
 from types import FunctionType, MethodType, SimpleNamespace
 from typing import Any, Final, cast
+from weakref import WeakSet
 
 import fastmcp
 import fastmcp.client.mixins.tools
@@ -55,6 +58,7 @@ from mcp_types import (
 from xmcp import http_bodies
 from xmcp.chat.json_values import containers
 from xmcp.client.servers import server_log
+from xmcp.client.servers.errors import SESSION_LOST, means_session_lost
 from xmcp.client.servers.messages import read_message
 from xmcp.client.servers.peer_limits import (
     ANSWER_REFUSED,
@@ -102,21 +106,47 @@ def resilient(transport: ClientTransport, on_fault: NotificationHandler | None =
 
     That is a `ResilientHttpTransport` for streamable HTTP, and a `BoundedStdioTransport` for a program that ends with
     its connection; they tell `on_fault` why they end a connection. Over HTTP no compressed answer is accepted. The
-    servers of a configuration are bounded one by one. A program that its transport keeps alive, and transports of other
-    classes, derived ones of HTTP included, are returned as they are.
+    servers of a configuration are bounded one by one. Of a class that an application derives from one for HTTP, a copy
+    is returned whose HTTP client is bounded. A program that its transport keeps alive, and transports of other classes,
+    are returned as they are.
     """
     if isinstance(transport, StdioTransport) and type(transport).connect_session is StdioTransport.connect_session:
         return transport if transport.keep_alive else BoundedStdioTransport.like(transport, on_fault)
     if type(transport) is SSETransport:
-        return _bounded_sse(transport)
+        return BoundedSSETransport(transport, on_fault)
     if type(transport) is MCPConfigTransport:
         return _BoundedConfigTransport(transport, on_fault)
-    if type(transport) is not StreamableHttpTransport:
+    if isinstance(transport, ResilientHttpTransport | BoundedSSETransport):
         return transport
+    if type(transport) is not StreamableHttpTransport:
+        return _bounded_copy(transport) if isinstance(transport, StreamableHttpTransport | SSETransport) else transport
     made = ResilientHttpTransport(transport.url, transport.headers, on_fault)
     made.auth = transport.auth
     made.verify = transport.verify
     made.httpx_client_factory = transport.httpx_client_factory or _http_client_factory(transport.verify)
+    return made
+
+
+def _bounded_copy(transport: StreamableHttpTransport | SSETransport) -> ClientTransport:
+    """Return a copy of a transport of an application's own class: its session is the class's, its HTTP client bounded.
+
+    A class that gives its session an HTTP client in another way is not bounded by it.
+    """
+    own: Any = transport.httpx_client_factory
+    make: Any = own or transport._make_verify_factory() or create_mcp_http_client
+
+    def factory(**options: Any) -> httpx2.AsyncClient:
+        if own is None:
+            options.pop("follow_redirects", None)  # which FastMCP passes to a factory of an application only
+        client: httpx2.AsyncClient = make(**options)
+        _bound(client)
+        _LARGE_EVENTS.add(client)
+        if isinstance(transport, StreamableHttpTransport):
+            client.send = _failing_alone(client.send)  # type: ignore[method-assign]
+        return client
+
+    made = copy(transport)
+    made.httpx_client_factory = cast("Any", factory)
     return made
 
 
@@ -322,19 +352,62 @@ def _http_client_factory(verify: Any) -> Any:
     return make
 
 
-def _bounded_sse(transport: SSETransport) -> SSETransport:
-    """Return a transport of the older HTTP binding like `transport`, whose answers are bounded."""
-    made = SSETransport(transport.url, transport.headers, sse_read_timeout=transport.sse_read_timeout)
-    made.auth = transport.auth
-    make: Any = transport.httpx_client_factory or transport._make_verify_factory() or create_mcp_http_client
+class BoundedSSETransport(SSETransport):
+    """The older HTTP binding, whose messages are bounded, with the settings of `given`. Differs from FastMCP's so:
 
-    def factory(**options: Any) -> httpx2.AsyncClient:
-        client: httpx2.AsyncClient = make(**options)
-        _bound(client)
-        return client
+    - An event may have `MAX_MESSAGE_BYTES`, which in the SDK are 1 MiB. A larger one ends the connection.
+    - Compressed answers are refused, and streams and requests that are more than an `Allowance`.
+    - The default certificates are not read again for each connection.
+    """
 
-    made.httpx_client_factory = cast("Any", factory)
-    return made
+    def __init__(self, given: SSETransport, on_fault: NotificationHandler | None = None) -> None:
+        super().__init__(given.url, given.headers, sse_read_timeout=given.sse_read_timeout)
+        self.auth = given.auth
+        make: Any = given.httpx_client_factory or _http_client_factory(given.verify)
+
+        def factory(**options: Any) -> httpx2.AsyncClient:
+            client: httpx2.AsyncClient = make(**options)
+            _bound(client)
+            _LARGE_EVENTS.add(client)
+            return client
+
+        self.httpx_client_factory = cast("Any", factory)
+        self._on_fault = on_fault
+
+    @asynccontextmanager
+    async def connect_session(
+        self, *, transport_options: TransportOptions | None = None, **session_kwargs: Any
+    ) -> AsyncIterator[ClientSession]:
+        """Open a session, as `SSETransport.connect_session` does, with the differences named above."""
+        given = transport_options or TransportOptions()
+
+        def bounded_session(read_stream: Any, write_stream: Any, **options: Any) -> ClientSession:
+            return given.session_class(
+                cast("Any", _BoundedMessages(read_stream, self._on_fault)), write_stream, **options
+            )
+
+        options = replace(given, session_class=cast("Any", bounded_session))
+        async with super().connect_session(transport_options=options, **session_kwargs) as session:
+            yield session
+
+
+_LARGE_EVENTS: Final[WeakSet[httpx2.AsyncClient]] = WeakSet()
+"""The clients of the older HTTP binding whose events may have `MAX_MESSAGE_BYTES`."""
+
+
+def _with_large_events(open_stream: Any) -> Any:
+    """Wrap the SDK's `sse_within_origin`, whose limit the older binding cannot set; other clients keep it."""
+
+    @wraps(open_stream)
+    def opened(client: httpx2.AsyncClient, *arguments: Any, **options: Any) -> Any:
+        if client in _LARGE_EVENTS:
+            options.setdefault("max_event_size", MAX_MESSAGE_BYTES)
+        return open_stream(client, *arguments, **options)
+
+    return opened
+
+
+vars(mcp.client.sse)["sse_within_origin"] = _with_large_events(vars(mcp.client.sse)["sse_within_origin"])
 
 
 class _BoundedConfigTransport(MCPConfigTransport):
@@ -421,7 +494,8 @@ def _failing_alone(send: Callable[..., Awaitable[httpx2.Response]]) -> Any:
     """Wrap `AsyncClient.send`: a POST that cannot be sent, or whose answer cannot be read, is answered with a JSON-RPC
     error instead of an exception. The body of an answer that is no stream is read here, so that its faults count.
 
-    A refusal (4xx) that is no JSON-RPC error becomes one that has the HTTP status, which the SDK drops.
+    A refusal (4xx) that is no JSON-RPC error becomes one that has the HTTP status, which the SDK drops. One that says
+    that there is no such session gets a mark: a tool's own error, which comes with 200, may use the same words.
     """
 
     @wraps(send)
@@ -443,26 +517,33 @@ def _failing_alone(send: Callable[..., Awaitable[httpx2.Response]]) -> Any:
                 message = str(exc)
                 too_large = isinstance(exc, http_bodies.BodyTooLarge)
                 data[ANSWER_REFUSED] = Refusal.TOO_LARGE if too_large else Refusal.COMPRESSED
-            error = {"code": CONNECTION_CLOSED, "message": message, "data": data}
-            return httpx2.Response(503, json={"jsonrpc": "2.0", "id": None, "error": error}, request=request)
+            return _error_answer(request, 503, {"code": CONNECTION_CLOSED, "message": message, "data": data})
 
     return sending
 
 
 async def _with_status(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-    # 404 stays as it is: for the SDK it says that the session is over, or that there is no such method.
-    if request.method != "POST" or response.status_code == 404 or _method(request) in _OPENING_METHODS:
+    # A 404 stays as it is: for the SDK it says that the session is over, or that there is no such method.
+    if request.method != "POST" or _method(request) in _OPENING_METHODS:
         return response
     if response.headers.get("content-type", "").lower().startswith("application/json"):
-        try:
-            if isinstance(json.loads(response.content)["error"], dict):
+        with suppress(ValueError, KeyError, TypeError, RecursionError):
+            error = json.loads(response.content)["error"]
+            if isinstance(error, dict):
+                if "mcp-session-id" in request.headers and means_session_lost(
+                    response.status_code, error.get("code"), error.get("message")
+                ):
+                    return _error_answer(request, response.status_code, {**error, "data": {SESSION_LOST: True}})
                 return response
-        except (ValueError, KeyError, TypeError, RecursionError):
-            pass
+    if response.status_code == 404:
+        return response
     await response.aclose()
     message = f"Server returned an error response: HTTP {response.status_code}"
-    error = {"jsonrpc": "2.0", "id": None, "error": {"code": INTERNAL_ERROR, "message": message}}
-    return httpx2.Response(response.status_code, json=error, request=request)
+    return _error_answer(request, response.status_code, {"code": INTERNAL_ERROR, "message": message})
+
+
+def _error_answer(request: httpx2.Request, status: int, error: dict[str, Any]) -> httpx2.Response:
+    return httpx2.Response(status, json={"jsonrpc": "2.0", "id": None, "error": error}, request=request)
 
 
 def _method(request: httpx2.Request) -> object:

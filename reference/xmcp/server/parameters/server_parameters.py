@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, get_args
 
-import anyio.to_thread
 from fastmcp.server.auth import AccessToken
 from fastmcp.server.context import Context
 from fastmcp.server.dependencies import get_access_token, get_http_headers
@@ -22,6 +21,7 @@ from pydantic_core import to_jsonable_python
 from xmcp.server.errors import XMCPError
 from xmcp.server.lone_surrogates import without_lone_surrogates
 from xmcp.server.parameters.sensitive import Secrets
+from xmcp.server.worker_threads import bounded_in_thread, name_of
 
 logger = logging.getLogger("xmcp.server")
 
@@ -117,25 +117,16 @@ class _Provider:
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         if len(needed) > 1 or any(p.kind is p.KEYWORD_ONLY for p in needed):
             raise TypeError(f"{fn!r} must take one argument, the ParamRequest, or none.")
-        self._fn = fn
+        self._name = name_of(fn)
         self._takes_request = bool(needed or positional)
-        self._is_async = inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(type(fn).__call__)
+        is_async = inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(type(fn).__call__)
+        self._fn = fn if is_async else bounded_in_thread(fn)
 
     async def __call__(self, request: ParamRequest) -> Any:
-        given = (request,) if self._takes_request else ()
-        if self._is_async:
-            return await self._fn(*given)
-        value = await anyio.to_thread.run_sync(self._in_thread, given)
-        return await value if inspect.isawaitable(value) else value
-
-    def _in_thread(self, given: tuple[Any, ...]) -> Any:
-        try:
-            return self._fn(*given)
-        except StopIteration as error:  # a future cannot carry it
-            raise RuntimeError("the provider raised StopIteration") from error
+        return await self._fn(request) if self._takes_request else await self._fn()
 
     def __repr__(self) -> str:
-        return getattr(self._fn, "__qualname__", repr(self._fn))
+        return self._name
 
 
 # ---- at registration ----

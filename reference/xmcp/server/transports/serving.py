@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from fastmcp import FastMCP
 from fastmcp.server.http import HostOriginProtection, StarletteWithLifespan
+from mcp.server.lowlevel.server import LifespanResultT
 from mcp.server.streamable_http import EventStore
 from starlette.middleware import Middleware as ASGIMiddleware
 
@@ -29,7 +30,7 @@ from xmcp.server.transports.http import (
 from xmcp.server.transports.stdio import serve_stdio
 
 
-class Serving(LiveLists):
+class Serving(LiveLists[LifespanResultT]):
     """FastMCP's transports, with the defaults that a server on a network needs.
 
     Host and Origin headers are checked (`host_origin_protection="auto"`), and HTTP is stateless, because several
