@@ -18,7 +18,7 @@ from functools import wraps
 from inspect import getclosurevars
 from types import FunctionType, MethodType, SimpleNamespace
 from typing import Any, Final, cast
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 import fastmcp
 import fastmcp.client.mixins.tools
@@ -64,6 +64,7 @@ from xmcp.client.servers.peer_limits import (
     ANSWER_REFUSED,
     LINES_PER_EVENT,
     MAX_CONTAINERS,
+    MAX_ERROR_BYTES,
     MAX_MESSAGE_BYTES,
     OPENING_COUNTS_AS,
     REQUEST_COUNTS_AS,
@@ -140,7 +141,7 @@ def _bounded_copy(transport: StreamableHttpTransport | SSETransport) -> ClientTr
             options.pop("follow_redirects", None)  # which FastMCP passes to a factory of an application only
         client: httpx2.AsyncClient = make(**options)
         _bound(client)
-        _LARGE_EVENTS.add(client)
+        _READ_BESIDE[client] = None
         if isinstance(transport, StreamableHttpTransport):
             client.send = _failing_alone(client.send)  # type: ignore[method-assign]
         return client
@@ -309,20 +310,25 @@ def _hold_up_no_request(transport: StreamableHTTPTransport, tasks: TaskGroup) ->
 
 
 class _BoundedMessages(ContextReceiveStream[Any]):
-    """The messages of a server, with no more requests than an `Allowance`.
+    """The messages of a server, with no more requests than an `Allowance`; those that were read beside in their places.
 
     Over HTTP each answer to a request of the server is a request of ours.
     """
 
-    __slots__ = ("_allowance", "_on_fault")
+    __slots__ = ("_allowance", "_on_fault", "_read_beside")
 
-    def __init__(self, given: Any, on_fault: NotificationHandler | None) -> None:
+    def __init__(
+        self, given: Any, on_fault: NotificationHandler | None, read_beside: _ReadBeside | None = None
+    ) -> None:
         super().__init__(given._inner)
+        self._read_beside = read_beside
         self._allowance = Allowance()
         self._on_fault = on_fault
 
     async def receive(self) -> Any:
         item = await super().receive()
+        if isinstance(item, SessionMessage) and self._read_beside is not None:
+            item = self._read_beside.take(item)
         if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCRequest):
             try:
                 self._allowance.take(REQUEST_COUNTS_AS, 0)
@@ -357,6 +363,7 @@ class BoundedSSETransport(SSETransport):
 
     - An event may have `MAX_MESSAGE_BYTES`, which in the SDK are 1 MiB. A larger one ends the connection.
     - Compressed answers are refused, and streams and requests that are more than an `Allowance`.
+    - A message is read by `read_message`.
     - The default certificates are not read again for each connection.
     """
 
@@ -368,11 +375,12 @@ class BoundedSSETransport(SSETransport):
         def factory(**options: Any) -> httpx2.AsyncClient:
             client: httpx2.AsyncClient = make(**options)
             _bound(client)
-            _LARGE_EVENTS.add(client)
+            _READ_BESIDE[client] = self._read_beside
             return client
 
         self.httpx_client_factory = cast("Any", factory)
         self._on_fault = on_fault
+        self._read_beside = _ReadBeside()
 
     @asynccontextmanager
     async def connect_session(
@@ -383,7 +391,7 @@ class BoundedSSETransport(SSETransport):
 
         def bounded_session(read_stream: Any, write_stream: Any, **options: Any) -> ClientSession:
             return given.session_class(
-                cast("Any", _BoundedMessages(read_stream, self._on_fault)), write_stream, **options
+                cast("Any", _BoundedMessages(read_stream, self._on_fault, self._read_beside)), write_stream, **options
             )
 
         options = replace(given, session_class=cast("Any", bounded_session))
@@ -391,18 +399,62 @@ class BoundedSSETransport(SSETransport):
             yield session
 
 
-_LARGE_EVENTS: Final[WeakSet[httpx2.AsyncClient]] = WeakSet()
-"""The clients of the older HTTP binding whose events may have `MAX_MESSAGE_BYTES`."""
+class _ReadBeside:
+    """Messages of the older HTTP binding, read beside the SDK, which gets a short one with a number for each."""
+
+    _METHOD: Final = "dev.xmcp/read"
+
+    def __init__(self) -> None:
+        self._read: dict[int, SessionMessage] = {}
+        self._number = 0
+
+    async def put(self, data: str) -> str:
+        """Read the data of an event; return what the SDK is to read instead. All messages come by here."""
+        try:
+            read = await read_message(data)
+        except ValueError as exc:
+            return f"not a message: {exc}"[:200]  # it is not one either
+        self._number += 1
+        self._read[self._number] = read
+        return json.dumps({"jsonrpc": "2.0", "method": self._METHOD, "params": {"number": self._number}})
+
+    def take(self, message: SessionMessage) -> SessionMessage:
+        """Return the message in whose place the SDK read `message`."""
+        note = message.message
+        if not isinstance(note, JSONRPCNotification) or note.method != self._METHOD:
+            return message
+        return self._read.pop((note.params or {})["number"])
+
+
+_READ_BESIDE: Final[WeakKeyDictionary[httpx2.AsyncClient, _ReadBeside | None]] = WeakKeyDictionary()
+"""The clients whose events may have `MAX_MESSAGE_BYTES`, with what reads them; `None`: that is the SDK."""
+
+
+class _Events:
+    """The events of a stream, whose messages `read` reads."""
+
+    def __init__(self, given: httpx2.EventSource, read: _ReadBeside) -> None:
+        self._given = given
+        self._read = read
+        self.response = given.response
+
+    async def __aiter__(self) -> AsyncIterator[httpx2.ServerSentEvent]:
+        async for event in self._given:
+            reads = event.event == "message" and event.data
+            yield replace(event, data=await self._read.put(event.data)) if reads else event
 
 
 def _with_large_events(open_stream: Any) -> Any:
     """Wrap the SDK's `sse_within_origin`, whose limit the older binding cannot set; other clients keep it."""
 
     @wraps(open_stream)
-    def opened(client: httpx2.AsyncClient, *arguments: Any, **options: Any) -> Any:
-        if client in _LARGE_EVENTS:
+    @asynccontextmanager
+    async def opened(client: httpx2.AsyncClient, *arguments: Any, **options: Any) -> AsyncIterator[Any]:
+        ours, read = client in _READ_BESIDE, _READ_BESIDE.get(client)
+        if ours:
             options.setdefault("max_event_size", MAX_MESSAGE_BYTES)
-        return open_stream(client, *arguments, **options)
+        async with open_stream(client, *arguments, **options) as events:
+            yield events if read is None else _Events(events, read)
 
     return opened
 
@@ -474,7 +526,9 @@ async def _bound_body(response: httpx2.Response, listening: Allowance) -> None:
                     f"the answer has more than {MAX_CONTAINERS} arrays and objects", request=request
                 )
 
-        http_bodies.limit(response, MAX_MESSAGE_BYTES, count_containers)
+        # The SDK decodes an error on the event loop.
+        most = MAX_ERROR_BYTES if response.status_code >= 400 else MAX_MESSAGE_BYTES
+        http_bodies.limit(response, most, count_containers)
         return
     # Events are always UTF-8; a header may name any codec of Python, and some take quadratic time.
     response.encoding = "utf-8"

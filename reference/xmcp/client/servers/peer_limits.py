@@ -16,6 +16,9 @@ MAX_MESSAGE_BYTES: Final = 32 * 1024 * 1024
 
 A document of 8 MiB, the most that a reader accepts (spec section 2.6), fits in, also with its data beside it."""
 
+MAX_ERROR_BYTES: Final = 256 * 1024
+"""Maximum size of the body of an HTTP answer that is an error, which the SDK decodes on the event loop."""
+
 MAX_CONTAINERS: Final = 200_000
 """Maximum number of arrays and objects in one message: about a hundred thousand rows, as text and as data.
 
