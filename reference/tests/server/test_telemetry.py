@@ -227,7 +227,7 @@ async def test_the_span_of_an_error_that_is_a_result_is_failed(exporter: InMemor
 async def test_a_call_inside_the_process_leaves_the_span_of_the_application_alone(
     exporter: InMemorySpanExporter,
 ) -> None:
-    with trace.get_tracer("application").start_as_current_span("mine"):
+    with trace.get_tracer("application").start_as_current_span("mine"), pytest.raises(ToolError):
         await server().call_tool("crashes")
     (mine,) = (span for span in exporter.get_finished_spans() if span.name == "mine")
     assert (mine.status.status_code, dict(mine.attributes or {})) == (StatusCode.UNSET, {})

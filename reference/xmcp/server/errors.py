@@ -12,6 +12,7 @@ from typing import Any
 from fastmcp.exceptions import ToolError
 
 from xmcp.server.error_repairs import error_of
+from xmcp.wire import ErrorInfo
 
 
 class XMCPError(ToolError):
