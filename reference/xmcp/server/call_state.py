@@ -28,6 +28,7 @@ class ServedCall:
     tool_name: str
     arguments: Mapping[str, Any]
     request: object | None = None
+    raised: BaseException | None = None  # by a call that failed, as the program may see it
     failed_with: tuple[BaseException, Mapping[str, Any]] | None = None
     sensitive: list[Any] = field(default_factory=list)
     mask_error_details: bool | None = None

@@ -50,6 +50,13 @@ class XMCPError(ToolError):
             meta=meta,
         )
 
+    @classmethod
+    def of(cls, info: ErrorInfo) -> XMCPError:
+        """Return the exception for an error of a response."""
+        raised = cls(info.code, info.message)
+        raised.info = info
+        return raised
+
 
 class ServeError(SystemExit):
     """The server could not start; the message says why and what to do.

@@ -21,6 +21,7 @@ from mcp_types import CallToolResult
 from xmcp.server import telemetry
 from xmcp.server.call_state import ServedCall, current_call
 from xmcp.server.containment import ends_its_task
+from xmcp.server.errors import XMCPError
 from xmcp.server.parameters.sensitive import Secrets
 from xmcp.server.responses.capability import Reader, Wire, announcement, declared_by, reader_for
 from xmcp.server.responses.delivery import deliver, deliver_error
@@ -65,10 +66,13 @@ class ResponseMiddleware(Middleware):
         """Answer the call with a response, even if anything in it fails.
 
         A call from another XMCP server of this process, or from a tool that is answering the same request, stays a
-        plain MCP result and fails as in FastMCP: only what leaves the process becomes a document.
+        plain MCP result and fails as in FastMCP: only what leaves the process becomes a document. A call that the
+        program itself makes, with `await mcp.call_tool(…)` outside any request, raises its failure as in FastMCP.
 
         Raises:
             MCPError: The client lacks a capability that the tool needs (SEP-2575).
+            Exception: The failure of a call that is no request. An unexpected one is an `XMCPError` with the code
+                `INTERNAL`, whose cause it is.
         """
         message = context.message
         request = context.fastmcp_context.request_context if context.fastmcp_context else None
@@ -79,9 +83,12 @@ class ResponseMiddleware(Middleware):
         call.mask_error_details = self._mask_error_details
         token = current_call.set(call)
         try:
-            return await self._answered(context, call_next, call)
+            answered = await self._answered(context, call_next, call)
         finally:
             current_call.reset(token)
+        if request is None and call.raised is not None:
+            raise call.raised
+        return answered
 
     async def _answered(self, context: Any, call_next: Any, call: ServedCall) -> ToolResult:
         reader = reader_for(self._wire, declared_by(context.fastmcp_context))
@@ -128,7 +135,17 @@ def _failed(failure: BaseException, call: ServedCall, reader: Reader) -> tuple[T
         failure, error = unwritable, internal(call)
         answered = deliver_error(call, error, None, reader)
     _logged(failure, call, error)
+    call.raised = _for_the_program(failure, call, error)
     return answered
+
+
+def _for_the_program(failure: BaseException, call: ServedCall, error: ErrorInfo) -> BaseException:
+    """Return the failure itself, or the error in its place where only the log has the text of the failure."""
+    if not (_refers_to_the_log(error, call) or call.sensitive) and isinstance(failure, Exception):
+        return failure
+    raised = XMCPError.of(error)
+    raised.__cause__ = failure
+    return raised
 
 
 def _server_populated(failure: BaseException, call: ServedCall) -> Mapping[str, Any] | None:
@@ -144,9 +161,13 @@ def _server_populated(failure: BaseException, call: ServedCall) -> Mapping[str, 
 
 def _logged(failure: BaseException, call: ServedCall, error: ErrorInfo) -> ErrorInfo:
     """Log the failure if the error that the client gets refers to the log."""
-    if (error.meta or {}).get("error_id") == call.error_id:
+    if _refers_to_the_log(error, call):
         telemetry.record_failure(call, cause_of(failure))
     return error
+
+
+def _refers_to_the_log(error: ErrorInfo, call: ServedCall) -> bool:
+    return (error.meta or {}).get("error_id") == call.error_id
 
 
 def _request_id(context: Context | None) -> str | None:

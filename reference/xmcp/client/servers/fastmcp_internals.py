@@ -42,12 +42,23 @@ from mcp.shared._context_streams import ContextReceiveStream
 from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
 from mcp.shared.message import SessionMessage
-from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, JSONRPCNotification, JSONRPCRequest
+from mcp_types import (
+    CONNECTION_CLOSED,
+    INTERNAL_ERROR,
+    PARSE_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    RequestId,
+)
 
 from xmcp import http_bodies
 from xmcp.chat.json_values import containers
 from xmcp.client.servers import server_log
 from xmcp.client.servers.errors import SESSION_LOST, means_session_lost
+from xmcp.client.servers.messages import read_message
 from xmcp.client.servers.peer_limits import (
     ANSWER_REFUSED,
     LINES_PER_EVENT,
@@ -62,7 +73,7 @@ from xmcp.client.servers.peer_limits import (
 )
 from xmcp.client.servers.server_log import ServerLog
 from xmcp.client.servers.server_protocols import NotificationHandler
-from xmcp.client.servers.stdio_transport import BoundedStdioTransport, bounded
+from xmcp.client.servers.stdio_transport import BoundedStdioTransport
 
 CONNECT_SECONDS: Final = 30.0
 """Time limit for opening a connection and for sending, as in the SDK. The caller limits the wait for an answer."""
@@ -177,6 +188,7 @@ class ResilientHttpTransport(StreamableHttpTransport):
                 ) as session,
             ):
                 of_sdk = cast("Any", streams).gen.ag_frame.f_locals
+                _read_messages_in_threads(of_sdk["transport"])
                 _end_given_up_calls(of_sdk["transport"])
                 _hold_up_no_request(of_sdk["transport"], of_sdk["tg"])
                 yield session
@@ -220,6 +232,55 @@ def _end_given_up_calls(transport: StreamableHTTPTransport) -> None:
     vars(transport)["_consume_modern_cancellation"] = tell
 
 
+def _read_messages_in_threads(transport: StreamableHTTPTransport) -> None:
+    """Have `transport` read each message with `read_message`.
+
+    The SDK decodes it on the event loop however large it is, in one call that takes seven times as long, and writes an
+    event into the text of a log record that nobody gets.
+    """
+
+    async def read_body(response: httpx2.Response, arriving: Any, *, request_id: RequestId) -> None:
+        try:
+            message = await read_message(await response.aread())
+        except (httpx2.StreamError, ValueError) as exc:
+            message = _unreadable(request_id, f"Failed to parse JSON response: {exc}")
+        await arriving.send(message)
+
+    async def read_event(
+        event: httpx2.ServerSentEvent,
+        arriving: Any,
+        original_request_id: RequestId | None = None,
+        resumption_callback: Callable[[str], Awaitable[None]] | None = None,
+    ) -> bool:
+        """Return whether the event is the answer to the request of its stream."""
+        answered = False
+        if event.event != "message":
+            return False
+        if event.data:  # an event without data only has an id to resume from
+            try:
+                message = await read_message(event.data)
+            except ValueError as exc:
+                if original_request_id is None:
+                    await arriving.send(exc)
+                    return False
+                message = _unreadable(original_request_id, f"Failed to parse SSE message: {exc}")
+            answer = message.message
+            if isinstance(answer, JSONRPCResponse | JSONRPCError):
+                answered, answer.id = True, answer.id if original_request_id is None else original_request_id
+            await arriving.send(message)
+        if event.id and resumption_callback is not None:
+            await resumption_callback(event.id)
+        return answered
+
+    vars(transport).update(_handle_json_response=read_body, _handle_sse_event=read_event)
+
+
+def _unreadable(request_id: RequestId, message: str) -> SessionMessage:
+    return SessionMessage(
+        JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=PARSE_ERROR, message=message))
+    )
+
+
 def _hold_up_no_request(transport: StreamableHTTPTransport, tasks: TaskGroup) -> None:
     """Have `transport` send `notifications/cancelled` in a task of `tasks`, and wait for the answer to that, to another
     notification or to a response of ours for `TELL_SECONDS` at most.
@@ -246,7 +307,7 @@ def _hold_up_no_request(transport: StreamableHTTPTransport, tasks: TaskGroup) ->
 
 
 class _BoundedMessages(ContextReceiveStream[Any]):
-    """The messages of a server: no answer with too many items, and no more requests than an `Allowance`.
+    """The messages of a server, with no more requests than an `Allowance`.
 
     Over HTTP each answer to a request of the server is a request of ours.
     """
@@ -260,8 +321,6 @@ class _BoundedMessages(ContextReceiveStream[Any]):
 
     async def receive(self) -> Any:
         item = await super().receive()
-        if isinstance(item, SessionMessage):
-            item = bounded(item)
         if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCRequest):
             try:
                 self._allowance.take(REQUEST_COUNTS_AS, 0)

@@ -21,27 +21,17 @@ from mcp.client import stdio as sdk
 from mcp.client.session import ClientSession
 from mcp.client.stdio import StdioServerParameters
 from mcp.shared.message import SessionMessage
-from mcp_types import (
-    CONNECTION_CLOSED,
-    ErrorData,
-    JSONRPCError,
-    JSONRPCRequest,
-    JSONRPCResponse,
-    RequestId,
-    jsonrpc_message_adapter,
-)
+from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
 
 from xmcp.chat.json_values import containers
+from xmcp.client.servers.messages import read_message, too_large
 from xmcp.client.servers.peer_limits import (
-    ANSWER_REFUSED,
     MAX_CONTAINERS,
     MAX_MESSAGE_BYTES,
     REQUEST_COUNTS_AS,
     Allowance,
     Flood,
-    Refusal,
     TooLarge,
-    has_too_many_items,
 )
 from xmcp.client.servers.server_protocols import NotificationHandler
 
@@ -218,7 +208,7 @@ async def _read_messages(process: Process, asked: _Asked, arriving: Any) -> None
         except _GONE:
             return
         for line in lines.feed(piece):
-            message = _message(line) if containers(line) <= MAX_CONTAINERS else _refused(line)
+            message = await _message(line) if containers(line) <= MAX_CONTAINERS else _refused(line)
             sent = message.message if isinstance(message, SessionMessage) else None
             if isinstance(sent, JSONRPCResponse | JSONRPCError) and asked.count:
                 asked.count -= 1
@@ -239,25 +229,11 @@ def _refused(line: bytes) -> SessionMessage:
     return too_large(int(id_[1]))
 
 
-def _message(line: bytes) -> SessionMessage | Exception:
+async def _message(line: bytes) -> SessionMessage | Exception:
     try:
-        return bounded(SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False)))
+        return await read_message(line)
     except ValueError as exc:
         return exc
-
-
-def bounded(message: SessionMessage) -> SessionMessage:
-    """Return a message as it is, or an error in the place of an answer with too many items."""
-    answer = message.message
-    if isinstance(answer, JSONRPCResponse) and has_too_many_items(answer.result):
-        return too_large(answer.id)
-    return message
-
-
-def too_large(id_: RequestId) -> SessionMessage:
-    """Return the error in the place of an answer that is larger than the client reads."""
-    error = ErrorData(code=CONNECTION_CLOSED, message=str(TooLarge()), data={ANSWER_REFUSED: Refusal.TOO_LARGE})
-    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=id_, error=error))
 
 
 async def _drain(process: Process) -> None:

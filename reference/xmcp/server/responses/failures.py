@@ -134,7 +134,7 @@ def _unknown_tool(call: ServedCall) -> ErrorInfo:
     name = safe_tool_name(call.tool_name)
     return ErrorInfo(
         code="UNKNOWN_TOOL",
-        message=f"There is no tool named {name!r}.",
+        message=f"Unknown tool: {name!r}.",  # FastMCP's words, which programs look for
         meta={"params": {"tool": name}, "side_effects": "none"},
     )
 

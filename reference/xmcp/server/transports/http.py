@@ -18,6 +18,7 @@ from mcp.server.streamable_http import EventStore
 from xmcp.server._fastmcp_hooks import limit_request_bodies
 from xmcp.server.errors import ServeError
 from xmcp.server.list_changes import LiveLists
+from xmcp.server.transports.challenge import challenge_every_method
 
 HTTPTransport = Literal["http", "streamable-http", "sse"]
 
@@ -51,6 +52,7 @@ def http_app(
         **options,
     )
     limit_request_bodies(app, max_body_bytes)
+    challenge_every_method(app)
     return app
 
 
