@@ -18,6 +18,7 @@ from typing import Any
 import fastmcp
 import pytest
 from anyio import EndOfStream
+from fastmcp.client.transports import StdioTransport
 from mcp import MCPError
 from mcp.client.stdio import StdioServerParameters
 from mcp_types import TextContent
@@ -487,6 +488,31 @@ async def test_a_program_that_pours_is_killed_and_nothing_reads_on(
         assert ended(first)
     assert reason in caplog.text
     assert {*children()} == before
+
+
+@pytest.mark.slow
+async def test_a_program_that_its_transport_keeps_alive_is_killed_as_well_if_it_pours(
+    chat_server: Any, ai_for: Any, talk: Any, caplog: Any
+) -> None:
+    """FastMCP keeps programs alive by default."""
+    reply = chat_server.reply.streamed
+    command, *arguments = flooding_program.command("pings")
+    transport = StdioTransport(command, arguments)
+    options = {"tool_timeout": 60, "retry_policy": {"max_attempts": 1}}
+    before = {*children()}
+    try:
+        async with asyncio.timeout(90), ai_for([transport], **options) as ai:
+            (first,) = {*children()} - before
+            told = await talk(ai, [reply(calls=[call("pour")]), reply("ok")], seconds=80)
+            for _ in range(500):
+                if ended(first):
+                    break
+                await asyncio.sleep(0.01)
+            assert ended(first)
+    finally:
+        await transport.close()
+    assert codes(told) == ["CONNECTION_FAILED"]
+    assert "floods its connection" in caplog.text
 
 
 @pytest.mark.slow

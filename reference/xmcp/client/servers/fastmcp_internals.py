@@ -73,7 +73,7 @@ from xmcp.client.servers.peer_limits import (
 )
 from xmcp.client.servers.server_log import ServerLog
 from xmcp.client.servers.server_protocols import NotificationHandler
-from xmcp.client.servers.stdio_transport import BoundedStdioTransport
+from xmcp.client.servers.stdio_transport import BoundedKeptAlive, BoundedStdioTransport
 
 CONNECT_SECONDS: Final = 30.0
 """Time limit for opening a connection and for sending, as in the SDK. The caller limits the wait for an answer."""
@@ -105,11 +105,12 @@ def resilient(transport: ClientTransport, on_fault: NotificationHandler | None =
     That is a `ResilientHttpTransport` for streamable HTTP, and a `BoundedStdioTransport` for a program that ends with
     its connection; they tell `on_fault` why they end a connection. Over HTTP no compressed answer is accepted. The
     servers of a configuration are bounded one by one. Of a class that an application derives from one for HTTP, a copy
-    is returned whose HTTP client is bounded. A program that its transport keeps alive, and transports of other classes,
-    are returned as they are.
+    is returned whose HTTP client is bounded, and for a program that its transport keeps alive a `BoundedKeptAlive`.
+    Transports of other classes are returned as they are.
     """
     if isinstance(transport, StdioTransport) and type(transport).connect_session is StdioTransport.connect_session:
-        return transport if transport.keep_alive else BoundedStdioTransport.like(transport, on_fault)
+        bounded_program = BoundedKeptAlive if transport.keep_alive else BoundedStdioTransport.like
+        return bounded_program(transport, on_fault)
     if type(transport) is SSETransport:
         return BoundedSSETransport(transport, on_fault)
     if type(transport) is MCPConfigTransport:
@@ -646,6 +647,7 @@ def _has_default_log_handler(client: fastmcp.Client[Any]) -> bool:
 
 def _route_stderr(transport: ClientTransport, log: ServerLog) -> Iterator[StdioTransport]:
     """Give every program that `transport` starts a stderr of `log`; yield the transports that were changed."""
+    transport = transport.given if isinstance(transport, BoundedKeptAlive) else transport
     if isinstance(transport, StdioTransport):
         if transport.log_file is None:
             # FastMCP passes the file on as the stderr of a process, so any file with a descriptor will do.
