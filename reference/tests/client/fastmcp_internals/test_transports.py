@@ -11,6 +11,7 @@ import fastmcp
 import httpx2
 import pytest
 from fastmcp.client.transports import SSETransport, StdioTransport, StreamableHttpTransport
+from fastmcp.client.transports import stdio as fastmcp_stdio
 from fastmcp.client.transports.base import TransportOptions
 from fastmcp.client.transports.config import MCPConfigTransport
 from starlette.applications import Starlette
@@ -19,6 +20,7 @@ from starlette.routing import Mount
 from support.http_host import hosted
 from support.raw_peer import RawPeer
 
+from xmcp.client.servers import stdio_transport
 from xmcp.client.servers.fastmcp_internals import resilient
 from xmcp.client.servers.fastmcp_internals.http_transport import ResilientHttpTransport
 from xmcp.client.servers.fastmcp_internals.sse_transport import READ_BESIDE
@@ -48,11 +50,41 @@ def test_a_transport_has_no_settings_but_those_that_are_copied() -> None:
 
 
 def test_transports_that_cannot_be_bounded_stay_as_they_are() -> None:
+    peer = RawPeer({})
+    assert resilient(peer) is peer
     kept_alive = StdioTransport(command="python", args=[], keep_alive=True)
-    for transport in (RawPeer({}), kept_alive):
-        assert resilient(transport) is transport
-    for bounded in map(resilient, (StreamableHttpTransport("http://host/mcp"), SSETransport("http://host/sse"))):
+    given = (StreamableHttpTransport("http://host/mcp"), SSETransport("http://host/sse"), kept_alive)
+    for bounded in map(resilient, given):
         assert resilient(bounded) is bounded
+
+
+async def test_a_program_that_is_kept_alive_is_bounded_if_started_here_and_stays_its_transports() -> None:
+    """Red: FastMCP starts such programs in another way, or in another context."""
+    program = "import sys\nfor line in sys.stdin: pass"
+    started: list[str] = []
+    begin, begin_bounded = vars(fastmcp_stdio)["stdio_client"].__wrapped__, stdio_transport.bounded_stdio
+
+    def noted(name: str, start: Any) -> Any:
+        return lambda *arguments, **options: (started.append(name), start(*arguments, **options))[1]
+
+    async def session(transport: Any) -> Any:
+        async with transport.connect_session() as opened:
+            return opened
+
+    given = StdioTransport(command=sys.executable, args=["-c", program], keep_alive=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stdio_transport, "bounded_stdio", noted("bounded", begin_bounded))
+        wrapped = stdio_transport._bounded_if_started_here(noted("sdk", begin))
+        patch.setitem(vars(fastmcp_stdio), "stdio_client", wrapped)
+        try:
+            first = await session(resilient(given))
+            assert started == ["bounded"]
+            assert await session(given) is first  # which runs on
+            await given.close()
+            await session(given)
+            assert started == ["bounded", "sdk"]
+        finally:
+            await given.close()
 
 
 class OwnHttp(StreamableHttpTransport):

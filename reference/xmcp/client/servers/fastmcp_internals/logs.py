@@ -23,6 +23,7 @@ from fastmcp.client.transports.config import MCPConfigTransport
 
 from xmcp.client.servers import server_log
 from xmcp.client.servers.server_log import ServerLog
+from xmcp.client.servers.stdio_transport import BoundedKeptAlive
 
 LAST_WORDS_SECONDS: Final = 0.5
 """Time limit for reading what a program wrote to stderr before it ended."""
@@ -79,6 +80,7 @@ def _has_default_log_handler(client: fastmcp.Client[Any]) -> bool:
 
 def _route_stderr(transport: ClientTransport, log: ServerLog) -> Iterator[StdioTransport]:
     """Give every program that `transport` starts a stderr of `log`; yield the transports that were changed."""
+    transport = transport.given if isinstance(transport, BoundedKeptAlive) else transport
     if isinstance(transport, StdioTransport):
         if transport.log_file is None:
             # FastMCP passes the file on as the stderr of a process, so any file with a descriptor will do.

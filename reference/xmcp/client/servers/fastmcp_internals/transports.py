@@ -14,7 +14,7 @@ from xmcp.client.servers.fastmcp_internals.http_client import bound, failing_alo
 from xmcp.client.servers.fastmcp_internals.http_transport import ResilientHttpTransport
 from xmcp.client.servers.fastmcp_internals.sse_transport import READ_BESIDE, BoundedSSETransport
 from xmcp.client.servers.server_protocols import NotificationHandler
-from xmcp.client.servers.stdio_transport import BoundedStdioTransport
+from xmcp.client.servers.stdio_transport import BoundedKeptAlive, BoundedStdioTransport
 
 
 def resilient(transport: ClientTransport, on_fault: NotificationHandler | None = None) -> ClientTransport:
@@ -23,11 +23,12 @@ def resilient(transport: ClientTransport, on_fault: NotificationHandler | None =
     That is a `ResilientHttpTransport` for streamable HTTP, and a `BoundedStdioTransport` for a program that ends with
     its connection; they tell `on_fault` why they end a connection. Over HTTP no compressed answer is accepted. The
     servers of a configuration are bounded one by one. Of a class that an application derives from one for HTTP, a copy
-    is returned whose HTTP client is bounded. A program that its transport keeps alive, and transports of other classes,
-    are returned as they are.
+    is returned whose HTTP client is bounded, and for a program that its transport keeps alive a `BoundedKeptAlive`.
+    Transports of other classes are returned as they are.
     """
     if isinstance(transport, StdioTransport) and type(transport).connect_session is StdioTransport.connect_session:
-        return transport if transport.keep_alive else BoundedStdioTransport.like(transport, on_fault)
+        bounded_program = BoundedKeptAlive if transport.keep_alive else BoundedStdioTransport.like
+        return bounded_program(transport, on_fault)
     if type(transport) is SSETransport:
         return BoundedSSETransport(transport, on_fault)
     if type(transport) is MCPConfigTransport:
