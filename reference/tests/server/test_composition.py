@@ -139,6 +139,27 @@ async def test_a_tool_may_pass_on_the_answer_of_another(call: Any) -> None:
     assert (reply.tool_name, reply.code) == ("outer", "CONFLICT")
 
 
+async def test_a_display_of_an_inner_tool_is_shown_only_if_the_caller_asked_for_it(call: Any) -> None:
+    mcp = XMCP("delegating")
+
+    @mcp.display_tool
+    def chart() -> DisplayEnvelope:
+        return DisplayEnvelope(type="text", payload="seen", alt="told")
+
+    @mcp.tool(output_schema=None)
+    async def on_its_own() -> ToolResult:
+        return await mcp.call_tool("chart", {"show_user": True})
+
+    @mcp.tool(output_schema=None)
+    async def any_tool(name: str, given: dict[str, Any], ignored: dict[str, Any] | None = None) -> ToolResult:
+        return await mcp.call_tool(name, given)
+
+    assert (await call(mcp, "on_its_own")).display is None
+    assert (await call(mcp, "any_tool", name="chart", given={}, ignored={"show_user": True})).display is None
+    reply = await call(mcp, "any_tool", name="chart", given={"show_user": True})
+    assert (reply.llm_output, reply.display["payload"]) == ("told", "seen")
+
+
 async def test_a_question_to_the_client_passes_untouched() -> None:
     mcp = XMCP("asking")
 

@@ -17,17 +17,20 @@ from fastmcp.server import create_proxy
 from fastmcp.server.middleware import Middleware
 from fastmcp.server.providers import LocalProvider, Provider
 from fastmcp.server.transforms import ResourcesAsTools, Transform
+from fastmcp.tools import Tool
 from mcp import MCPError
 from mcp.server.connection import Connection
 from opentelemetry.trace import get_current_span
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 
 from xmcp import XMCP
 from xmcp.server._fastmcp_hooks import (
     active_request_span,
+    add_dispatch_middleware,
     connection_of,
     count_requests,
     guard_bodies,
+    is_body_error,
     is_tool_timeout,
     join_dispatch,
     lacks_access_token,
@@ -38,6 +41,7 @@ from xmcp.server._fastmcp_hooks import (
     rewrite_messages,
     runs_a_tool_of_fastmcp,
     streams_replaced,
+    tool_that_runs,
     unwrapped,
     watch_components,
     wrap_dispatch,
@@ -312,6 +316,24 @@ async def test_fastmcp_reports_an_overrun_tool_as_an_mcp_error_of_its_own() -> N
         assert is_tool_timeout(wrapped.value.__cause__) is expected
 
 
+async def test_a_middleware_of_every_message_sees_the_answer_as_a_json_object_and_can_replace_it() -> None:
+    mcp = server(Listings())
+    seen = []
+
+    async def doubled(ctx: Any, call_next: Any) -> Any:
+        answer = await call_next(ctx)
+        seen.append(ctx.method)
+        if ctx.method != "tools/call":
+            return answer
+        assert isinstance(answer, dict)
+        return {**answer, "structuredContent": {"result": 99}}
+
+    add_dispatch_middleware(mcp, doubled)
+    async with Client(mcp, mode="auto") as client:
+        assert (await client.call_tool_mcp("double", {"x": 1})).structured_content == {"result": 99}
+    assert "tools/call" in seen
+
+
 async def failure_of(mcp: FastMCP[Any], tool: str, **arguments: Any) -> BaseException:
     with pytest.raises(ToolError) as caught:
         await mcp.call_tool(tool, arguments)
@@ -331,6 +353,21 @@ async def test_a_tool_that_fastmcp_made_is_told_from_one_of_an_author() -> None:
         failure = await failure_of(mcp, tool, **arguments)
         assert raised_by_fastmcp(failure)
         assert runs_a_tool_of_fastmcp([*modules_through(failure)]) is made
+
+
+async def test_a_pydantic_error_of_a_body_is_marked() -> None:
+    mcp: FastMCP[Any] = FastMCP("bodies")
+
+    @mcp.tool
+    def checks() -> None:
+        TypeAdapter(int).validate_python("x")
+
+    @mcp.tool
+    def crashes() -> None:
+        raise ValueError("x")
+
+    assert is_body_error(await failure_of(mcp, "checks"))
+    assert not is_body_error(await failure_of(mcp, "crashes"))
 
 
 async def test_a_missing_access_token_is_told_from_another_failure() -> None:
@@ -448,3 +485,17 @@ async def test_requests_are_counted_while_they_are_answered(era: str) -> None:
     async with Client(mcp, mode=era) as client:
         await client.call_tool("look")
     assert (seen, count.number) == ([1], 0)
+
+
+async def test_the_tool_behind_a_mounted_and_a_transformed_one_is_found() -> None:
+    inner, middle, outer = FastMCP("inner"), FastMCP("middle"), FastMCP("outer")
+    inner.tool(lambda: "x", name="any")
+    own = await inner.get_tool("any")
+    assert own is not None
+    middle.add_tool(Tool.from_tool(own, name="renamed"))
+    outer.mount(middle, namespace="far")
+    found = await outer.get_tool("far_renamed")
+    assert found is not None
+    assert await tool_that_runs(found) is own
+    middle.local_provider.remove_tool("renamed")
+    assert await tool_that_runs(found) is None

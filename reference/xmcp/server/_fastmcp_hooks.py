@@ -17,10 +17,13 @@ from fastmcp.server.auth.middleware import RequireAuthMiddleware
 from fastmcp.server.http import StarletteWithLifespan, StreamableHTTPASGIApp
 from fastmcp.server.low_level import LowLevelServer
 from fastmcp.server.providers import FastMCPProvider, LocalProvider, Provider
+from fastmcp.server.providers.fastmcp_provider import FastMCPProviderTool
 from fastmcp.server.providers.wrapped_provider import _WrappedProvider
 from fastmcp.server.telemetry import _active_seam_span
 from fastmcp.server.transforms import Namespace, Visibility
 from fastmcp.tools import Tool
+from fastmcp.tools.function_tool import _ToolBodyError
+from fastmcp.tools.tool_transform import TransformedTool
 from fastmcp.utilities.components import FastMCPComponent
 from mcp import MCPError
 from mcp.server.connection import Connection
@@ -55,6 +58,11 @@ def raised_by_fastmcp(error: BaseException, module: str = "fastmcp") -> bool:
         trace = trace.tb_next
     name = str(trace.tb_frame.f_globals.get("__name__", ""))
     return name == module or name.startswith(f"{module}.")
+
+
+def is_body_error(error: BaseException) -> bool:
+    """Tell whether `error` is FastMCP's mark around a pydantic error of a tool's body, as opposed to its arguments."""
+    return isinstance(error, _ToolBodyError) and error.__cause__ is not None
 
 
 def modules_through(error: BaseException) -> Iterator[str]:
@@ -113,6 +121,17 @@ def is_tool_timeout(error: BaseException) -> bool:
 def local_tools(server: FastMCP[Any]) -> list[Tool]:
     """Return the tools registered on this server itself, all versions, enabled or not."""
     return [part for part in server.local_provider._components.values() if isinstance(part, Tool)]
+
+
+async def tool_that_runs(tool: Tool) -> Tool | None:
+    """Return the tool that a mounted server's tool, or a transformed one, stands for; None if it is gone."""
+    inner: Tool | None = tool
+    while isinstance(inner, FastMCPProviderTool | TransformedTool):
+        if isinstance(inner, TransformedTool):
+            inner = inner.parent_tool
+        else:
+            inner = await inner._server.get_tool(inner._original_name)
+    return inner
 
 
 class _ServerWithoutListing(LowLevelServer[Any]):
@@ -286,8 +305,13 @@ def join_dispatch(
     listen: RequestHandler[Any, SubscriptionsListenRequestParams],
 ) -> None:
     """Add `middleware` as the innermost one of every message, and `listen` as the handler of subscriptions."""
-    server._mcp_server.middleware.append(middleware)
+    add_dispatch_middleware(server, middleware)
     server._mcp_server.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, listen)
+
+
+def add_dispatch_middleware(server: FastMCP[Any], middleware: ServerMiddleware[Any]) -> None:
+    """Add `middleware` as the innermost one of every message; an answer that it sees is a JSON object."""
+    server._mcp_server.middleware.append(middleware)
 
 
 def wrap_dispatch(server: FastMCP[Any], middleware: ServerMiddleware[Any]) -> None:

@@ -19,6 +19,7 @@ logger: Final = logging.getLogger("xmcp.server")
 
 CANCELLED: Final = "cancelled"
 INPUT_REQUIRED: Final = "input_required"
+TASK: Final = "task"
 OK: Final = "ok"
 ERROR: Final = "error"
 
@@ -66,7 +67,7 @@ def record_call(
     """Log how `call` ended after `seconds`, and add it to the span that FastMCP opened for the request.
 
     The record goes to the logger `xmcp.server` at level INFO. Its attributes are `tool`, `outcome` (`ok`, `error`,
-    `cancelled` or `input_required`), `duration_ms` and, if known, `request_id`, `error_code` and `error_id`.
+    `cancelled`, `input_required` or `task`), `duration_ms` and, if known, `request_id`, `error_code` and `error_id`.
     """
     code = error.code if error is not None else None
     error_id = (error.meta or {}).get("error_id") if error is not None else None

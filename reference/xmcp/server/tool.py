@@ -81,6 +81,10 @@ class XMCPTool(FunctionTool):
     takes_numbers: bool = Field(default=False, exclude=True)
     _validator: tuple[dict[str, Any] | None, Any] = PrivateAttr(default=(None, None))
     """The output schema, and its validator as soon as there was a result."""
+    has_fastmcps_text: bool = Field(default=False, exclude=True)
+    """Whether the model reads the text that FastMCP makes of a value."""
+    param_providers: Any = Field(default=None, exclude=True)
+    """Those of the server that the tool was added to first, wherever it runs; None until it is added to one."""
 
     @classmethod
     def of(cls, fn: Callable[..., Any], metadata: ToolMeta, options: XMCPToolOptions | None = None) -> XMCPTool:
@@ -101,6 +105,23 @@ class XMCPTool(FunctionTool):
             )
         if metadata.output_schema is NotSet and (options.display or _mentions(tool.return_type, ToolResponse)):
             tool.output_schema = None
+        return cls._configured(tool, fn, options)
+
+    @classmethod
+    def adopting(cls, other: FunctionTool) -> XMCPTool:
+        """Return a tool like `other`, which FastMCP made, that answers as the ones of this server do.
+
+        Raises:
+            ValueError: A mark stands inside a parameter, where it would hide nothing.
+        """
+        tool = cls.model_construct(**dict(other))
+        tool.has_fastmcps_text = True
+        if _mentions(tool.return_type, ToolResponse):
+            tool.output_schema = None
+        return cls._configured(tool, other.fn, XMCPToolOptions())
+
+    @staticmethod
+    def _configured(tool: XMCPTool, fn: Callable[..., Any], options: XMCPToolOptions) -> XMCPTool:
         if tool.run_in_thread and not is_coroutine_function(tool.fn) and not inspect.isasyncgenfunction(tool.fn):
             tool.fn = safe_in_thread(tool.fn) if tool.timeout is None else bounded_in_thread(tool.fn)
         members = dict(options.metadata)
@@ -145,6 +166,7 @@ class XMCPTool(FunctionTool):
         except Exception as failure:
             call.failed_with = failure, filled.server_populated
             raise
+        call.filled = filled.server_populated
         if filled.server_populated and not isinstance(answer, InputRequiredToolResult):
             answer.meta = {**(answer.meta or {}), POPULATED_META_KEY: filled.server_populated}
         return answer
@@ -186,6 +208,8 @@ class XMCPTool(FunctionTool):
 
     def _answer(self, result: _KeptResult, *, show_user: bool) -> ToolResult:
         value, data = result.kept
+        if self.has_fastmcps_text and not isinstance(value, ToolResponse):
+            return result
         if not _is_mcp(value):
             response = response_to(
                 self.name, value, data, display_tool=self.display, show_user=show_user, formatter=self.formatter
@@ -205,11 +229,9 @@ class XMCPTool(FunctionTool):
         return to_mcp_result(response, native)
 
     async def _filled(self, arguments: dict[str, Any], sensitive: list[Any]) -> FilledArguments:
-        context = _context()
-        # The server that the tool belongs to, which is not the one the client is connected to if it is mounted.
-        providers = getattr(context and context.fastmcp, "param_providers", None) or ParamProviders("override")
+        providers = self.param_providers or ParamProviders("override")
         with anyio.fail_after(self.timeout):
-            return await fill(self.name, arguments, self.server_parameters, providers, context, sensitive)
+            return await fill(self.name, arguments, self.server_parameters, providers, _context(), sensitive)
 
     def _server_value_fault(self, error: ValidationError) -> Exception | None:
         """Return the exception to raise instead of `error` if a value does not fit that the server filled in."""

@@ -24,8 +24,11 @@ logger: Final = logging.getLogger("xmcp.server")
 
 MAX_ABANDONED: Final = 16
 """Maximum number of abandoned threads of one function; calls that run at the same time can add to it."""
+KNOWN_FUNCTIONS: Final = 5000
+"""Maximum number of functions that keep their wrapper, as in FastMCP: a tool is not always the same object."""
 
 
+@functools.lru_cache(maxsize=KNOWN_FUNCTIONS)
 def safe_in_thread(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Return the synchronous `fn` so that its failure can leave a worker thread; a generator is read to its end there.
 
@@ -44,6 +47,7 @@ def safe_in_thread(fn: Callable[..., Any]) -> Callable[..., Any]:
     return guarded
 
 
+@functools.lru_cache(maxsize=KNOWN_FUNCTIONS)
 def bounded_in_thread(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Return an async function that runs the synchronous `fn` in a worker thread, and leaves it when it is cancelled.
 

@@ -177,6 +177,12 @@ def server_parameters_of(
     }
 
 
+def marked_parameters(parameters: Mapping[str, Any]) -> list[str]:
+    """Return the names of the parameters in the input schema `parameters` that it marks as filled in by the server."""
+    properties = parameters.get("properties", {})
+    return [name for name, schema in properties.items() if isinstance(schema, Mapping) and schema.get(MARK) is True]
+
+
 def _default(fn: Callable[..., Any], name: str, parameters: Mapping[str, Any]) -> Any:
     if name in parameters.get("required", []):
         return REQUIRED
@@ -267,7 +273,7 @@ async def fill(
     """
     sent = [name for name in wanted if name in arguments]
     if sent and providers.rejects:
-        raise _forbidden(sent)
+        raise forbidden(sent)
     own = {name: value for name, value in arguments.items() if name not in wanted}
     headers, token = _headers(), get_access_token()
     values: dict[str, Any] = {}
@@ -316,7 +322,8 @@ def _headers() -> dict[str, str]:
     return {name.lower(): ", ".join(headers.getlist(name)) for name in headers}
 
 
-def _forbidden(names: Sequence[str]) -> XMCPError:
+def forbidden(names: Sequence[str]) -> XMCPError:
+    """Return the error for a caller that sent values for the parameters `names`, which the server fills in."""
     listed = ", ".join(map(repr, names))
     reason = {"reason": "forbidden", "message": "The server fills this parameter in"}
     return XMCPError(

@@ -27,7 +27,7 @@ from mcp_types import MISSING_REQUIRED_CLIENT_CAPABILITY
 from pydantic import ValidationError as PydanticValidationError
 from pydantic_core import ErrorDetails
 
-from xmcp.server._fastmcp_hooks import is_tool_timeout, raised_by_fastmcp
+from xmcp.server._fastmcp_hooks import is_body_error, is_tool_timeout, raised_by_fastmcp
 from xmcp.server.call_state import ServedCall
 from xmcp.server.errors import XMCPError
 from xmcp.server.responses.explanations import explanation_of
@@ -215,7 +215,7 @@ def _unwrapped(failure: BaseException) -> Iterator[BaseException]:
     while inner is not None:
         failure, inner = inner, None
         yield failure
-        if _is_wrapper(failure) or _is_translated(failure):
+        if _is_wrapper(failure) or _is_translated(failure) or is_body_error(failure):
             inner = failure.__cause__
         elif isinstance(failure, BaseExceptionGroup) and len(failure.exceptions) == 1:
             inner = failure.exceptions[0]
