@@ -15,6 +15,7 @@ from fastmcp.tools.base import ToolResult
 from mcp_types import AudioContent, ContentBlock, EmbeddedResource, ImageContent, TextContent
 
 from xmcp.server.call_state import ServedCall
+from xmcp.server.error_repairs import sendable_error
 from xmcp.server.errors import XMCPError
 from xmcp.server.lone_surrogates import sendable, sendable_block, without_lone_surrogates
 from xmcp.server.responses.capability import Reader
@@ -130,6 +131,7 @@ def _kind(block: ContentBlock) -> str:
 
 
 def _cut(error: ErrorInfo, most: int) -> ErrorInfo:
+    error = sendable_error(error)
     if len(error.message) <= most:
         return error
     return replace(error, message=f"{error.message[: most - 1]}…")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from asyncio import CancelledError
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from fastmcp.exceptions import (
@@ -30,7 +31,8 @@ from xmcp.server._fastmcp_hooks import is_tool_timeout, raised_by_fastmcp
 from xmcp.server.call_state import ServedCall
 from xmcp.server.errors import XMCPError
 from xmcp.server.responses.explanations import explanation_of
-from xmcp.wire import ErrorInfo
+from xmcp.server.result_data import UnsendableResultError
+from xmcp.wire import DisplayEnvelope, ErrorInfo
 
 MAX_FIELDS: Final = 32
 MAX_POINTER: Final = 256  # characters; argument names come from the caller and can be any size
@@ -126,6 +128,40 @@ def _refused_names(failure: BaseException, _call: ServedCall) -> ErrorInfo:
     )
 
 
+def _unsendable_result(_failure: BaseException, call: ServedCall) -> ErrorInfo:
+    return replace(
+        internal(call),
+        message="The tool ran, but what it returned cannot be sent. The server's log says why under the error id.",
+    )
+
+
+def _refused_envelope(failure: BaseException, call: ServedCall) -> ErrorInfo:
+    fault = _envelope_fault(failure)
+    assert fault is not None  # noqa: S101 - the table says so
+    details = fault.errors(include_url=False, include_input=False, include_context=False)[:MAX_FIELDS]
+    faults = [
+        {
+            "pointer": "".join(f"/{_escaped(str(step))}" for step in detail["loc"])[:MAX_POINTER],
+            "reason": _REASONS.get(detail["type"], detail["type"]),
+            "message": _explanation(detail),
+        }
+        for detail in details
+    ]
+    text = "; ".join(f"{one['pointer']}: {one['message']}".removeprefix(": ") for one in faults)
+    return ErrorInfo(
+        code="INVALID_PAYLOAD",
+        message=f"The tool could not make the display that it wanted to return ({text}).",
+        meta={"error_id": call.error_id, "params": {"envelope": faults}, "side_effects": "unknown"},
+    )
+
+
+def _envelope_fault(failure: BaseException) -> PydanticValidationError | None:
+    """Return what the constructor of a display envelope raised inside a tool, around which FastMCP puts its own."""
+    wrapped = type(failure).__module__.startswith("fastmcp.")
+    fault = failure.__cause__ if wrapped else failure
+    return fault if isinstance(fault, PydanticValidationError) and fault.title == DisplayEnvelope.__name__ else None
+
+
 def _unusable_argument(failure: BaseException, _call: ServedCall) -> ErrorInfo:
     return ErrorInfo(code="INVALID_ARGUMENT", message=str(failure).strip() or "The tool cannot use these arguments.")
 
@@ -196,6 +232,8 @@ def _is(*types: type[BaseException]) -> Callable[[BaseException], bool]:
 
 _TABLE: Final[tuple[tuple[Callable[[BaseException], bool], Callable[[BaseException, ServedCall], ErrorInfo]], ...]] = (
     (_is(XMCPError), _xmcp_error),
+    (_is(UnsendableResultError), _unsendable_result),
+    (lambda f: _envelope_fault(f) is not None, _refused_envelope),
     (
         lambda f: isinstance(f, ValidationError) and isinstance(f.__cause__, PydanticValidationError),
         _refused_arguments,
