@@ -26,10 +26,10 @@ from xmcp.server._fastmcp_hooks import (
     active_request_span,
     add_dispatch_middleware,
     connection_of,
+    guard_bodies,
     is_tool_timeout,
     join_dispatch,
     lacks_access_token,
-    limit_request_bodies,
     may_mirror_into_headers,
     mirrors_into_header,
     modules_through,
@@ -255,11 +255,11 @@ def test_an_application_without_an_endpoint_of_fastmcps_cannot_be_limited() -> N
     app = plain().http_app()
     app.router.routes.clear()
     with pytest.raises(RuntimeError, match="no endpoint whose request bodies could be limited"):
-        limit_request_bodies(app, 1)
+        guard_bodies(app, lambda inner: inner)
 
 
 async def test_the_sdk_still_refuses_4_megabytes(over_http: Any) -> None:
-    """When this fails, `limit_request_bodies` may no longer be needed."""
+    """When this fails, `guard_bodies` may no longer be needed."""
     async with over_http(plain().http_app()) as url, httpx2.AsyncClient() as http:
         assert (await http.post(f"{url}/mcp", content=b"x" * (4 * 1024 * 1024 + 1))).status_code == 413
 

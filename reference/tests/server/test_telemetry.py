@@ -7,7 +7,7 @@ import logging
 from typing import Any
 
 import pytest
-from fastmcp import Client
+from fastmcp import Client, FastMCP
 from fastmcp.exceptions import NotFoundError, ToolError
 from fastmcp.server.middleware import Middleware
 from fastmcp.tools import ToolResult
@@ -265,3 +265,27 @@ async def test_a_tool_that_is_a_client_of_another_server_gets_documents(call: An
             return reply(await client.call_tool_mcp("fine", {})).llm_output
 
     assert (await call(outer, "asks")).llm_output == "s3cr3t result"
+
+
+async def test_fastmcp_does_not_log_a_failure_a_second_time(call: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """Its default handler draws each traceback, which takes 20 ms."""
+    plain: FastMCP[Any] = FastMCP("plain")
+    ours = XMCP("ours")
+    for mcp in (plain, ours):
+
+        @mcp.tool
+        def fail(x: int) -> None:
+            raise RuntimeError("no")
+
+    fastmcps = logging.getLogger("fastmcp.server.server")
+    fastmcps.addHandler(caplog.handler)
+    try:
+        for arguments in ({"x": 1}, {"x": "one"}):
+            caplog.clear()
+            assert (await call(ours, "fail", **arguments)).code in ("INTERNAL", "VALIDATION_FAIL")
+            assert [record for record in caplog.records if record.name == fastmcps.name] == []
+            async with Client(plain) as client:
+                await client.call_tool_mcp("fail", arguments)
+            assert [record for record in caplog.records if record.name == fastmcps.name] != []
+    finally:
+        fastmcps.removeHandler(caplog.handler)

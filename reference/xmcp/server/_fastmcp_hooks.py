@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from fastmcp import FastMCP
 from fastmcp.server.auth.middleware import RequireAuthMiddleware
 from fastmcp.server.http import StarletteWithLifespan, StreamableHTTPASGIApp
 from fastmcp.server.low_level import LowLevelServer
@@ -23,18 +24,17 @@ from fastmcp.tools import Tool
 from fastmcp.utilities.components import FastMCPComponent
 from mcp import MCPError
 from mcp.server.connection import Connection
-from mcp.server.context import ServerMiddleware
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.session import ServerSession
 from mcp.server.sse import SseServerTransport
-from mcp.server.transport_security import RequestBodyLimitMiddleware
+from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.inbound import X_MCP_HEADER_KEY
-from mcp_types import INVALID_REQUEST, SubscriptionsListenRequestParams
+from mcp.shared.message import SessionMessage
+from mcp_types import SubscriptionsListenRequestParams
 from opentelemetry.trace import Span
-from starlette.responses import JSONResponse
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 if TYPE_CHECKING:
-    from fastmcp import FastMCP
     from mcp.server.lowlevel.server import RequestHandler
 
 _TIMEOUT_CODE: Final = -32000
@@ -302,10 +302,10 @@ def wrap_dispatch(server: FastMCP[Any], middleware: ServerMiddleware[Any]) -> No
     server._mcp_server.middleware.insert(0, middleware)
 
 
-def limit_request_bodies(app: StarletteWithLifespan, most: int) -> None:
-    """Limit request bodies of `app` to `most` bytes; longer ones are refused with status 413.
+def guard_bodies(app: StarletteWithLifespan, guard: Callable[[ASGIApp], ASGIApp]) -> None:
+    """Have the endpoint of `app` get its requests from `guard` of it, in the place of the SDK's limit of 4 MiB.
 
-    The SDK's own limit is 4 MiB, and FastMCP has no option for it.
+    FastMCP has no option for that limit.
 
     Raises:
         RuntimeError: `app` is not built as by the FastMCP version that this code knows.
@@ -314,15 +314,17 @@ def limit_request_bodies(app: StarletteWithLifespan, most: int) -> None:
     for endpoint in endpoints:
         transport = getattr(endpoint, "__self__", None)
         if isinstance(transport, SseServerTransport):
-            transport._post_message_app = _BodyLimit(transport._handle_post_message, most)
+            transport._post_message_app = guard(transport._handle_post_message)  # type: ignore[assignment]
             return
         if isinstance(endpoint, StreamableHTTPASGIApp):
-            _limit_when_it_starts(app, endpoint, most)
+            _guard_when_it_starts(app, endpoint, guard)
             return
     raise RuntimeError("FastMCP's application has no endpoint whose request bodies could be limited.")
 
 
-def _limit_when_it_starts(app: StarletteWithLifespan, endpoint: StreamableHTTPASGIApp, most: int) -> None:
+def _guard_when_it_starts(
+    app: StarletteWithLifespan, endpoint: StreamableHTTPASGIApp, guard: Callable[[ASGIApp], ASGIApp]
+) -> None:
     inner = app.router.lifespan_context  # which creates a session manager each time it is entered
 
     @asynccontextmanager
@@ -331,7 +333,7 @@ def _limit_when_it_starts(app: StarletteWithLifespan, endpoint: StreamableHTTPAS
             manager = endpoint.session_manager
             if manager is None:
                 raise RuntimeError("FastMCP's application has no session manager while it runs.")
-            manager.asgi_app = _BodyLimit(manager._handle_request, most)
+            manager.asgi_app = guard(manager._handle_request)  # type: ignore[assignment]
             yield state
 
     app.router.lifespan_context = lifespan
@@ -341,24 +343,41 @@ def _unguarded(endpoint: Any) -> Any:
     return endpoint.app if isinstance(endpoint, RequireAuthMiddleware) else endpoint
 
 
-class _BodyLimit(RequestBodyLimitMiddleware):
-    """The SDK's limit, with a JSON-RPC error as its answer, which the SDK's client shows as it is."""
+class RequestCount:
+    """The number of requests that a server is answering, whatever transport they came by."""
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request if its body is short enough."""
-        refused = False
+    def __init__(self) -> None:
+        self.number = 0
 
-        async def answer(message: Message) -> None:
-            nonlocal refused
-            if message["type"] == "http.response.start" and message["status"] == 413:
-                refused = True
-                text = f"The request body is longer than the {self.max_body_size:,} bytes this server accepts."
-                error = {"code": INVALID_REQUEST, "message": text}
-                await JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, 413)(scope, receive, send)
-            elif not refused:
-                await send(message)
+    async def dispatch(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        """Count a request while it is answered; a subscription, which has no answer of its own, does not count."""
+        if ctx.request_id is None or ctx.method == "subscriptions/listen":
+            return await call_next(ctx)
+        self.number += 1
+        try:
+            return await call_next(ctx)
+        finally:
+            self.number -= 1
 
-        await super().__call__(scope, receive, answer)
+
+_COUNTED: Final[weakref.WeakKeyDictionary[FastMCP[Any], RequestCount]] = weakref.WeakKeyDictionary()
+
+
+def count_requests(server: FastMCP[Any]) -> RequestCount:
+    """Return the number, from now on, of the requests that `server` is answering; one and the same for one server."""
+    count = _COUNTED.get(server)
+    if count is None:
+        count = _COUNTED[server] = RequestCount()
+        wrap_dispatch(server, count.dispatch)
+    return count
+
+
+async def serve_streams(
+    server: FastMCP[Any], read: ReadStream[SessionMessage | Exception], write: WriteStream[SessionMessage]
+) -> None:
+    """Serve one connection over streams of messages, within the lifespan of `server`, until `read` ends."""
+    async with server._lifespan_manager():
+        await server._mcp_server.run(read, write, server._mcp_server.create_initialization_options())
 
 
 def mirrors_into_header(input_schema: Mapping[str, Any]) -> bool:

@@ -28,6 +28,7 @@ from pydantic_core import PydanticSerializationError
 
 from xmcp.server.call_state import SHOW_USER, ServedCall, current_call
 from xmcp.server.lone_surrogates import without_lone_surrogates
+from xmcp.server.parameters.finite_numbers import refuse_non_finite, takes_numbers
 from xmcp.server.parameters.sensitive import Secrets
 from xmcp.server.parameters.server_parameters import (
     FilledArguments,
@@ -77,12 +78,13 @@ class XMCPTool(FunctionTool):
     declares_show_user: bool = Field(default=False, exclude=True)
     formatter: Any = Field(default=None, exclude=True)
     server_parameters: dict[str, ServerParameter] = Field(default_factory=dict, exclude=True)
+    takes_numbers: bool = Field(default=False, exclude=True)
+    _validator: tuple[dict[str, Any] | None, Any] = PrivateAttr(default=(None, None))
+    """The output schema, and its validator as soon as there was a result."""
     has_fastmcps_text: bool = Field(default=False, exclude=True)
     """Whether the model reads the text that FastMCP makes of a value."""
     param_providers: Any = Field(default=None, exclude=True)
     """Those of the server that the tool was added to first, wherever it runs; None until it is added to one."""
-    _validator: tuple[dict[str, Any] | None, Any] = PrivateAttr(default=(None, None))
-    """The output schema, and its validator as soon as there was a result."""
 
     @classmethod
     def of(cls, fn: Callable[..., Any], metadata: ToolMeta, options: XMCPToolOptions | None = None) -> XMCPTool:
@@ -137,6 +139,7 @@ class XMCPTool(FunctionTool):
             tool.declares_show_user = SHOW_USER in tool.parameters.get("properties", {})
             tool.parameters = _with_show_user_property(tool.name, tool.parameters)
             members["display"] = True
+        tool.takes_numbers = takes_numbers(tool.parameters)
         tool.meta = in_meta(tool.meta, members)
         return tool
 
@@ -172,6 +175,8 @@ class XMCPTool(FunctionTool):
         show_user = False
         if self.display:
             show_user, arguments = self._without_show_user(arguments)
+        if self.takes_numbers:
+            refuse_non_finite(self.parameters, arguments)
         try:
             result = await super().run(arguments)
         except ValidationError as error:

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 
 from fastmcp.server.auth import AccessToken
 from fastmcp.server.context import Context
-from fastmcp.server.dependencies import get_access_token, get_http_headers
+from fastmcp.server.dependencies import get_access_token, get_http_headers, get_http_request
 from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
@@ -37,8 +37,9 @@ class ParamRequest:
 
     `name` is the name of the parameter, `tool_name` that of the tool on the server it belongs to. `arguments` are the
     caller's, without the parameters that the server fills in. `headers` are those of the HTTP request, with names in
-    lower case; empty over stdio and in memory. `access_token` is the verified token, with `client_id`, `scopes` and
-    `claims`; None if the server has no `auth`. `context` is FastMCP's.
+    lower case; if a name is there twice, both values joined by ", "; empty over stdio and in memory. `access_token` is
+    the verified token, with `client_id`, `scopes` and `claims`; None if the server has no `auth`. `context` is
+    FastMCP's.
     """
 
     name: str
@@ -274,7 +275,7 @@ async def fill(
     if sent and providers.rejects:
         raise forbidden(sent)
     own = {name: value for name, value in arguments.items() if name not in wanted}
-    headers, token = get_http_headers(include_all=True), get_access_token()
+    headers, token = _headers(), get_access_token()
     values: dict[str, Any] = {}
     for name, parameter in wanted.items():
         request = ParamRequest(
@@ -307,6 +308,18 @@ async def fill(
 
 def _as_json(value: Any) -> Any:
     return without_lone_surrogates(to_jsonable_python(value, fallback=str, bytes_mode="base64"))
+
+
+def _headers() -> dict[str, str]:
+    """Return the headers of the request; of two with one name neither counts alone (RFC 9110, section 5.3).
+
+    A caller can send a header that a proxy adds as well: taking one of them would let the caller choose a user.
+    """
+    try:
+        headers = get_http_request().headers
+    except RuntimeError:  # no HTTP, or a background task, which has the headers of its request
+        return get_http_headers(include_all=True)
+    return {name.lower(): ", ".join(headers.getlist(name)) for name in headers}
 
 
 def forbidden(names: Sequence[str]) -> XMCPError:
