@@ -105,7 +105,11 @@ def _xmcp_error(failure: BaseException, _call: ServedCall) -> ErrorInfo:
 def _refused_arguments(failure: BaseException, call: ServedCall) -> ErrorInfo:
     cause = failure.__cause__
     assert isinstance(cause, PydanticValidationError)  # noqa: S101 - the table says so
-    fields = field_errors(cause, call.arguments)
+    root = "" if call.handed_on is None else f"/{_escaped(call.handed_on)}"
+    fields = [
+        {**field, "pointer": (root + field["pointer"])[:MAX_POINTER].removesuffix("~")}
+        for field in field_errors(cause, call.tool_arguments)
+    ]
     text = "; ".join(f"{field['pointer'] or 'arguments'}: {field['message']}" for field in fields)
     more = cause.error_count() - len(fields)
     return ErrorInfo(
