@@ -25,9 +25,6 @@ logger: Final = logging.getLogger("xmcp.server")
 MAX_LEFT: Final = 16
 """Maximum number of threads of one function that were left; calls that run at the same time can add to it."""
 KNOWN_FUNCTIONS: Final = 5000
-"""Maximum number of functions that keep their wrapper, as in FastMCP: a tool is not always the same object."""
-
-KNOWN_FUNCTIONS: Final = 5000
 """Maximum number of tools' functions whose threads are remembered; FastMCP remembers as many."""
 
 
