@@ -15,6 +15,8 @@ import anyio.to_thread
 import pytest
 from fastmcp import Client, Context
 from fastmcp.dependencies import Depends
+from fastmcp.server.providers import Provider
+from fastmcp.tools import Tool
 
 from xmcp import XMCP
 from xmcp.server import worker_threads
@@ -203,3 +205,19 @@ async def test_a_call_that_is_cancelled_leaves_its_thread_too(held: threading.Ev
     with pytest.raises(asyncio.CancelledError), anyio.fail_after(LONG / 2):
         await running
     assert not held.is_set()
+
+
+async def test_the_limit_holds_for_a_tool_that_its_provider_makes_anew_for_each_call(
+    held: threading.Event, call: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_threads, "MAX_LEFT", 1)
+
+    def waits() -> None:
+        held.wait(LONG)
+
+    class Making(Provider):
+        async def _list_tools(self) -> list[Tool]:
+            return [Tool.from_function(waits, timeout=LIMIT)]
+
+    mcp = XMCP(providers=[Making()])
+    assert [(await call(mcp, "waits")).code for _ in range(2)] == ["TIMEOUT", "UPSTREAM_UNAVAILABLE"]
