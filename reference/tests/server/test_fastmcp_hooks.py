@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable
 from typing import Annotated, Any
 
+import anyio
 import httpx2
 import pytest
 from fastmcp import Client, Context, FastMCP
@@ -27,6 +28,7 @@ from xmcp.server._fastmcp_hooks import (
     active_request_span,
     add_dispatch_middleware,
     connection_of,
+    count_requests,
     guard_bodies,
     is_body_error,
     is_tool_timeout,
@@ -38,6 +40,7 @@ from xmcp.server._fastmcp_hooks import (
     raised_by_fastmcp,
     rewrite_messages,
     runs_a_tool_of_fastmcp,
+    streams_replaced,
     tool_that_runs,
     unwrapped,
     watch_components,
@@ -447,6 +450,41 @@ async def test_the_outermost_middleware_sees_every_message_and_what_other_middle
         with pytest.raises(MCPError):
             await client.list_resources()
     assert seen == [("resources/list", "LookupError")]
+
+
+async def test_the_streams_of_a_transport_can_be_replaced_once() -> None:
+    mcp = plain()
+    seen: list[Any] = []
+
+    def replacing(name: str) -> Callable[[Any, Any], tuple[Any, Any]]:
+        def replace(read: Any, write: Any) -> tuple[Any, Any]:
+            seen.append(name)
+            return read, write
+
+        return replace
+
+    with streams_replaced(mcp, replacing("outer")), streams_replaced(mcp, replacing("inner")):
+        incoming, source = anyio.create_memory_object_stream[Any](1)
+        sink, _outgoing = anyio.create_memory_object_stream[Any](1)
+        incoming.close()
+        await mcp._mcp_server.run(source, sink, mcp._mcp_server.create_initialization_options())
+    assert seen == ["outer"]
+    assert "run" not in vars(mcp._mcp_server)
+
+
+async def test_requests_are_counted_while_they_are_answered(era: str) -> None:
+    mcp = plain()
+    count = count_requests(mcp)
+    assert count_requests(mcp) is count
+    seen: list[int] = []
+
+    @mcp.tool
+    async def look() -> None:
+        seen.append(count.number)
+
+    async with Client(mcp, mode=era) as client:
+        await client.call_tool("look")
+    assert (seen, count.number) == ([1], 0)
 
 
 async def test_the_tool_behind_a_mounted_and_a_transformed_one_is_found() -> None:

@@ -23,8 +23,8 @@ class ServedCall:
     inside the process. `failed_with` is set by a tool that failed after the server filled in parameters: its
     exception, and the `server_populated` object about those parameters (spec section 2.7). `sensitive` holds the
     values that must not be disclosed. `mask_error_details` is the server's option of that name. `filled` is the
-    `server_populated` object of the tool that succeeded last. `handed_on` is one of the arguments, with which the tool
-    called another tool: tools that call any tool do so.
+    `server_populated` object of the tool that succeeded last. `handed_on` names the argument with which the tool called
+    another tool: tools that call any tool do so.
     """
 
     tool_name: str
@@ -36,17 +36,23 @@ class ServedCall:
     mask_error_details: bool | None = None
     error_id: str = field(default_factory=lambda: secrets.token_hex(8))
     filled: Mapping[str, Any] | None = None
-    handed_on: Mapping[str, Any] | None = None
+    handed_on: str | None = None
 
     @property
     def wants_display(self) -> bool:
         """Whether the caller asked for a display, in any form that a boolean can have (XMCP-DSP-021)."""
-        return _asks_for_display(self.arguments) or _asks_for_display(self.handed_on or {})
+        return _asks_for_display(self.arguments) or _asks_for_display(self.tool_arguments)
+
+    @property
+    def tool_arguments(self) -> Mapping[str, Any]:
+        """The arguments of the tool that answers: those that were handed on, or the caller's."""
+        return self.arguments if self.handed_on is None else self.arguments[self.handed_on]
 
     def hand_on(self, arguments: Mapping[str, Any]) -> None:
         """Note that the tool calls another one with `arguments`, if the caller wrote them for that."""
-        if any(isinstance(value, Mapping) and value == arguments for value in self.arguments.values()):
-            self.handed_on = arguments
+        for name, value in self.arguments.items():
+            if isinstance(value, Mapping) and value == arguments:
+                self.handed_on = name
 
 
 def _asks_for_display(arguments: Mapping[str, Any]) -> bool:
