@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
+import json
 import logging
 import math
 import types
@@ -18,6 +19,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from fastmcp import Client
+from fastmcp.server.middleware import Middleware
 from fastmcp.utilities.types import Image
 from mcp_types import TextContent
 from pydantic import BaseModel, ConfigDict
@@ -160,6 +162,22 @@ async def test_what_authors_return_every_day_can_be_shown(wire: Any, era: str, r
                 result = await client.call_tool_mcp(f"{kind}_{name}", {"show_user": True})
                 display = reply(result).display if wire == "always" else result.meta["dev.xmcp/display"]
                 assert display == {"type": "json", "payload": {"v": json}}, (kind, name)
+
+
+@pytest.mark.parametrize("kind", SHOWN)
+async def test_what_is_shown_is_json_for_every_middleware(kind: str, call: Any) -> None:
+    seen: list[str] = []
+
+    class Keeps(Middleware):
+        async def on_call_tool(self, context: Any, call_next: Any) -> Any:
+            result = await call_next(context)
+            seen.append(json.dumps(result.meta))
+            return result
+
+    mcp = made({"frame": WORKS["frame"]})
+    mcp.add_middleware(Keeps())
+    assert (await call(mcp, f"{kind}_frame", show_user=True)).display["payload"] == {"v": ROWS}
+    assert len(seen) == 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
