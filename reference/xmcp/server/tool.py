@@ -238,8 +238,15 @@ class XMCPTool(FunctionTool):
                 raise
         # Pydantic does not know something in it. FastMCP gets the same as JSON, and cannot write lone surrogates: the
         # text for the model keeps them, so that the encoder marks what it replaces.
-        data = as_json(value)
         tool = self.model_copy(update={"return_type": Any})
+        try:
+            data = as_json(value)
+        except UnsendableResultError as fault:
+            # Without an output schema nobody was promised the data: as in FastMCP, the text alone is sent.
+            if self.output_schema is not None or not fault.pointer:
+                raise
+            logger.warning("The tool %r: %s", self.name, fault, extra={"tool": self.name})
+            return _KeptResult.of(ToolResult(content=[]), value, as_json(value, name_unknown=True))
         return _KeptResult.of(FunctionTool.convert_result(tool, without_lone_surrogates(data)), value, data)
 
     def _without_show_user(self, arguments: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
@@ -341,7 +348,7 @@ def _with_known_blocks(value: Any) -> Any:
     if not isinstance(value, list | tuple):
         return value
     known = (str, bytes, *_MCP_CONTENT)
-    return [part if isinstance(part, known) else as_json(part) for part in value]
+    return [part if isinstance(part, known) else as_json(part, name_unknown=True) for part in value]
 
 
 def _mentions(annotation: Any, wanted: type) -> bool:
