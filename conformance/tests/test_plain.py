@@ -56,6 +56,11 @@ FILLED = ToolCall(tool(server_populated=["user_id"]), "t", {})
         (result('{"payload": "hello", "type": "text"}', display=ENVELOPE), SHOWN, "XMCP-MCP-021"),
         (result(), SHOWN, "XMCP-DSP-022"),
         (result(display=ENVELOPE), ToolCall(tool(display=True), "t", {}), "XMCP-DSP-021"),
+        (
+            result(display=ENVELOPE),
+            ToolCall(tool(display=True), "t", {"arguments": {"show_user": False}}),
+            "XMCP-DSP-021",
+        ),
         (result(display={"type": "map", "payload": {}}), SHOWN, "XMCP-DSP-010"),
         (result("it failed", is_error=True), None, "XMCP-MCP-022"),
         (result("TIMEOUT: too slow", error=ERROR), None, "XMCP-MCP-022"),
@@ -98,6 +103,8 @@ def test_a_plain_result_breaks_one_sentence_at_a_time(plain, call, requirement):
         (result("TIMEOUT: too slow", is_error=True, error=ERROR, data={"row": 3}), None),
         (result(display=ENVELOPE, data={"rows": 3}), SHOWN),
         (result('{"rows": 3}', display=ENVELOPE), SHOWN),
+        # The display is of another tool, for which the caller asked through this one.
+        (result(display=ENVELOPE), ToolCall(tool(), "t", {"name": "chart", "arguments": {"show_user": True}})),
         (result(server_populated={"redacted": ["user_id"]}), FILLED),
         # What the suite sent comes back: it is data, whatever it looks like.
         (result(DOCUMENT), ToolCall(tool(), "t", {"text": DOCUMENT})),

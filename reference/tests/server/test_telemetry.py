@@ -7,7 +7,7 @@ import logging
 from typing import Any
 
 import pytest
-from fastmcp import Client
+from fastmcp import Client, FastMCP
 from fastmcp.exceptions import NotFoundError, ToolError
 from fastmcp.server.middleware import Middleware
 from fastmcp.tools import ToolResult
@@ -16,6 +16,7 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
+from pydantic import TypeAdapter, ValidationError
 
 from xmcp import XMCP, XMCPError
 
@@ -77,6 +78,23 @@ async def test_the_traceback_begins_with_the_authors_code(call: Any, caplog: pyt
     assert trace is not None
     assert trace.tb_frame.f_code.co_name == "crashes"
     assert trace.tb_next is None
+
+
+async def test_the_traceback_of_a_model_that_does_not_fit_begins_there_too(
+    call: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    mcp = XMCP()
+
+    @mcp.tool
+    def reads() -> None:
+        TypeAdapter(int).validate_python("s3cr3t")
+
+    assert (await call(mcp, "reads")).code == "INTERNAL"
+    (record,) = [record for record in caplog.records if record.name == "xmcp.server"]
+    assert record.exc_info is not None
+    kind, _, trace = record.exc_info
+    assert trace is not None
+    assert (kind, trace.tb_frame.f_code.co_name) == (ValidationError, "reads")
 
 
 async def test_a_call_through_a_mounted_server_is_one_line(call: Any, caplog: pytest.LogCaptureFixture) -> None:
@@ -227,7 +245,7 @@ async def test_the_span_of_an_error_that_is_a_result_is_failed(exporter: InMemor
 async def test_a_call_inside_the_process_leaves_the_span_of_the_application_alone(
     exporter: InMemorySpanExporter,
 ) -> None:
-    with trace.get_tracer("application").start_as_current_span("mine"):
+    with trace.get_tracer("application").start_as_current_span("mine"), pytest.raises(ToolError):
         await server().call_tool("crashes")
     (mine,) = (span for span in exporter.get_finished_spans() if span.name == "mine")
     assert (mine.status.status_code, dict(mine.attributes or {})) == (StatusCode.UNSET, {})
@@ -265,3 +283,27 @@ async def test_a_tool_that_is_a_client_of_another_server_gets_documents(call: An
             return reply(await client.call_tool_mcp("fine", {})).llm_output
 
     assert (await call(outer, "asks")).llm_output == "s3cr3t result"
+
+
+async def test_fastmcp_does_not_log_a_failure_a_second_time(call: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """Its default handler draws each traceback, which takes 20 ms."""
+    plain: FastMCP[Any] = FastMCP("plain")
+    ours = XMCP("ours")
+    for mcp in (plain, ours):
+
+        @mcp.tool
+        def fail(x: int) -> None:
+            raise RuntimeError("no")
+
+    fastmcps = logging.getLogger("fastmcp.server.server")
+    fastmcps.addHandler(caplog.handler)
+    try:
+        for arguments in ({"x": 1}, {"x": "one"}):
+            caplog.clear()
+            assert (await call(ours, "fail", **arguments)).code in ("INTERNAL", "VALIDATION_FAIL")
+            assert [record for record in caplog.records if record.name == fastmcps.name] == []
+            async with Client(plain) as client:
+                await client.call_tool_mcp("fail", arguments)
+            assert [record for record in caplog.records if record.name == fastmcps.name] != []
+    finally:
+        fastmcps.removeHandler(caplog.handler)

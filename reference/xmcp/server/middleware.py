@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final
 
 import mcp_types
 from fastmcp.server.context import Context
@@ -23,12 +23,20 @@ from xmcp.server.call_state import ServedCall, current_call
 from xmcp.server.containment import ends_its_task
 from xmcp.server.errors import XMCPError
 from xmcp.server.parameters.sensitive import Secrets
+from xmcp.server.relayed_calls import with_checked_arguments
 from xmcp.server.responses.capability import Reader, Wire, announcement, declared_by, reader_for
 from xmcp.server.responses.delivery import deliver, deliver_error
 from xmcp.server.responses.failures import cause_of, error_for, internal, must_propagate
+from xmcp.server.responses.mcp_results import ATTRIBUTES_KEY
 from xmcp.server.tool_ordering import as_listed
 from xmcp.wire import ErrorInfo
-from xmcp_models.registry import EXTENSION_ID
+from xmcp_models.registry import (
+    DISPLAY_META_KEY,
+    EXTENSION_ID,
+    PLAIN_META_KEY,
+    POPULATED_META_KEY,
+    VERSION_META_KEY,
+)
 
 
 class ResponseMiddleware(Middleware):
@@ -78,54 +86,82 @@ class ResponseMiddleware(Middleware):
         request = context.fastmcp_context.request_context if context.fastmcp_context else None
         outer = current_call.get()
         if outer is not None and outer.request is request:
+            outer.hand_on(message.arguments or {})
             return await call_next(context)
         call = ServedCall(message.name, message.arguments or {}, request)
         call.mask_error_details = self._mask_error_details
-        token = current_call.set(call)
-        try:
-            answered = await self._answered(context, call_next, call)
-        finally:
-            current_call.reset(token)
+        reader = reader_for(self._wire, declared_by(context.fastmcp_context))
+        answered = await answer(
+            call, lambda: with_checked_arguments(call_next, context, call), reader, _request_id(context.fastmcp_context)
+        )
         if request is None and call.raised is not None:
             raise call.raised
         return answered
 
-    async def _answered(self, context: Any, call_next: Any, call: ServedCall) -> ToolResult:
-        reader = reader_for(self._wire, declared_by(context.fastmcp_context))
-        request_id = _request_id(context.fastmcp_context)
-        task = asyncio.current_task()
-        begun = time.perf_counter()
-        error: ErrorInfo | None = None
-        outcome = telemetry.ERROR
+
+async def answer(
+    call: ServedCall, run: Callable[[], Awaitable[ToolResult]], reader: Reader, request_id: str | None = None
+) -> ToolResult:
+    """Return what the client is sent for `call`, which `run` makes; also for its failure.
+
+    Raises:
+        MCPError: The client lacks a capability that the tool needs (SEP-2575).
+    """
+    task = asyncio.current_task()
+    begun = time.perf_counter()
+    error: ErrorInfo | None = None
+    outcome = telemetry.ERROR
+    token = current_call.set(call)
+    try:
         try:
-            try:
-                result = await call_next(context)
-                if isinstance(result, CallToolResult):  # from a middleware
-                    result = ToolResult.from_mcp_result(result)
-                if _is_no_answer_yet(result):
-                    outcome = telemetry.INPUT_REQUIRED
-                    return result  # type: ignore[no-any-return]
-                result, error = deliver(call, result, reader)
-            except BaseException as failure:
-                if ends_its_task(failure, task):
-                    outcome = telemetry.CANCELLED
-                    raise
-                if must_propagate(failure):
-                    raise
-                result, error = _failed(failure, call, reader)
-            if error is None:
-                outcome = telemetry.OK
-            return result
-        finally:
-            telemetry.record_call(call, outcome, time.perf_counter() - begun, request_id, error)
+            result = await run()
+            if isinstance(result, CallToolResult):  # from a middleware
+                result = ToolResult.from_mcp_result(result)
+            if isinstance(result, InputRequiredToolResult):
+                outcome = telemetry.INPUT_REQUIRED
+                return result
+            if not isinstance(result, ToolResult):  # what an extension answers with: a task
+                outcome = telemetry.TASK
+                return result
+            if call.sensitive:
+                result = _without_secrets(result, Secrets(call.sensitive))
+            result, error = deliver(call, result, reader)
+        except BaseException as failure:
+            if ends_its_task(failure, task):
+                outcome = telemetry.CANCELLED
+                raise
+            if must_propagate(failure):
+                raise
+            result, error = answer_failure(failure, call, reader)
+        if error is None:
+            outcome = telemetry.OK
+        return result
+    finally:
+        current_call.reset(token)
+        telemetry.record_call(call, outcome, time.perf_counter() - begun, request_id, error)
 
 
-def _is_no_answer_yet(result: object) -> bool:
-    """Tell whether it is a question to the client, or what an extension (tasks) returns instead of a result."""
-    return isinstance(result, InputRequiredToolResult) or not isinstance(result, ToolResult)
+def _without_secrets(result: ToolResult, secrets: Secrets) -> ToolResult:
+    """Return `result` without the secrets: a tool that called another one may have written down the other's failure.
+
+    A word of the protocol stays, even if it is a secret too.
+    """
+    cleaned = secrets.out_of_result(result)
+    meta = result.meta or {}
+    if cleaned.meta is not None:
+        cleaned.meta |= {key: meta[key] for key in _CLEAN_KEYS & meta.keys()}
+        display, shown = cleaned.meta.get(DISPLAY_META_KEY), meta.get(DISPLAY_META_KEY)
+        if isinstance(display, Mapping) and isinstance(shown, Mapping) and "type" in shown:
+            cleaned.meta[DISPLAY_META_KEY] = {**display, "type": shown["type"]}
+    return cleaned
 
 
-def _failed(failure: BaseException, call: ServedCall, reader: Reader) -> tuple[ToolResult, ErrorInfo | None]:
+_CLEAN_KEYS: Final = frozenset({ATTRIBUTES_KEY, PLAIN_META_KEY, POPULATED_META_KEY, VERSION_META_KEY})
+"""Members of `_meta` that hold nothing of a tool's text."""
+
+
+def answer_failure(failure: BaseException, call: ServedCall, reader: Reader) -> tuple[ToolResult, ErrorInfo | None]:
+    """Log `failure`, and return what the client is sent for it and the error in that."""
     try:
         error = error_for(failure, call)
         if call.sensitive:

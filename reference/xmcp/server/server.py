@@ -21,18 +21,29 @@ from fastmcp.tools import Tool
 from fastmcp.tools import tool as described
 from fastmcp.tools.function_tool import ToolMeta
 from fastmcp.utilities.authorization import AuthCheck
+from fastmcp.utilities.components import FastMCPComponent
 from fastmcp.utilities.tasks import TaskConfig
 from fastmcp.utilities.types import NotSetT
+from fastmcp.utilities.versions import VersionSpec
 from mcp.server.lowlevel.server import LifespanResultT
 from mcp_types import Icon, ToolAnnotations
 
-from xmcp.server._fastmcp_hooks import local_tools, skip_listing_before_calls, wrap_dispatch
+from xmcp.server._fastmcp_hooks import (
+    add_dispatch_middleware,
+    local_tools,
+    skip_listing_before_calls,
+    unwrapped,
+    wrap_dispatch,
+)
+from xmcp.server.background import BackgroundTool, TaskDelivery
 from xmcp.server.containment import contain
 from xmcp.server.formatter_binding import NamedFormatter, bound, name_of
 from xmcp.server.middleware import ResponseMiddleware
 from xmcp.server.parameters.server_parameters import REQUIRED, OnOverride, ParamProvider, ParamProviders
+from xmcp.server.request_ids import refuse_ids_in_use
 from xmcp.server.responses.capability import ToolResponseExtension, Wire, checked_wire
 from xmcp.server.tool import XMCPTool, XMCPToolOptions
+from xmcp.server.tool_adoption import adopted, all_adopted, refuse_marks
 from xmcp.server.tool_metadata import checked_names, take_metadata
 from xmcp.server.tool_ordering import check as check_dependencies
 from xmcp.server.transports.serving import Serving
@@ -120,18 +131,22 @@ class XMCP(Serving[LifespanResultT]):
         self.param_providers = ParamProviders(on_param_override)
         self._formatters: dict[str, XMLFormatter] = {}
         self._runs_tools_as_tasks = bool(tasks)
+        self.masking = _masking(mask_error_details)
         super().__init__(
             name,
             instructions,
-            middleware=[ResponseMiddleware(self.wire, _masking(mask_error_details)), *(middleware or ())],
+            middleware=[ResponseMiddleware(self.wire, self.masking), *(middleware or ())],
             tools=[_as_tool(tool) for tool in tools or ()],
             tasks=tasks,
-            mask_error_details=mask_error_details,
+            # For a call inside a call too: FastMCP's code mode shows the text of its failure to a model's code.
+            mask_error_details=mask_error_details is not False,
             lifespan=_checking(lifespan),
             **options,
         )
         self.add_extension(ToolResponseExtension(self.wire))
+        add_dispatch_middleware(self, TaskDelivery(self.wire))
         skip_listing_before_calls(self)
+        wrap_dispatch(self, refuse_ids_in_use)
         wrap_dispatch(self, contain)
 
     @overload
@@ -171,12 +186,36 @@ class XMCP(Serving[LifespanResultT]):
         return self._register(name_or_fn, options, display=True)
 
     def add_tool(self, tool: Tool | Callable[..., Any]) -> Tool:
-        """Add a `Tool`, or a function (also one marked with FastMCP's standalone `@tool`), as FastMCP does."""
+        """Add a `Tool`, or a function (also one marked with FastMCP's standalone `@tool`), as FastMCP does.
+
+        A tool of another XMCP server keeps the parameter providers of that server, and its `on_param_override`.
+
+        Raises:
+            ValueError: The tool was made by FastMCP, and shows the caller a parameter that the server fills in.
+        """
         metadata = None if isinstance(tool, Tool) else get_fastmcp_meta(tool)
-        added = super().add_tool(_as_tool(tool))
+        added = super().add_tool(adopted(_as_tool(tool), self.param_providers))
         if isinstance(metadata, ToolMeta) and not metadata.enabled:
             self.local_provider.disable(keys={added.key})
         return added
+
+    async def get_tool(self, name: str, version: VersionSpec | None = None) -> Tool | None:
+        """Return the tool, whatever it comes from, with the marks and results that tools of this server have."""
+        tool = await super().get_tool(name, version)
+        return None if tool is None else next(iter(all_adopted([tool], self.param_providers)), None)
+
+    async def list_tools(self, *, run_middleware: bool = True) -> Sequence[Tool]:
+        """Return the tools that a caller may see, as `get_tool`."""
+        return all_adopted(await super().list_tools(run_middleware=run_middleware), self.param_providers)
+
+    async def get_tasks(self) -> Sequence[FastMCPComponent]:
+        """Return what runs as background tasks; the tools are answered as in any other call (`background.py`)."""
+        components = await super().get_tasks()
+        tools = all_adopted((part for part in components if isinstance(part, Tool)), self.param_providers)
+        return [
+            *(BackgroundTool.of(tool, self.masking) for tool in tools),
+            *(part for part in components if not isinstance(part, Tool)),
+        ]
 
     @overload
     def param_provider(self, name_or_fn: P) -> P: ...
@@ -217,6 +256,7 @@ class XMCP(Serving[LifespanResultT]):
         Raises:
             DependencyError: Tools depend on each other in a circle, or a tool depends on an unknown one.
             LookupError: A tool names an unknown formatter.
+            ValueError: A tool of a mounted server marks a parameter that the server fills in, and that server cannot.
         """
         tools = local_tools(self)
         check_dependencies(tools, complete=len(self.providers) == 1)
@@ -231,6 +271,10 @@ class XMCP(Serving[LifespanResultT]):
             for name, parameter in tool.server_parameters.items():
                 if parameter.default is REQUIRED and not self.param_providers.provides(name):
                     logger.warning("The parameter %r of the tool %r has no provider yet.", name, tool.name)
+
+        for server in map(unwrapped, self.providers):
+            if isinstance(server, fastmcp.FastMCP) and not isinstance(server, XMCP):
+                refuse_marks(server)
 
     def _register(self, name_or_fn: Any, options: ToolOptions, *, display: bool) -> Any:
         if options.get("task") is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple, cast, get_args
 
 import anyio
@@ -28,6 +29,7 @@ from pydantic_core import PydanticSerializationError
 
 from xmcp.server.call_state import SHOW_USER, ServedCall, current_call
 from xmcp.server.lone_surrogates import without_lone_surrogates
+from xmcp.server.parameters.finite_numbers import refuse_non_finite, takes_numbers
 from xmcp.server.parameters.sensitive import Secrets
 from xmcp.server.parameters.server_parameters import (
     FilledArguments,
@@ -42,7 +44,7 @@ from xmcp.server.responses.mcp_results import response_from, to_mcp_result
 from xmcp.server.responses.returned_values import NO_ENVELOPE, apply_show_user, response_to, without_envelope
 from xmcp.server.result_data import UnsendableResultError, as_json, check_data, is_non_finite, known_to_pydantic, listed
 from xmcp.server.tool_metadata import in_meta
-from xmcp.server.worker_threads import bounded_in_thread, safe_in_thread
+from xmcp.server.worker_threads import Threads, safe_in_thread
 from xmcp.wire import DisplayEnvelope, ToolResponse
 from xmcp.xml_formatters import XMLFormatter
 from xmcp_models.display_envelope import DisplayEnvelope as EnvelopeModel
@@ -77,8 +79,15 @@ class XMCPTool(FunctionTool):
     declares_show_user: bool = Field(default=False, exclude=True)
     formatter: Any = Field(default=None, exclude=True)
     server_parameters: dict[str, ServerParameter] = Field(default_factory=dict, exclude=True)
+    takes_numbers: bool = Field(default=False, exclude=True)
+    _threads: Threads | None = PrivateAttr(default=None)
+    """The threads of a synchronous function with a time-out, which FastMCP would wait for; else None."""
     _validator: tuple[dict[str, Any] | None, Any] = PrivateAttr(default=(None, None))
     """The output schema, and its validator as soon as there was a result."""
+    has_fastmcps_text: bool = Field(default=False, exclude=True)
+    """Whether the model reads the text that FastMCP makes of a value."""
+    param_providers: Any = Field(default=None, exclude=True)
+    """Those of the server that the tool was added to first, wherever it runs; None until it is added to one."""
 
     @classmethod
     def of(cls, fn: Callable[..., Any], metadata: ToolMeta, options: XMCPToolOptions | None = None) -> XMCPTool:
@@ -99,8 +108,26 @@ class XMCPTool(FunctionTool):
             )
         if metadata.output_schema is NotSet and (options.display or _mentions(tool.return_type, ToolResponse)):
             tool.output_schema = None
+        return cls._configured(tool, fn, options)
+
+    @classmethod
+    def adopting(cls, other: FunctionTool) -> XMCPTool:
+        """Return a tool like `other`, which FastMCP made, that answers as the ones of this server do.
+
+        Raises:
+            ValueError: A mark stands inside a parameter, where it would hide nothing.
+        """
+        tool = cls.model_construct(**dict(other))
+        tool.has_fastmcps_text = True
+        if _mentions(tool.return_type, ToolResponse):
+            tool.output_schema = None
+        return cls._configured(tool, other.fn, XMCPToolOptions())
+
+    @staticmethod
+    def _configured(tool: XMCPTool, fn: Callable[..., Any], options: XMCPToolOptions) -> XMCPTool:
         if tool.run_in_thread and not is_coroutine_function(tool.fn) and not inspect.isasyncgenfunction(tool.fn):
-            tool.fn = safe_in_thread(tool.fn) if tool.timeout is None else bounded_in_thread(tool.fn)
+            tool.fn = safe_in_thread(tool.fn)
+            tool._threads = Threads(f"Tool {tool.name!r}") if tool.timeout is not None else None
         members = dict(options.metadata)
         tool.formatter = options.formatter
         tool.server_parameters = server_parameters_of(fn, tool.parameters, options.server_populated, options.sensitive)
@@ -116,6 +143,7 @@ class XMCPTool(FunctionTool):
             tool.declares_show_user = SHOW_USER in tool.parameters.get("properties", {})
             tool.parameters = _with_show_user_property(tool.name, tool.parameters)
             members["display"] = True
+        tool.takes_numbers = takes_numbers(tool.parameters)
         tool.meta = in_meta(tool.meta, members)
         return tool
 
@@ -142,6 +170,7 @@ class XMCPTool(FunctionTool):
         except Exception as failure:
             call.failed_with = failure, filled.server_populated
             raise
+        call.filled = filled.server_populated
         if filled.server_populated and not isinstance(answer, InputRequiredToolResult):
             answer.meta = {**(answer.meta or {}), POPULATED_META_KEY: filled.server_populated}
         return answer
@@ -150,8 +179,10 @@ class XMCPTool(FunctionTool):
         show_user = False
         if self.display:
             show_user, arguments = self._without_show_user(arguments)
+        if self.takes_numbers:
+            refuse_non_finite(self.parameters, arguments)
         try:
-            result = await super().run(arguments)
+            result = await self._run_in_time(arguments)
         except ValidationError as error:
             if (fault := self._server_value_fault(error)) is not None:
                 raise fault from None  # the cause repeats the value
@@ -172,6 +203,12 @@ class XMCPTool(FunctionTool):
             self._check_data(self.output_schema, answer.structured_content)
         return answer
 
+    async def _run_in_time(self, arguments: dict[str, Any]) -> ToolResult:
+        if self._threads is None or self.timeout is None:
+            return await super().run(arguments)
+        result: ToolResult = await self._threads.run(partial(super().run, arguments), self.timeout)
+        return result
+
     def _check_data(self, schema: dict[str, Any], data: dict[str, Any]) -> None:
         known, validator = self._validator
         if known is not schema:
@@ -181,6 +218,8 @@ class XMCPTool(FunctionTool):
 
     def _answer(self, result: _KeptResult, *, show_user: bool) -> ToolResult:
         value, data = result.kept
+        if self.has_fastmcps_text and not isinstance(value, ToolResponse):
+            return result
         if not _is_mcp(value):
             response = response_to(
                 self.name, value, data, display_tool=self.display, show_user=show_user, formatter=self.formatter
@@ -200,11 +239,9 @@ class XMCPTool(FunctionTool):
         return to_mcp_result(response, native)
 
     async def _filled(self, arguments: dict[str, Any], sensitive: list[Any]) -> FilledArguments:
-        context = _context()
-        # The server that the tool belongs to, which is not the one the client is connected to if it is mounted.
-        providers = getattr(context and context.fastmcp, "param_providers", None) or ParamProviders("override")
+        providers = self.param_providers or ParamProviders("override")
         with anyio.fail_after(self.timeout):
-            return await fill(self.name, arguments, self.server_parameters, providers, context, sensitive)
+            return await fill(self.name, arguments, self.server_parameters, providers, _context(), sensitive)
 
     def _server_value_fault(self, error: ValidationError) -> Exception | None:
         """Return the exception to raise instead of `error` if a value does not fit that the server filled in."""

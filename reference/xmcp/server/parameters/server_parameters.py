@@ -10,18 +10,20 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Literal, NamedTuple, get_args
 
+import anyio.to_thread
 from fastmcp.server.auth import AccessToken
 from fastmcp.server.context import Context
-from fastmcp.server.dependencies import get_access_token, get_http_headers
+from fastmcp.server.dependencies import get_access_token, get_http_headers, get_http_request
 from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
 from xmcp.server.errors import XMCPError
 from xmcp.server.lone_surrogates import without_lone_surrogates
 from xmcp.server.parameters.sensitive import Secrets
-from xmcp.server.worker_threads import bounded_in_thread, name_of
+from xmcp.server.worker_threads import Threads, name_of, safe_in_thread
 
 logger = logging.getLogger("xmcp.server")
 
@@ -37,8 +39,9 @@ class ParamRequest:
 
     `name` is the name of the parameter, `tool_name` that of the tool on the server it belongs to. `arguments` are the
     caller's, without the parameters that the server fills in. `headers` are those of the HTTP request, with names in
-    lower case; empty over stdio and in memory. `access_token` is the verified token, with `client_id`, `scopes` and
-    `claims`; None if the server has no `auth`. `context` is FastMCP's.
+    lower case; if a name is there twice, both values joined by ", "; empty over stdio and in memory. `access_token` is
+    the verified token, with `client_id`, `scopes` and `claims`; None if the server has no `auth`. `context` is
+    FastMCP's.
     """
 
     name: str
@@ -120,10 +123,15 @@ class _Provider:
         self._name = name_of(fn)
         self._takes_request = bool(needed or positional)
         is_async = inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(type(fn).__call__)
-        self._fn = fn if is_async else bounded_in_thread(fn)
+        self._fn = fn if is_async else safe_in_thread(fn)
+        self._threads = None if is_async else Threads(f"Provider {self._name}")
 
     async def __call__(self, request: ParamRequest) -> Any:
-        return await self._fn(request) if self._takes_request else await self._fn()
+        given = (request,) if self._takes_request else ()
+        if self._threads is None:
+            return await self._fn(*given)
+        value = await self._threads.run(partial(anyio.to_thread.run_sync, self._fn, *given))
+        return await value if inspect.isawaitable(value) else value
 
     def __repr__(self) -> str:
         return self._name
@@ -174,6 +182,12 @@ def server_parameters_of(
         name: ServerParameter(name in secret, _accepts_none(properties[name]), _default(fn, name, parameters))
         for name in filled
     }
+
+
+def marked_parameters(parameters: Mapping[str, Any]) -> list[str]:
+    """Return the names of the parameters in the input schema `parameters` that it marks as filled in by the server."""
+    properties = parameters.get("properties", {})
+    return [name for name, schema in properties.items() if isinstance(schema, Mapping) and schema.get(MARK) is True]
 
 
 def _default(fn: Callable[..., Any], name: str, parameters: Mapping[str, Any]) -> Any:
@@ -266,9 +280,9 @@ async def fill(
     """
     sent = [name for name in wanted if name in arguments]
     if sent and providers.rejects:
-        raise _forbidden(sent)
+        raise forbidden(sent)
     own = {name: value for name, value in arguments.items() if name not in wanted}
-    headers, token = get_http_headers(include_all=True), get_access_token()
+    headers, token = _headers(), get_access_token()
     values: dict[str, Any] = {}
     for name, parameter in wanted.items():
         request = ParamRequest(
@@ -303,7 +317,20 @@ def _as_json(value: Any) -> Any:
     return without_lone_surrogates(to_jsonable_python(value, fallback=str, bytes_mode="base64"))
 
 
-def _forbidden(names: Sequence[str]) -> XMCPError:
+def _headers() -> dict[str, str]:
+    """Return the headers of the request; of two with one name neither counts alone (RFC 9110, section 5.3).
+
+    A caller can send a header that a proxy adds as well: taking one of them would let the caller choose a user.
+    """
+    try:
+        headers = get_http_request().headers
+    except RuntimeError:  # no HTTP, or a background task, which has the headers of its request
+        return get_http_headers(include_all=True)
+    return {name.lower(): ", ".join(headers.getlist(name)) for name in headers}
+
+
+def forbidden(names: Sequence[str]) -> XMCPError:
+    """Return the error for a caller that sent values for the parameters `names`, which the server fills in."""
     listed = ", ".join(map(repr, names))
     reason = {"reason": "forbidden", "message": "The server fills this parameter in"}
     return XMCPError(

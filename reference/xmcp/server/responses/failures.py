@@ -27,11 +27,12 @@ from mcp_types import MISSING_REQUIRED_CLIENT_CAPABILITY
 from pydantic import ValidationError as PydanticValidationError
 from pydantic_core import ErrorDetails
 
-from xmcp.server._fastmcp_hooks import is_tool_timeout, raised_by_fastmcp
+from xmcp.server._fastmcp_hooks import is_body_error, is_tool_timeout, raised_by_fastmcp
 from xmcp.server.call_state import ServedCall
 from xmcp.server.errors import XMCPError
 from xmcp.server.responses.explanations import explanation_of
 from xmcp.server.result_data import UnsendableResultError
+from xmcp.server.worker_threads import OutOfTimeError
 from xmcp.wire import DisplayEnvelope, ErrorInfo
 
 MAX_FIELDS: Final = 32
@@ -104,7 +105,11 @@ def _xmcp_error(failure: BaseException, _call: ServedCall) -> ErrorInfo:
 def _refused_arguments(failure: BaseException, call: ServedCall) -> ErrorInfo:
     cause = failure.__cause__
     assert isinstance(cause, PydanticValidationError)  # noqa: S101 - the table says so
-    fields = field_errors(cause, call.arguments)
+    root = "" if call.handed_on is None else f"/{_escaped(call.handed_on)}"
+    fields = [
+        {**field, "pointer": (root + field["pointer"])[:MAX_POINTER].removesuffix("~")}
+        for field in field_errors(cause, call.tool_arguments)
+    ]
     text = "; ".join(f"{field['pointer'] or 'arguments'}: {field['message']}" for field in fields)
     more = cause.error_count() - len(fields)
     return ErrorInfo(
@@ -180,8 +185,8 @@ def _unknown_tool(call: ServedCall) -> ErrorInfo:
 
 def _timed_out(failure: BaseException, _call: ServedCall) -> ErrorInfo:
     text = "The tool took longer than it was allowed to."
-    if isinstance(failure, MCPError):  # FastMCP's own sentence: the tool's name and its limit
-        text = f"{failure.error.message}."
+    if isinstance(failure, MCPError | OutOfTimeError):  # FastMCP's own sentence: the tool's name and its limit
+        text = f"{failure}."
     return ErrorInfo(code="TIMEOUT", message=text, meta={"side_effects": "unknown"})
 
 
@@ -218,7 +223,7 @@ def _unwrapped(failure: BaseException) -> Iterator[BaseException]:
     while inner is not None:
         failure, inner = inner, None
         yield failure
-        if _is_wrapper(failure) or _is_translated(failure):
+        if _is_wrapper(failure) or _is_translated(failure) or is_body_error(failure):
             inner = failure.__cause__
         elif isinstance(failure, BaseExceptionGroup) and len(failure.exceptions) == 1:
             inner = failure.exceptions[0]
