@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
+import json
 import logging
 import math
 import types
@@ -18,6 +19,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from fastmcp import Client
+from fastmcp.server.middleware import Middleware
 from fastmcp.utilities.types import Image
 from mcp_types import TextContent
 from pydantic import BaseModel, ConfigDict
@@ -162,14 +164,41 @@ async def test_what_authors_return_every_day_can_be_shown(wire: Any, era: str, r
                 assert display == {"type": "json", "payload": {"v": json}}, (kind, name)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SHOWN)
+async def test_what_is_shown_is_json_for_every_middleware(kind: str, call: Any) -> None:
+    seen: list[str] = []
+
+    class Keeps(Middleware):
+        async def on_call_tool(self, context: Any, call_next: Any) -> Any:
+            result = await call_next(context)
+            seen.append(json.dumps(result.meta))
+            return result
+
+    mcp = made({"frame": WORKS["frame"]})
+    mcp.add_middleware(Keeps())
+    assert (await call(mcp, f"{kind}_frame", show_user=True)).display["payload"] == {"v": ROWS}
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("kind", ["alone", "promised"])
 @pytest.mark.parametrize("name", UNSENDABLE)
 async def test_what_cannot_be_sent_is_an_error_whose_author_reads_why(
     name: str, kind: str, call: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    reply = await call(made({name: UNSENDABLE[name]}), f"{kind}_{name}")
+    value = UNSENDABLE[name][0]
+    mcp = XMCP("t")
+
+    @mcp.tool
+    def alone():  # type: ignore[no-untyped-def]
+        return value
+
+    @mcp.tool
+    def promised() -> dict[str, Any]:
+        return {"v": value}
+
+    reply = await call(mcp, "promised" if kind == "promised" or isinstance(value, list) else "alone")
     assert (reply.code, reply.meta["side_effects"]) == ("INTERNAL", "unknown")
-    assert reply.message.startswith("The tool ran, but what it returned cannot be sent.")
+    assert reply.message.startswith("Could not serialize the return value of tool")
     assert "s3cr3t" not in reply.wire
     assert f"error_id={reply.meta['error_id']}" in caplog.text
     assert "return a dict, a list, a dataclass or a pydantic model" in caplog.text or "contains itself" in caplog.text
@@ -188,7 +217,22 @@ async def test_what_cannot_be_sent_cannot_be_shown(
     assert fault["reason"] == "no_json_form"
     assert "show_user=false" not in reply.message  # it would not help
     assert reply.message in caplog.text
-    assert (await call(mcp, f"{kind}_{name}")).code == "INTERNAL"
+    as_text = await call(mcp, f"{kind}_{name}")
+    assert (as_text.code == "INTERNAL") is (kind != "mapping" or name == "circle")
+    assert " at 0x" not in as_text.wire
+
+
+@pytest.mark.parametrize("kind", ["inside", "mixed"])
+async def test_data_that_nobody_was_promised_names_what_cannot_be_sent(
+    kind: str, call: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    mcp = made({"opaque": (Opaque(), None), "speechless": (Speechless(), None)})
+    for name, kept in (("opaque", "Opaque"), ("speechless", "Speechless")):
+        reply = await call(mcp, f"{kind}_{name}")
+        assert (reply.code, reply.structured) == (None, None)
+        assert f"<{kept}>" in reply.llm_output.replace("&lt;", "<").replace("&gt;", ">")
+    if kind == "inside":
+        assert "at /v: Opaque has no JSON form; return a dict" in caplog.text
 
 
 @pytest.mark.parametrize("show_user", [True, False])

@@ -68,11 +68,12 @@ def known_to_pydantic(value: Any) -> Any:
     return to_jsonable_python(value, inf_nan_mode="null")
 
 
-def as_json(value: Any) -> Any:
+def as_json(value: Any, *, name_unknown: bool = False) -> Any:
     """Return `value` as JSON: what pydantic writes, and for everything else the nearest thing that JSON has.
 
     NaN and the infinities are null inside of a value. A value that is nothing else is returned as it is, because as
-    text for a model it has a name. Lone surrogates are kept.
+    text for a model it has a name. Lone surrogates are kept. With `name_unknown`, the name of its class stands for
+    something inside the value that has no JSON form.
 
     Raises:
         UnsendableResultError: Something in it has no JSON form and no text that says what it is.
@@ -80,7 +81,7 @@ def as_json(value: Any) -> Any:
     try:
         return value if is_non_finite(value) else known_to_pydantic(value)
     except _REFUSED_BY_PYDANTIC:
-        return _converted(value, ())
+        return _converted(value, (), name_unknown)
 
 
 def readable(value: Any) -> Any:
@@ -113,7 +114,7 @@ def is_non_finite(value: Any) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
 
 
-def _converted(value: Any, path: tuple[str | int, ...]) -> Any:
+def _converted(value: Any, path: tuple[str | int, ...], name_unknown: bool) -> Any:
     if len(path) > MAX_LEVELS:
         raise UnsendableResultError(f"it has more than {MAX_LEVELS} levels, or contains itself.")
     match value:
@@ -124,22 +125,26 @@ def _converted(value: Any, path: tuple[str | int, ...]) -> Any:
         case bytes() | bytearray() | memoryview():
             return _text(bytes(value))
         case Mapping():
-            return {(name := _name(key, path)): _converted(part, (*path, name)) for key, part in value.items()}
+            return {
+                (name := _name(key, path)): _converted(part, (*path, name), name_unknown) for key, part in value.items()
+            }
         case Sequence() | Set() | ValuesView():
-            return [_converted(part, (*path, index)) for index, part in enumerate(value)]
+            return [_converted(part, (*path, index), name_unknown) for index, part in enumerate(value)]
     try:
         return to_jsonable_python(value, inf_nan_mode="null")
     except _REFUSED_BY_PYDANTIC:
         pass
     if isinstance(value, BaseModel):
-        return _converted(value.model_dump(), path)
+        return _converted(value.model_dump(), path, name_unknown)
     if isinstance(value, Iterator):
-        return _converted(listed(value), path)
+        return _converted(listed(value), path, name_unknown)
     try:
         nearer = readable(value)
     except UnsendableResultError as fault:
+        if name_unknown and path:
+            return f"<{type(value).__qualname__}>"
         raise UnsendableResultError(fault.reason, _pointer(path)) from None
-    return nearer if isinstance(nearer, str) else _converted(nearer, path)
+    return nearer if isinstance(nearer, str) else _converted(nearer, path, name_unknown)
 
 
 def _name(key: Any, path: tuple[str | int, ...]) -> str:

@@ -138,7 +138,8 @@ def _unsendable_result(failure: BaseException, call: ServedCall) -> ErrorInfo:
         return internal(call, failure)
     return replace(
         internal(call),
-        message="The tool ran, but what it returned cannot be sent. The server's log says why under the error id.",
+        message=f"Could not serialize the return value of tool {safe_tool_name(call.tool_name)!r}. The tool ran; the "
+        "server's log says under the error id why its result cannot be sent.",
     )
 
 
