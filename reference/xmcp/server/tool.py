@@ -19,14 +19,15 @@ from fastmcp.server.dependencies import get_context
 from fastmcp.tools.base import InputRequiredToolResult, ToolResult
 from fastmcp.tools.function_tool import FunctionTool, ToolMeta
 from fastmcp.utilities.async_utils import is_coroutine_function
-from fastmcp.utilities.types import Audio, File, Image, NotSet
+from fastmcp.utilities.types import NotSet
 from mcp.server.session import ServerSession
-from mcp_types import CallToolResult, ContentBlock, TextContent
+from mcp_types import TextContent
 from pydantic import BaseModel, Field, PrivateAttr
 from pydantic import ValidationError as PydanticValidationError
 from pydantic_core import PydanticSerializationError
 
 from xmcp.server.call_state import SHOW_USER, ServedCall, current_call
+from xmcp.server.kept_results import KeptResult, is_mcp, members_of, with_known_blocks
 from xmcp.server.lone_surrogates import without_lone_surrogates
 from xmcp.server.parameters.finite_numbers import refuse_non_finite, takes_numbers
 from xmcp.server.parameters.sensitive import Secrets
@@ -44,7 +45,7 @@ from xmcp.server.responses.returned_values import NO_ENVELOPE, apply_show_user, 
 from xmcp.server.result_data import UnsendableResultError, as_json, check_data, is_non_finite, known_to_pydantic, listed
 from xmcp.server.tool_metadata import in_meta
 from xmcp.server.worker_threads import bounded_in_thread, safe_in_thread
-from xmcp.wire import DisplayEnvelope, ToolResponse
+from xmcp.wire import ToolResponse
 from xmcp.xml_formatters import XMLFormatter
 from xmcp_models.display_envelope import DisplayEnvelope as EnvelopeModel
 from xmcp_models.registry import POPULATED_META_KEY
@@ -52,7 +53,6 @@ from xmcp_models.registry import POPULATED_META_KEY
 _SHOW_USER_DESCRIPTION: Final = (
     "True shows the result to the person, as a chart, a table or the like; false only returns it to you."
 )
-_MCP_CONTENT: Final = (ContentBlock, Audio, Image, File)
 
 logger = logging.getLogger("xmcp.server")
 
@@ -187,7 +187,7 @@ class XMCPTool(FunctionTool):
             if not show_user:
                 raise
             return self._shown(without_envelope(self.name, fault), ToolResult(content=[]))
-        if not isinstance(result, _KeptResult):  # a question to the client (SEP-2322), not a result yet
+        if not isinstance(result, KeptResult):  # a question to the client (SEP-2322), not a result yet
             return _question(result, secrets) if secrets else result
         answer = self._answer(result.without(secrets) if secrets else result, show_user=show_user)
         if self.output_schema is not None and not answer.is_error:
@@ -206,11 +206,12 @@ class XMCPTool(FunctionTool):
             self._validator = schema, validator
         check_data(validator, data)
 
-    def _answer(self, result: _KeptResult, *, show_user: bool) -> ToolResult:
+    def _answer(self, result: KeptResult, *, show_user: bool) -> ToolResult:
         value, data = result.kept
-        if self.has_fastmcps_text and not isinstance(value, ToolResponse):
+        # FastMCP would write nothing for a number that JSON does not have.
+        if self.has_fastmcps_text and not isinstance(value, ToolResponse) and not is_non_finite(value):
             return result
-        if not _is_mcp(value):
+        if not is_mcp(value):
             response = response_to(
                 self.name, value, data, display_tool=self.display, show_user=show_user, formatter=self.formatter
             )
@@ -250,14 +251,14 @@ class XMCPTool(FunctionTool):
             UnsendableResultError: The value has no JSON form.
         """
         if isinstance(raw_value, ToolResponse):
-            return _KeptResult.of(ToolResult(content=[]), raw_value, None)
+            return KeptResult.of(ToolResult(content=[]), raw_value, None)
         if isinstance(raw_value, EnvelopeModel) and self.output_schema is None:
             # An envelope is not data for programs; beside the document it would be sent a second time.
-            return _KeptResult.of(ToolResult(content=[]), raw_value, _members(raw_value))
-        value = _with_known_blocks(raw_value) if _is_mcp(raw_value) else listed(raw_value)
+            return KeptResult.of(ToolResult(content=[]), raw_value, members_of(raw_value))
+        value = with_known_blocks(raw_value) if is_mcp(raw_value) else listed(raw_value)
         try:
             native = super().convert_result(value)
-            return _KeptResult.of(native, value, self._data(native, value))
+            return KeptResult.of(native, value, self._data(native, value))
         except (PydanticSerializationError, UnicodeError, ToolError) as refused:
             if isinstance(refused, ToolError) and not isinstance(
                 refused.__cause__, PydanticSerializationError | UnicodeError
@@ -267,7 +268,7 @@ class XMCPTool(FunctionTool):
         # text for the model keeps them, so that the encoder marks what it replaces.
         data = as_json(value)
         tool = self.model_copy(update={"return_type": Any})
-        return _KeptResult.of(FunctionTool.convert_result(tool, without_lone_surrogates(data)), value, data)
+        return KeptResult.of(FunctionTool.convert_result(tool, without_lone_surrogates(data)), value, data)
 
     def _without_show_user(self, arguments: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
         rest = {name: value for name, value in arguments.items() if name != SHOW_USER}
@@ -282,7 +283,7 @@ class XMCPTool(FunctionTool):
         """Return `value` as JSON: structuredContent, if there is any."""
         if isinstance(value, bytes):
             return "".join(block.text for block in native.content if isinstance(block, TextContent))
-        if isinstance(value, str) or is_non_finite(value) or _is_mcp(value):
+        if isinstance(value, str) or is_non_finite(value) or is_mcp(value):
             return value
         structured = native.structured_content
         if structured is None:
@@ -321,54 +322,6 @@ def _question(result: ToolResult, secrets: Secrets) -> ToolResult:
 
 class _ShowUser(BaseModel):
     show_user: bool = False
-
-
-class _KeptResult(ToolResult):
-    _value: Any = PrivateAttr(default=None)
-    _data: Any = PrivateAttr(default=None)
-
-    @classmethod
-    def of(cls, native: ToolResult, value: Any, data: Any) -> _KeptResult:
-        result = cls(content=native.content, meta=native.meta, is_error=native.is_error)
-        result.structured_content = native.structured_content
-        result._value, result._data = value, data
-        return result
-
-    def without(self, secrets: Secrets) -> _KeptResult:
-        """Return the same without the secrets, in the value, in the data and in FastMCP's result."""
-        value, data = self.kept
-        if isinstance(value, ToolResponse):
-            value = secrets.out_of_response(value)
-        elif isinstance(value, EnvelopeModel):
-            value = secrets.out_of_display(DisplayEnvelope.model_validate(_members(value)))
-        elif not _is_mcp(value):
-            value = secrets.out_of(value)
-        return _KeptResult.of(secrets.out_of_result(self), value, secrets.out_of(data))
-
-    @property
-    def kept(self) -> tuple[Any, Any]:
-        """The value that the function returned, and the same as JSON."""
-        return self._value, self._data
-
-
-def _members(envelope: EnvelopeModel) -> dict[str, Any]:
-    # Our class returns its payload without walking it, which matters for megabytes.
-    return envelope.to_dict() if isinstance(envelope, DisplayEnvelope) else envelope.model_dump(exclude_none=True)
-
-
-def _is_mcp(value: Any) -> bool:
-    """Tell whether a tool returned an MCP result or MCP content, which needs no conversion."""
-    if isinstance(value, list | tuple):
-        return any(isinstance(entry, _MCP_CONTENT) for entry in value)
-    return isinstance(value, (ToolResult, CallToolResult, *_MCP_CONTENT))
-
-
-def _with_known_blocks(value: Any) -> Any:
-    """Return a list of MCP content with everything else in it as JSON; FastMCP would write `str()` of what it is."""
-    if not isinstance(value, list | tuple):
-        return value
-    known = (str, bytes, *_MCP_CONTENT)
-    return [part if isinstance(part, known) else as_json(part) for part in value]
 
 
 def _mentions(annotation: Any, wanted: type) -> bool:
