@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import re
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -16,7 +17,10 @@ from typing import Any
 
 import fastmcp
 import pytest
+from anyio import EndOfStream
+from fastmcp.client.transports import StdioTransport
 from mcp import MCPError
+from mcp.client.stdio import StdioServerParameters
 from mcp_types import TextContent
 from support import flooding_program
 from support.clock import Clock
@@ -25,7 +29,7 @@ from support.raw_peer import RawPeer, hello
 
 from xmcp.chat.errors import CallFailed
 from xmcp.client.hooks.log import EventLog
-from xmcp.client.servers import listing_pages
+from xmcp.client.servers import listing_pages, stdio_transport
 from xmcp.client.servers.errors import (
     ConnectFailed,
     means_connection_lost,
@@ -372,6 +376,72 @@ def test_what_an_error_of_a_server_means_is_looked_for_in_its_beginning_only(mes
 # A program.
 
 
+class Pouring:
+    """The output of a program: so many pieces of it, and how many were taken."""
+
+    def __init__(self, piece: bytes, pieces: int = 100_000) -> None:
+        self.stdout = self
+        self._piece, self._left = piece, pieces
+        self.taken = 0
+
+    async def receive(self) -> bytes:
+        if not self._left:
+            raise EndOfStream
+        self._left -= 1
+        self.taken += 1
+        return self._piece
+
+
+class Messages:
+    """Where messages arrive."""
+
+    async def send(self, message: Any) -> None:
+        """Take it."""
+
+
+async def test_a_request_of_a_program_counts_as_many_messages_because_it_has_to_be_answered() -> None:
+    program: Any = Pouring(b'{"jsonrpc":"2.0","id":"p","method":"ping"}\n')
+    with pytest.raises(Flood):
+        await stdio_transport._read_messages(program, stdio_transport._Asked(), Messages())
+    assert program.taken in range(UNASKED_AT_ONCE // REQUEST_COUNTS_AS, UNASKED_AT_ONCE // REQUEST_COUNTS_AS + 100)
+
+
+async def test_what_a_program_pours_after_its_connection_was_closed_is_not_taken_for_ever() -> None:
+    program: Any = Pouring(b"x" * 65536)
+    await stdio_transport._drain(program)
+    assert program.taken == stdio_transport.DRAIN_BYTES // 65536
+
+
+async def test_a_program_that_pours_is_killed_at_once_and_not_asked_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ending in order takes seconds, for which the program would go on."""
+    order: list[str] = []
+    stop, kill = stdio_transport.sdk._stop_server_process, stdio_transport._kill
+
+    async def stopping(process: Any) -> None:
+        order.append("asked")
+        await stop(process)
+
+    async def killing(process: Any) -> None:
+        order.append("killed")
+        await kill(process)
+        assert process.returncode is not None
+
+    monkeypatch.setattr(stdio_transport.sdk, "_stop_server_process", stopping)
+    monkeypatch.setattr(stdio_transport, "_kill", killing)
+    faults: list[Any] = []
+
+    async def told(fault: Any) -> None:
+        faults.append(fault)
+
+    given = StdioServerParameters(command=sys.executable, args=["-c", "while True: print('x' * 1000)"])
+    async with asyncio.timeout(60), stdio_transport.bounded_stdio(given, None, told) as (incoming, _):
+        with suppress(EndOfStream):
+            while True:
+                await incoming.receive()
+    assert [type(fault) for fault in faults] == [Flood]
+    assert order == ["killed", "asked"]
+
+
 def ended(pid: int) -> bool:
     try:
         os.kill(pid, 0)
@@ -418,6 +488,31 @@ async def test_a_program_that_pours_is_killed_and_nothing_reads_on(
         assert ended(first)
     assert reason in caplog.text
     assert {*children()} == before
+
+
+@pytest.mark.slow
+async def test_a_program_that_its_transport_keeps_alive_is_killed_as_well_if_it_pours(
+    chat_server: Any, ai_for: Any, talk: Any, caplog: Any
+) -> None:
+    """FastMCP keeps programs alive by default."""
+    reply = chat_server.reply.streamed
+    command, *arguments = flooding_program.command("pings")
+    transport = StdioTransport(command, arguments)
+    options = {"tool_timeout": 60, "retry_policy": {"max_attempts": 1}}
+    before = {*children()}
+    try:
+        async with asyncio.timeout(90), ai_for([transport], **options) as ai:
+            (first,) = {*children()} - before
+            told = await talk(ai, [reply(calls=[call("pour")]), reply("ok")], seconds=80)
+            for _ in range(500):
+                if ended(first):
+                    break
+                await asyncio.sleep(0.01)
+            assert ended(first)
+    finally:
+        await transport.close()
+    assert codes(told) == ["CONNECTION_FAILED"]
+    assert "floods its connection" in caplog.text
 
 
 @pytest.mark.slow

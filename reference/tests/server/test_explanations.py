@@ -7,6 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 from fastmcp import Client, Context, FastMCP
+from fastmcp.client.elicitation import ElicitResult
 from fastmcp.dependencies import CurrentAccessToken, TokenClaim
 from fastmcp.exceptions import AuthorizationError, InsufficientScopeError, NotFoundError, PromptError, ResourceError
 from fastmcp.server import create_proxy
@@ -357,6 +358,22 @@ async def test_an_error_that_the_client_answers_is_told(reply: Any) -> None:
         answer = reply(await client.call_tool_mcp("samples", {}))
     assert answer.code == "TOOL_ERROR"
     assert answer.message.startswith("The client answered the tool's question with an error")
+
+
+async def test_an_answer_of_the_client_that_does_not_fit_is_told(reply: Any) -> None:
+    mcp = XMCP("counting")
+
+    @mcp.tool
+    async def counts(ctx: Context) -> str:
+        return str(await ctx.elicit("How many?", int))
+
+    async def answers(*_: Any) -> Any:
+        return ElicitResult(action="accept", content={"value": "many"})
+
+    async with Client(mcp, mode="legacy", elicitation_handler=answers) as client:
+        answer = reply(await client.call_tool_mcp("counts", {}))
+    assert answer.code == "TOOL_ERROR"
+    assert answer.message.startswith("The client's answer is not what the tool asked for: Input should be a valid")
 
 
 # ---- rights, sessions, visibility ----

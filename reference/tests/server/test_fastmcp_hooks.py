@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable
 from typing import Annotated, Any
 
+import anyio
 import httpx2
 import pytest
 from fastmcp import Client, Context, FastMCP
@@ -16,17 +17,20 @@ from fastmcp.server import create_proxy
 from fastmcp.server.middleware import Middleware
 from fastmcp.server.providers import LocalProvider, Provider
 from fastmcp.server.transforms import ResourcesAsTools, Transform
+from fastmcp.tools import Tool
 from mcp import MCPError
 from mcp.server.connection import Connection
 from opentelemetry.trace import get_current_span
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 
 from xmcp import XMCP
 from xmcp.server._fastmcp_hooks import (
     active_request_span,
     add_dispatch_middleware,
     connection_of,
+    count_requests,
     guard_bodies,
+    is_body_error,
     is_tool_timeout,
     join_dispatch,
     lacks_access_token,
@@ -36,6 +40,8 @@ from xmcp.server._fastmcp_hooks import (
     raised_by_fastmcp,
     rewrite_messages,
     runs_a_tool_of_fastmcp,
+    streams_replaced,
+    tool_that_runs,
     unwrapped,
     watch_components,
     wrap_dispatch,
@@ -349,6 +355,21 @@ async def test_a_tool_that_fastmcp_made_is_told_from_one_of_an_author() -> None:
         assert runs_a_tool_of_fastmcp([*modules_through(failure)]) is made
 
 
+async def test_a_pydantic_error_of_a_body_is_marked() -> None:
+    mcp: FastMCP[Any] = FastMCP("bodies")
+
+    @mcp.tool
+    def checks() -> None:
+        TypeAdapter(int).validate_python("x")
+
+    @mcp.tool
+    def crashes() -> None:
+        raise ValueError("x")
+
+    assert is_body_error(await failure_of(mcp, "checks"))
+    assert not is_body_error(await failure_of(mcp, "crashes"))
+
+
 async def test_a_missing_access_token_is_told_from_another_failure() -> None:
     mcp: FastMCP[Any] = FastMCP("tokens")
 
@@ -429,3 +450,52 @@ async def test_the_outermost_middleware_sees_every_message_and_what_other_middle
         with pytest.raises(MCPError):
             await client.list_resources()
     assert seen == [("resources/list", "LookupError")]
+
+
+async def test_the_streams_of_a_transport_can_be_replaced_once() -> None:
+    mcp = plain()
+    seen: list[Any] = []
+
+    def replacing(name: str) -> Callable[[Any, Any], tuple[Any, Any]]:
+        def replace(read: Any, write: Any) -> tuple[Any, Any]:
+            seen.append(name)
+            return read, write
+
+        return replace
+
+    with streams_replaced(mcp, replacing("outer")), streams_replaced(mcp, replacing("inner")):
+        incoming, source = anyio.create_memory_object_stream[Any](1)
+        sink, _outgoing = anyio.create_memory_object_stream[Any](1)
+        incoming.close()
+        await mcp._mcp_server.run(source, sink, mcp._mcp_server.create_initialization_options())
+    assert seen == ["outer"]
+    assert "run" not in vars(mcp._mcp_server)
+
+
+async def test_requests_are_counted_while_they_are_answered(era: str) -> None:
+    mcp = plain()
+    count = count_requests(mcp)
+    assert count_requests(mcp) is count
+    seen: list[int] = []
+
+    @mcp.tool
+    async def look() -> None:
+        seen.append(count.number)
+
+    async with Client(mcp, mode=era) as client:
+        await client.call_tool("look")
+    assert (seen, count.number) == ([1], 0)
+
+
+async def test_the_tool_behind_a_mounted_and_a_transformed_one_is_found() -> None:
+    inner, middle, outer = FastMCP("inner"), FastMCP("middle"), FastMCP("outer")
+    inner.tool(lambda: "x", name="any")
+    own = await inner.get_tool("any")
+    assert own is not None
+    middle.add_tool(Tool.from_tool(own, name="renamed"))
+    outer.mount(middle, namespace="far")
+    found = await outer.get_tool("far_renamed")
+    assert found is not None
+    assert await tool_that_runs(found) is own
+    middle.local_provider.remove_tool("renamed")
+    assert await tool_that_runs(found) is None

@@ -231,11 +231,13 @@ async def test_the_error_result_of_an_author_keeps_its_content(wire: Any, era: s
     def shown() -> ToolResult:
         return ToolResult(**result)
 
-    @mcp.tool(server_populated=["user"], sensitive=["user"])
+    schema = {"type": "object", "required": ["total"]}
+
+    @mcp.tool(server_populated=["user"], sensitive=["user"], output_schema=schema)
     def with_a_secret(user: str) -> ToolResult:
         return ToolResult(content=f"refused for {user}", structured_content={"user": user}, is_error=True)
 
-    @mcp.tool(output_schema={"type": "object", "required": ["total"]})
+    @mcp.tool(output_schema=schema)
     def with_a_schema() -> ToolResult:
         return ToolResult(**result)
 

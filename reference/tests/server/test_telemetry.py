@@ -16,6 +16,7 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
+from pydantic import TypeAdapter, ValidationError
 
 from xmcp import XMCP, XMCPError
 
@@ -77,6 +78,23 @@ async def test_the_traceback_begins_with_the_authors_code(call: Any, caplog: pyt
     assert trace is not None
     assert trace.tb_frame.f_code.co_name == "crashes"
     assert trace.tb_next is None
+
+
+async def test_the_traceback_of_a_model_that_does_not_fit_begins_there_too(
+    call: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    mcp = XMCP()
+
+    @mcp.tool
+    def reads() -> None:
+        TypeAdapter(int).validate_python("s3cr3t")
+
+    assert (await call(mcp, "reads")).code == "INTERNAL"
+    (record,) = [record for record in caplog.records if record.name == "xmcp.server"]
+    assert record.exc_info is not None
+    kind, _, trace = record.exc_info
+    assert trace is not None
+    assert (kind, trace.tb_frame.f_code.co_name) == (ValidationError, "reads")
 
 
 async def test_a_call_through_a_mounted_server_is_one_line(call: Any, caplog: pytest.LogCaptureFixture) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
@@ -72,12 +73,13 @@ async def test_a_synchronous_tool_is_answered_in_time(slow: XMCP, name: str, cal
     reply = await call(slow, name)
     assert time.monotonic() - begun < LONG / 2
     assert (reply.code, reply.retryable, reply.meta["side_effects"]) == ("TIMEOUT", True, "unknown")
+    assert name == "with_provider" or reply.message == f"Tool {name!r} execution timed out after 0.1s."
 
 
-async def test_abandoned_threads_are_bounded_for_each_tool(
+async def test_left_threads_are_bounded_for_each_tool(
     slow: XMCP, held: threading.Event, call: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker_threads, "MAX_ABANDONED", 2)
+    monkeypatch.setattr(worker_threads, "MAX_LEFT", 2)
     assert [(await call(slow, "plain")).code for _ in range(2)] == ["TIMEOUT", "TIMEOUT"]
     refused = await call(slow, "plain")
     assert (refused.code, refused.retryable) == ("UPSTREAM_UNAVAILABLE", True)
@@ -108,6 +110,48 @@ async def test_what_did_not_begin_in_time_is_not_begun_later(call: Any) -> None:
         free.set()
     await anyio.to_thread.run_sync(lambda: None)
     assert ran == []
+
+
+async def test_what_a_left_thread_depends_on_stays_open_until_it_ends(held: threading.Event, call: Any) -> None:
+    mcp = XMCP()
+    happened = []
+
+    @asynccontextmanager
+    async def connection() -> AsyncIterator[None]:
+        yield
+        happened.append("closed")
+
+    @mcp.tool(timeout=LIMIT)
+    def uses(connected: None = Depends(connection)) -> None:
+        held.wait(LONG)
+        happened.append("used")
+
+    async with Client(mcp, timeout=20) as client:
+        assert "TIMEOUT" in (await client.call_tool_mcp("uses", {})).content[0].text  # type: ignore[union-attr]
+        assert happened == []
+        held.set()
+        with anyio.fail_after(LONG):
+            while len(happened) < 2:  # noqa: ASYNC110 - a thread ends
+                await asyncio.sleep(0.01)
+    assert happened == ["used", "closed"]
+
+
+async def test_left_threads_take_no_room_from_other_tools(
+    slow: XMCP, held: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow.tool(lambda: "fine", name="works")
+    limiter = anyio.to_thread.current_default_thread_limiter()
+    monkeypatch.setattr(limiter, "total_tokens", 2)
+    async with Client(slow, timeout=20) as client:
+        for name in ("plain", "generator"):
+            await client.call_tool_mcp(name, {})
+        assert (limiter.total_tokens, limiter.borrowed_tokens) == (4, 2)
+        assert "fine" in (await client.call_tool_mcp("works", {})).content[0].text  # type: ignore[union-attr]
+        held.set()
+        with anyio.fail_after(LONG):
+            while limiter.borrowed_tokens:  # noqa: ASYNC110 - a thread ends
+                await asyncio.sleep(0.01)
+        assert limiter.total_tokens == 2
 
 
 async def test_within_its_time_a_synchronous_tool_works_as_without(era: str, reply: Any) -> None:
@@ -142,11 +186,20 @@ async def test_within_its_time_a_synchronous_tool_works_as_without(era: str, rep
     assert told == ["half"]
 
 
-async def test_a_call_that_is_cancelled_leaves_its_thread(slow: XMCP, held: threading.Event) -> None:
-    tool = await slow.get_tool("plain")
+async def test_a_call_that_is_cancelled_leaves_its_thread_too(held: threading.Event) -> None:
+    begun = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    mcp = XMCP()
+
+    @mcp.tool(timeout=LONG)
+    def waits() -> None:
+        loop.call_soon_threadsafe(begun.set)
+        held.wait(LONG)
+
+    tool = await mcp.get_tool("waits")
     assert tool is not None
-    running = asyncio.create_task(tool.model_copy(update={"timeout": None}).run({}))
-    await asyncio.sleep(LIMIT)
+    running = asyncio.create_task(tool.run({}))
+    await begun.wait()
     running.cancel()
     with pytest.raises(asyncio.CancelledError), anyio.fail_after(LONG / 2):
         await running

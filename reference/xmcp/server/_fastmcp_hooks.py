@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from fastmcp import FastMCP
@@ -17,22 +17,25 @@ from fastmcp.server.auth.middleware import RequireAuthMiddleware
 from fastmcp.server.http import StarletteWithLifespan, StreamableHTTPASGIApp
 from fastmcp.server.low_level import LowLevelServer
 from fastmcp.server.providers import FastMCPProvider, LocalProvider, Provider
+from fastmcp.server.providers.fastmcp_provider import FastMCPProviderTool
 from fastmcp.server.providers.wrapped_provider import _WrappedProvider
 from fastmcp.server.telemetry import _active_seam_span
 from fastmcp.server.transforms import Namespace, Visibility
 from fastmcp.tools import Tool
+from fastmcp.tools.function_tool import _ToolBodyError
+from fastmcp.tools.tool_transform import TransformedTool
 from fastmcp.utilities.components import FastMCPComponent
 from mcp import MCPError
 from mcp.server.connection import Connection
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.session import ServerSession
 from mcp.server.sse import SseServerTransport
-from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.inbound import X_MCP_HEADER_KEY
-from mcp.shared.message import SessionMessage
 from mcp_types import SubscriptionsListenRequestParams
 from opentelemetry.trace import Span
 from starlette.types import ASGIApp
+
+from xmcp.server._session_hooks import guard_sessions
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel.server import RequestHandler
@@ -57,6 +60,11 @@ def raised_by_fastmcp(error: BaseException, module: str = "fastmcp") -> bool:
         trace = trace.tb_next
     name = str(trace.tb_frame.f_globals.get("__name__", ""))
     return name == module or name.startswith(f"{module}.")
+
+
+def is_body_error(error: BaseException) -> bool:
+    """Tell whether `error` is FastMCP's mark around a pydantic error of a tool's body, as opposed to its arguments."""
+    return isinstance(error, _ToolBodyError) and error.__cause__ is not None
 
 
 def modules_through(error: BaseException) -> Iterator[str]:
@@ -115,6 +123,17 @@ def is_tool_timeout(error: BaseException) -> bool:
 def local_tools(server: FastMCP[Any]) -> list[Tool]:
     """Return the tools registered on this server itself, all versions, enabled or not."""
     return [part for part in server.local_provider._components.values() if isinstance(part, Tool)]
+
+
+async def tool_that_runs(tool: Tool) -> Tool | None:
+    """Return the tool that a mounted server's tool, or a transformed one, stands for; None if it is gone."""
+    inner: Tool | None = tool
+    while isinstance(inner, FastMCPProviderTool | TransformedTool):
+        if isinstance(inner, TransformedTool):
+            inner = inner.parent_tool
+        else:
+            inner = await inner._server.get_tool(inner._original_name)
+    return inner
 
 
 class _ServerWithoutListing(LowLevelServer[Any]):
@@ -240,6 +259,12 @@ def connection_of(session: ServerSession) -> Connection:
     return session._connection
 
 
+def dispatcher_of(session: ServerSession) -> object | None:
+    """Return what dispatches the messages of the session's stream; None where each request has a stream of its own."""
+    outbound: object = session._request_outbound
+    return getattr(getattr(outbound, "_inner", outbound), "_dispatcher", None)
+
+
 class _WithholdingSession(ServerSession):
     """A session that changes the parameters of each message to the client before it is sent."""
 
@@ -334,6 +359,7 @@ def _guard_when_it_starts(
             if manager is None:
                 raise RuntimeError("FastMCP's application has no session manager while it runs.")
             manager.asgi_app = guard(manager._handle_request)  # type: ignore[assignment]
+            guard_sessions(manager)
             yield state
 
     app.router.lifespan_context = lifespan
@@ -372,12 +398,32 @@ def count_requests(server: FastMCP[Any]) -> RequestCount:
     return count
 
 
-async def serve_streams(
-    server: FastMCP[Any], read: ReadStream[SessionMessage | Exception], write: WriteStream[SessionMessage]
-) -> None:
-    """Serve one connection over streams of messages, within the lifespan of `server`, until `read` ends."""
-    async with server._lifespan_manager():
-        await server._mcp_server.run(read, write, server._mcp_server.create_initialization_options())
+@contextmanager
+def streams_replaced(server: FastMCP[Any], replace: Callable[[Any, Any], tuple[Any, Any]]) -> Iterator[None]:
+    """Have `server` serve its next connection over the streams that `replace` makes of those of its transport.
+
+    Within another such context for the same server, nothing is replaced.
+    """
+    low_level, run = server._mcp_server, server._mcp_server.run
+    if getattr(run, _REPLACED, False):
+        yield
+        return
+
+    async def run_replaced(read: Any, write: Any, *args: Any, **options: Any) -> None:
+        await run(*replace(read, write), *args, **options)
+
+    setattr(run_replaced, _REPLACED, True)
+    own = vars(low_level).get("run")
+    vars(low_level)["run"] = run_replaced
+    try:
+        yield
+    finally:
+        del vars(low_level)["run"]
+        if own is not None:
+            vars(low_level)["run"] = own
+
+
+_REPLACED: Final = "xmcp_streams_replaced"
 
 
 def mirrors_into_header(input_schema: Mapping[str, Any]) -> bool:

@@ -25,6 +25,7 @@ from xmcp.server.call_state import ServedCall, current_call
 from xmcp.server.containment import ends_its_task
 from xmcp.server.errors import XMCPError
 from xmcp.server.parameters.sensitive import Secrets
+from xmcp.server.relayed_calls import with_checked_arguments
 from xmcp.server.responses.capability import Reader, Wire, announcement, declared_by, reader_for
 from xmcp.server.responses.delivery import deliver, deliver_error
 from xmcp.server.responses.failures import cause_of, error_for, internal, must_propagate
@@ -97,7 +98,9 @@ class ResponseMiddleware(Middleware):
         call = ServedCall(message.name, message.arguments or {}, request)
         call.mask_error_details = self._mask_error_details
         reader = reader_for(self._wire, declared_by(context.fastmcp_context))
-        answered = await answer(call, lambda: call_next(context), reader, _request_id(context.fastmcp_context))
+        answered = await answer(
+            call, lambda: with_checked_arguments(call_next, context, call), reader, _request_id(context.fastmcp_context)
+        )
         if request is None and call.raised is not None:
             raise call.raised
         return answered

@@ -40,6 +40,7 @@ from xmcp.server.containment import contain
 from xmcp.server.formatter_binding import NamedFormatter, bound, name_of
 from xmcp.server.middleware import ResponseMiddleware
 from xmcp.server.parameters.server_parameters import REQUIRED, OnOverride, ParamProvider, ParamProviders
+from xmcp.server.request_ids import refuse_ids_in_use
 from xmcp.server.responses.capability import ToolResponseExtension, Wire, checked_wire
 from xmcp.server.tool import XMCPTool, XMCPToolOptions
 from xmcp.server.tool_adoption import adopted, all_adopted, refuse_marks
@@ -144,6 +145,7 @@ class XMCP(Serving[LifespanResultT]):
         self.add_extension(ToolResponseExtension(self.wire))
         add_dispatch_middleware(self, TaskDelivery(self.wire))
         skip_listing_before_calls(self)
+        wrap_dispatch(self, refuse_ids_in_use)
         wrap_dispatch(self, contain)
 
     @overload

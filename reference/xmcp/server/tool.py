@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple, cast, get_args
 
 import anyio
@@ -44,7 +45,7 @@ from xmcp.server.responses.mcp_results import response_from, to_mcp_result
 from xmcp.server.responses.returned_values import NO_ENVELOPE, apply_show_user, response_to, without_envelope
 from xmcp.server.result_data import UnsendableResultError, as_json, check_data, is_non_finite, known_to_pydantic, listed
 from xmcp.server.tool_metadata import in_meta
-from xmcp.server.worker_threads import bounded_in_thread, safe_in_thread
+from xmcp.server.worker_threads import Threads, safe_in_thread, threads_of
 from xmcp.wire import ToolResponse
 from xmcp.xml_formatters import XMLFormatter
 from xmcp_models.display_envelope import DisplayEnvelope as EnvelopeModel
@@ -79,6 +80,8 @@ class XMCPTool(FunctionTool):
     formatter: Any = Field(default=None, exclude=True)
     server_parameters: dict[str, ServerParameter] = Field(default_factory=dict, exclude=True)
     takes_numbers: bool = Field(default=False, exclude=True)
+    _threads: Threads | None = PrivateAttr(default=None)
+    """The threads of a synchronous function with a time-out, which FastMCP would wait for; else None."""
     _validator: tuple[dict[str, Any] | None, Any] = PrivateAttr(default=(None, None))
     """The output schema, and its validator as soon as there was a result."""
     has_fastmcps_text: bool = Field(default=False, exclude=True)
@@ -118,12 +121,16 @@ class XMCPTool(FunctionTool):
         tool.has_fastmcps_text = True
         if _mentions(tool.return_type, ToolResponse):
             tool.output_schema = None
-        return cls._configured(tool, other.fn, XMCPToolOptions())
+        tool = cls._configured(tool, other.fn, XMCPToolOptions())
+        if tool._threads is not None:
+            tool._threads = threads_of(other.fn, f"Tool {tool.name!r}")
+        return tool
 
     @staticmethod
     def _configured(tool: XMCPTool, fn: Callable[..., Any], options: XMCPToolOptions) -> XMCPTool:
         if tool.run_in_thread and not is_coroutine_function(tool.fn) and not inspect.isasyncgenfunction(tool.fn):
-            tool.fn = safe_in_thread(tool.fn) if tool.timeout is None else bounded_in_thread(tool.fn)
+            tool.fn = safe_in_thread(tool.fn)
+            tool._threads = Threads(f"Tool {tool.name!r}") if tool.timeout is not None else None
         members = dict(options.metadata)
         tool.formatter = options.formatter
         tool.server_parameters = server_parameters_of(fn, tool.parameters, options.server_populated, options.sensitive)
@@ -178,7 +185,7 @@ class XMCPTool(FunctionTool):
         if self.takes_numbers:
             refuse_non_finite(self.parameters, arguments)
         try:
-            result = await super().run(arguments)
+            result = await self._run_in_time(arguments)
         except ValidationError as error:
             if (fault := self._server_value_fault(error)) is not None:
                 raise fault from None  # the cause repeats the value
@@ -198,6 +205,12 @@ class XMCPTool(FunctionTool):
                 )
             self._check_data(self.output_schema, answer.structured_content)
         return answer
+
+    async def _run_in_time(self, arguments: dict[str, Any]) -> ToolResult:
+        if self._threads is None or self.timeout is None:
+            return await super().run(arguments)
+        result: ToolResult = await self._threads.run(partial(super().run, arguments), self.timeout)
+        return result
 
     def _check_data(self, schema: dict[str, Any], data: dict[str, Any]) -> None:
         known, validator = self._validator

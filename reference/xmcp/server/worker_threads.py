@@ -1,19 +1,19 @@
 """Synchronous functions of authors in worker threads: what may leave a thread, and threads that nobody waits for.
 
 A thread cannot be stopped. If a time-out or a cancellation ends a call whose thread still runs, the call is answered at
-once and the thread is abandoned: it runs to its end, and its result is dropped. Each function has a limit of such
-threads; above it, calls are refused until one ends.
+once, and the thread is left: it runs to its end, with its dependencies open, and its result is dropped. Each function
+has a limit of such threads; above it, calls are refused until one ends.
 """
 
 from __future__ import annotations
 
-import enum
+import asyncio
 import functools
 import inspect
 import logging
-import threading
 from asyncio import CancelledError
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from contextvars import ContextVar
 from typing import Any, Final
 
 import anyio.to_thread
@@ -22,10 +22,23 @@ from xmcp.server.errors import XMCPError
 
 logger: Final = logging.getLogger("xmcp.server")
 
-MAX_ABANDONED: Final = 16
-"""Maximum number of abandoned threads of one function; calls that run at the same time can add to it."""
+MAX_LEFT: Final = 16
+"""Maximum number of threads of one function that were left; calls that run at the same time can add to it."""
 KNOWN_FUNCTIONS: Final = 5000
 """Maximum number of functions that keep their wrapper, as in FastMCP: a tool is not always the same object."""
+
+
+class OutOfTimeError(TimeoutError):
+    """A call was left, because its time was over; the message says which one, and is for the caller."""
+
+
+class _Run:
+    """A call of a function that may be left. `has_begun` is set in its thread."""
+
+    has_begun = False
+
+
+_current_run: Final[ContextVar[_Run | None]] = ContextVar("xmcp_current_run", default=None)
 
 
 @functools.lru_cache(maxsize=KNOWN_FUNCTIONS)
@@ -38,6 +51,8 @@ def safe_in_thread(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(fn)
     def guarded(*args: Any, **kwargs: Any) -> Any:
+        if (run := _current_run.get()) is not None:
+            run.has_begun = True
         try:
             value = fn(*args, **kwargs)
             return list(value) if inspect.isgenerator(value) else value
@@ -47,91 +62,81 @@ def safe_in_thread(fn: Callable[..., Any]) -> Callable[..., Any]:
     return guarded
 
 
-@functools.lru_cache(maxsize=KNOWN_FUNCTIONS)
-def bounded_in_thread(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Return an async function that runs the synchronous `fn` in a worker thread, and leaves it when it is cancelled.
+class Threads:
+    """The calls of one synchronous function, and those that were left while their threads still run.
 
-    It raises an `XMCPError` (`UPSTREAM_UNAVAILABLE`) while `MAX_ABANDONED` threads of `fn` are abandoned.
+    `what` names the function in messages.
     """
-    in_thread = safe_in_thread(fn)
-    abandoned = _Abandoned(name_of(fn))
 
-    @functools.wraps(fn)
-    async def bounded(*args: Any, **kwargs: Any) -> Any:
-        abandoned.refuse_above_limit()
-        run = _Run(abandoned)
-        try:
-            value = await anyio.to_thread.run_sync(
-                functools.partial(run.call, in_thread, args, kwargs), abandon_on_cancel=True
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._left: set[asyncio.Task[Any]] = set()
+
+    async def run(self, call: Callable[[], Coroutine[Any, Any, Any]], seconds: float | None = None) -> Any:
+        """Return the result of `call()`, which runs the function, made `safe_in_thread`, in a worker thread.
+
+        Raises:
+            OutOfTimeError: It takes longer than `seconds`.
+            XMCPError: `UPSTREAM_UNAVAILABLE`: `MAX_LEFT` threads of the function were left and still run.
+            BaseException: Any exception of `call()`.
+        """
+        if len(self._left) >= MAX_LEFT:
+            raise XMCPError(
+                "UPSTREAM_UNAVAILABLE",
+                f"{len(self._left)} earlier calls took longer than they were allowed to and still run. No further one "
+                "is started until one of them ends.",
+                meta={"side_effects": "none"},
             )
+        run = _Run()
+        token = _current_run.set(run)
+        try:
+            task = asyncio.create_task(_outcome(call))
+        finally:
+            _current_run.reset(token)
+        try:
+            await asyncio.wait({task}, timeout=seconds)
         except CancelledError:
-            run.abandon()
+            self._leave(task, run)
             raise
-        return await value if inspect.isawaitable(value) else value
+        if not task.done():
+            self._leave(task, run)
+            raise OutOfTimeError(f"{self._what} execution timed out after {seconds}s")
+        value, failure = task.result()
+        if failure is not None:
+            raise failure
+        return value
 
-    return bounded
-
-
-class _State(enum.Enum):
-    WAITING = enum.auto()
-    RUNNING = enum.auto()
-    ENDED = enum.auto()
-    ABANDONED = enum.auto()
-
-
-class _Abandoned:
-    """The abandoned threads of one function."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.lock = threading.Lock()
-        self.count = 0
-
-    def refuse_above_limit(self) -> None:
-        if self.count < MAX_ABANDONED:
+    def _leave(self, task: asyncio.Task[Any], run: _Run) -> None:
+        if task.done() or not run.has_begun:
+            task.cancel()
             return
-        raise XMCPError(
-            "UPSTREAM_UNAVAILABLE",
-            f"{self.count} earlier calls took longer than they were allowed to and still run. No further one is "
-            "started until one of them ends.",
-            meta={"side_effects": "none"},
+        self._left.add(task)
+        # The thread keeps its token of the limiter until it ends. It shall not be missing for other calls.
+        limiter = anyio.to_thread.current_default_thread_limiter()
+        limiter.total_tokens += 1
+        logger.warning(
+            "%s: a thread goes on after its call has ended, %d of at most %d.", self._what, len(self._left), MAX_LEFT
         )
 
+        def ended(task: asyncio.Task[Any]) -> None:
+            self._left.discard(task)
+            limiter.total_tokens -= 1
 
-class _Run:
-    """One run of a function in a thread."""
+        task.add_done_callback(ended)
 
-    def __init__(self, abandoned: _Abandoned) -> None:
-        self._abandoned = abandoned
-        self._state = _State.WAITING
 
-    def call(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call `fn`, in the worker thread; not if it was abandoned before the thread got to it."""
-        with self._abandoned.lock:
-            if self._state is _State.ABANDONED:
-                return None
-            self._state = _State.RUNNING
-        try:
-            return fn(*args, **kwargs)
-        finally:
-            with self._abandoned.lock:
-                if self._state is _State.ABANDONED:
-                    self._abandoned.count -= 1
-                self._state = _State.ENDED
+async def _outcome(call: Callable[[], Coroutine[Any, Any, Any]]) -> tuple[Any, BaseException | None]:
+    """Return the result of `call()`, or its failure: asyncio lets a `SystemExit` of a task end the whole loop."""
+    try:
+        return await call(), None
+    except BaseException as failure:
+        return None, failure
 
-    def abandon(self) -> None:
-        """Stop waiting for the thread."""
-        with self._abandoned.lock:
-            if self._state is _State.RUNNING:
-                self._abandoned.count += 1
-                logger.warning(
-                    "A thread of %s goes on after its call has ended; %d of at most %d such threads.",
-                    self._abandoned.name,
-                    self._abandoned.count,
-                    MAX_ABANDONED,
-                )
-            if self._state is not _State.ENDED:
-                self._state = _State.ABANDONED
+
+@functools.lru_cache(maxsize=KNOWN_FUNCTIONS)
+def threads_of(fn: Callable[..., Any], what: str) -> Threads:  # noqa: ARG001 - the key
+    """Return the threads of `fn`, the same ones each time, for tools that are made anew for each call."""
+    return Threads(what)
 
 
 def name_of(fn: Callable[..., Any]) -> str:

@@ -123,6 +123,15 @@ def a_cancelled_call_is_an_internal_error(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-CLI-004", profile="client")
+def a_call_that_was_not_made_before_the_chat_ended_is_an_internal_error(wrong: bool) -> Trace:
+    s = turn(call())
+    s.cancel()
+    s.reply(content=error("INTERNAL" if wrong else "CANCELLED"))
+    s.end(failure="cancelled")
+    return s.trace
+
+
 @breaks("XMCP-CLI-005", profile="client")
 def two_calls_share_an_id(wrong: bool) -> Trace:
     s = turn(call(tag="t1", id_="x"), call(tag="t2", id_="x"))

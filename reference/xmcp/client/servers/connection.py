@@ -173,6 +173,7 @@ class Connection:
             async with fastmcp_internals.logged(self.client, self._server_log), self.client:
                 # The client reads the text. A result whose structured part violates its schema is still a result.
                 fastmcp_internals.skip_result_validation(self.client.session)
+                fastmcp_internals.check_results_in_slices(self.client.session)
                 async with self._listening():
                     self._read_announcement(await self.list_tools())
                     if not self._ready.done():

@@ -17,7 +17,8 @@ from mcp_types import (
 )
 
 from xmcp.client.servers.json_pieces import decode_json
-from xmcp.client.servers.peer_limits import ANSWER_REFUSED, Refusal, TooLarge, has_too_many_items
+from xmcp.client.servers.peer_limits import ANSWER_REFUSED, Refusal, TooLarge
+from xmcp.client.servers.result_checks import is_too_wide
 
 INLINE_BYTES: Final = 256 * 1024
 """Maximum size of a message that is decoded on the event loop: in 10 ms at most, and mostly in one or two."""
@@ -36,7 +37,7 @@ def _message(data: bytes | str) -> SessionMessage:
     # The SDK's `validate_json` makes the same of a text, and takes seven times as long: it tries each kind of message.
     value = decode_json(data.encode() if isinstance(data, str) else data)
     message: JSONRPCMessage = jsonrpc_message_adapter.validate_python(value, by_name=False)
-    if isinstance(message, JSONRPCResponse) and has_too_many_items(message.result):
+    if isinstance(message, JSONRPCResponse) and is_too_wide(message.result):
         return too_large(message.id)
     return SessionMessage(message)
 

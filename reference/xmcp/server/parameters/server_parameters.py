@@ -10,8 +10,10 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Literal, NamedTuple, get_args
 
+import anyio.to_thread
 from fastmcp.server.auth import AccessToken
 from fastmcp.server.context import Context
 from fastmcp.server.dependencies import get_access_token, get_http_headers, get_http_request
@@ -21,7 +23,7 @@ from pydantic_core import to_jsonable_python
 from xmcp.server.errors import XMCPError
 from xmcp.server.lone_surrogates import without_lone_surrogates
 from xmcp.server.parameters.sensitive import Secrets
-from xmcp.server.worker_threads import bounded_in_thread, name_of
+from xmcp.server.worker_threads import Threads, name_of, safe_in_thread
 
 logger = logging.getLogger("xmcp.server")
 
@@ -121,10 +123,15 @@ class _Provider:
         self._name = name_of(fn)
         self._takes_request = bool(needed or positional)
         is_async = inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(type(fn).__call__)
-        self._fn = fn if is_async else bounded_in_thread(fn)
+        self._fn = fn if is_async else safe_in_thread(fn)
+        self._threads = None if is_async else Threads(f"Provider {self._name}")
 
     async def __call__(self, request: ParamRequest) -> Any:
-        return await self._fn(request) if self._takes_request else await self._fn()
+        given = (request,) if self._takes_request else ()
+        if self._threads is None:
+            return await self._fn(*given)
+        value = await self._threads.run(partial(anyio.to_thread.run_sync, self._fn, *given))
+        return await value if inspect.isawaitable(value) else value
 
     def __repr__(self) -> str:
         return self._name

@@ -56,6 +56,13 @@ class Raised(NamedTuple):
         """Tell whether one of `modules` is among the frames."""
         return any(name in modules for name in self.through)
 
+    def was_validated_by(self, module: str) -> bool:
+        """Tell whether `module` itself had pydantic validate a value, and not a function of an author below it."""
+        if not isinstance(self.error, PydanticValidationError) or not self.passed(module):
+            return False
+        below = self.through[-self.through[::-1].index(module) :]
+        return all(name.startswith(("anyio.", "fastmcp.", "pydantic.")) for name in below)
+
 
 def explanation_of(chain: tuple[BaseException, ...], *, hides_upstream: bool = False) -> ErrorInfo | None:
     """Return the error for a failure that FastMCP explains, None for any other.
@@ -202,6 +209,17 @@ def _unanswered_question(raised: Raised) -> ErrorInfo:
     return _error("TOOL_ERROR", f"The client answered the tool's question with an error: {words}")
 
 
+def _unfit_answer(raised: Raised) -> ErrorInfo:
+    """Return the error for an answer of the client that is not of the type that the tool asked for."""
+    assert isinstance(raised.error, PydanticValidationError)  # noqa: S101 - the table says so
+    return _error("TOOL_ERROR", f"The client's answer is not what the tool asked for: {_faults(raised.error)}.")
+
+
+def _faults(error: PydanticValidationError) -> str:
+    details = error.errors(include_url=False, include_input=False, include_context=False)[:8]
+    return "; ".join(detail["msg"] for detail in details)
+
+
 # ---- names and arguments that the caller gave to a tool of FastMCP ----
 
 
@@ -209,20 +227,12 @@ def _names_something_unknown(raised: Raised) -> bool:
     return isinstance(raised.error, NotFoundError | DisabledError) and raised.by("fastmcp")
 
 
+_PROMPT: Final = "fastmcp.prompts.function_prompt"
+
+
 def _cannot_be_an_argument(raised: Raised) -> bool:
     places = ("fastmcp.server.transforms", "fastmcp.apps", "fastmcp.resources.template", "fastmcp.prompts")
-    return isinstance(raised.error, ValueError) and (any(map(raised.by, places)) or _was_checked_for_a_prompt(raised))
-
-
-def _was_checked_for_a_prompt(raised: Raised) -> bool:
-    """Tell whether FastMCP validated arguments of a prompt; not whether the prompt's function validated something."""
-    if not isinstance(raised.error, PydanticValidationError) or not raised.passed(_PROMPT):
-        return False
-    below = raised.through[-raised.through[::-1].index(_PROMPT) :]
-    return all(name.startswith(("anyio.", "fastmcp.", "pydantic.")) for name in below)
-
-
-_PROMPT: Final = "fastmcp.prompts.function_prompt"
+    return isinstance(raised.error, ValueError) and (any(map(raised.by, places)) or raised.was_validated_by(_PROMPT))
 
 
 def _unusable_argument(raised: Raised) -> ErrorInfo:
@@ -230,8 +240,7 @@ def _unusable_argument(raised: Raised) -> ErrorInfo:
         # FastMCP's sentence says which argument; what follows is pydantic's, with the value once more.
         told = next((str(error) for error in raised.chain if isinstance(error, PromptError)), "")
         which = told.partition(" Error: ")[0] if told.startswith("Could not convert") else "The arguments do not fit"
-        details = raised.error.errors(include_url=False, include_input=False, include_context=False)[:8]
-        return _error("INVALID_ARGUMENT", f"{which}: {'; '.join(detail['msg'] for detail in details)}.")
+        return _error("INVALID_ARGUMENT", f"{which}: {_faults(raised.error)}.")
     text = str(raised.error).strip()
     return _error("MISSING_ARGUMENT" if text.startswith("Missing required") else "INVALID_ARGUMENT", f"{text}.")
 
@@ -287,7 +296,7 @@ _TABLE: Final[tuple[tuple[Callable[[Raised], bool], Callable[[Raised], ErrorInfo
         _unusable_for_a_request,
     ),
     (_is_about_a_question, _unanswered_question),
-    (lambda r: isinstance(r.error, NoBackChannelError), _unanswered_question),
+    (lambda r: r.was_validated_by("fastmcp.server.elicitation"), _unfit_answer),
     (_is_unreachable_server, _unreachable_server),
     (lambda r: isinstance(r.error, MCPError) and r.passed(_PROXY), _refused_by_a_server),
     (lambda r: isinstance(r.error, ToolError) and r.by("fastmcp.server.context"), _in_its_own_words("NOT_IMPLEMENTED")),

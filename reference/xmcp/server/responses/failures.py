@@ -27,11 +27,12 @@ from mcp_types import MISSING_REQUIRED_CLIENT_CAPABILITY
 from pydantic import ValidationError as PydanticValidationError
 from pydantic_core import ErrorDetails
 
-from xmcp.server._fastmcp_hooks import is_tool_timeout, raised_by_fastmcp
+from xmcp.server._fastmcp_hooks import is_body_error, is_tool_timeout, raised_by_fastmcp
 from xmcp.server.call_state import ServedCall
 from xmcp.server.errors import XMCPError
 from xmcp.server.responses.explanations import explanation_of
 from xmcp.server.result_data import UnsendableResultError
+from xmcp.server.worker_threads import OutOfTimeError
 from xmcp.wire import DisplayEnvelope, ErrorInfo
 
 MAX_FIELDS: Final = 32
@@ -132,7 +133,9 @@ def _refused_names(failure: BaseException, _call: ServedCall) -> ErrorInfo:
     )
 
 
-def _unsendable_result(_failure: BaseException, call: ServedCall) -> ErrorInfo:
+def _unsendable_result(failure: BaseException, call: ServedCall) -> ErrorInfo:
+    if call.mask_error_details is False:
+        return internal(call, failure)
     return replace(
         internal(call),
         message="The tool ran, but what it returned cannot be sent. The server's log says why under the error id.",
@@ -181,8 +184,8 @@ def _unknown_tool(call: ServedCall) -> ErrorInfo:
 
 def _timed_out(failure: BaseException, _call: ServedCall) -> ErrorInfo:
     text = "The tool took longer than it was allowed to."
-    if isinstance(failure, MCPError):  # FastMCP's own sentence: the tool's name and its limit
-        text = f"{failure.error.message}."
+    if isinstance(failure, MCPError | OutOfTimeError):  # FastMCP's own sentence: the tool's name and its limit
+        text = f"{failure}."
     return ErrorInfo(code="TIMEOUT", message=text, meta={"side_effects": "unknown"})
 
 
@@ -219,7 +222,7 @@ def _unwrapped(failure: BaseException) -> Iterator[BaseException]:
     while inner is not None:
         failure, inner = inner, None
         yield failure
-        if _is_wrapper(failure) or _is_translated(failure):
+        if _is_wrapper(failure) or _is_translated(failure) or is_body_error(failure):
             inner = failure.__cause__
         elif isinstance(failure, BaseExceptionGroup) and len(failure.exceptions) == 1:
             inner = failure.exceptions[0]

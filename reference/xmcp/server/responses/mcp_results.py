@@ -65,6 +65,11 @@ def is_document(result: ToolResult) -> bool:
     return VERSION_META_KEY in (result.meta or {})
 
 
+def has_error_in_meta(result: ToolResult) -> bool:
+    """Tell whether `result` is the plain result of an XMCP server that failed."""
+    return ERROR_META_KEY in (result.meta or {})
+
+
 def document_in(result: ToolResult) -> str:
     """Return the document that `result` carries."""
     first = result.content[0] if result.content else None

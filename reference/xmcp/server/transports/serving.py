@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from fastmcp import FastMCP
 from fastmcp.server.http import HostOriginProtection, StarletteWithLifespan
-from fastmcp.utilities.cli import log_server_banner
 from mcp.server.lowlevel.server import LifespanResultT
 from mcp.server.streamable_http import EventStore
 from starlette.middleware import Middleware as ASGIMiddleware
@@ -19,7 +18,7 @@ from xmcp.server.list_changes import LiveLists
 from xmcp.server.transports.ending import GRACE
 from xmcp.server.transports.http import MAX_BODY_BYTES, HTTPTransport, host_protection, http_app, is_stateless
 from xmcp.server.transports.http_server import ReadyServer, listen, run, served_on, uvicorn_settings
-from xmcp.server.transports.stdio import run_stdio, serve_stdio
+from xmcp.server.transports.stdio import answering_after_the_end, serve_stdio
 
 
 class Serving(LiveLists[LifespanResultT]):
@@ -105,12 +104,11 @@ class Serving(LiveLists[LifespanResultT]):
         self,
         show_banner: bool = True,
         log_level: str | None = None,
-        stateless: bool = False,  # noqa: ARG002 - of FastMCP, where it changes a line of the log
+        stateless: bool = False,
     ) -> None:
         """Run over stdio, as FastMCP does; at the end of the input, calls that are under way may finish."""
-        if show_banner:
-            log_server_banner(server=self)
-        await run_stdio(self, log_level=log_level)
+        with answering_after_the_end(self, GRACE):
+            await super().run_stdio_async(show_banner=show_banner, log_level=log_level, stateless=stateless)
 
     async def run_http_async(
         self,

@@ -16,13 +16,9 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, Final
 
-import anyio
 from fastmcp import FastMCP
-from fastmcp.server.context import reset_transport, set_transport
-from fastmcp.utilities.logging import temporary_log_level
-from mcp.server.stdio import stdio_server
 
-from xmcp.server._fastmcp_hooks import serve_streams
+from xmcp.server._fastmcp_hooks import streams_replaced
 from xmcp.server.transports.ending import AT_ONCE, CLEANUP, GRACE, Ending
 from xmcp.server.transports.stdio_streams import watched
 
@@ -41,27 +37,27 @@ def serve_stdio(server: FastMCP[Any], *, grace: float = GRACE, log_level: str | 
     with stdout_diverted():
         sys.stdout.flush()  # what was printed so far is no message
     try:
-        with suppress(KeyboardInterrupt), interruptible_stdin(ending):
-            anyio.run(partial(run_stdio, server, grace=grace, log_level=log_level, ending=ending))
+        with (
+            suppress(KeyboardInterrupt),
+            interruptible_stdin(ending),
+            answering_after_the_end(server, grace, ending),
+        ):
+            server.run("stdio", show_banner=False, log_level=log_level)
     finally:
         ending.returned()
 
 
-async def run_stdio(
-    server: FastMCP[Any], *, grace: float = GRACE, log_level: str | None = None, ending: Ending | None = None
-) -> None:
-    """Serve `server` over the standard streams of this process until the input has ended and calls are answered."""
+@contextmanager
+def answering_after_the_end(server: FastMCP[Any], grace: float, ending: Ending | None = None) -> Iterator[None]:
+    """Have `server` answer what it has read when its standard input ends, within `grace` seconds."""
     own_ending = ending or Ending()
     input_ended = partial(own_ending.within, grace + CLEANUP) if _owns_process() else _nothing
-    token = set_transport("stdio")
-    try:
-        with temporary_log_level(log_level):
-            async with stdio_server() as (read, write):
-                await serve_streams(server, *watched(read, write, grace, input_ended))
-    finally:
-        reset_transport(token)
-        if ending is None:
-            own_ending.returned()
+    with streams_replaced(server, partial(watched, grace=grace, ended=input_ended)):
+        try:
+            yield
+        finally:
+            if ending is None:
+                own_ending.returned()
 
 
 @contextmanager
