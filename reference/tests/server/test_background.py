@@ -16,6 +16,7 @@ from fastmcp.client.transports import StreamableHttpTransport
 from fastmcp.server.context import Context
 from fastmcp_tasks import TasksExtension
 from fastmcp_tasks.client import call_tool_task
+from mcp import MCPError
 from mcp_types import ElicitRequest, ElicitRequestFormParams, InputRequiredResult
 from pydantic import Field
 
@@ -85,6 +86,21 @@ async def test_a_task_that_takes_too_long_or_says_too_much_is_an_error_with_its_
     assert (await called(mcp, "slow", reply)).code == "TIMEOUT"
     assert (await called(mcp, "long", reply)).code == "RESULT_TOO_LARGE"
     assert (await called(mcp, "exits", reply)).code == "INTERNAL"
+
+
+async def test_a_protocol_error_of_a_tool_fails_the_task_without_its_secrets() -> None:
+    mcp = server()
+    mcp.param_provider("key")(lambda: "k3y-s3cr3t")
+
+    @mcp.tool(task=True, server_populated=["key"], sensitive=["key"])
+    async def refuses(key: str) -> None:
+        raise MCPError(-32042, f"no {key}")
+
+    async with Client(mcp, timeout=60) as client:
+        task = await call_tool_task(client, "refuses", {})
+        status = await task.wait(timeout=30)
+    assert status.status == "failed"
+    assert status.status_message == "no [redacted]"
 
 
 async def test_a_task_says_in_which_format_its_text_is(reply: Any) -> None:

@@ -14,13 +14,16 @@ from fastmcp.dependencies import CurrentContext
 from fastmcp.server.context import Context
 from fastmcp.tools import Tool
 from fastmcp.tools.base import ToolResult
+from mcp import MCPError
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp_types import INTERNAL_ERROR
 from pydantic import Field, PrivateAttr
 
+from xmcp.server._fastmcp_hooks import is_tool_timeout
 from xmcp.server.call_state import SHOW_USER, ServedCall
 from xmcp.server.lone_surrogates import sendable_block
 from xmcp.server.middleware import answer, answer_failure
+from xmcp.server.parameters.sensitive import Secrets
 from xmcp.server.responses.capability import Reader, Wire, declared_in, reader_for
 from xmcp.server.responses.delivery import deliver
 from xmcp.server.responses.mcp_results import ATTRIBUTES_KEY, attributes_of
@@ -49,19 +52,28 @@ class BackgroundTool(Tool):
         The worker enters `context`, by which the tool finds its server and the answers to its questions.
 
         Raises:
-            MCPError: The client lacks a capability that the tool needs (SEP-2575).
+            MCPError: The tool raised a protocol error, by which SEP-2663 lets a task fail.
         """
         call = ServedCall(self.name, arguments, mask_error_details=self.mask_error_details)
         attributes: dict[str, Any] = {"tool_name": self.name}
 
+        faults: list[MCPError] = []
+
         async def run() -> ToolResult:
-            result = await self.tool.run(arguments)
+            try:
+                result = await self.tool.run(arguments)
+            except MCPError as fault:
+                faults.extend([] if is_tool_timeout(fault) else [fault])
+                raise
             attributes.update(attributes_of(result))
             if any(sendable_block(block) is not block for block in result.content):
                 attributes["lossy"] = True
             return result
 
         result = await answer(call, run, _PLAIN)
+        for fault in faults:
+            secrets, error = Secrets(call.sensitive), fault.error
+            raise MCPError(error.code, secrets.out_of_text(error.message), secrets.out_of(error.data))
         return KeptAnswer.of(result, attributes) if type(result) is ToolResult else result  # or a question
 
 
