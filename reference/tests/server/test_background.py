@@ -16,11 +16,12 @@ from fastmcp.client.transports import StreamableHttpTransport
 from fastmcp.server.context import Context
 from fastmcp_tasks import TasksExtension
 from fastmcp_tasks.client import call_tool_task
+from mcp import MCPError
 from mcp_types import ElicitRequest, ElicitRequestFormParams, InputRequiredResult
 from pydantic import Field
 
 from xmcp import XMCP
-from xmcp.server.background import TASK_FAILED, BackgroundTool, deliver_task
+from xmcp.server.background import TASK_FAILED, BackgroundTool, KeptAnswer, masked
 from xmcp.server.responses.capability import Reader
 
 Filled = Annotated[str, Field(json_schema_extra={"server_populated": True})]
@@ -87,6 +88,21 @@ async def test_a_task_that_takes_too_long_or_says_too_much_is_an_error_with_its_
     assert (await called(mcp, "exits", reply)).code == "INTERNAL"
 
 
+async def test_a_protocol_error_of_a_tool_fails_the_task_without_its_secrets() -> None:
+    mcp = server()
+    mcp.param_provider("key")(lambda: "k3y-s3cr3t")
+
+    @mcp.tool(task=True, server_populated=["key"], sensitive=["key"])
+    async def refuses(key: str) -> None:
+        raise MCPError(-32042, f"no {key}")
+
+    async with Client(mcp, timeout=60) as client:
+        task = await call_tool_task(client, "refuses", {})
+        status = await task.wait(timeout=30)
+    assert status.status == "failed"
+    assert status.status_message == "no [redacted]"
+
+
 async def test_a_task_says_in_which_format_its_text_is(reply: Any) -> None:
     mcp = server()
 
@@ -135,8 +151,10 @@ async def test_what_a_worker_keeps_is_plain_data_that_any_process_can_read() -> 
     [tool] = await mcp.get_tasks()
     assert isinstance(tool, BackgroundTool)
     kept = await tool.run({})
-    assert pickle.loads(pickle.dumps(kept)).content == kept.content
-    assert (kept.meta or {})["dev.xmcp/attributes"]["tool_name"] == "local"
+    elsewhere = pickle.loads(pickle.dumps(kept))
+    assert isinstance(elsewhere, KeptAnswer)
+    assert elsewhere.content == kept.content
+    assert 'tool_name="local"' in elsewhere.delivered(Reader(documents=True)).content[0].text  # type: ignore[union-attr]
 
 
 async def test_a_server_gives_tasks_the_name_that_they_have_there() -> None:
@@ -160,7 +178,7 @@ async def test_a_server_gives_tasks_the_name_that_they_have_there() -> None:
 )
 def test_a_task_that_failed_does_not_show_the_text_of_an_exception(error: Any, shown: Any) -> None:
     task = {"taskId": "t", "status": "failed", "error": error, "statusMessage": error["message"]}
-    sent = deliver_task(task, Reader(documents=True))
+    sent = masked(task)
     assert (sent["error"], sent["statusMessage"]) == (shown, shown["message"])
     assert sent["taskId"] == "t"
 
@@ -168,7 +186,7 @@ def test_a_task_that_failed_does_not_show_the_text_of_an_exception(error: Any, s
 @pytest.mark.parametrize("status", ["working", "input_required", "cancelled"])
 def test_a_task_without_a_result_passes_as_it_is(status: str) -> None:
     task = {"taskId": "t", "status": status, "statusMessage": "half"}
-    assert deliver_task(task, Reader(documents=True)) == task
+    assert masked(task) == task
 
 
 async def test_other_messages_of_the_tasks_extension_pass(reply: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from typing import Annotated, Any
 
 import pytest
@@ -14,6 +15,7 @@ from fastmcp.tools.tool_transform import ToolTransformConfig, forward
 from pydantic import Field
 
 from xmcp import XMCP, ToolResponse
+from xmcp.server.tool import XMCPTool
 
 Filled = Annotated[str, Field(json_schema_extra={"server_populated": True})]
 Sensitive = Annotated[str, Field(json_schema_extra={"server_populated": True, "sensitive": True})]
@@ -49,6 +51,23 @@ async def test_an_added_tool_that_says_it_returns_a_response_has_no_output_schem
     mcp = XMCP()
     assert mcp.add_tool(Tool.from_function(speaks)).output_schema is None
     assert (await call(mcp, "speaks")).llm_output == "hi"
+
+
+async def test_an_added_tool_does_not_answer_with_nothing_for_a_number_that_json_lacks(call: Any) -> None:
+    mcp = XMCP()
+    mcp.add_tool(Tool.from_function(lambda: math.nan, name="ratio"))
+    assert (await call(mcp, "ratio")).llm_output == "NaN"
+
+
+async def test_threads_of_a_providers_tool_are_bounded_over_all_its_calls() -> None:
+    provider = LocalProvider()
+    provider.tool(lambda: None, name="slow", timeout=5)
+    mcp = XMCP(providers=[provider])
+    first, second = await mcp.get_tool("slow"), await mcp.get_tool("slow")
+    assert isinstance(first, XMCPTool)
+    assert isinstance(second, XMCPTool)
+    assert first._threads is not None
+    assert first._threads is second._threads
 
 
 async def test_a_tool_keeps_the_providers_and_the_policy_of_the_server_it_was_added_to_first(call: Any) -> None:

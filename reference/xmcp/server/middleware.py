@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 import mcp_types
+from fastmcp.exceptions import ToolError
 from fastmcp.server.context import Context
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import Tool
@@ -19,6 +20,7 @@ from fastmcp.tools.base import InputRequiredToolResult, ToolResult
 from mcp_types import CallToolResult
 
 from xmcp.server import telemetry
+from xmcp.server._fastmcp_hooks import raised_by_fastmcp
 from xmcp.server.call_state import ServedCall, current_call
 from xmcp.server.containment import ends_its_task
 from xmcp.server.errors import XMCPError
@@ -87,7 +89,12 @@ class ResponseMiddleware(Middleware):
         outer = current_call.get()
         if outer is not None and outer.request is request:
             outer.hand_on(message.arguments or {})
-            return await call_next(context)
+            try:
+                return await call_next(context)
+            except ToolError as failure:
+                if outer.mask_error_details is not False and raised_by_fastmcp(failure):
+                    _mask(failure)
+                raise
         call = ServedCall(message.name, message.arguments or {}, request)
         call.mask_error_details = self._mask_error_details
         reader = reader_for(self._wire, declared_by(context.fastmcp_context))
@@ -97,6 +104,13 @@ class ResponseMiddleware(Middleware):
         if request is None and call.raised is not None:
             raise call.raised
         return answered
+
+
+def _mask(failure: ToolError) -> None:
+    """Remove an exception's text from FastMCP's report of it: its code mode shows that to code that a model wrote."""
+    what, colon, _ = str(failure).partition(": ")
+    if colon and what.startswith("Error calling tool "):
+        failure.args = (what,)
 
 
 async def answer(

@@ -138,8 +138,7 @@ class XMCP(Serving[LifespanResultT]):
             middleware=[ResponseMiddleware(self.wire, self.masking), *(middleware or ())],
             tools=[_as_tool(tool) for tool in tools or ()],
             tasks=tasks,
-            # For a call inside a call too: FastMCP's code mode shows the text of its failure to a model's code.
-            mask_error_details=mask_error_details is not False,
+            mask_error_details=mask_error_details,
             lifespan=_checking(lifespan),
             **options,
         )

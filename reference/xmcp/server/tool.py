@@ -121,7 +121,10 @@ class XMCPTool(FunctionTool):
         tool.has_fastmcps_text = True
         if _mentions(tool.return_type, ToolResponse):
             tool.output_schema = None
-        return cls._configured(tool, other.fn, XMCPToolOptions())
+        tool = cls._configured(tool, other.fn, XMCPToolOptions())
+        if tool._threads is not None:
+            tool._threads = threads_of(other.fn, f"Tool {tool.name!r}")
+        return tool
 
     @staticmethod
     def _configured(tool: XMCPTool, fn: Callable[..., Any], options: XMCPToolOptions) -> XMCPTool:
@@ -218,7 +221,8 @@ class XMCPTool(FunctionTool):
 
     def _answer(self, result: KeptResult, *, show_user: bool) -> ToolResult:
         value, data = result.kept
-        if self.has_fastmcps_text and not isinstance(value, ToolResponse):
+        # FastMCP would write nothing for a number that JSON does not have.
+        if self.has_fastmcps_text and not isinstance(value, ToolResponse) and not is_non_finite(value):
             return result
         if not is_mcp(value):
             response = response_to(
