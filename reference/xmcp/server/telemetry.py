@@ -9,9 +9,8 @@ import logging
 from typing import Final
 
 from opentelemetry.trace import Span, StatusCode
-from rich.logging import RichHandler
 
-from xmcp.server._fastmcp_hooks import active_request_span
+from xmcp.server._fastmcp_hooks import active_request_span, handlers_that_draw
 from xmcp.server.call_state import ServedCall, current_call
 from xmcp.server.responses.failures import safe_tool_name
 from xmcp.wire import ErrorInfo
@@ -37,9 +36,8 @@ def _is_drawn(record: logging.LogRecord) -> bool:
 
 def _without_second_drawing(_record: logging.LogRecord) -> bool:
     """Let every record pass; FastMCP may have made its handlers anew. Drawing a traceback takes 20 ms."""
-    for handler in logging.getLogger("fastmcp").handlers:
-        if isinstance(handler, RichHandler):
-            handler.addFilter(_is_drawn)
+    for handler in handlers_that_draw():
+        handler.addFilter(_is_drawn)
     return True
 
 
