@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import weakref
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -18,6 +19,7 @@ from fastmcp.server.middleware import Middleware
 from fastmcp.server.providers import LocalProvider, Provider
 from fastmcp.server.transforms import ResourcesAsTools, Transform
 from fastmcp.tools import Tool
+from fastmcp.utilities.logging import configure_logging
 from mcp import MCPError
 from mcp.server.connection import Connection
 from opentelemetry.trace import get_current_span
@@ -30,6 +32,7 @@ from xmcp.server._fastmcp_hooks import (
     connection_of,
     count_requests,
     guard_bodies,
+    handlers_that_draw,
     is_body_error,
     is_tool_timeout,
     join_dispatch,
@@ -499,3 +502,10 @@ async def test_the_tool_behind_a_mounted_and_a_transformed_one_is_found() -> Non
     assert await tool_that_runs(found) is own
     middle.local_provider.remove_tool("renamed")
     assert await tool_that_runs(found) is None
+
+
+def test_fastmcp_draws_its_log_with_handlers_of_rich() -> None:
+    configure_logging()
+    drawing = handlers_that_draw()
+    assert drawing
+    assert drawing == logging.getLogger("fastmcp").handlers

@@ -7,6 +7,7 @@ that fails when an upgrade changes it.
 from __future__ import annotations
 
 import json
+import logging
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -109,6 +110,11 @@ _DEPENDENCIES: Final = "fastmcp.server.dependencies"
 def active_request_span() -> Span | None:
     """Return the span that FastMCP opened for the request that is being answered, None outside a request."""
     return _active_seam_span.get()
+
+
+def handlers_that_draw() -> list[logging.Handler]:
+    """Return the log handlers that FastMCP made, which draw tracebacks in a terminal with the library rich."""
+    return [one for one in logging.getLogger("fastmcp").handlers if type(one).__module__.startswith("rich.")]
 
 
 def is_tool_timeout(error: BaseException) -> bool:

@@ -190,8 +190,9 @@ def answer_failure(failure: BaseException, call: ServedCall, reader: Reader) -> 
 
 
 def _for_the_program(failure: BaseException, call: ServedCall, error: ErrorInfo) -> BaseException:
-    """Return the failure itself, or the error in its place where only the log has the text of the failure."""
-    if not (_refers_to_the_log(error, call) or call.sensitive) and isinstance(failure, Exception):
+    """Return the failure itself, or the error in its place where FastMCP masks it or only the log has its text."""
+    withheld = _refers_to_the_log(error, call) or call.sensitive or cause_of(failure) is not failure
+    if isinstance(failure, Exception) and not withheld:
         return failure
     raised = XMCPError.of(error)
     raised.__cause__ = failure

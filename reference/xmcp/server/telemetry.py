@@ -10,7 +10,7 @@ from typing import Final
 
 from opentelemetry.trace import Span, StatusCode
 
-from xmcp.server._fastmcp_hooks import active_request_span
+from xmcp.server._fastmcp_hooks import active_request_span, handlers_that_draw
 from xmcp.server.call_state import ServedCall, current_call
 from xmcp.server.responses.failures import safe_tool_name
 from xmcp.wire import ErrorInfo
@@ -28,17 +28,20 @@ _LIBRARIES: Final = ("fastmcp.", "anyio.", "pydantic.", "mcp.", "xmcp.server.")
 """Modules whose frames say nothing about the author's code."""
 
 
-def _without_second_traceback(record: logging.LogRecord) -> bool:
-    """Take the traceback out of FastMCP's record about a failed call that XMCP answers, and logs itself.
+def _is_drawn(record: logging.LogRecord) -> bool:
+    """Tell whether a handler of FastMCP draws `record`: not the traceback of a failure that XMCP answers and logs."""
+    ours = current_call.get() is not None and str(record.msg).startswith("Error calling tool")
+    return not (ours and record.exc_info)
 
-    FastMCP's default handler draws it, which takes 20 ms.
-    """
-    if current_call.get() is not None and str(record.msg).startswith("Error calling tool"):
-        record.exc_info = None
+
+def _without_second_drawing(_record: logging.LogRecord) -> bool:
+    """Let every record pass; FastMCP may have made its handlers anew. Drawing a traceback takes 20 ms."""
+    for handler in handlers_that_draw():
+        handler.addFilter(_is_drawn)
     return True
 
 
-logging.getLogger("fastmcp.server.server").addFilter(_without_second_traceback)
+logging.getLogger("fastmcp.server.server").addFilter(_without_second_drawing)
 
 
 def record_failure(call: ServedCall, failure: BaseException) -> None:

@@ -121,10 +121,7 @@ class XMCPTool(FunctionTool):
         tool.has_fastmcps_text = True
         if _mentions(tool.return_type, ToolResponse):
             tool.output_schema = None
-        tool = cls._configured(tool, other.fn, XMCPToolOptions())
-        if tool._threads is not None:
-            tool._threads = threads_of(other.fn, f"Tool {tool.name!r}")
-        return tool
+        return cls._configured(tool, other.fn, XMCPToolOptions())
 
     @staticmethod
     def _configured(tool: XMCPTool, fn: Callable[..., Any], options: XMCPToolOptions) -> XMCPTool:
