@@ -424,7 +424,8 @@ async def test_a_program_that_pours_is_killed_at_once_and_not_asked_to_end(monke
     async def killing(process: Any) -> None:
         order.append("killed")
         await kill(process)
-        assert process.returncode is not None
+        async with asyncio.timeout(20):
+            await process.wait()
 
     monkeypatch.setattr(stdio_transport.sdk, "_stop_server_process", stopping)
     monkeypatch.setattr(stdio_transport, "_kill", killing)

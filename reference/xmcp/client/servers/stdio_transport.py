@@ -125,7 +125,8 @@ class BoundedKeptAlive(ClientTransport):
 
     async def close(self) -> None:
         """Close `given`."""
-        await self.given.close()
+        closing: Any = self.given.close
+        await closing()
 
     def __repr__(self) -> str:
         return repr(self.given)
