@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -67,6 +68,33 @@ async def test_each_call_is_one_line_with_its_fields(call: Any, caplog: pytest.L
     lines = [record for record in caplog.records if hasattr(record, "outcome")]
     assert not any("s3cr3t" in str(record.__dict__) for record in lines)
     assert [record.getMessage().split(" ")[:2] for record in lines[:2]] == [["fine", "ok"], ["refused", "CONFLICT"]]
+
+
+async def test_fastmcps_record_of_a_failure_stays_and_its_traceback_is_logged_once(
+    call: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    mcp, theirs = server(), FastMCP("theirs")
+    mcp.tool(name="says")(_raising(ToolError("closed", log_level=logging.INFO)))
+    theirs.tool(name="theirs")(_raising(ValueError("drawn")))
+    with caplog.at_level(logging.INFO, "fastmcp.server.server"):
+        for name in ("crashes", "says"):
+            await call(mcp, name)
+        async with Client(theirs) as client:
+            await client.call_tool_mcp("theirs", {})
+    records = [record for record in caplog.records if record.name == "fastmcp.server.server"]
+    assert [(record.getMessage(), record.levelno, bool(record.exc_info)) for record in records] == [
+        ("Error calling tool 'crashes'", logging.ERROR, False),
+        ("Error calling tool 'says'", logging.INFO, False),
+        ("Error calling tool 'theirs'", logging.ERROR, True),
+    ]
+    assert caplog.text.count('raise ValueError("s3cr3t")') == 1
+
+
+def _raising(failure: Exception) -> Callable[[], None]:
+    def fails() -> None:
+        raise failure
+
+    return fails
 
 
 async def test_the_traceback_begins_with_the_authors_code(call: Any, caplog: pytest.LogCaptureFixture) -> None:
@@ -283,27 +311,3 @@ async def test_a_tool_that_is_a_client_of_another_server_gets_documents(call: An
             return reply(await client.call_tool_mcp("fine", {})).llm_output
 
     assert (await call(outer, "asks")).llm_output == "s3cr3t result"
-
-
-async def test_fastmcp_does_not_log_a_failure_a_second_time(call: Any, caplog: pytest.LogCaptureFixture) -> None:
-    """Its default handler draws each traceback, which takes 20 ms."""
-    plain: FastMCP[Any] = FastMCP("plain")
-    ours = XMCP("ours")
-    for mcp in (plain, ours):
-
-        @mcp.tool
-        def fail(x: int) -> None:
-            raise RuntimeError("no")
-
-    fastmcps = logging.getLogger("fastmcp.server.server")
-    fastmcps.addHandler(caplog.handler)
-    try:
-        for arguments in ({"x": 1}, {"x": "one"}):
-            caplog.clear()
-            assert (await call(ours, "fail", **arguments)).code in ("INTERNAL", "VALIDATION_FAIL")
-            assert [record for record in caplog.records if record.name == fastmcps.name] == []
-            async with Client(plain) as client:
-                await client.call_tool_mcp("fail", arguments)
-            assert [record for record in caplog.records if record.name == fastmcps.name] != []
-    finally:
-        fastmcps.removeHandler(caplog.handler)

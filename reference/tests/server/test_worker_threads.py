@@ -15,11 +15,13 @@ import anyio.to_thread
 import pytest
 from fastmcp import Client, Context
 from fastmcp.dependencies import Depends
+from fastmcp.server.providers import Provider
+from fastmcp.tools import Tool
 
 from xmcp import XMCP
 from xmcp.server import worker_threads
 
-LIMIT = 0.1  # seconds
+LIMIT = 0.4  # seconds: a thread has begun by then, on a busy machine too
 LONG = 30.0  # seconds: a test that waits for the thread to end fails
 
 
@@ -73,7 +75,7 @@ async def test_a_synchronous_tool_is_answered_in_time(slow: XMCP, name: str, cal
     reply = await call(slow, name)
     assert time.monotonic() - begun < LONG / 2
     assert (reply.code, reply.retryable, reply.meta["side_effects"]) == ("TIMEOUT", True, "unknown")
-    assert name == "with_provider" or reply.message == f"Tool {name!r} execution timed out after 0.1s."
+    assert name == "with_provider" or reply.message == f"Tool {name!r} execution timed out after 0.4s."
 
 
 async def test_left_threads_are_bounded_for_each_tool(
@@ -88,9 +90,8 @@ async def test_left_threads_are_bounded_for_each_tool(
     assert (await call(slow, "generator")).code == "TIMEOUT"
     held.set()
     with anyio.fail_after(LONG):
-        while (reply := await call(slow, "plain")).code == "UPSTREAM_UNAVAILABLE":  # noqa: ASYNC110 - a thread ends
+        while (await call(slow, "plain")).code == "UPSTREAM_UNAVAILABLE":  # noqa: ASYNC110 - a thread ends
             await asyncio.sleep(0.01)
-    assert reply.llm_output == "late"
 
 
 async def test_what_did_not_begin_in_time_is_not_begun_later(call: Any) -> None:
@@ -127,7 +128,7 @@ async def test_what_a_left_thread_depends_on_stays_open_until_it_ends(held: thre
         happened.append("used")
 
     async with Client(mcp, timeout=20) as client:
-        assert "TIMEOUT" in (await client.call_tool_mcp("uses", {})).content[0].text  # type: ignore[union-attr]
+        assert "TIMEOUT" in (await client.call_tool_mcp("uses", {})).content[0].text
         assert happened == []
         held.set()
         with anyio.fail_after(LONG):
@@ -146,7 +147,7 @@ async def test_left_threads_take_no_room_from_other_tools(
         for name in ("plain", "generator"):
             await client.call_tool_mcp(name, {})
         assert (limiter.total_tokens, limiter.borrowed_tokens) == (4, 2)
-        assert "fine" in (await client.call_tool_mcp("works", {})).content[0].text  # type: ignore[union-attr]
+        assert "fine" in (await client.call_tool_mcp("works", {})).content[0].text
         held.set()
         with anyio.fail_after(LONG):
             while limiter.borrowed_tokens:  # noqa: ASYNC110 - a thread ends
@@ -204,3 +205,19 @@ async def test_a_call_that_is_cancelled_leaves_its_thread_too(held: threading.Ev
     with pytest.raises(asyncio.CancelledError), anyio.fail_after(LONG / 2):
         await running
     assert not held.is_set()
+
+
+async def test_the_limit_holds_for_a_tool_that_its_provider_makes_anew_for_each_call(
+    held: threading.Event, call: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_threads, "MAX_LEFT", 1)
+
+    def waits() -> None:
+        held.wait(LONG)
+
+    class Making(Provider):
+        async def _list_tools(self) -> list[Tool]:
+            return [Tool.from_function(waits, timeout=LIMIT)]
+
+    mcp = XMCP(providers=[Making()])
+    assert [(await call(mcp, "waits")).code for _ in range(2)] == ["TIMEOUT", "UPSTREAM_UNAVAILABLE"]

@@ -28,17 +28,17 @@ _LIBRARIES: Final = ("fastmcp.", "anyio.", "pydantic.", "mcp.", "xmcp.server.")
 """Modules whose frames say nothing about the author's code."""
 
 
-def _is_not_of_our_call(record: logging.LogRecord) -> bool:
-    """Tell whether `record` is not FastMCP's own about a failed call that XMCP answers, and logs itself.
+def _without_second_traceback(record: logging.LogRecord) -> bool:
+    """Take the traceback out of FastMCP's record about a failed call that XMCP answers, and logs itself.
 
-    FastMCP's default handler draws the traceback of each, which takes 20 ms.
+    FastMCP's default handler draws it, which takes 20 ms.
     """
-    return current_call.get() is None or not str(record.msg).startswith(
-        ("Error calling tool", "Invalid arguments for tool")
-    )
+    if current_call.get() is not None and str(record.msg).startswith("Error calling tool"):
+        record.exc_info = None
+    return True
 
 
-logging.getLogger("fastmcp.server.server").addFilter(_is_not_of_our_call)
+logging.getLogger("fastmcp.server.server").addFilter(_without_second_traceback)
 
 
 def record_failure(call: ServedCall, failure: BaseException) -> None:

@@ -44,7 +44,7 @@ from xmcp.server.responses.mcp_results import response_from, to_mcp_result
 from xmcp.server.responses.returned_values import NO_ENVELOPE, apply_show_user, response_to, without_envelope
 from xmcp.server.result_data import UnsendableResultError, as_json, check_data, is_non_finite, known_to_pydantic, listed
 from xmcp.server.tool_metadata import in_meta
-from xmcp.server.worker_threads import Threads, safe_in_thread
+from xmcp.server.worker_threads import Threads, in_threads
 from xmcp.wire import DisplayEnvelope, ToolResponse
 from xmcp.xml_formatters import XMLFormatter
 from xmcp_models.display_envelope import DisplayEnvelope as EnvelopeModel
@@ -126,8 +126,8 @@ class XMCPTool(FunctionTool):
     @staticmethod
     def _configured(tool: XMCPTool, fn: Callable[..., Any], options: XMCPToolOptions) -> XMCPTool:
         if tool.run_in_thread and not is_coroutine_function(tool.fn) and not inspect.isasyncgenfunction(tool.fn):
-            tool.fn = safe_in_thread(tool.fn)
-            tool._threads = Threads(f"Tool {tool.name!r}") if tool.timeout is not None else None
+            tool.fn, threads = in_threads(tool.fn, f"Tool {tool.name!r}")
+            tool._threads = None if tool.timeout is None else threads
         members = dict(options.metadata)
         tool.formatter = options.formatter
         tool.server_parameters = server_parameters_of(fn, tool.parameters, options.server_populated, options.sensitive)

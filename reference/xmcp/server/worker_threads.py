@@ -25,7 +25,7 @@ logger: Final = logging.getLogger("xmcp.server")
 MAX_LEFT: Final = 16
 """Maximum number of threads of one function that were left; calls that run at the same time can add to it."""
 KNOWN_FUNCTIONS: Final = 5000
-"""Maximum number of functions that keep their wrapper, as in FastMCP: a tool is not always the same object."""
+"""Maximum number of tools' functions whose threads are remembered; FastMCP remembers as many."""
 
 
 class OutOfTimeError(TimeoutError):
@@ -41,7 +41,6 @@ class _Run:
 _current_run: Final[ContextVar[_Run | None]] = ContextVar("xmcp_current_run", default=None)
 
 
-@functools.lru_cache(maxsize=KNOWN_FUNCTIONS)
 def safe_in_thread(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Return the synchronous `fn` so that its failure can leave a worker thread; a generator is read to its end there.
 
@@ -123,6 +122,15 @@ class Threads:
             limiter.total_tokens -= 1
 
         task.add_done_callback(ended)
+
+
+@functools.lru_cache(maxsize=KNOWN_FUNCTIONS)
+def in_threads(fn: Callable[..., Any], what: str) -> tuple[Callable[..., Any], Threads]:
+    """Return the synchronous `fn` of a tool, made `safe_in_thread`, and its threads.
+
+    Both are the same for the same function, because the tool is not always the same object.
+    """
+    return safe_in_thread(fn), Threads(what)
 
 
 async def _outcome(call: Callable[[], Coroutine[Any, Any, Any]]) -> tuple[Any, BaseException | None]:
