@@ -156,5 +156,6 @@ async def test_a_large_message_is_decoded_in_another_thread_and_a_small_one_with
         return decode_json(data)
 
     monkeypatch.setattr(messages, "decode_json", noted)
+    monkeypatch.setattr(messages, "from_json", noted)
     await read_message(as_bytes({"jsonrpc": "2.0", "id": 1, "result": {"a": "x" * size}}))
     assert (threads == [threading.get_ident()]) is (size < INLINE_BYTES)

@@ -15,6 +15,7 @@ from mcp_types import (
     RequestId,
     jsonrpc_message_adapter,
 )
+from pydantic_core import from_json
 
 from xmcp.client.servers.json_pieces import decode_json
 from xmcp.client.servers.peer_limits import ANSWER_REFUSED, Refusal, TooLarge
@@ -35,7 +36,8 @@ async def read_message(data: bytes | str) -> SessionMessage:
 
 def _message(data: bytes | str) -> SessionMessage:
     # The SDK's `validate_json` makes the same of a text, and takes seven times as long: it tries each kind of message.
-    value = decode_json(data.encode() if isinstance(data, str) else data)
+    text = data.encode() if isinstance(data, str) else data
+    value = decode_json(text) if len(data) > INLINE_BYTES else from_json(text)
     message: JSONRPCMessage = jsonrpc_message_adapter.validate_python(value, by_name=False)
     if isinstance(message, JSONRPCResponse) and is_too_wide(message.result):
         return too_large(message.id)
