@@ -27,7 +27,7 @@ from mcp_types import Icon, ToolAnnotations
 from xmcp.server._fastmcp_hooks import local_tools, skip_listing_before_calls
 from xmcp.server.formatter_binding import NamedFormatter, bound, name_of
 from xmcp.server.middleware import ResponseMiddleware
-from xmcp.server.parameters.server_parameters import REQUIRED, OnOverride, ParamProvider, ParamProviders
+from xmcp.server.parameters.providers import OnOverride, ParamProvider, ParamProviders
 from xmcp.server.responses.capability import ToolResponseExtension, Wire, checked_wire
 from xmcp.server.tool import XMCPTool, XMCPToolOptions
 from xmcp.server.tool_metadata import checked_names, take_metadata
@@ -220,7 +220,7 @@ class XMCP(Serving):
                 except LookupError as error:
                     raise LookupError(f"The tool {tool.name!r}: {error}") from None
             for name, parameter in tool.server_parameters.items():
-                if parameter.default is REQUIRED and not self.param_providers.provides(name):
+                if parameter.default is None and not self.param_providers.provides(name):
                     logger.warning("The parameter %r of the tool %r has no provider yet.", name, tool.name)
 
     def _register(self, name_or_fn: Any, options: ToolOptions, *, display: bool) -> Any:
