@@ -22,7 +22,7 @@ async def test_the_examples_print_what_the_page_says() -> None:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             code = compile(block, str(PAGE), "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-            ran = eval(code, names)  # noqa: S307 - our own page
+            ran = eval(code, names)
             if inspect.iscoroutine(ran):
                 await ran
         wanted = PRINTS.findall(block)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastmcp.server.context import Context
-from fastmcp.server.dependencies import get_access_token, get_http_headers
+from fastmcp.server.dependencies import get_access_token, get_http_headers, get_http_request
 from pydantic_core import to_jsonable_python
 
 from xmcp.server.errors import XMCPError
@@ -49,8 +49,8 @@ async def fill(
     """
     own, sent = _set_aside(arguments, wanted)
     if sent and providers.rejects:
-        raise _forbidden(sent)
-    headers, token = get_http_headers(include_all=True), get_access_token()
+        raise forbidden(sent)
+    headers, token = _headers(), get_access_token()
     values: dict[str, Any] = {}
     for name, parameter in wanted.items():
         request = ParamRequest(
@@ -106,7 +106,23 @@ def _as_json(value: Any) -> Any:
     return without_lone_surrogates(to_jsonable_python(value, fallback=str, bytes_mode="base64"))
 
 
-def _forbidden(sent: Mapping[str, str]) -> XMCPError:
+def _headers() -> dict[str, str]:
+    """Return the headers of the request; of two with one name neither counts alone (RFC 9110, section 5.3).
+
+    A caller can send a header that a proxy adds as well: taking one of them would let the caller choose a user.
+    """
+    try:
+        headers = get_http_request().headers
+    except RuntimeError:  # no HTTP, or a background task, which has the headers of its request
+        return get_http_headers(include_all=True)
+    return {name.lower(): ", ".join(headers.getlist(name)) for name in headers}
+
+
+def forbidden(sent: Mapping[str, str]) -> XMCPError:
+    """Return the error for a caller that sent values for parameters that the server fills in.
+
+    `sent` maps the name of each to the JSON Pointer of what was sent.
+    """
     listed = ", ".join(map(repr, sent))
     reason = {"reason": "forbidden", "message": "The server fills this parameter in"}
     return XMCPError(

@@ -6,11 +6,14 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, get_args
 
 import anyio.to_thread
 from fastmcp.server.auth import AccessToken
 from fastmcp.server.context import Context
+
+from xmcp.server.worker_threads import Threads, name_of, safe_in_thread
 
 logger = logging.getLogger("xmcp.server")
 
@@ -23,8 +26,9 @@ class ParamRequest:
 
     `name` is the name of the parameter, `tool_name` that of the tool on the server it belongs to. `arguments` are the
     caller's, without the parameters that the server fills in. `headers` are those of the HTTP request, with names in
-    lower case; empty over stdio and in memory. `access_token` is the verified token, with `client_id`, `scopes` and
-    `claims`; None if the server has no `auth`. `context` is FastMCP's.
+    lower case; if a name is there twice, both values joined by ", "; empty over stdio and in memory. `access_token` is
+    the verified token, with `client_id`, `scopes` and `claims`; None if the server has no `auth`. `context` is
+    FastMCP's.
     """
 
     name: str
@@ -103,22 +107,18 @@ class _Provider:
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         if len(needed) > 1 or any(p.kind is p.KEYWORD_ONLY for p in needed):
             raise TypeError(f"{fn!r} must take one argument, the ParamRequest, or none.")
-        self._fn = fn
+        self._name = name_of(fn)
         self._takes_request = bool(needed or positional)
-        self._is_async = inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(type(fn).__call__)
+        is_async = inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(type(fn).__call__)
+        self._fn = fn if is_async else safe_in_thread(fn)
+        self._threads = None if is_async else Threads(f"Provider {self._name}")
 
     async def __call__(self, request: ParamRequest) -> Any:
         given = (request,) if self._takes_request else ()
-        if self._is_async:
+        if self._threads is None:
             return await self._fn(*given)
-        value = await anyio.to_thread.run_sync(self._in_thread, given)
+        value = await self._threads.run(partial(anyio.to_thread.run_sync, self._fn, *given))
         return await value if inspect.isawaitable(value) else value
 
-    def _in_thread(self, given: tuple[Any, ...]) -> Any:
-        try:
-            return self._fn(*given)
-        except StopIteration as error:  # a future cannot carry it
-            raise RuntimeError("the provider raised StopIteration") from error
-
     def __repr__(self) -> str:
-        return getattr(self._fn, "__qualname__", repr(self._fn))
+        return self._name

@@ -90,6 +90,16 @@ def _marked_in(schema: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(name for name, part in fields.items() if isinstance(part, Mapping) and part.get(MARK) is True)
 
 
+def marked_parameters(parameters: Mapping[str, Any]) -> list[str]:
+    """Return the names of the parameters in an input schema that it marks as filled in by the server, or parts of."""
+    properties, definitions = parameters.get("properties", {}), parameters.get("$defs", {})
+    return [
+        name
+        for name, schema in properties.items()
+        if isinstance(schema, Mapping) and _mentions_mark(resolved(schema, definitions))
+    ]
+
+
 def hidden_from_caller(parameters: Mapping[str, Any], filled: Mapping[str, ServerParameter]) -> dict[str, Any]:
     """Return the input schema without the parameters `filled` and without the definitions that only they use."""
     shown = with_hidden(parameters, [parameter.model for parameter in filled.values() if parameter.model is not None])
