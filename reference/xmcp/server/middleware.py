@@ -180,7 +180,7 @@ def _for_the_program(failure: BaseException, call: ServedCall, error: ErrorInfo)
     if not (_refers_to_the_log(error, call) or call.sensitive) and isinstance(failure, Exception):
         return failure
     raised = XMCPError.of(error)
-    raised.__cause__ = failure
+    raised.__cause__ = cause_of(failure)
     return raised
 
 
