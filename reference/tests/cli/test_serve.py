@@ -309,3 +309,14 @@ async def test_a_second_signal_ends_every_process_at_once(
 
 def test_the_command_and_the_server_have_the_same_grace() -> None:
     assert _GRACE == GRACE
+
+
+@pytest.mark.parametrize("options", [[], ["--workers", "2"]], ids=["alone", "workers"])
+async def test_debug_sends_the_text_of_exceptions_from_every_process(
+    serving: Callable[..., tuple[subprocess.Popen[str], str]], options: list[str]
+) -> None:
+    crashing = "@mcp.tool\ndef crash() -> None:\n    raise LookupError('row 7')\n"
+    _, url = serving(f"{OURS}{crashing}", "--debug", *options)
+    async with Client(url, timeout=60) as client:
+        answer = await client.call_tool_mcp("crash", {})
+    assert ">LookupError: row 7<" in answer.content[0].text

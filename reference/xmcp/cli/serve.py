@@ -6,6 +6,7 @@ target.py finds the server, `xmcp.server.transports` runs it, processes.py runs 
 from __future__ import annotations
 
 import logging.config
+import os
 import sys
 from contextlib import nullcontext
 from functools import partial
@@ -58,6 +59,11 @@ _GRACE = 8.0  # seconds, as `xmcp.server.transports.GRACE`, which would load the
 )
 @click.option("--reload", is_flag=True, help="Restart when a Python file changes; for development.")
 @click.option(
+    "--debug",
+    is_flag=True,
+    help="For development: send the class and the text of unexpected exceptions to the caller, beside the error id.",
+)
+@click.option(
     "--log-level",
     type=click.Choice(LEVELS),
     default="warning",
@@ -84,6 +90,7 @@ def serve(
     grace: float,
     workers: int,
     reload: bool,
+    debug: bool,
     log_level: str,
     log_format: Format,
 ) -> None:
@@ -112,6 +119,7 @@ def serve(
 
     # Before the author's module, which may log while it is imported; after FastMCP, which sets up its own log.
     from xmcp.server import ServeError
+    from xmcp.server.server import DEBUG_VARIABLE
     from xmcp.server.transports import (
         ReadyServer,
         listen,
@@ -123,6 +131,8 @@ def serve(
         uvicorn_settings,
     )
 
+    if debug:
+        os.environ[DEBUG_VARIABLE] = "1"  # the processes of --workers and --reload inherit it
     log_config = logging_config(log_level, log_format)
     logging.config.dictConfig(log_config)
     # The standard output of a stdio server carries messages, and an import may print or start programs that do.

@@ -195,7 +195,7 @@ def _for_the_program(failure: BaseException, call: ServedCall, error: ErrorInfo)
     if isinstance(failure, Exception) and not withheld:
         return failure
     raised = XMCPError.of(error)
-    raised.__cause__ = failure
+    raised.__cause__ = cause_of(failure)
     return raised
 
 

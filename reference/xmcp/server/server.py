@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import inspect
 import logging
+import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any, TypedDict, TypeVar, Unpack, cast, overload
+from typing import Any, Final, TypedDict, TypeVar, Unpack, cast, overload
 
 import fastmcp
 from fastmcp.apps.config import AppConfig, app_config_to_meta_dict
@@ -39,7 +40,7 @@ from xmcp.server.background import BackgroundTool, TaskDelivery
 from xmcp.server.containment import contain
 from xmcp.server.formatter_binding import NamedFormatter, bound, name_of
 from xmcp.server.middleware import ResponseMiddleware
-from xmcp.server.parameters.server_parameters import REQUIRED, OnOverride, ParamProvider, ParamProviders
+from xmcp.server.parameters.providers import OnOverride, ParamProvider, ParamProviders
 from xmcp.server.request_ids import refuse_ids_in_use
 from xmcp.server.responses.capability import ToolResponseExtension, Wire, checked_wire
 from xmcp.server.tool import XMCPTool, XMCPToolOptions
@@ -108,9 +109,12 @@ class XMCP(Serving[LifespanResultT]):
         mask_error_details: FastMCP's option. Unlike FastMCP, this server never sends the text of an exception that the
             tool's author did not foresee, unless it is `False` here. `True`, here or in FastMCP's settings, also
             withholds what a service behind the server answered when it refused.
+        debug: For development: as `mask_error_details=False`, and a warning in the log at the start. The default is
+            True if the environment variable `XMCP_DEBUG` is `1`, as `xmcp serve --debug` sets it.
 
     Raises:
-        ValueError: `wire` or `on_param_override` has another value.
+        ValueError: `wire` or `on_param_override` has another value, or `debug` and `mask_error_details` contradict
+            each other.
     """
 
     def __init__(
@@ -124,6 +128,7 @@ class XMCP(Serving[LifespanResultT]):
         wire: Wire = "always",
         on_param_override: OnOverride = "override",
         mask_error_details: bool | None = None,
+        debug: bool | None = None,
         lifespan: Callable[..., Any] | None = None,
         **options: Any,
     ) -> None:
@@ -131,7 +136,7 @@ class XMCP(Serving[LifespanResultT]):
         self.param_providers = ParamProviders(on_param_override)
         self._formatters: dict[str, XMLFormatter] = {}
         self._runs_tools_as_tasks = bool(tasks)
-        self.masking = _masking(mask_error_details)
+        self.masking = _masking(mask_error_details, debug=debug)
         super().__init__(
             name,
             instructions,
@@ -268,7 +273,7 @@ class XMCP(Serving[LifespanResultT]):
                 except LookupError as error:
                     raise LookupError(f"The tool {tool.name!r}: {error}") from None
             for name, parameter in tool.server_parameters.items():
-                if parameter.default is REQUIRED and not self.param_providers.provides(name):
+                if parameter.default is None and not self.param_providers.provides(name):
                     logger.warning("The parameter %r of the tool %r has no provider yet.", name, tool.name)
 
         for server in map(unwrapped, self.providers):
@@ -315,15 +320,27 @@ def _checking(lifespan: Callable[..., Any] | None) -> Callable[..., Any]:
     @asynccontextmanager
     async def checked(server: XMCP) -> AsyncIterator[Any]:
         server.check_tools()
+        if server.masking is False:
+            logger.warning("%s sends the text of unexpected exceptions to callers: for development only.", server.name)
         async with (lifespan or default_lifespan)(server) as state:
             yield state
 
     return checked
 
 
-def _masking(option: bool | None) -> bool | None:
+DEBUG_VARIABLE: Final = "XMCP_DEBUG"
+"""The environment variable that turns `debug` on where the server does not say anything else."""
+
+
+def _masking(option: bool | None, *, debug: bool | None) -> bool | None:
     """Return the option. Without one, FastMCP's setting can withhold more; its default, `False`, discloses nothing."""
-    return True if option is None and fastmcp.settings.mask_error_details else option
+    if debug is not None and option is debug:
+        raise ValueError(f"debug={debug} and mask_error_details={option} contradict each other: leave one of them out.")
+    if option is not None:
+        return option
+    if debug is None:
+        debug = os.environ.get(DEBUG_VARIABLE) == "1"
+    return False if debug else fastmcp.settings.mask_error_details or None
 
 
 def _as_tool(tool: Tool | Callable[..., Any]) -> Tool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple, cast, get_args
 
@@ -30,16 +30,12 @@ from pydantic_core import PydanticSerializationError
 from xmcp.server.call_state import SHOW_USER, ServedCall, current_call
 from xmcp.server.kept_result import KeptResult, is_mcp, members_of, with_known_blocks
 from xmcp.server.lone_surrogates import without_lone_surrogates
+from xmcp.server.parameters.filling import FilledArguments, fill
 from xmcp.server.parameters.finite_numbers import refuse_non_finite, takes_numbers
+from xmcp.server.parameters.model_fields import ModelFields, object_sent, resolved, with_hidden
+from xmcp.server.parameters.providers import ParamProviders
 from xmcp.server.parameters.sensitive import Secrets
-from xmcp.server.parameters.server_parameters import (
-    FilledArguments,
-    ParamProviders,
-    ServerParameter,
-    fill,
-    server_parameters_of,
-    without_properties,
-)
+from xmcp.server.parameters.server_parameters import ServerParameter, hidden_from_caller, server_parameters_of
 from xmcp.server.parameters.withheld import withhold
 from xmcp.server.responses.mcp_results import response_from, to_mcp_result
 from xmcp.server.responses.returned_values import NO_ENVELOPE, apply_show_user, response_to, without_envelope
@@ -76,7 +72,7 @@ class XMCPTool(FunctionTool):
     """A FastMCP function tool with a formatter, a display, and parameters that the server fills in."""
 
     display: bool = Field(default=False, exclude=True)
-    declares_show_user: bool = Field(default=False, exclude=True)
+    declares_show_user: bool | ModelFields = Field(default=False, exclude=True)
     formatter: Any = Field(default=None, exclude=True)
     server_parameters: dict[str, ServerParameter] = Field(default_factory=dict, exclude=True)
     takes_numbers: bool = Field(default=False, exclude=True)
@@ -132,7 +128,7 @@ class XMCPTool(FunctionTool):
         tool.formatter = options.formatter
         tool.server_parameters = server_parameters_of(fn, tool.parameters, options.server_populated, options.sensitive)
         if tool.server_parameters:
-            tool.parameters = without_properties(tool.parameters, tool.server_parameters)
+            tool.parameters = hidden_from_caller(tool.parameters, tool.server_parameters)
             members["server_populated"] = list(tool.server_parameters)
         if options.display:
             if SHOW_USER in tool.server_parameters:
@@ -140,8 +136,8 @@ class XMCPTool(FunctionTool):
                     f"The tool {tool.name!r}: {SHOW_USER} is set by the caller, so the server cannot fill it in."
                 )
             tool.display = True
-            tool.declares_show_user = SHOW_USER in tool.parameters.get("properties", {})
-            tool.parameters = _with_show_user_property(tool.name, tool.parameters)
+            tool.declares_show_user = _declares_show_user(tool.parameters)
+            tool.parameters = _with_show_user_property(tool.name, tool.parameters, tool.declares_show_user)
             members["display"] = True
         tool.takes_numbers = takes_numbers(tool.parameters)
         tool.meta = in_meta(tool.meta, members)
@@ -250,8 +246,9 @@ class XMCPTool(FunctionTool):
         if not isinstance(cause, PydanticValidationError):
             return None
         for fault in cause.errors(include_url=False, include_input=False, include_context=False):
-            if fault["loc"] and fault["loc"][0] in self.server_parameters:
-                return _ServerValueError(f"The value that the server filled in for {fault['loc'][0]!r}: {fault['msg']}")
+            for name, parameter in self.server_parameters.items():
+                if fault["loc"][: len(parameter.place(name))] == parameter.place(name):
+                    return _ServerValueError(f"The value that the server filled in for {name!r}: {fault['msg']}")
         return None
 
     def convert_result(self, raw_value: Any) -> ToolResult:
@@ -294,7 +291,12 @@ class XMCPTool(FunctionTool):
             show_user = _ShowUser.model_validate(arguments).show_user
         except PydanticValidationError as error:
             raise ValidationError(f"{SHOW_USER} is not a boolean", log_level=logging.WARNING) from error
-        return show_user, {**rest, SHOW_USER: show_user} if self.declares_show_user else rest
+        match self.declares_show_user:
+            case ModelFields() as model:
+                rest[model.parameter] = {**object_sent(rest, model), SHOW_USER: show_user}
+            case True:
+                rest[SHOW_USER] = show_user
+        return show_user, rest
 
     def _data(self, native: ToolResult, value: Any) -> Any:
         """Return `value` as JSON: structuredContent, if there is any."""
@@ -347,8 +349,24 @@ def _mentions(annotation: Any, wanted: type) -> bool:
     return any(_mentions(part, wanted) for part in get_args(annotation))
 
 
-def _with_show_user_property(tool_name: str, parameters: dict[str, Any]) -> dict[str, Any]:
+def _declares_show_user(parameters: Mapping[str, Any]) -> bool | ModelFields:
+    """Tell whether the function has the parameter `show_user`, or in which model it is a field."""
+    properties = parameters.get("properties", {})
+    if SHOW_USER in properties:
+        return True
+    for name, property_schema in properties.items():
+        schema = resolved(property_schema, parameters.get("$defs", {}))
+        if schema.get("properties", {}).get(SHOW_USER, {}).get("type") == "boolean":
+            return ModelFields(name, schema, (SHOW_USER,))
+    return False
+
+
+def _with_show_user_property(
+    tool_name: str, parameters: dict[str, Any], declared_by: bool | ModelFields
+) -> dict[str, Any]:
     """Return the input schema with the boolean property `show_user`, optional and false by default."""
+    if isinstance(declared_by, ModelFields):
+        parameters = with_hidden(parameters, [declared_by])
     properties = parameters.get("properties", {})
     declared = properties.get(SHOW_USER, {})
     if declared.get("type", "boolean") != "boolean":

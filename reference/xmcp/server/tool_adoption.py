@@ -18,7 +18,9 @@ from pydantic import Field
 
 from xmcp.server._fastmcp_hooks import local_tools
 from xmcp.server.call_state import current_call
-from xmcp.server.parameters.server_parameters import ParamProviders, forbidden, marked_parameters
+from xmcp.server.parameters.filling import forbidden
+from xmcp.server.parameters.providers import ParamProviders
+from xmcp.server.parameters.server_parameters import marked_parameters
 from xmcp.server.tool import XMCPTool
 from xmcp.server.tool_metadata import metadata_of
 from xmcp_models.registry import POPULATED_META_KEY
@@ -88,7 +90,7 @@ class _TransformedTool(TransformedTool):
         shown = self.parameters.get("properties", {})
         sent = [name for name in self.server_populated if name in arguments and name not in shown]
         if sent and self.param_providers.rejects:
-            raise forbidden(sent)
+            raise forbidden({name: f"/{name}" for name in sent})
         result = await super().run({name: value for name, value in arguments.items() if name not in sent})
         call = current_call.get()
         # A function of the author's may make a result of its own.

@@ -64,11 +64,12 @@ def error_for(failure: BaseException, call: ServedCall) -> ErrorInfo:
 def internal(call: ServedCall, failure: BaseException | None = None) -> ErrorInfo:
     """Return the error that discloses nothing but the id under which the server's log has the details.
 
-    With `mask_error_details=False` its message is the text of `failure`, in FastMCP's words.
+    With `mask_error_details=False` its message has the class and the text of `failure`.
     """
     message = "The tool failed unexpectedly. The server's log has the details under the error id."
     if failure is not None and call.mask_error_details is False:
-        message = str(failure) if _is_wrapper(failure) else f"{type(failure).__name__}: {failure}"
+        cause = cause_of(failure)
+        message = f"{type(cause).__name__}: {cause}"
     return ErrorInfo(code="INTERNAL", message=message, meta={"error_id": call.error_id, "side_effects": "unknown"})
 
 
