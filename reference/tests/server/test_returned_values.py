@@ -7,6 +7,7 @@ import itertools
 import json
 import logging
 import math
+import time
 import types
 from collections import UserDict
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import attrs
+import jsonschema_rs
 import numpy as np
 import pandas as pd
 import pytest
@@ -25,6 +27,7 @@ from mcp_types import TextContent
 from pydantic import BaseModel, ConfigDict
 
 from xmcp import XMCP, DisplayEnvelope, ToolResponse
+from xmcp.server.result_data import UnsendableResultError, check_data
 
 
 @attrs.define
@@ -340,6 +343,14 @@ async def test_data_that_its_own_output_schema_refuses_is_not_sent(call: Any, ca
     assert "does not fit the tool's output schema" in caplog.text
     assert "many" * 100 not in caplog.text
     assert (await call(mcp, "right")).structured == {"a": 1}
+
+
+def test_data_with_many_faults_is_refused_at_the_first_one() -> None:
+    validator = jsonschema_rs.validator_for({"properties": {"result": {"items": {"type": "number"}}}})
+    begun = time.thread_time()
+    with pytest.raises(UnsendableResultError, match="at /result/0: it does not fit"):
+        check_data(validator, {"result": [None] * 100_000})
+    assert time.thread_time() - begun < 0.5  # two seconds to list all of them
 
 
 # ---- iterators ----

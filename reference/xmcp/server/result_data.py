@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set, ValuesVi
 from itertools import islice
 from typing import Any, Final
 
-from jsonschema_rs import Validator
+from jsonschema_rs import ValidationError, Validator
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
@@ -98,15 +98,15 @@ def check_data(validator: Validator, data: Any) -> None:
     Raises:
         UnsendableResultError: It does not fit.
     """
-    if validator.is_valid(data):
-        return
-    for fault in validator.iter_errors(data):
+    try:
+        validator.validate(data)  # to the first fault only: a column of NaN has as many as rows
+    except ValidationError as fault:
         said = fault.message if len(fault.message) <= _LONGEST_FAULT else f"{fault.message[:_LONGEST_FAULT]}…"
         raise UnsendableResultError(
             f"it does not fit the tool's output schema: {said}. NaN and the infinities are sent as null, because JSON "
             "has none of them; annotate `float | None`, or raise an XMCPError.",
             _pointer(fault.instance_path),
-        )
+        ) from None
 
 
 def is_non_finite(value: Any) -> bool:
