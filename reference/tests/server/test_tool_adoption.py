@@ -14,7 +14,7 @@ from fastmcp.tools import Tool
 from fastmcp.tools.tool_transform import ToolTransformConfig, forward
 from pydantic import Field
 
-from xmcp import XMCP, ToolResponse
+from xmcp import XMCP, DisplayEnvelope, ToolResponse
 from xmcp.server.tool import XMCPTool
 
 Filled = Annotated[str, Field(json_schema_extra={"server_populated": True})]
@@ -57,6 +57,15 @@ async def test_an_added_tool_does_not_answer_with_nothing_for_a_number_that_json
     mcp = XMCP()
     mcp.add_tool(Tool.from_function(lambda: math.nan, name="ratio"))
     assert (await call(mcp, "ratio")).llm_output == "NaN"
+
+
+async def test_an_added_tool_does_not_answer_with_nothing_for_an_envelope_or_an_unknown_object(call: Any) -> None:
+    mcp = XMCP()
+    mcp.add_tool(Tool.from_function(lambda: DisplayEnvelope(type="markdown", payload="hello"), name="envelope"))
+    mcp.add_tool(Tool.from_function(lambda: {"a": object(), "b": 1}, name="unknown"))
+    assert "<payload>hello</payload>" in (await call(mcp, "envelope")).llm_output
+    reply = await call(mcp, "unknown")
+    assert (reply.llm_output, reply.structured) == ('{"a":"<object>","b":1}', None)
 
 
 async def test_threads_of_a_providers_tool_are_bounded_over_all_its_calls() -> None:

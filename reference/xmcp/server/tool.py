@@ -214,8 +214,7 @@ class XMCPTool(FunctionTool):
 
     def _answer(self, result: KeptResult, *, show_user: bool) -> ToolResult:
         value, data = result.kept
-        # FastMCP would write nothing for a number that JSON does not have.
-        if self.has_fastmcps_text and not isinstance(value, ToolResponse) and not is_non_finite(value):
+        if self.has_fastmcps_text and not self._is_ours_to_write(value):
             return result
         if not is_mcp(value):
             response = response_to(
@@ -229,6 +228,12 @@ class XMCPTool(FunctionTool):
         response = response_from(self.name, result)
         allowed = apply_show_user(response, show_user=show_user)
         return result if allowed is response else self._shown(allowed, result)
+
+    def _is_ours_to_write(self, value: Any) -> bool:
+        """Tell whether the result has no text of FastMCP for `value`, or a wrong one."""
+        is_envelope = isinstance(value, EnvelopeModel) and self.output_schema is None
+        # FastMCP would write nothing for a number that JSON does not have.
+        return is_envelope or isinstance(value, ToolResponse) or is_non_finite(value)
 
     def _shown(self, response: ToolResponse, native: ToolResult) -> ToolResult:
         if response.error is not None and response.error.code == NO_ENVELOPE:
@@ -281,7 +286,10 @@ class XMCPTool(FunctionTool):
             if self.output_schema is not None or not fault.pointer:
                 raise
             logger.warning("The tool %r: %s", self.name, fault, extra={"tool": self.name})
-            return KeptResult.of(ToolResult(content=[]), value, as_json(value, name_unknown=True))
+            data = as_json(value, name_unknown=True)
+            native = FunctionTool.convert_result(tool, without_lone_surrogates(data))
+            native.structured_content = None
+            return KeptResult.of(native, value, data)
         return KeptResult.of(FunctionTool.convert_result(tool, without_lone_surrogates(data)), value, data)
 
     def _without_show_user(self, arguments: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
