@@ -11,8 +11,9 @@ from fastmcp import Client, FastMCP
 from fastmcp.server.providers import LocalProvider
 from fastmcp.server.transforms.tool_transform import ToolTransform
 from fastmcp.tools import Tool
+from fastmcp.tools.function_tool import FunctionTool
 from fastmcp.tools.tool_transform import ToolTransformConfig, forward
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from xmcp import XMCP, DisplayEnvelope, ToolResponse
 from xmcp.server.tool import XMCPTool
@@ -167,6 +168,36 @@ async def test_a_source_with_such_a_tool_offers_the_others_and_the_log_says_why(
             assert [tool.name for tool in await client.list_tools()] == ["fine"]
     assert "'x' was made of one that shows the caller 'user'" in caplog.text
     assert (await call(mcp, "x", user="eve")).code == "UNKNOWN_TOOL"
+
+
+class Marked(BaseModel):
+    user: Filled
+
+
+async def listed_users(of: list[Marked]) -> str:
+    return of[0].user
+
+
+@pytest.mark.parametrize("fn", [whoami, listed_users])
+async def test_no_tool_of_another_kind_takes_from_the_caller_what_the_server_fills_in(fn: Any) -> None:
+    class Own(FunctionTool):
+        pass
+
+    with pytest.raises(ValueError, match="Own fills in nothing"):
+        XMCP().add_tool(Own.from_function(fn))
+    with pytest.raises(ValueError, match="was made of one that shows the caller"):
+        XMCP().add_tool(Tool.from_tool(Tool.from_function(fn)))
+    child, between, mcp = FastMCP[Any]("child"), FastMCP[Any]("between"), filled("s", "ada")
+    child.tool(fn, name="tool")
+    between.mount(child)
+    mcp.mount(between)
+    with pytest.raises(ValueError, match="of the mounted server 'child' marks"):
+        mcp.check_tools()
+    late = filled("late", "ada")
+    async with Client(late):  # mounted after the check
+        late.mount(child)
+        assert await late.get_tool("tool") is None
+        assert not await late.list_tools()
 
 
 def test_a_mounted_fastmcp_server_that_would_fill_in_nothing_is_refused_at_start() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, Final, TypedDict, TypeVar, Unpack, cast, overload
@@ -276,9 +276,8 @@ class XMCP(Serving[LifespanResultT]):
                 if parameter.default is None and not self.param_providers.provides(name):
                     logger.warning("The parameter %r of the tool %r has no provider yet.", name, tool.name)
 
-        for server in map(unwrapped, self.providers):
-            if isinstance(server, fastmcp.FastMCP) and not isinstance(server, XMCP):
-                refuse_marks(server)
+        for server in _mounted_in(self):
+            refuse_marks(server)
 
     def _register(self, name_or_fn: Any, options: ToolOptions, *, display: bool) -> Any:
         if options.get("task") is None:
@@ -312,6 +311,14 @@ class XMCP(Serving[LifespanResultT]):
             for key in ("server_populated", "sensitive")
         )
         return XMCPToolOptions(display, metadata, formatter, populated, sensitive)
+
+
+def _mounted_in(server: fastmcp.FastMCP[Any]) -> Iterator[fastmcp.FastMCP[Any]]:
+    """Yield the servers that are mounted in `server`, at any depth, down to the next XMCP server."""
+    for inner in map(unwrapped, server.providers):
+        if isinstance(inner, fastmcp.FastMCP) and not isinstance(inner, XMCP):
+            yield inner
+            yield from _mounted_in(inner)
 
 
 def _checking(lifespan: Callable[..., Any] | None) -> Callable[..., Any]:

@@ -34,7 +34,7 @@ def adopted(tool: Tool, providers: ParamProviders) -> Tool:
     A tool that belongs to a server already keeps its providers, wherever else it is added.
 
     Raises:
-        ValueError: It was made of a tool that FastMCP made, and shows the caller a parameter that the server fills in.
+        ValueError: It shows the caller a parameter that it marks as filled in by the server, and nothing fills it in.
     """
     if type(tool) is FunctionTool:  # a subclass may run in a way of its own
         tool = XMCPTool.adopting(tool)
@@ -49,6 +49,11 @@ def adopted(tool: Tool, providers: ParamProviders) -> Tool:
             )
         if populated := metadata_of(tool.meta).get("server_populated"):
             return _TransformedTool.of(tool, populated, providers)
+    elif marked := marked_parameters(tool.parameters):
+        raise ValueError(
+            f"The tool {tool.name!r} shows the caller {marked[0]!r}, which it marks as server_populated, and a "
+            f"{type(tool).__name__} fills in nothing. Register its function, or make the server that has it an XMCP."
+        )
     return tool
 
 

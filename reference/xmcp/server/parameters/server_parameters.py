@@ -92,12 +92,10 @@ def _marked_in(schema: Mapping[str, Any]) -> tuple[str, ...]:
 
 def marked_parameters(parameters: Mapping[str, Any]) -> list[str]:
     """Return the names of the parameters in an input schema that it marks as filled in by the server, or parts of."""
-    properties, definitions = parameters.get("properties", {}), parameters.get("$defs", {})
-    return [
-        name
-        for name, schema in properties.items()
-        if isinstance(schema, Mapping) and _mentions_mark(resolved(schema, definitions))
-    ]
+    if not _mentions_mark(parameters):
+        return []
+    names = parameters.get("properties", {}).keys()
+    return [name for name in names if _mentions_mark(without_properties(parameters, names - {name}))]
 
 
 def hidden_from_caller(parameters: Mapping[str, Any], filled: Mapping[str, ServerParameter]) -> dict[str, Any]:
