@@ -376,10 +376,13 @@ async def test_an_endless_iterator_ends(
     monkeypatch.setattr("xmcp.server.result_data.MAX_ENTRIES", 10)
     mcp = XMCP("t")
     mcp.tool(lambda: itertools.count(), name="endless")
+    mcp.tool(lambda: (n for n in range(1000)), name="generated")
     mcp.tool(lambda: iter(range(10)), name="enough")
     with caplog.at_level(logging.ERROR):
         assert (await call(mcp, "endless")).code == "INTERNAL"
+        assert (await call(mcp, "generated")).code == "INTERNAL"
     assert "a count with more than 10 entries" in caplog.text
+    assert "a generator with more than 10 entries" in caplog.text
     assert (await call(mcp, "enough")).llm_output.count("<item>") == 10
 
 

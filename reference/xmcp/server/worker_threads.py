@@ -19,6 +19,7 @@ from typing import Any, Final
 import anyio.to_thread
 
 from xmcp.server.errors import XMCPError
+from xmcp.server.result_data import listed
 
 logger: Final = logging.getLogger("xmcp.server")
 
@@ -54,7 +55,7 @@ def safe_in_thread(fn: Callable[..., Any]) -> Callable[..., Any]:
             run.has_begun = True
         try:
             value = fn(*args, **kwargs)
-            return list(value) if inspect.isgenerator(value) else value
+            return listed(value) if inspect.isgenerator(value) else value
         except (GeneratorExit, StopIteration) as error:
             raise RuntimeError(f"{name_of(fn)} raised {type(error).__name__}") from error
 
