@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
-from fastmcp import Client
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from fastmcp import Client, Context
+from fastmcp.tools import Tool
+from pydantic import AliasChoices, AliasGenerator, AliasPath, BaseModel, ConfigDict, Field, model_validator
 
 from xmcp import XMCP, DisplayEnvelope, ParamRequest
 
@@ -157,6 +159,33 @@ def test_what_cannot_be_hidden_is_refused_at_registration() -> None:
     for fn in (clashing, twice):
         with pytest.raises(ValueError, match="the name of another parameter or field"):
             XMCP().tool(fn)
+
+
+PATH = Field(validation_alias=AliasChoices(AliasPath("user", "id"), "user_id"), json_schema_extra=FILLED)
+
+
+class ByPath(BaseModel):
+    user_id: str = PATH
+
+
+class ByGenerator(BaseModel):
+    model_config = ConfigDict(alias_generator=AliasGenerator(validation_alias=lambda _: AliasPath("user", "id")))
+    user_id: str = Field(json_schema_extra=FILLED)
+
+
+@dataclasses.dataclass
+class InDataclass:
+    user_id: Annotated[str, PATH]
+
+
+@pytest.mark.parametrize("model", [ByPath, ByGenerator, InDataclass])
+def test_a_field_that_a_caller_could_send_at_another_place_is_refused_at_registration(model: Any) -> None:
+    async def whoami(params: Any, ctx: Context) -> str: ...
+
+    whoami.__annotations__["params"] = model
+    for add in (XMCP().tool, lambda fn: XMCP().add_tool(Tool.from_function(fn))):
+        with pytest.raises(ValueError, match="'user_id' of a model, so no field may have an AliasPath"):
+            add(whoami)
 
 
 class Stamped(BaseModel):

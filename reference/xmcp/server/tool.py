@@ -16,11 +16,11 @@ import anyio
 import jsonschema_rs
 from fastmcp.exceptions import ToolError, ValidationError
 from fastmcp.server.context import Context
-from fastmcp.server.dependencies import get_context
+from fastmcp.server.dependencies import get_context, without_injected_parameters
 from fastmcp.tools.base import InputRequiredToolResult, ToolResult
 from fastmcp.tools.function_tool import FunctionTool, ToolMeta
 from fastmcp.utilities.async_utils import is_coroutine_function
-from fastmcp.utilities.types import NotSet
+from fastmcp.utilities.types import NotSet, get_cached_typeadapter
 from mcp.server.session import ServerSession
 from mcp_types import TextContent
 from pydantic import BaseModel, Field, PrivateAttr
@@ -32,7 +32,7 @@ from xmcp.server.kept_result import KeptResult, is_mcp, members_of, with_known_b
 from xmcp.server.lone_surrogates import without_lone_surrogates
 from xmcp.server.parameters.filling import FilledArguments, fill
 from xmcp.server.parameters.finite_numbers import refuse_non_finite, takes_numbers
-from xmcp.server.parameters.model_fields import ModelFields, object_sent, resolved, with_hidden
+from xmcp.server.parameters.model_fields import ModelFields, has_alias_path, object_sent, resolved, with_hidden
 from xmcp.server.parameters.providers import ParamProviders
 from xmcp.server.parameters.sensitive import Secrets
 from xmcp.server.parameters.server_parameters import ServerParameter, hidden_from_caller, server_parameters_of
@@ -111,7 +111,7 @@ class XMCPTool(FunctionTool):
         """Return a tool like `other`, which FastMCP made, that answers as the ones of this server do.
 
         Raises:
-            ValueError: A mark stands inside a parameter, where it would hide nothing.
+            ValueError: A mark stands inside a parameter, where it would hide nothing, or beside an `AliasPath`.
         """
         tool = cls.model_construct(**dict(other))
         tool.has_fastmcps_text = True
@@ -130,6 +130,7 @@ class XMCPTool(FunctionTool):
         if tool.server_parameters:
             tool.parameters = hidden_from_caller(tool.parameters, tool.server_parameters)
             members["server_populated"] = list(tool.server_parameters)
+            tool._refuse_alias_paths()
         if options.display:
             if SHOW_USER in tool.server_parameters:
                 raise ValueError(
@@ -142,6 +143,14 @@ class XMCPTool(FunctionTool):
         tool.takes_numbers = takes_numbers(tool.parameters)
         tool.meta = in_meta(tool.meta, members)
         return tool
+
+    def _refuse_alias_paths(self) -> None:
+        in_models = [name for name, parameter in self.server_parameters.items() if parameter.model is not None]
+        if in_models and has_alias_path(get_cached_typeadapter(without_injected_parameters(self.fn)).core_schema):
+            raise ValueError(
+                f"The tool {self.name!r}: the server fills in the field {in_models[0]!r} of a model, so no field may "
+                "have an AliasPath: a caller could send a value there. Use a plain alias."
+            )
 
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
         """Run the function and return its response as a plain MCP result (`responses/mcp_results.py`).

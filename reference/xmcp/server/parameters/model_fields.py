@@ -57,6 +57,25 @@ class ModelFields:
         return None
 
 
+def has_alias_path(core_schema: Any) -> bool:
+    """Tell whether a field in pydantic's schema of a function can be set from a place that the JSON schema omits.
+
+    That is an `AliasPath` of more than one step: a caller could send the field there, beside the server's value.
+    """
+    waiting = [core_schema]
+    while waiting:
+        match waiting.pop():
+            case Mapping() as part:
+                alias = part.get("validation_alias")
+                paths = alias if isinstance(alias, list) and isinstance(alias[0], list) else [alias]
+                if any(isinstance(path, list) and len(path) > 1 for path in paths):
+                    return True
+                waiting += part.values()
+            case list() | tuple() as parts:
+                waiting += parts
+    return False
+
+
 def resolved(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return `schema`, or if it refers to one of the `definitions`, that one with the other members of `schema`."""
     found = definitions.get(str(schema.get("$ref", "")).removeprefix("#/$defs/"))
