@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import httpx2
@@ -143,10 +144,26 @@ NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}}
         ({**NUMBER, "description": "x" * 50_000}, {"n": "x"}),
         ({"properties": []}, {"n": "x"}),
         (NUMBER, {"n": 2**70, "m": object()}),
+        ({"properties": {"n": {"items": {"type": "number"}}}}, {"n": ["x"] * 15_000}),
+        ({"$defs": {"n": {"properties": {"n": {"$ref": "#/$defs/n"}}}}, "$ref": "#/$defs/n", "required": ["m"]}, {}),
+        ({"$id": "http://a.test/", "$ref": "http://a.test/#/$defs/n", "$defs": {"n": {"required": ["m"]}}}, {}),
     ],
 )
 def test_where_nothing_can_be_said_nothing_is_said(schema: Any, arguments: Any) -> None:
     assert refused_arguments(schema, arguments) == []
+
+
+def test_a_schema_of_another_server_cannot_hold_the_loop_by_its_references() -> None:
+    twice = {f"a{n}": {"allOf": [{"$ref": f"#/$defs/a{n + 1}"}] * 2} for n in range(18)}
+    schema = {"$defs": {**twice, "a18": {"required": ["m"]}}, "$ref": "#/$defs/a0"}
+    begun = time.thread_time()
+    assert refused_arguments(schema, {}) == []
+    assert time.thread_time() - begun < 0.5
+    used = {
+        "$defs": {"n~": {"type": "number"}},
+        "properties": {"n": {"$ref": "#/$defs/n~0"}, "m": {"$ref": "#/$defs/n~0"}},
+    }
+    assert [field["pointer"] for field in refused_arguments(used, {"n": "x", "m": 1})] == ["/n"]
 
 
 def test_what_is_said_of_an_argument_is_bounded_and_repeats_no_value() -> None:

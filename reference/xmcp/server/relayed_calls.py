@@ -26,6 +26,7 @@ from xmcp.server.responses.mcp_results import has_error_in_meta, is_document
 
 MAX_ARGUMENTS: Final = 64 * 1024  # bytes of JSON; larger arguments are left to the other side's words
 MAX_SCHEMA: Final = 48 * 1024  # bytes of JSON
+MAX_STEPS: Final = 50_000  # schemas, with references followed, times values: each can cost the loop ten microseconds
 MAX_VALIDATORS: Final = 256
 MAX_PATTERN: Final = 64 * 1024  # bytes of a compiled pattern
 
@@ -88,8 +89,8 @@ def refused_arguments(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -
         return []
     if len(written) > MAX_SCHEMA or len(given) > MAX_ARGUMENTS:
         return []
-    validator = _validator(written)
-    if validator is None:
+    size, validator = _validator(written)
+    if validator is None or size * _values(arguments) > MAX_STEPS:
         return []
     properties = schema.get("properties")
     members = properties if isinstance(properties, Mapping) else {}
@@ -109,17 +110,66 @@ def _converted(value: Any, schema: object) -> Any:
 
 
 @lru_cache(MAX_VALIDATORS)
-def _validator(schema: bytes) -> jsonschema_rs.Draft202012Validator | None:
-    """Return a validator that downloads nothing, takes linear time for a pattern, and repeats no value."""
+def _validator(schema: bytes) -> tuple[int, jsonschema_rs.Draft202012Validator | None]:
+    """Return the size of `schema` (`_size`), and a validator, None if there can be none.
+
+    It downloads nothing, takes linear time for a pattern, and repeats no value.
+    """
     try:
-        return jsonschema_rs.Draft202012Validator(
-            orjson.loads(schema),
+        decoded = orjson.loads(schema)
+        size = _size(decoded)
+        if size > MAX_STEPS:
+            return size, None
+        return size, jsonschema_rs.Draft202012Validator(
+            decoded,
             offline=True,
             pattern_options=jsonschema_rs.RegexOptions(size_limit=MAX_PATTERN),
             mask="the value",
         )
-    except (ValueError, jsonschema_rs.ReferencingError):
-        return None
+    except (ValueError, RecursionError, jsonschema_rs.ReferencingError):
+        return MAX_STEPS, None
+
+
+def _size(root: Any) -> int:
+    """Return the number of schemas in `root`, a schema that is referred to counted at each place.
+
+    More than `MAX_STEPS` if one refers to itself: then the time for it can double with each level of a value.
+
+    Raises:
+        ValueError: It has a reference that is not a JSON Pointer to one of its members.
+    """
+    sizes: dict[int, int] = {}
+
+    def size(node: Any) -> int:
+        if isinstance(node, list):
+            return sum(map(size, node))
+        if not isinstance(node, dict):
+            return 0
+        if (known := sizes.get(id(node))) is not None:
+            return known
+        sizes[id(node)] = MAX_STEPS + 1
+        found = 1 + sum(map(size, node.values()))
+        if isinstance(reference := node.get("$ref"), str):
+            found += size(_target(root, reference))
+        sizes[id(node)] = found
+        return found
+
+    return size(root)
+
+
+def _target(root: Any, reference: str) -> Any:
+    target = root
+    for step in reference.removeprefix("#/").split("/"):
+        name = step.replace("~1", "/").replace("~0", "~")
+        if not isinstance(target, dict) or name not in target:
+            raise ValueError(f"{reference} is not in the schema")
+        target = target[name]
+    return target
+
+
+def _values(value: Any) -> int:
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return 1 + sum(map(_values, parts))
 
 
 _REASONS: Final = {"type": "wrong_type", "required": "missing"}
