@@ -51,6 +51,28 @@ async def test_a_provider_sees_the_request_that_made_the_task(over_http: Any, re
     assert answer.llm_output == "ada at tasks"
 
 
+async def test_a_caller_cannot_choose_the_value_for_a_task_with_a_header_that_a_proxy_adds_too(
+    over_http: Any, reply: Any
+) -> None:
+    mcp = server()
+    mcp.param_provider("who")(lambda request: request.headers["x-user"])
+
+    @mcp.tool(task=True)
+    async def says(who: Filled) -> str:
+        return who
+
+    inner = mcp.http_app()
+
+    async def proxy(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            scope = {**scope, "headers": [(b"x-user", b"ada"), *scope["headers"]]}
+        await inner(scope, receive, send)
+
+    async with over_http(proxy) as url:
+        answer = await called(StreamableHttpTransport(f"{url}/mcp", headers={"x-user": "eve"}), "says", reply)
+    assert answer.llm_output == "ada, eve"
+
+
 async def test_a_task_asks_the_client_and_goes_on(reply: Any) -> None:
     mcp = server()
     schema = {"type": "object", "properties": {"name": {"type": "string"}}}

@@ -32,8 +32,19 @@ def repeated(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
     return next((name.decode("latin-1") for name, number in names.items() if number > 1), None)
 
 
+def combined(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Return the headers with one line for each name (RFC 9110, section 5.3); cookies as RFC 9113, section 8.2.3.
+
+    FastMCP gives a background task the last of two lines only: that may be the caller's, beside the one of a proxy.
+    """
+    values: dict[bytes, list[bytes]] = {}
+    for name, value in headers:
+        values.setdefault(name.lower(), []).append(value)
+    return [(name, (b"; " if name == b"cookie" else b", ").join(several)) for name, several in values.items()]
+
+
 class HeaderGuard:
-    """An ASGI application that refuses repeated headers, and explains why a Host or an Origin is refused."""
+    """An ASGI application that refuses or combines repeated headers, and explains why a Host or Origin is refused."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -49,6 +60,7 @@ class HeaderGuard:
             text = f"The header {name[:_MAX_SHOWN]!r} appears more than once. Send it once."
             await refusal(400, code, text)(scope, receive, send)
             return
+        scope = {**scope, "headers": combined(scope["headers"])}
         refused = False
 
         async def answer(message: Message) -> None:
