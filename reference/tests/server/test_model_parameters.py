@@ -180,12 +180,22 @@ class InDataclass:
 
 @pytest.mark.parametrize("model", [ByPath, ByGenerator, InDataclass])
 def test_a_field_that_a_caller_could_send_at_another_place_is_refused_at_registration(model: Any) -> None:
-    async def whoami(params: Any, ctx: Context) -> str: ...
+    async def whoami(params: Any, ctx: Context) -> None: ...
 
     whoami.__annotations__["params"] = model
     for add in (XMCP().tool, lambda fn: XMCP().add_tool(Tool.from_function(fn))):
         with pytest.raises(ValueError, match="'user_id' of a model, so no field may have an AliasPath"):
             add(whoami)
+
+
+async def test_a_parameter_with_an_alias_has_its_default(call: Any) -> None:
+    mcp = XMCP()
+
+    @mcp.tool
+    async def whoami(user: Annotated[str, Field(alias="userId", json_schema_extra=FILLED)] = "nobody") -> str:
+        return user
+
+    assert (await call(mcp, "whoami", userId="eve")).llm_output == "nobody"
 
 
 class Stamped(BaseModel):

@@ -107,7 +107,8 @@ def hidden_from_caller(parameters: Mapping[str, Any], filled: Mapping[str, Serve
 def _default(fn: Callable[..., Any], name: str, parameters: Mapping[str, Any]) -> Callable[[], Any] | None:
     if name in parameters.get("required", []):
         return None
-    default = inspect.signature(fn).parameters[name].default
+    known = inspect.signature(fn).parameters.get(name)  # None for an alias
+    default = inspect.Parameter.empty if known is None else known.default
     if isinstance(default, FieldInfo):
         return lambda: default.get_default(call_default_factory=True, validated_data={})
     value = parameters["properties"][name].get("default") if default is inspect.Parameter.empty else default
