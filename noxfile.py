@@ -1,8 +1,10 @@
-"""Every check of this repository, by name. `uv run nox` runs all of them but `bench`, `mcp_conformance` and `soak`.
+"""Every check of this repository, by name.
 
+`uv run nox` runs all of them but `bench`, `fastmcp_tests`, `mcp_conformance` and `soak`.
 In CI (`CI=true`) it runs `soak` too.
 
-The sessions use the environment that `uv run` made: one environment, installed once.
+The sessions use the environment that `uv run` made: one environment, installed once. Only `fastmcp_tests` has one of
+its own, because FastMCP's tests need packages that XMCP does not.
 """
 
 from __future__ import annotations
@@ -93,6 +95,14 @@ def conformance(session: nox.Session) -> None:
 def mcp_conformance(session: nox.Session) -> None:
     """Compare XMCP with bare FastMCP by the conformance package of the MCP project; call tools with the Inspector."""
     session.run("python", "-m", "tools.interop.mcp_conformance")
+
+
+@nox.session(venv_backend="venv", reuse_venv=True)
+def fastmcp_tests(session: nox.Session) -> None:
+    """Run FastMCP's own tests with XMCP in place of FastMCP (half an hour); `-- tests/tools` runs a part of them."""
+    session.install("-e", ".", "-r", "tools/interop/fastmcp_tests/requirements.txt")
+    arguments = ("--folder", session.create_tmp(), *session.posargs)
+    session.run("python", "-m", "tools.interop.fastmcp_tests", *arguments)
 
 
 @nox.session

@@ -190,5 +190,15 @@ def test_what_the_sentences_leave_open_breaks_none(builder):
     assert [str(violation) for violation in violations(builder.trace)] == []
 
 
+def test_a_failed_answer_that_equal_calls_share_may_be_the_answer_of_both_where_the_chat_was_cut_off():
+    s = turn(call(id_="a"), call(id_="b"), tools=[tool("search", cacheable=True)], cache=True)
+    s.failed(s.called("a"), failure("GONE"))
+    s.cancel()
+    s.reply("a")
+    s.reply("b", error("GONE"))
+    s.end(failure="cancelled")
+    assert [str(violation) for violation in violations(s.trace)] == []
+
+
 def test_an_empty_trace_examines_nothing():
     assert examined(Trace(Setup(servers=[], tools=[]), [])) == set()

@@ -22,6 +22,7 @@ from xmcp_models.registry import EXTENSION_ID, TOOL_META_KEY
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}, "show_user": {"type": "boolean"}}}
 ENVELOPE = {"type": "text", "payload": "hello"}
 ERROR = {"code": "TIMEOUT", "message": "too slow", "retryable": True, "category": "timeout"}
+UNFORESEEN = {**ERROR, "code": "INTERNAL", "category": "internal", "retryable": False, "meta": {"error_id": "1"}}
 DOCUMENT = '<tool_response tool_name="t"><llm_output>hi</llm_output></tool_response>'
 
 
@@ -55,10 +56,15 @@ FILLED = ToolCall(tool(server_populated=["user_id"]), "t", {})
         (result('{"payload": "hello", "type": "text"}', display=ENVELOPE), SHOWN, "XMCP-MCP-021"),
         (result(), SHOWN, "XMCP-DSP-022"),
         (result(display=ENVELOPE), ToolCall(tool(display=True), "t", {}), "XMCP-DSP-021"),
+        (
+            result(display=ENVELOPE),
+            ToolCall(tool(display=True), "t", {"arguments": {"show_user": False}}),
+            "XMCP-DSP-021",
+        ),
         (result(display={"type": "map", "payload": {}}), SHOWN, "XMCP-DSP-010"),
         (result("it failed", is_error=True), None, "XMCP-MCP-022"),
         (result("TIMEOUT: too slow", error=ERROR), None, "XMCP-MCP-022"),
-        (result("TIMEOUT: too slow", is_error=True, error=ERROR, data={}), None, "XMCP-MCP-004"),
+        (result("INTERNAL: too slow", is_error=True, error=UNFORESEEN, data={}), None, "XMCP-MCP-004"),
         (result("x y", is_error=True, error={**ERROR, "code": "x y"}), None, "XMCP-MCP-024"),
         (result("x", is_error=True, error="TIMEOUT"), None, "XMCP-MCP-024"),
         (result("TIMEOUT: too slow", is_error=True, error={**ERROR, "category": "internal"}), None, "XMCP-ERR-010"),
@@ -93,8 +99,12 @@ def test_a_plain_result_breaks_one_sentence_at_a_time(plain, call, requirement):
         (result("<error><code>NoSuchKey</code></error>"), None),
         (result("In XMCP an <error> element has a code, and <display>{}</display> holds JSON."), None),
         (result("TIMEOUT (retryable): too slow", is_error=True, error=ERROR), None),
+        # The author of the tool can have built this error, with its data.
+        (result("TIMEOUT: too slow", is_error=True, error=ERROR, data={"row": 3}), None),
         (result(display=ENVELOPE, data={"rows": 3}), SHOWN),
         (result('{"rows": 3}', display=ENVELOPE), SHOWN),
+        # The display is of another tool, for which the caller asked through this one.
+        (result(display=ENVELOPE), ToolCall(tool(), "t", {"name": "chart", "arguments": {"show_user": True}})),
         (result(server_populated={"redacted": ["user_id"]}), FILLED),
         # What the suite sent comes back: it is data, whatever it looks like.
         (result(DOCUMENT), ToolCall(tool(), "t", {"text": DOCUMENT})),

@@ -52,7 +52,8 @@ def default_formatter(data: Any, indent_level: int = 0) -> str:
 
     `data` is anything that pydantic can convert to JSON (mappings, sequences, models, dataclasses, scalars); other
     objects are written as `str(object)`. A list entry is an `<item>`; a key that is not a safe element name (`a b`,
-    `1`, `xml…`, `a:b`) becomes `<item key="…">`. Booleans, numbers and None are written as JSON literals.
+    `1`, `xml…`, `a:b`) becomes `<item key="…">`. Booleans, numbers and None are written as JSON literals, NaN and the
+    infinities as `null`.
     `indent_level` is the depth of the root, two spaces each.
 
     Characters that XML 1.0 cannot carry are kept in the text: the encoder of `xmcp.wire` replaces them and marks the
@@ -136,7 +137,7 @@ class DeclarativeXMLFormatter:
 
 def _as_json(data: Any) -> Any:
     with suppress(UnicodeEncodeError):  # a key with a lone surrogate, which pydantic cannot convert
-        return to_jsonable_python(data, fallback=str)
+        return to_jsonable_python(data, fallback=str, inf_nan_mode="null")
     return data
 
 

@@ -259,7 +259,7 @@ def shifting() -> list[Any]:
         depends_on = random.sample(others, min(2, len(others)))
         return tool(name, "All about it. " * 100, _meta={TOOL_META_KEY: {"depends_on": depends_on}})
 
-    # A client refuses to start with tools that depend on each other in a circle (XMCP-CLI-038): those come later.
+    # A list with tools that depend on each other in a circle is not used (XMCP-CLI-038): a server begins with another.
     early = next(_lists) < 5
     circles = not early and random.random() < 0.2
     listed: list[Any] = [listing(name, names if circles else names[:place]) for place, name in enumerate(names)]

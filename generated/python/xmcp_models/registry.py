@@ -328,7 +328,8 @@ ERROR_CODES: Final[dict[str, dict[str, Any]]] = {
         "recovery": "give_up",
         "http_status": 500,
         "grpc_status": "INTERNAL",
-        "description": "A display was asked for and the tool returned no valid envelope.",
+        "description": "The tool returned no valid display envelope where one was asked for, or "
+        "could not make the one it wanted.",
         "since": "1.0",
         "status": "active",
     },

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from xmcp.cli.logs import FORMATS, LEVELS, JSONLine, TextLine, WithoutCalls, WithoutQuery, logging_config
+from xmcp.cli.logs import FORMATS, LEVELS, JSONLine, TextLine, WithoutQuery, logging_config
 
 
 def record(message: str, *args: Any, **fields: Any) -> logging.LogRecord:
@@ -61,14 +61,3 @@ def test_every_level_and_format_can_be_set_up_in_another_process(level: str, log
     assert logging.getLogger("shop").isEnabledFor(logging.getLevelNamesMapping()[level.upper()])
     assert not logging.getLogger("mcp.server").isEnabledFor(logging.INFO)  # it would quote requests
     assert not logging.getLogger("fastmcp").isEnabledFor(logging.INFO)
-
-
-def test_a_failed_call_of_an_xmcp_server_is_told_once() -> None:
-    for sentence, told in (("Error calling tool 'x'", False), ("Invalid arguments for tool %r", False), ("else", True)):
-        record = logging.LogRecord("fastmcp.server.server", logging.ERROR, "", 0, sentence, None, None)
-        assert WithoutCalls().filter(record) is told
-    filters = [
-        logging_config("info", "text", logs_its_calls=own)["loggers"]["fastmcp.server.server"]["filters"]
-        for own in (True, False)
-    ]
-    assert filters == [["without_calls"], []]

@@ -2,24 +2,51 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
 import re
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from fastmcp import Client, FastMCP
+from mcp import MCPError
 
+from xmcp.cli.serve import _GRACE
 from xmcp.cli.target import load_server
+from xmcp.server.transports import GRACE
 
 pytestmark = pytest.mark.slow
 
 PLAIN = "from fastmcp import FastMCP\nmcp = FastMCP('plain')\n@mcp.tool\ndef double(x: int) -> int:\n    return 2 * x\n"
 OURS = "from xmcp import XMCP\nmcp = XMCP('ours')\n@mcp.tool\ndef double(x: int) -> int:\n    return 2 * x\n"
+RESTING = """
+import asyncio, sys
+@mcp.tool
+async def rest(seconds: float) -> str:
+    print("begun", file=sys.stderr, flush=True)
+    await asyncio.sleep(seconds)
+    return "rested"
+"""
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}},
+}
+ENVELOPE = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "raw", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
 TWO = "from fastmcp import FastMCP\nfirst, second, data = FastMCP('1'), FastMCP('2'), {}\n"
 
 
@@ -105,6 +132,31 @@ def test_an_error_in_the_authors_module_names_its_own_line(
     assert line.endswith(words)
 
 
+@pytest.mark.parametrize("call", ["mcp.serve()", "mcp.serve('stdio', port=1)", "mcp.run('http', port=1)"])
+def test_a_file_that_serves_its_server_when_imported_is_a_server(
+    workplace: Path, call: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (workplace / "server.py").write_text(f"{OURS}other = XMCP('other')\nfor mcp in [other]:\n    {call}\nAFTER = 1\n")
+    server = load_server("server.py")
+    assert server.name == "other"  # the one that the file serves
+    said = capsys.readouterr().err
+    assert ("the options of this command count instead" in said) == ("port" in call)
+    assert sys.modules["server"].AFTER == 1
+
+
+def test_a_plain_fastmcp_file_may_run_its_server_when_imported(workplace: Path) -> None:
+    (workplace / "one.py").write_text(f"{PLAIN}mcp.run()\n")
+    (workplace / "two.py").write_text(f"{PLAIN}import asyncio\nasyncio.run(mcp.run_async('stdio'))\n")
+    methods = {name: vars(FastMCP).get(name) for name in ("run", "run_async", "run_stdio_async", "run_http_async")}
+    assert [load_server(target).name for target in ("one.py", "two.py")] == ["plain", "plain"]
+    assert methods == {name: vars(FastMCP).get(name) for name in methods}
+
+
+def test_a_named_server_counts_more_than_the_one_that_the_file_serves(workplace: Path) -> None:
+    (workplace / "server.py").write_text(f"{OURS}other = XMCP('other')\nother.serve()\n")
+    assert load_server("server.py:mcp").name == "ours"
+
+
 def test_a_port_in_use_is_said(workplace: Path, failing: Callable[..., tuple[int, str]]) -> None:
     (workplace / "server.py").write_text(PLAIN)
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -114,7 +166,7 @@ def test_a_port_in_use_is_said(workplace: Path, failing: Callable[..., tuple[int
     assert f"Port {port} on 127.0.0.1 is in use" in line
 
 
-@pytest.mark.parametrize("option", [["--port", "80"], ["--host", "0.0.0.0"], ["--path", "/x"]])
+@pytest.mark.parametrize("option", [["--port", "80"], ["--host", "0.0.0.0"], ["--path", "/x"], ["--allowed-host", "x"]])
 def test_an_option_that_would_do_nothing_is_refused(failing: Callable[..., tuple[int, str]], option: list[str]) -> None:
     code, line = failing("serve", "server.py", "--transport", "stdio", *option)
     assert code == 2
@@ -129,7 +181,7 @@ def serving(workplace: Path) -> Iterator[Callable[..., tuple[subprocess.Popen[st
     def start(source: str, *options: str) -> tuple[subprocess.Popen[str], str]:
         (workplace / "server.py").write_text(source)
         command = [sys.executable, "-m", "xmcp", "serve", "server.py", "--port", "0", *options]
-        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=workplace)
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=workplace, start_new_session=True)
         started.append(process)
         assert process.stderr is not None
         for line in process.stderr:
@@ -176,3 +228,95 @@ async def test_a_plain_fastmcp_server_is_served_over_stdio(workplace: Path) -> N
 def test_a_served_object_is_the_authors_own(workplace: Path) -> None:
     (workplace / "server.py").write_text(PLAIN)
     assert type(load_server("server.py")) is FastMCP
+
+
+async def test_the_first_seeds_quick_start_is_served_where_it_is_asked(
+    serving: Callable[..., tuple[subprocess.Popen[str], str]],
+) -> None:
+    _, url = serving(f"{OURS}mcp.serve()\n")
+    assert ":3333" not in url
+    async with Client(url) as client:
+        assert (await client.call_tool("double", {"x": 21})).data == 42
+
+
+async def test_stdout_of_a_stdio_server_has_messages_only(workplace: Path) -> None:
+    noise = "print('printed', flush=True)\nimport os\nos.system('echo started')\n"
+    (workplace / "server.py").write_text(f"{noise}{OURS}mcp.serve()\nprint('after')\n")
+    command = [sys.executable, "-m", "xmcp", "serve", "server.py", "--transport", "stdio", "--grace", "20"]
+    call = {"jsonrpc": "2.0", "id": 7, "method": "tools/call"}
+    params = {"name": "double", "arguments": {"x": 21}, "_meta": ENVELOPE}
+    done = await asyncio.to_thread(
+        subprocess.run,
+        command,
+        input=json.dumps({**call, "params": params}) + "\n",
+        capture_output=True,
+        text=True,
+        cwd=workplace,
+        timeout=60,
+    )
+    assert [json.loads(line)["result"]["structuredContent"] for line in done.stdout.splitlines()] == [{"result": 42}]
+    assert sorted(done.stderr.split()) == ["after", "printed", "started"]
+
+
+async def test_a_name_that_a_proxy_passes_on_can_be_allowed(
+    serving: Callable[..., tuple[subprocess.Popen[str], str]],
+) -> None:
+    _, url = serving(OURS, "--allowed-host", "tools.example", "--allowed-origin", "https://app.example")
+    headers = {"Accept": "application/json, text/event-stream"}
+    async with httpx2.AsyncClient() as http:
+        allowed = {**headers, "Host": "tools.example", "Origin": "https://app.example"}
+        assert (await http.post(url, json=INITIALIZE, headers=allowed)).status_code == 200
+        refused = await http.post(url, json=INITIALIZE, headers={**headers, "Host": "evil.example"})
+        assert (refused.status_code, "--allowed-host" in refused.text) == (421, True)
+
+
+@pytest.mark.parametrize("options", [[], ["--workers", "2"], ["--reload"]], ids=["alone", "workers", "reload"])
+@pytest.mark.parametrize("to_all", [False, True], ids=["to the command", "to all its processes"])
+async def test_sigterm_lets_calls_finish_in_every_process(
+    serving: Callable[..., tuple[subprocess.Popen[str], str]], options: list[str], to_all: bool
+) -> None:
+    process, url = serving(f"{OURS}{RESTING}", *options)
+    async with Client(url, mode="legacy", timeout=60) as client:
+        await client.list_tools()
+        call = asyncio.create_task(client.call_tool_mcp("rest", {"seconds": 3}))
+        assert process.stderr is not None
+        assert await asyncio.to_thread(process.stderr.readline) == "begun\n"
+        if to_all:  # as a service manager does
+            os.killpg(process.pid, signal.SIGTERM)
+        else:
+            process.send_signal(signal.SIGTERM)
+        assert "rested" in (await call).content[0].text
+    assert await asyncio.to_thread(process.wait, 30) == 0
+
+
+@pytest.mark.parametrize("options", [["--workers", "2"], ["--reload"]], ids=["workers", "reload"])
+async def test_a_second_signal_ends_every_process_at_once(
+    serving: Callable[..., tuple[subprocess.Popen[str], str]], options: list[str]
+) -> None:
+    process, url = serving(f"{OURS}{RESTING}", "--grace", "100", *options)
+    with suppress(MCPError, RuntimeError, httpx2.HTTPError, ExceptionGroup):
+        async with Client(url, timeout=60) as client:
+            call = asyncio.create_task(client.call_tool_mcp("rest", {"seconds": 90}))
+            assert process.stderr is not None
+            assert await asyncio.to_thread(process.stderr.readline) == "begun\n"
+            process.send_signal(signal.SIGTERM)
+            await asyncio.sleep(1.5)  # uvicorn's supervisors look every half second
+            process.send_signal(signal.SIGTERM)
+            assert await asyncio.to_thread(process.wait, 30) == 0
+            await call
+    assert process.poll() == 0
+
+
+def test_the_command_and_the_server_have_the_same_grace() -> None:
+    assert _GRACE == GRACE
+
+
+@pytest.mark.parametrize("options", [[], ["--workers", "2"]], ids=["alone", "workers"])
+async def test_debug_sends_the_text_of_exceptions_from_every_process(
+    serving: Callable[..., tuple[subprocess.Popen[str], str]], options: list[str]
+) -> None:
+    crashing = "@mcp.tool\ndef crash() -> None:\n    raise LookupError('row 7')\n"
+    _, url = serving(f"{OURS}{crashing}", "--debug", *options)
+    async with Client(url, timeout=60) as client:
+        answer = await client.call_tool_mcp("crash", {})
+    assert ">LookupError: row 7<" in answer.content[0].text

@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import re
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -16,15 +17,25 @@ from typing import Any
 
 import fastmcp
 import pytest
+from anyio import EndOfStream
+from fastmcp.client.transports import StdioTransport
 from mcp import MCPError
+from mcp.client.stdio import StdioServerParameters
+from mcp_types import TextContent
 from support import flooding_program
 from support.clock import Clock
 from support.http_host import hosted, listening
 from support.raw_peer import RawPeer, hello
 
+from xmcp.chat.errors import CallFailed
 from xmcp.client.hooks.log import EventLog
-from xmcp.client.servers import connection
-from xmcp.client.servers.errors import ConnectFailed, means_connection_lost, means_unreadable_answer
+from xmcp.client.servers import listing_pages, stdio_transport
+from xmcp.client.servers.errors import (
+    ConnectFailed,
+    means_connection_lost,
+    means_session_lost,
+    means_unreadable_answer,
+)
 from xmcp.client.servers.mcp_server import Server
 from xmcp.client.servers.peer_limits import (
     MAX_CONTAINERS,
@@ -223,7 +234,7 @@ async def test_a_list_of_tools_that_crosses_a_bound_leaves_its_server_out_and_sa
 
 @pytest.mark.parametrize("large", ["cursor", "description"])
 async def test_all_pages_of_a_list_have_a_limit_together(monkeypatch: pytest.MonkeyPatch, large: str) -> None:
-    monkeypatch.setattr(connection, "MAX_LISTED_BYTES", 100_000)
+    monkeypatch.setattr(listing_pages, "MAX_LISTED_BYTES", 100_000)
     pages = itertools.count(1)
 
     def page(_: Any) -> dict[str, Any]:
@@ -239,6 +250,30 @@ async def test_all_pages_of_a_list_have_a_limit_together(monkeypatch: pytest.Mon
     finally:
         await server.close()
     assert next(pages) < 15
+
+
+@pytest.mark.parametrize("large", ["pages", "bytes"])
+async def test_a_list_of_resources_has_limits_and_its_fault_costs_no_connection(
+    monkeypatch: pytest.MonkeyPatch, large: str
+) -> None:
+    monkeypatch.setattr(listing_pages, "MAX_LISTED_BYTES", 100_000)
+    pages = itertools.count(1)
+
+    def page(_: Any) -> dict[str, Any]:
+        about = {"description": "x" * (10_000 if large == "bytes" else 1)}
+        return {"resources": [{"uri": "a://b", "name": "b", **about}], "nextCursor": f"{next(pages)}"}
+
+    answers = {"tools/list": {"tools": []}, "resources/list": page}
+    server = Server(source(fastmcp.Client(RawPeer(answers), mode="legacy"), 30), None, 30, EventLog())
+    try:
+        await server.open()
+        with pytest.raises(CallFailed) as caught:
+            await server.list_resources()
+        assert (caught.value.error.code, caught.value.cause) == ("RESULT_TOO_LARGE", "answer")
+        assert server.connected
+    finally:
+        await server.close()
+    assert next(pages) < {"pages": 300, "bytes": 15}[large]
 
 
 @pytest.mark.slow
@@ -309,6 +344,24 @@ async def test_over_the_older_http_binding_what_was_asked_for_has_no_limit_but_i
             await server.close()
 
 
+@pytest.mark.slow
+async def test_over_the_older_http_binding_an_answer_may_be_as_large_and_has_as_few_items_as_over_the_newer() -> None:
+    mcp = fastmcp.FastMCP("older")
+    mcp.tool(lambda size: "x" * size, name="large", output_schema=None)
+    mcp.tool(lambda: [TextContent(type="text", text="a")] * 10_000, name="blocks", output_schema=None)
+    async with hosted(mcp.http_app(transport="sse")) as url:
+        server = Server(source(f"{url}/sse", 30), None, 30, EventLog())
+        try:
+            answer = await server.execute_tool_call("large", {"size": 4 << 20})
+            assert len(answer.content[0].text) == 4 << 20  # type: ignore[union-attr]
+            with pytest.raises(CallFailed) as caught:
+                await server.execute_tool_call("blocks", {})
+            assert caught.value.error.code == "RESULT_TOO_LARGE"
+            assert server.connected
+        finally:
+            await server.close()
+
+
 @pytest.mark.parametrize("message", ["session ", "connection ", "redirect to "])
 def test_what_an_error_of_a_server_means_is_looked_for_in_its_beginning_only(message: str) -> None:
     """All of a message would take hours at a megabyte, on the event loop."""
@@ -316,10 +369,78 @@ def test_what_an_error_of_a_server_means_is_looked_for_in_its_beginning_only(mes
     begun = time.thread_time()
     assert not means_connection_lost(error)
     assert not means_unreadable_answer(error)
+    assert not means_session_lost(400, error.code, error.message)
     assert time.thread_time() - begun < 1
 
 
 # A program.
+
+
+class Pouring:
+    """The output of a program: so many pieces of it, and how many were taken."""
+
+    def __init__(self, piece: bytes, pieces: int = 100_000) -> None:
+        self.stdout = self
+        self._piece, self._left = piece, pieces
+        self.taken = 0
+
+    async def receive(self) -> bytes:
+        if not self._left:
+            raise EndOfStream
+        self._left -= 1
+        self.taken += 1
+        return self._piece
+
+
+class Messages:
+    """Where messages arrive."""
+
+    async def send(self, message: Any) -> None:
+        """Take it."""
+
+
+async def test_a_request_of_a_program_counts_as_many_messages_because_it_has_to_be_answered() -> None:
+    program: Any = Pouring(b'{"jsonrpc":"2.0","id":"p","method":"ping"}\n')
+    with pytest.raises(Flood):
+        await stdio_transport._read_messages(program, stdio_transport._Asked(), Messages())
+    assert program.taken in range(UNASKED_AT_ONCE // REQUEST_COUNTS_AS, UNASKED_AT_ONCE // REQUEST_COUNTS_AS + 100)
+
+
+async def test_what_a_program_pours_after_its_connection_was_closed_is_not_taken_for_ever() -> None:
+    program: Any = Pouring(b"x" * 65536)
+    await stdio_transport._drain(program)
+    assert program.taken == stdio_transport.DRAIN_BYTES // 65536
+
+
+async def test_a_program_that_pours_is_killed_at_once_and_not_asked_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ending in order takes seconds, for which the program would go on."""
+    order: list[str] = []
+    stop, kill = stdio_transport.sdk._stop_server_process, stdio_transport._kill
+
+    async def stopping(process: Any) -> None:
+        order.append("asked")
+        await stop(process)
+
+    async def killing(process: Any) -> None:
+        order.append("killed")
+        await kill(process)
+        async with asyncio.timeout(20):
+            await process.wait()
+
+    monkeypatch.setattr(stdio_transport.sdk, "_stop_server_process", stopping)
+    monkeypatch.setattr(stdio_transport, "_kill", killing)
+    faults: list[Any] = []
+
+    async def told(fault: Any) -> None:
+        faults.append(fault)
+
+    given = StdioServerParameters(command=sys.executable, args=["-c", "while True: print('x' * 1000)"])
+    async with asyncio.timeout(60), stdio_transport.bounded_stdio(given, None, told) as (incoming, _):
+        with suppress(EndOfStream):
+            while True:
+                await incoming.receive()
+    assert [type(fault) for fault in faults] == [Flood]
+    assert order == ["killed", "asked"]
 
 
 def ended(pid: int) -> bool:
@@ -368,6 +489,31 @@ async def test_a_program_that_pours_is_killed_and_nothing_reads_on(
         assert ended(first)
     assert reason in caplog.text
     assert {*children()} == before
+
+
+@pytest.mark.slow
+async def test_a_program_that_its_transport_keeps_alive_is_killed_as_well_if_it_pours(
+    chat_server: Any, ai_for: Any, talk: Any, caplog: Any
+) -> None:
+    """FastMCP keeps programs alive by default."""
+    reply = chat_server.reply.streamed
+    command, *arguments = flooding_program.command("pings")
+    transport = StdioTransport(command, arguments)
+    options = {"tool_timeout": 60, "retry_policy": {"max_attempts": 1}}
+    before = {*children()}
+    try:
+        async with asyncio.timeout(90), ai_for([transport], **options) as ai:
+            (first,) = {*children()} - before
+            told = await talk(ai, [reply(calls=[call("pour")]), reply("ok")], seconds=80)
+            for _ in range(500):
+                if ended(first):
+                    break
+                await asyncio.sleep(0.01)
+            assert ended(first)
+    finally:
+        await transport.close()
+    assert codes(told) == ["CONNECTION_FAILED"]
+    assert "floods its connection" in caplog.text
 
 
 @pytest.mark.slow

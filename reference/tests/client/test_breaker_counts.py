@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import os
 import signal
 import sys
@@ -258,6 +259,67 @@ async def test_no_whole_answer_of_the_server_is_a_lost_connection_each_time(peer
         result = await ai.chat("q", [])
     assert codes(result["history"]) == ["CONNECTION_FAILED", "CONNECTION_FAILED", "CIRCUIT_OPEN"]
     assert (told.outcomes, told.state) == ({"lost": 2}, "open")
+
+
+def says(message: str, code: int = -32000, **answer: str) -> Any:
+    """A protocol error of a server."""
+    return lambda a: a.written(body=json_rpc_error(message, code), content_type="application/json", **answer)
+
+
+def json_rpc_error(message: str, code: int) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}).encode()
+
+
+@pytest.mark.slow
+@ERAS
+async def test_what_a_tool_says_of_a_session_of_its_own_costs_no_connection(line: Any, era: str) -> None:
+    """A user's session at a bank is over again and again, and all others use the same connection."""
+    told = Told(MemoryBreakers(threshold=1))
+
+    def expired(answer: Any) -> Any:
+        error = {"code": -32000, "message": "Your session at the bank has expired"}
+        body = json.dumps({"jsonrpc": "2.0", "id": id_of(answer.event()), "error": error}).encode()
+        return answer.written(body=body, content_type="application/json")
+
+    async with damaged(line, [expired] * 2, era, told) as ai:
+        result = await ai.chat("q", [])
+        assert ai.servers[0].connected
+    assert codes(result["history"]) == ["TOOL_ERROR", "TOOL_ERROR", None]
+    assert (told.outcomes, told.state) == ({"ok": 3}, "closed")
+    assert line.methods.count("initialize") == (era == "legacy")
+
+
+def id_of(event: bytes) -> Any:
+    return json.loads(event.partition(b"data: ")[2])["id"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "fault",
+    [
+        says("Session not found", -32600, status="404 Not Found"),
+        says("No such thing", -32603, status="404 Not Found"),
+        says("Bad Request: No valid session ID provided", status="400 Bad Request"),
+        says("Unknown session 17", status="401 Unauthorized"),
+    ],
+)
+async def test_a_server_that_has_lost_the_session_is_connected_to_again(line: Any, fault: Any) -> None:
+    async with damaged(line, [fault], "legacy", Told()) as ai:
+        result = await ai.chat("q", [])
+    assert codes(result["history"]) == ["CONNECTION_FAILED", None]
+    assert line.methods.count("initialize") == 2
+
+
+@pytest.mark.slow
+async def test_a_method_that_a_server_does_not_have_and_bad_parameters_cost_no_connection(line: Any) -> None:
+    faults = [
+        says("Method not found", -32601, status="404 Not Found"),
+        says("x must be a number", -32602, status="400 Bad Request"),
+    ]
+    async with damaged(line, faults, "legacy", Told()) as ai:
+        result = await ai.chat("q", [])
+    assert codes(result["history"]) == ["TOOL_ERROR", "TOOL_ERROR", None]
+    assert line.methods.count("initialize") == 1
 
 
 @pytest.mark.slow

@@ -13,8 +13,8 @@ from support.scripted_server import ScriptedServer
 from xmcp.chat.events import ChatWarning
 from xmcp.client import AIClient
 from xmcp.client.hooks.log import EventLog
-from xmcp.client.servers import connection, pool
 from xmcp.client.servers import listing_limits as limits
+from xmcp.client.servers import listing_pages, pool
 from xmcp.client.servers.connection import Connection
 from xmcp.client.servers.listing_limits import Kept, within_limits
 from xmcp.client.servers.targets import ServerTarget
@@ -184,9 +184,9 @@ async def test_pages_of_tools_are_read_to_their_end_or_up_to_a_number_of_tools(
 
 
 async def test_a_list_with_very_many_pages_is_an_error() -> None:
-    with pytest.raises(RuntimeError, match="more than 250 pages"):
+    with pytest.raises(listing_pages.ListTooLong, match="more than 250 pages"):
         await Connection.list_tools(SimpleNamespace(client=Pages(None, 0)))  # type: ignore[arg-type]
-    assert connection.MAX_PAGES == 250
+    assert listing_pages.MAX_PAGES == 250
 
 
 async def test_a_server_that_lists_its_tools_again_costs_no_work_for_those_of_others(

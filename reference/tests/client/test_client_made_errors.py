@@ -26,6 +26,7 @@ MADE: dict[str, list[ErrorInfo]] = {
     "quota_used_up": [client_made_errors.quota_used_up(None), client_made_errors.quota_used_up("tokens")],
     "circuit_open": [client_made_errors.circuit_open("s", 0.0001), client_made_errors.circuit_open("s", 30)],
     "no_credentials": [client_made_errors.no_credentials("s")],
+    "no_connection_free": [client_made_errors.no_connection_free("s")],
     "not_sendable": [client_made_errors.not_sendable()],
     "crashed_before_the_call": [client_made_errors.crashed("e")],
     "crashed": [client_made_errors.crashed("e", sent=True)],

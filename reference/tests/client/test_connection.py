@@ -224,22 +224,36 @@ async def test_a_connection_that_does_not_close_is_cancelled(make: Make, monkeyp
 
 
 @pytest.mark.parametrize(
-    ("message", "lost"),
+    ("code", "message", "lost"),
     [
-        ("Connection closed", True),
-        ("SSE stream ended without a response", True),
-        ("Session terminated", True),
-        ("Session not found", True),
-        ("Tool 'x' execution timed out after 1s", False),
-        ("Invalid params: session must be a number", False),
-        ("", False),
+        (-32000, "Connection closed", True),
+        (-32000, "Connection closed: the connection broke", True),
+        (-32000, "SSE stream ended without a response", True),
+        (-32000, "SSE stream ended and reconnection attempts were exhausted", True),
+        (-32000, "SSE stream failed: it broke", True),
+        (-32600, "Session terminated", True),
+        (-32600, "Session not found", True),
+        (-32001, "Session not found", True),
+        (-32603, "Server returned an error response", True),
+        (-32000, "Tool 'x' execution timed out after 1s", False),
+        (-32602, "Invalid params: session must be a number", False),
+        (-32000, "", False),
+        # What a tool says of its own sessions and connections.
+        (-32000, "Your session at the bank has expired", False),
+        (-32603, "Session terminated", False),
+        (-32600, "Session terminated by the bank", False),
+        (-32000, "The database said: connection closed", False),
+        (-32000, "Connection closed by the bank", False),
+        (-32000, "Failed to parse JSON response: of the bank", False),
     ],
 )
-async def test_a_protocol_error_ends_a_connection_only_if_it_says_so(make: Make, message: str, lost: bool) -> None:
+async def test_a_protocol_error_ends_a_connection_only_if_it_is_what_the_sdk_says(
+    make: Make, code: int, message: str, lost: bool
+) -> None:
     from mcp import MCPError
 
     async def refuses() -> None:
-        raise MCPError(code=-32000, message=message)
+        raise MCPError(code=code, message=message)
 
     server, made = make(tools={"refuses": refuses})
     codes = []

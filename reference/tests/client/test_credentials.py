@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
+import itertools
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator
+from types import SimpleNamespace
 from typing import Any
 
 import fastmcp
@@ -22,7 +24,12 @@ from support.scripted_model import ScriptedModel, asks
 from support.scripted_server import ScriptedServer
 
 from xmcp.client import AIClient
+from xmcp.client.hooks.log import EventLog
+from xmcp.client.hooks.middleware import ChatContext
 from xmcp.client.servers import credential_pool, credentials
+from xmcp.client.servers.credential_pool import CredentialPool
+from xmcp.client.servers.credentials import Credentials
+from xmcp.client.servers.errors import ConnectionsBusy
 from xmcp.client.servers.targets import ServerTarget
 from xmcp.client.tools.catalogue import Entry
 from xmcp.storage import MemoryCache
@@ -343,7 +350,132 @@ async def test_a_chat_for_which_there_is_no_connection_left_says_so(
         busy.cancel()
         await asyncio.wait({busy})
         assert pool_of(ai)._slots._free == 1
-    assert "1 connections with other credentials are in use" in next(e.text for e in told if e.type == "warning")
+    assert "none of the 1 connections" in next(e.text for e in told if e.type == "warning")
+
+
+async def test_calls_for_which_there_is_no_connection_now_say_that_they_can_be_made_later(
+    echo: Echo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(credential_pool, "MAX_CONNECTIONS", 1)
+    renewed, asked, holding = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    tokens = itertools.count()
+
+    async def answer(request: Any) -> Any:
+        turn = sum(message["role"] == "assistant" for message in request.messages)
+        if request.messages[0]["content"] == "hold":
+            holding.set()
+            await asyncio.Event().wait()
+        if turn == 0:
+            asked.set()
+            await renewed.wait()
+        return asks(("whoami", {"n": turn})) if turn < 2 else "end"
+
+    def headers(chat: Any) -> dict[str, str]:
+        return {"Authorization": f"Bearer {chat.tenant_id}{next(tokens)}"}
+
+    model = ScriptedModel(then=lambda _: answer)
+    async with client(echo, model, headers, connect_timeout=10) as ai:
+        pool = pool_of(ai)
+        chat = asyncio.create_task(ai.chat("q", [], tenant_id="b"))
+        await asked.wait()
+        waiting = asyncio.create_task(ai.chat("hold", [], tenant_id="a"))
+        while not pool._slots._waiting:  # noqa: ASYNC110 - for the connection of `b`, which comes with its next token
+            await asyncio.sleep(0.01)
+        pool._connect_timeout = 0.05
+        renewed.set()
+        await holding.wait()
+        result = await chat
+        direct = await ai.call_tool("whoami", tenant_id="b")
+        waiting.cancel()
+        await asyncio.wait({waiting})
+    errors = [answer.error for answer in answers_in(result["history"]).values()]
+    assert [error and (error.code, error.retryable) for error in errors] == [None, ("RATE_LIMIT", True)]
+    assert direct.error is not None
+    assert (direct.error.code, direct.error.retryable) == ("RATE_LIMIT", True)
+
+
+# ---- the pool alone ----
+
+
+class Chats:
+    """A pool without servers, and leases of it by tenant and credential."""
+
+    def __init__(self, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(credential_pool, "MAX_CONNECTIONS", limit)
+        self.made: list[str] = []
+        self.pool = CredentialPool(
+            ServerTarget("http://host", headers=by_tenant),
+            self._make,
+            name="s",
+            label="s",
+            connect_timeout=0.05,
+            refresh_interval=0,
+            log=EventLog(),
+        )
+
+    def _make(self, target: ServerTarget) -> Any:
+        self.made.append(dict(target.headers or {})["x"])  # type: ignore[arg-type]
+        return SimpleNamespace(server=SimpleNamespace(close=never_mind))
+
+    async def lease(self, tenant: str | None, credential: str) -> Any:
+        return await self.pool.lease(ChatContext("c", tenant, None), Credentials({"x": credential}, None))
+
+    def kept(self) -> list[str]:
+        return [dict(kept.key[0])["x"] for kept in self.pool._kept.values()]  # type: ignore[index]
+
+
+async def never_mind() -> None:
+    """Close nothing."""
+
+
+async def test_a_tenant_with_very_many_credentials_leaves_connections_for_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chats = Chats(100, monkeypatch)
+    many = await asyncio.gather(*(chats.lease("a", f"a{n}") for n in range(100)), return_exceptions=True)
+    had = [lease for lease in many if not isinstance(lease, BaseException)]
+    assert len(had) == 80
+    assert {type(lease) for lease in many if isinstance(lease, BaseException)} == {ConnectionsBusy}
+    assert len(await asyncio.gather(*(chats.lease("b", f"b{n}") for n in range(10)))) == 10
+    waiting = asyncio.create_task(chats.lease("a", "another"))
+    await asyncio.sleep(0)
+    chats.pool.release(had[0])
+    chats.pool.release(had[1])
+    assert not waiting.done()  # it has more than its share, since there is another tenant
+    with pytest.raises(ConnectionsBusy):
+        await waiting
+    for lease in had[2:]:
+        chats.pool.release(lease)
+    await chats.lease("a", "another")
+
+
+async def test_a_new_connection_takes_the_place_of_an_idle_one_of_the_tenant_that_has_most(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chats = Chats(4, monkeypatch)
+    for tenant, credential in [("b", "b1"), ("a", "a1"), ("a", "a2"), ("a", "a3")]:
+        chats.pool.release(await chats.lease(tenant, credential))
+    await chats.lease("a", "a4")
+    assert chats.kept() == ["b1", "a2", "a3", "a4"]
+    await chats.lease("c", "c1")
+    assert chats.kept() == ["b1", "a3", "a4", "c1"]
+
+
+async def test_chats_that_waited_for_one_connection_have_one_place_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    chats = Chats(2, monkeypatch)
+    first, second = await chats.lease("a", "1"), await chats.lease("b", "2")
+    both = [asyncio.create_task(chats.lease(tenant, "3")) for tenant in "cd"]
+    await asyncio.sleep(0)
+    chats.pool.release(first)
+    chats.pool.release(second)
+    leases = await asyncio.gather(*both)
+    assert leases[0] is leases[1]
+    assert chats.pool._slots._free == 1
+    for lease in leases:
+        chats.pool.release(lease)
+    assert chats.pool._slots._free == 2
+    assert not chats.pool._slots._taken  # type: ignore[attr-defined]
+    assert chats.made == ["1", "2", "3"]
 
 
 @pytest.mark.usefixtures("nothing_left")

@@ -6,9 +6,12 @@ import asyncio
 from contextlib import aclosing, suppress
 from typing import Any
 
+import httpx2
+import openai
 import pytest
 from support.chats import chat, events_of, make_pipeline
 from support.clock import never, run
+from support.http_host import listening
 from support.scripted_model import ChatServer, ScriptedModel, asks
 from support.scripted_server import ScriptedServer
 
@@ -22,6 +25,10 @@ from xmcp.providers import Completion, OpenAIProvider, ProviderError, Usage
 TEXT = "word " * 40
 """About 50 tokens."""
 BROKE = ProviderError("broke", category="network", began=True)
+
+
+HEADERS = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
+SOME_TEXT = b'data: {"choices": [{"index": 0, "delta": {"content": "Well"}}]}\n\n'
 
 
 def endless(*first: Any) -> ScriptedModel:
@@ -98,6 +105,52 @@ async def test_an_answer_that_broke_off_counts_if_anything_had_arrived(pieces: l
     assert [record.get("estimated") for record in records] == [True, None][not counted :]
     assert [event.type for event in told].count("usage") == len(records)
     assert told[-1].result["usage"]["llm_calls"] == len(records)
+
+
+def test_a_model_that_sends_nothing_until_it_is_given_up_counts_its_whole_estimate() -> None:
+    """It has read the request, and the vendor bills that; asking what takes long would be a way around the quota."""
+
+    async def main() -> None:
+        records: list[UsageRecord] = []
+        quotas = TenantQuotas(reserve_output_tokens=1_000)
+        known = metered(records, quotas)
+        known["settings"]["llm_timeout"] = 5.0
+        with pytest.raises(ProviderError, match="silent") as caught:
+            await events_of(chat(ScriptedModel(then=[never]), **known))
+        assert caught.value.unanswered
+        (record,) = records
+        assert (record["output_tokens"], record.get("estimated")) == (0, True)
+        assert (record["input_tokens"] or 0) > 0
+        assert 1_000 < spent(quotas) < 1_100
+
+    run(main())
+
+
+@pytest.mark.parametrize("sent", [b"", HEADERS, HEADERS + SOME_TEXT])
+async def test_a_model_that_is_silent_for_the_time_limit_of_the_sdk_counts_its_estimate_or_what_arrived(
+    sent: bytes,
+) -> None:
+    quotas, requests = TenantQuotas(reserve_output_tokens=1_000), 0
+
+    async def hear(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal requests
+        requests += 1
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(sent)
+        with suppress(ConnectionError):
+            await reader.read()
+            await never()
+
+    async with listening(hear) as port:
+        sdk = openai.AsyncOpenAI(
+            api_key="k", base_url=f"http://127.0.0.1:{port}/v1", timeout=httpx2.Timeout(5, read=0.2), max_retries=0
+        )
+        with pytest.raises(ProviderError) as caught:
+            await events_of(chat(OpenAIProvider(model="m", client=sdk), **metered([], quotas)))
+        await sdk.close()
+    assert caught.value.unanswered is (SOME_TEXT not in sent)
+    least = 0 if SOME_TEXT in sent else requests * 1_000
+    assert least < spent(quotas) < least + requests * 100
 
 
 async def test_what_the_vendor_has_counted_by_then_is_no_estimate() -> None:

@@ -2,23 +2,21 @@
 
 Each row drives the real `AIClient`. What is measured is the CPU time of the loop's thread between two heartbeats, which
 run once in each round of the loop: other processes on the machine do not count, nor does work in other threads. The
-best of a few runs counts, and a machine that is slower than it was is given more time. Bytes of transports are not in
-this table: HTTP bodies, server-sent events, stdio lines.
+best of a few runs counts, and a machine that is slower than it was is given more time. What comes as bytes is in
+`test_transport_lag.py`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import gc
-import json
 import logging
-import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import mcp_types as mt
 import pytest
+from support.loop_lag import MIB, assert_never_blocked
 from support.scripted_model import ScriptedModel
 from support.scripted_server import ScriptedServer
 
@@ -32,13 +30,6 @@ from xmcp.client.tools.dependencies import _validator as compiled
 from xmcp.providers import Completion, ToolCall
 from xmcp.storage import MemoryCache
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
-
-MIB: Final = 1024 * 1024
-BASE: Final = 0.050
-"""Seconds of CPU that any input of up to 2 MiB may take at a stretch."""
-PER_MIB: Final = 0.015
-"""Seconds more for each further MiB."""
-RUNS: Final = 6
 
 
 @dataclass
@@ -395,28 +386,6 @@ def result(text: str) -> mt.CallToolResult:
 # ---- measuring ----
 
 
-async def longest_block(work: Awaitable[Any]) -> float:
-    """Await `work`, and return the most CPU seconds of this thread between two rounds of the event loop."""
-    longest, over = 0.0, False
-
-    async def beat() -> None:
-        nonlocal longest
-        last = time.thread_time()
-        while not over:
-            await asyncio.sleep(0)
-            now = time.thread_time()
-            longest, last = max(longest, now - last), now
-
-    beating = asyncio.create_task(beat())
-    await asyncio.sleep(0)
-    try:
-        await work
-    finally:
-        over = True
-        await beating
-    return longest
-
-
 async def one_chat(made: Row) -> None:
     server = ScriptedServer(made.tools, speaks_xmcp=made.speaks_xmcp)
     if made.listing is not None:
@@ -429,42 +398,7 @@ async def one_chat(made: Row) -> None:
         await ai.chat(made.query, history=list(made.history))
 
 
-FASTEST = [float("inf")]
-"""The least that `fixed_work` has taken in this process."""
-
-
-def fixed_work() -> float:
-    """Return the CPU seconds of a fixed piece of work, about 20 ms: neighbours on a core take caches and clock rate."""
-    begun = time.thread_time()
-    for _ in range(4):
-        value = json.loads(FIXED)
-        [dict(one) for one in value]
-    took = time.thread_time() - begun
-    FASTEST[0] = min(FASTEST[0], took)
-    return took
-
-
-FIXED: Final = json.dumps([{"name": str(n), "count": n} for n in range(4_000)])
-
-
-@pytest.fixture
-def no_collection() -> Iterator[None]:
-    """The garbage of other tests is not collected in the middle of a measurement."""
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
-
-
-@pytest.mark.usefixtures("no_collection")
 @pytest.mark.parametrize("name", ROWS)
 async def test_no_input_stops_the_event_loop(name: str) -> None:
     await one_chat(Row(0, [calls(1)]))  # what is imported at the first chat
-    allowed = BASE + PER_MIB * max(0.0, ROWS[name]().size / MIB - 2)
-    measured: list[float] = []
-    while len(measured) < RUNS and min(measured, default=allowed) >= allowed:
-        before = fixed_work()
-        block = await longest_block(one_chat(ROWS[name]()))
-        slower = (before + fixed_work()) / 2 / FASTEST[0]
-        measured.append(block / slower)
-    assert min(measured) < allowed, f"{[round(1000 * one) for one in measured]} ms, allowed {round(1000 * allowed)} ms"
+    await assert_never_blocked(ROWS[name]().size, lambda: one_chat(ROWS[name]()))

@@ -281,7 +281,12 @@ class TestResults:
 
     def test_a_result_with_structured_content_only_is_that_as_json(self) -> None:
         read = server_results.read(result(structured_content={"a": "é"}), "t", speaks_xmcp=False)
-        assert read.response.llm_output == '{"a": "é"}'
+        assert read.response.llm_output == '{"a":"é"}'
+        halved = server_results.read(result(structured_content={"a": "\ud800"}), "t", speaks_xmcp=False)
+        assert halved.response.llm_output == '{"a": "\\ud800"}'
+        failed = server_results.read(result(structured_content={"row": 3}, is_error=True), "t", speaks_xmcp=False)
+        assert failed.response.error is not None
+        assert (failed.response.error.message, failed.structured) == ('{"row":3}', None)
 
     def test_an_unknown_tool_is_answered_with_the_names_there_are_likely_ones_first(self) -> None:
         error = client_made_errors.unknown_tool("serch", ["add", "search"])

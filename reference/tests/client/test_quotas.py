@@ -18,7 +18,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 from support.clock import Clock
 from support.scripted_model import ScriptedModel
 
-from xmcp.chat.errors import QuotaExceeded
+from xmcp.chat.errors import ProviderError, QuotaExceeded
 from xmcp.chat.usage import UsageRecord
 from xmcp.client import AIClient
 from xmcp.client.hooks import quota_accounts, token_estimate
@@ -701,7 +701,7 @@ class QuotasAgainstTheModel(RuleBasedStateMachine):
 
     @rule(
         call=consumes(llm_calls),
-        end=st.sampled_from(["failed", "cancelled", "silent"])
+        end=st.sampled_from(["failed", "cancelled", "without_usage", "unanswered"])
         | st.tuples(st.none() | st.integers(0, 700), st.none() | st.integers(0, 100), st.booleans()),
     )
     def a_model_ends(self, call: Any, end: Any) -> None:
@@ -714,7 +714,9 @@ class QuotasAgainstTheModel(RuleBasedStateMachine):
             state.error, counted = OSError(), 0
         elif end == "cancelled":
             state.error = asyncio.CancelledError()
-        elif end == "silent":
+        elif end == "unanswered":
+            state.error, state.usage = ProviderError("silent", unanswered=True), used(size, 0, None)
+        elif end == "without_usage":
             state.completion = Completion()
         else:
             read, written, priced = end

@@ -712,6 +712,33 @@ async def test_tools_that_depend_on_each_other_in_a_circle_are_an_error_at_the_s
     assert not [task for task in asyncio.all_tasks() - before if task.get_name().startswith("xmcp")]
 
 
+@pytest.mark.parametrize("other", ["up", "down"])
+async def test_a_server_with_a_circle_is_left_out_with_a_warning_until_it_is_mended_and_the_others_stay(
+    other: str,
+) -> None:
+    mcp = depending(a=["b"], b=["a"])
+    target: Any = server("fine") if other == "up" else "http://127.0.0.1:1/mcp"
+    async with opened(("shop", mcp), target) as servers:
+        assert names(servers) == (["fine"] if other == "up" else [])
+        assert any("shop" in told and "circle" in told for told in servers.catalogue.warnings)
+        assert "circle" in (servers.status()[0].error or "")
+        mcp.local_provider.remove_tool("b")
+        await servers.refresh()
+        assert "shop__a" in names(servers) or "a" in names(servers)
+        assert not any("circle" in told for told in servers.catalogue.warnings)
+
+
+async def test_a_server_with_a_circle_is_an_error_at_the_start_if_all_servers_are_required() -> None:
+    servers = Servers(
+        [(None, depending(a=["a", "b"], b=["a"])), (None, server("fine"))],
+        connect_timeout=5,
+        log=EventLog(),
+        require=True,
+    )
+    with pytest.raises(DependencyError, match="circle"):
+        await servers.open()
+
+
 @MODES
 @pytest.mark.parametrize(("before", "why"), [({"a": "b", "b": "a"}, "circle.*'a' → 'b' → 'a'"), ({"a": "c"}, "'c'")])
 async def test_a_server_of_this_process_that_refuses_its_own_tools_is_an_error_at_the_start(

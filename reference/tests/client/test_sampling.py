@@ -158,6 +158,46 @@ async def test_a_server_has_few_requests_answered_at_the_same_time(mode: str) ->
     assert 1 <= most <= sampling.MAX_AT_ONCE
 
 
+async def test_requests_that_were_answered_or_refused_no_longer_count(mode: str) -> None:
+    policy = sampling.handler(lambda request: "hi" if request.max_tokens == 1 else None, "s", EventLog())
+    params = [mt.CreateMessageRequestParams(messages=[], max_tokens=n, system_prompt=mode) for n in (1, 2)]
+    for _ in range(sampling.MAX_AT_ONCE + 1):
+        assert await policy([], params[0], None) == "hi"
+        with pytest.raises(sampling.SamplingRefused, match="does not allow"):
+            await policy([], params[1], None)
+
+
+async def test_each_server_has_a_number_of_requests_of_its_own(mode: str) -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def policy(_: SamplingRequest) -> str:
+        begun.set()
+        await go_on.wait()
+        return "hi"
+
+    params = mt.CreateMessageRequestParams(messages=[], max_tokens=1, system_prompt=mode)
+    one, other = (sampling.handler(policy, name, EventLog()) for name in ("one", "other"))
+    busy = [asyncio.create_task(one([], params, None)) for _ in range(sampling.MAX_AT_ONCE)]
+    await begun.wait()
+    with pytest.raises(sampling.SamplingRefused, match="ask again later"):
+        await one([], params, None)
+    asked = asyncio.create_task(other([], params, None))
+    await asyncio.sleep(0)
+    go_on.set()
+    assert await asked == "hi"
+    assert await asyncio.gather(*busy) == ["hi"] * sampling.MAX_AT_ONCE
+
+
+async def test_a_policy_is_told_how_to_sample(mode: str) -> None:
+    seen: list[SamplingRequest] = []
+    params = mt.CreateMessageRequestParams(
+        messages=[], max_tokens=7, system_prompt=mode, temperature=0.5, stop_sequences=["end", "."]
+    )
+    await sampling.handler(lambda request: seen.append(request) or "hi", "s", EventLog())([], params, None)
+    (request,) = seen
+    assert (request.max_tokens, request.temperature, request.stop_sequences) == (7, 0.5, ("end", "."))
+
+
 async def test_a_server_that_only_ever_asks_fails_its_call_and_costs_no_connection(mode: str) -> None:
     if mode == "legacy":
         return  # it has no such result

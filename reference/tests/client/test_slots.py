@@ -13,7 +13,7 @@ from support.chats import chat, events_of, make_pipeline
 from support.scripted_model import ScriptedModel, asks
 from support.scripted_server import ScriptedServer
 
-from xmcp.client.slots import Slots
+from xmcp.client.slots import SHARE, FairShares, Slots
 
 
 async def settled() -> None:
@@ -143,3 +143,42 @@ async def test_a_chat_with_many_calls_does_not_hold_up_another_tenant() -> None:
     await asyncio.gather(events_of(many), events_of(one))
     assert order.index("one") < 12
     assert len(order) == 61
+
+
+# ---- slots that are kept for long ----
+
+
+@given(
+    st.integers(1, 30),
+    st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=120),
+)
+def test_no_tenant_takes_all_slots_and_none_is_lost(limit: int, steps: Sequence[tuple[str, bool]]) -> None:
+    """Tenants take and give back slots in any order; a step that takes may have to wait, and then is given up."""
+
+    async def run() -> None:
+        slots, held = FairShares(limit), dict.fromkeys("abc", 0)
+        waiting: list[tuple[str, asyncio.Task[None]]] = []
+        for tenant, takes in steps:
+            if takes:
+                waiting.append((tenant, asyncio.create_task(slots.take(tenant))))
+            elif held[tenant]:
+                held[tenant] -= 1
+                slots.give_back(tenant)
+            await settled()
+            for who, task in [pair for pair in waiting if pair[1].done()]:
+                held[who] += 1
+                waiting.remove((who, task))
+            free = limit - sum(held.values())
+            assert slots._free == free >= 0
+            for who in {who for who, _ in waiting}:
+                assert held[who] >= SHARE * free  # nobody waits who may have one
+            assert all(number <= max(1, -(-SHARE * limit // (SHARE + 1))) for number in held.values())
+        for _, task in waiting:
+            task.cancel()
+        await settled()
+        for tenant, number in held.items():
+            for _ in range(number):
+                slots.give_back(tenant)
+        assert (slots._free, slots._waiting, +slots._taken) == (limit, {}, {})
+
+    asyncio.run(run())

@@ -6,6 +6,7 @@ from typing import Any
 
 import fastmcp
 import pytest
+from fastmcp_tasks import TasksExtension
 
 from xmcp.client import AIClient
 from xmcp.providers import ScriptedProvider, Turn
@@ -33,6 +34,30 @@ def sales(**options: Any) -> XMCP:
         raise KeyError("password=hunter2")
 
     return mcp
+
+
+@pytest.mark.parametrize("wire", ["always", "negotiated"])
+async def test_displays_and_errors_of_background_tasks_arrive(wire: Any) -> None:
+    mcp = XMCP("sales", wire=wire)
+    mcp.add_extension(TasksExtension(url="memory://"))
+
+    @mcp.display_tool(task=True)
+    async def summary(region: str) -> DisplayEnvelope:
+        """Sales of a region."""
+        return DisplayEnvelope(type="table", payload=[{"sales": 42}], title=region)
+
+    @mcp.tool(task=True)
+    async def refuse() -> str:
+        """Fails as its author foresaw."""
+        raise XMCPError("DB_TIMEOUT", "after 5 s", retry_after_ms=200)
+
+    script = [Turn(calls=[("refuse", {})]), Turn(calls=[("summary", {"region": "EMEA", "show_user": True})])]
+    async with AIClient([mcp], llm_provider=ScriptedProvider(script)) as ai:
+        result = await ai.chat("How are sales?", [])
+    responses = [ToolResponse.from_xml(m["content"]) for m in result["history"] if m["role"] == "tool"]
+    assert responses[0].error is not None
+    assert (responses[0].error.code, responses[0].error.retry_after_ms) == ("DB_TIMEOUT", 200)
+    assert [display.title for display in result["displays"]] == ["EMEA"]
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

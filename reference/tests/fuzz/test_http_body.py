@@ -31,10 +31,15 @@ def event(*messages: Any) -> bytes:
     return b"".join(b"event: message\r\nid: 1\r\ndata: " + as_bytes(message) + b"\r\n\r\n" for message in messages)
 
 
+def events(damaged_list: Any) -> bytes:
+    """Return what has become of a list of messages as server-sent events; if it is no list any more, as one event."""
+    return event(*damaged_list) if isinstance(damaged_list, list) else event(damaged_list)
+
+
 BODIES = st.one_of(
     st.tuples(st.just("application/json"), damaged(st.just(ANSWER)).map(as_bytes)),
     st.tuples(st.just("application/json"), damaged_bytes(st.just(as_bytes(ANSWER)))),
-    st.tuples(st.just("text/event-stream"), damaged(st.just([NOTE, ANSWER])).map(lambda sent: event(*sent))),
+    st.tuples(st.just("text/event-stream"), damaged(st.just([NOTE, ANSWER])).map(events)),
     st.tuples(st.just("text/event-stream"), damaged_bytes(st.just(event(NOTE, ANSWER)))),
 )
 ANSWERS = st.tuples(st.sampled_from([200, 200, 200, 200, 202, 400, 404, 500]), BODIES, st.sampled_from([3, 10**6]))

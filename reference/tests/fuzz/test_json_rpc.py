@@ -61,8 +61,8 @@ async def outcome(messages: Any) -> ToolResponse | None:
             {"odd": odd, "honest": honest},
             llm_provider=ScriptedModel(asks("odd__look", "honest__look"), "end"),
             retry_policy={"max_attempts": 1},
-            tool_timeout=2,
-            connect_timeout=2,
+            tool_timeout=20,
+            connect_timeout=20,
             logger=silence,
         ) as ai,
     ):

@@ -44,8 +44,15 @@ for line in sys.stdin:
 """
 """Answers as a server must, but for a call, where it writes what is in a file."""
 
+
+def lines(damaged_list: Any) -> bytes:
+    """Return what has become of a list of messages, each as a line; if it is no list any more, as one line."""
+    messages = damaged_list if isinstance(damaged_list, list) else [damaged_list]
+    return b"".join(as_bytes(message) + b"\n" for message in messages)
+
+
 LINES = st.one_of(
-    damaged(st.just([NOTE, ANSWER])).map(lambda sent: b"".join(as_bytes(message) + b"\n" for message in sent)),
+    damaged(st.just([NOTE, ANSWER])).map(lines),
     damaged_bytes(st.just(as_bytes(NOTE) + b"\n" + as_bytes(ANSWER) + b"\n")),
 )
 

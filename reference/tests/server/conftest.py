@@ -60,7 +60,7 @@ class Reply:
         assert result.is_error == (error is not None)
         assert self.result_meta["dev.xmcp/version"] == "1.0"
         assert {key for key in self.result_meta if key.startswith("dev.xmcp/")} == {"dev.xmcp/version"}
-        if error is not None:
+        if self.code in ("INTERNAL", "UNKNOWN_TOOL", "VALIDATION_FAIL"):  # no author gave data with these
             assert self.structured is None
 
     @property

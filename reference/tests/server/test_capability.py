@@ -7,7 +7,9 @@ import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.resources import files
+from types import SimpleNamespace
 from typing import Annotated, Any
+from unittest.mock import MagicMock
 
 import jsonschema_rs
 import mcp_types
@@ -22,7 +24,7 @@ from mcp_types import ImageContent, TextContent
 from pydantic import Field
 
 from xmcp import XMCP, DisplayEnvelope, ToolResponse, XMCPError
-from xmcp.server.responses.capability import Reader, reader_for
+from xmcp.server.responses.capability import Reader, declared_by, reader_for
 from xmcp_models.registry import EXTENSION_ID
 
 _DATA = files("xmcp_models") / "data"
@@ -265,7 +267,6 @@ async def test_a_handshake_client_can_declare_it_as_experimental(reply: Any) -> 
     async with Client(mcp, mode="legacy") as plain:
         assert "dev.xmcp/plain" in (await plain.call_tool_mcp("rows", {})).meta
     capabilities = mcp_types.ClientCapabilities(experimental={EXTENSION_ID: READS})
-    from xmcp.server.responses.capability import declared_by
 
     class Request:
         class session:
@@ -275,6 +276,14 @@ async def test_a_handshake_client_can_declare_it_as_experimental(reply: Any) -> 
         request_context = Request
 
     assert declared_by(Context) == READS  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "session", [SimpleNamespace(), SimpleNamespace(client_capabilities=SimpleNamespace()), MagicMock(), None]
+)
+def test_a_stand_in_for_a_session_declares_nothing(session: Any) -> None:
+    context = SimpleNamespace(request_context=SimpleNamespace(session=session))
+    assert declared_by(context) is None  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

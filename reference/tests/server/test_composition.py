@@ -12,6 +12,7 @@ from fastmcp.server.middleware import Middleware
 from fastmcp.server.middleware.caching import ResponseCachingMiddleware
 from fastmcp.server.middleware.error_handling import ErrorHandlingMiddleware
 from fastmcp.server.middleware.response_limiting import ResponseLimitingMiddleware
+from fastmcp.server.transforms.search.bm25 import BM25SearchTransform
 from fastmcp.tools import Tool, ToolResult
 from fastmcp.tools.tool_transform import ArgTransform
 
@@ -137,6 +138,42 @@ async def test_a_tool_may_pass_on_the_answer_of_another(call: Any) -> None:
     assert (reply.tool_name, reply.structured) == ("outer", {"n": 1})
     reply = await call(mcp, "outer", ok=False)
     assert (reply.tool_name, reply.code) == ("outer", "CONFLICT")
+
+
+async def test_a_display_of_an_inner_tool_is_shown_only_if_the_caller_asked_for_it(call: Any) -> None:
+    mcp = XMCP("delegating")
+
+    @mcp.display_tool
+    def chart() -> DisplayEnvelope:
+        return DisplayEnvelope(type="text", payload="seen", alt="told")
+
+    @mcp.tool(output_schema=None)
+    async def on_its_own() -> ToolResult:
+        return await mcp.call_tool("chart", {"show_user": True})
+
+    @mcp.tool(output_schema=None)
+    async def any_tool(name: str, given: dict[str, Any], ignored: dict[str, Any] | None = None) -> ToolResult:
+        return await mcp.call_tool(name, given)
+
+    assert (await call(mcp, "on_its_own")).display is None
+    assert (await call(mcp, "any_tool", name="chart", given={}, ignored={"show_user": True})).display is None
+    reply = await call(mcp, "any_tool", name="chart", given={"show_user": True})
+    assert (reply.llm_output, reply.display["payload"]) == ("told", "seen")
+
+
+async def test_a_wrong_argument_that_is_handed_on_is_named_where_the_caller_wrote_it(call: Any) -> None:
+    mcp = XMCP("searched")
+
+    @mcp.tool
+    def double(n: int) -> int:
+        return 2 * n
+
+    mcp.add_transform(BM25SearchTransform())
+    reply = await call(mcp, "call_tool", name="double", arguments={"n": "x", "m": 1})
+    assert [field["pointer"] for field in reply.meta["fields"]] == ["/arguments/n", "/arguments/m"]
+    assert "/arguments/n: " in reply.message
+    reply = await call(mcp, "call_tool", name=1)
+    assert [field["pointer"] for field in reply.meta["fields"]] == ["/name"]
 
 
 async def test_a_question_to_the_client_passes_untouched() -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from xmcp import XMCP, DisplayEnvelope, ToolResponse, XMCPError
-from xmcp.wire import ErrorInfo
 
 
 def nested(levels: int, wrap: Any) -> dict[str, Any]:
@@ -66,31 +65,6 @@ async def test_its_valid_twin_is_shown(call: Any, envelope: dict[str, Any]) -> N
     assert "INVALID_PAYLOAD" not in (await call(mcp, "show", show_user=True)).wire
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"code": "NOT_FOUND", "retry_after_ms": 5}, "XMCP-ERR-005"),
-        ({"code": "NOT_FOUND", "category": "timeout"}, "XMCP-ERR-010"),
-        ({"code": "NOT_FOUND", "meta": {"side_effects": "some"}}, "XMCP-ERR-007"),
-        ({"code": "NOT_FOUND", "meta": {"colour": 1}}, "XMCP-ERR-007"),
-        ({"code": "NOT_FOUND", "meta": {"error_id": None}}, "XMCP-ERR-007"),
-        ({"code": "NOT_FOUND", "meta": {"upstream_status": "500"}}, "XMCP-ERR-007"),
-    ],
-)
-async def test_an_error_that_chapter_4_forbids_is_internal_and_the_log_says_why(
-    call: Any, options: dict[str, Any], sentence: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    mcp = XMCP("t")
-
-    @mcp.tool
-    def fails() -> None:
-        raise XMCPError(detail="m", **options)
-
-    reply = await call(mcp, "fails")
-    assert 'code="INTERNAL"' in reply.wire.replace("\\", "")
-    assert sentence in caplog.text
-
-
 async def test_a_blank_message_becomes_the_code(call: Any) -> None:
     mcp = XMCP("t")
 
@@ -99,12 +73,6 @@ async def test_a_blank_message_becomes_the_code(call: Any) -> None:
         raise XMCPError("NOT_FOUND", " \n")
 
     assert ">NOT_FOUND<" in (await call(mcp, "fails")).wire
-
-
-async def test_an_error_that_an_author_builds_is_held_to_the_same(call: Any) -> None:
-    mcp = XMCP("t")
-    mcp.tool(lambda: ToolResponse("t", error=ErrorInfo("TIMEOUT", "m", category="internal")), name="fails")
-    assert 'code="INTERNAL"' in (await call(mcp, "fails")).wire.replace("\\", "")
 
 
 async def test_a_plain_tool_cannot_display(call: Any) -> None:

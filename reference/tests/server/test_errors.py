@@ -8,7 +8,6 @@ import decimal
 import enum
 import ipaddress
 import logging
-import re
 import sys
 import time
 import uuid
@@ -105,14 +104,6 @@ def failing() -> XMCP:
         raise ExceptionGroup(SECRET, [ValueError(SECRET)])
 
     @mcp.tool
-    def bad_code() -> None:
-        raise XMCPError("not a code", SECRET)
-
-    @mcp.tool
-    def bad_meta() -> None:
-        raise XMCPError("CONFLICT", "x", meta={"params": {"o": object()}})
-
-    @mcp.tool
     def claims_internal() -> None:
         raise XMCPError("INTERNAL", "in my own words")
 
@@ -143,7 +134,7 @@ def failing() -> XMCP:
 
     @mcp.tool
     def forbidden() -> None:
-        raise AuthorizationError(SECRET)
+        raise AuthorizationError("Only the owner may close an order.")
 
     @mcp.tool
     def unusable() -> None:
@@ -197,8 +188,6 @@ async def test_a_tool_error_is_answered_in_the_authors_words(failing: XMCP, call
         "stop",
         "leave",
         "group",
-        "bad_code",
-        "bad_meta",
         "other_mcp_error",
     ],
 )
@@ -264,10 +253,9 @@ async def test_an_upstream_that_refuses_for_now_is_a_rate_limit(failing: XMCP, c
     assert SECRET not in reply.wire
 
 
-async def test_a_refusal_for_lack_of_rights_says_no_more(failing: XMCP, call: Any) -> None:
+async def test_a_refusal_for_lack_of_rights_has_its_authors_words(failing: XMCP, call: Any) -> None:
     reply = await call(failing, "forbidden")
-    assert reply.code == "FORBIDDEN"
-    assert SECRET not in reply.wire
+    assert (reply.code, reply.message) == ("FORBIDDEN", "Only the owner may close an order.")
 
 
 async def test_a_validation_error_of_the_author_is_an_invalid_argument(failing: XMCP, call: Any) -> None:
@@ -328,10 +316,10 @@ async def test_an_endless_message_is_cut(call: Any) -> None:
 
     @mcp.tool
     def returned() -> ToolResult:
-        return ToolResult(content="x" * 5000, is_error=True)
+        return ToolResult(content="x" * 60_000, is_error=True)
 
-    for name in ("raised", "returned"):
-        assert (await call(mcp, name)).message == "x" * 1999 + "…"
+    assert (await call(mcp, "raised")).message == "x" * 1999 + "…"
+    assert (await call(mcp, "returned")).message == "x" * 49_999 + "…"
 
 
 class Cat(BaseModel):
@@ -503,14 +491,6 @@ async def test_cancellation_is_not_turned_into_an_answer() -> None:
 
 
 # ---- the exception classes ----
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"code": "db timeout"}, {"code": "X", "category": "Bad"}, {"code": "X", "retry_after_ms": -1}]
-)
-def test_an_xmcp_error_the_wire_cannot_carry_cannot_be_made(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=re.compile("code|category|retry_after_ms")):
-        XMCPError(**wrong)
 
 
 def test_an_xmcp_error_reads_well_on_a_plain_fastmcp_server() -> None:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from fastmcp.exceptions import ToolError
 from lxml import etree
 from pydantic import BaseModel
 
-from xmcp import XMCP, DisplayEnvelope, ToolResponse
+from xmcp import XMCP, DisplayEnvelope, ToolResponse, XMCPError
 from xmcp.server import ServeError
 from xmcp.xml_formatters import DeclarativeXMLFormatter
 
@@ -268,9 +269,14 @@ async def test_a_formatter_is_asked_for_scalars_too_and_never_for_a_response(cal
     assert (await call(mcp, "whole")).llm_output == "as it is"
 
 
-@pytest.mark.parametrize("fault", [ZeroDivisionError("s3cr3t"), None], ids=["raises", "returns no text"])
-async def test_a_formatter_that_fails_loses_nothing(
-    fault: Exception | None, call: Any, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    "fault",
+    [ZeroDivisionError("s3cr3t"), ToolError("s3cr3t"), TimeoutError("s3cr3t"), GeneratorExit("s3cr3t"), None],
+    ids=["raises", "ToolError", "TimeoutError", "GeneratorExit", "returns no text"],
+)
+@pytest.mark.parametrize("show_user", [False, True])
+async def test_a_formatter_that_fails_shows_nothing_at_all(
+    fault: BaseException | None, show_user: bool, call: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     mcp = XMCP()
 
@@ -279,15 +285,44 @@ async def test_a_formatter_that_fails_loses_nothing(
             raise fault
         return None  # type: ignore[return-value]
 
+    @mcp.display_tool(xml_formatter=broken)
+    def order() -> DisplayEnvelope:
+        return DisplayEnvelope(type="table", payload=[{"card": "4111"}])
+
     @mcp.tool(xml_formatter=broken)
-    def order() -> dict[str, Any]:
-        return {"id": 7}
+    def plain() -> dict[str, Any]:
+        return {"card": "4111"}
 
     with caplog.at_level(logging.ERROR, "xmcp.server"):
-        reply = await call(mcp, "order")
-    assert tree(reply.llm_output) == [("id", "7")]
-    assert reply.structured == {"id": 7}
-    assert "s3cr3t" not in reply.wire
-    assert [record.getMessage() for record in caplog.records] == [
-        "The formatter broken of the tool 'order' failed; the default formatter wrote instead."
-    ]
+        replies = [await call(mcp, "order", show_user=show_user), await call(mcp, "plain")]
+    for reply in replies:
+        assert reply.code == "INTERNAL"
+        assert "s3cr3t" not in reply.wire
+        assert "4111" not in reply.wire
+        assert reply.meta["error_id"] in caplog.text
+    assert "The formatter broken " in caplog.text or isinstance(fault, GeneratorExit)
+
+
+async def test_a_formatter_may_answer_with_an_error_of_its_own(call: Any) -> None:
+    mcp = XMCP()
+
+    def strict(data: Any, indent_level: int) -> str:
+        raise XMCPError("CONFLICT", "two orders have this number")
+
+    mcp.tool(xml_formatter=strict, name="t")(shout_tool)
+    reply = await call(mcp, "t")
+    assert (reply.code, reply.message) == ("CONFLICT", "two orders have this number")
+
+
+def test_an_async_formatter_is_refused_where_it_stands() -> None:
+    async def later(data: Any, indent_level: int) -> str:
+        return ""
+
+    class Later:
+        async def __call__(self, data: Any, indent_level: int) -> str:
+            return ""
+
+    given: Any
+    for given in (later, Later, Later()):
+        with pytest.raises(TypeError, match=r"xml_formatter must not be async, as '[Ll]ater' is"):
+            XMCP().tool(xml_formatter=given)(shout_tool)

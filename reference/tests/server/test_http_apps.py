@@ -17,6 +17,7 @@ from fastmcp.server.auth.providers.jwt import StaticTokenVerifier
 from fastmcp.utilities.authorization import require_scopes
 from mcp import MCPError
 from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
 from starlette.routing import Mount
 
 from xmcp import XMCP
@@ -190,3 +191,32 @@ async def test_an_old_client_is_served_over_sse(over_http: Any, reply: Any) -> N
         assert client.session.protocol_version in ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
         assert "dev.xmcp/tool-response" in json.dumps(client.session.server_capabilities.model_dump(by_alias=True))
         assert reply(await client.call_tool_mcp("weigh", {"text": "four"})).structured == {"result": 4}
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "POST"])
+@pytest.mark.parametrize("sessions", [True, False])
+async def test_a_request_without_a_token_is_told_how_to_get_one_whatever_its_method(
+    method: str, sessions: bool
+) -> None:
+    people = {"t": {"client_id": "alice", "scopes": ["reads"]}}
+    mcp = weighing(auth=StaticTokenVerifier(tokens=people, required_scopes=["reads"]))
+    transport = httpx2.ASGITransport(app=mcp.http_app(stateless_http=not sessions))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        refused = await client.request(method, "/mcp")
+        assert (refused.status_code, "reads" in refused.headers["www-authenticate"]) == (401, True)
+        if not sessions and method != "POST":
+            known = await client.request(method, "/mcp", headers={"Authorization": "Bearer t"})
+            assert (known.status_code, known.headers["allow"]) == (405, "DELETE, POST")
+
+
+async def test_an_author_can_serve_a_page_at_the_endpoint_of_a_protected_server() -> None:
+    mcp = weighing(auth=StaticTokenVerifier(tokens={"t": {"client_id": "alice", "scopes": []}}))
+
+    @mcp.custom_route("/mcp", methods=["GET"])
+    async def page(_request: Any) -> PlainTextResponse:
+        return PlainTextResponse("This is a tool server.")
+
+    transport = httpx2.ASGITransport(app=mcp.http_app())
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        assert (await client.get("/mcp")).text == "This is a tool server."
+        assert (await client.put("/mcp")).status_code == 401

@@ -267,3 +267,11 @@ async def test_a_tool_marked_as_disabled_stays_hidden() -> None:
     mcp = XMCP("disabled")
     mcp.add_tool(hidden)
     assert await catalogue(mcp) == {}
+
+
+async def test_the_class_takes_the_type_of_its_lifespan_as_fastmcp_does() -> None:
+    mcp: XMCP[dict[str, int]] = XMCP[dict[str, int]]("typed")
+    mcp.tool(lambda: "x", name="any")
+    assert isinstance(mcp, XMCP)
+    assert isinstance(XMCP[Any]("any"), FastMCP)
+    assert list(await catalogue(mcp)) == ["any"]

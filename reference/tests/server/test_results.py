@@ -207,16 +207,67 @@ async def test_results_of_fastmcp_and_of_mcp_keep_their_lanes(call: Any) -> None
     def mcp_result() -> CallToolResult:
         return CallToolResult(content=[TextContent(type="text", text="raw")], structured_content={"n": 3})
 
-    @mcp.tool
-    def failed() -> ToolResult:
-        return ToolResult(content="no such order", structured_content={"n": 4}, is_error=True)
-
     reply = await call(mcp, "fastmcp_result")
     assert (reply.llm_output, reply.structured, reply.result_meta["mine/key"]) == ("one\ntwo", {"n": 2}, 1)
     reply = await call(mcp, "mcp_result")
     assert (reply.llm_output, reply.structured) == ("raw", {"n": 3})
-    reply = await call(mcp, "failed")
-    assert (reply.code, reply.message) == ("TOOL_ERROR", "no such order")
+
+
+@pytest.mark.parametrize("wire", ["always", "negotiated"])
+async def test_the_error_result_of_an_author_keeps_its_content(wire: Any, era: str, reply: Any) -> None:
+    mcp = XMCP("failed", wire=wire)
+    texts = [TextContent(type="text", text=text) for text in ("no such order", "in row 3")]
+    result: dict[str, Any] = {"content": [PIXEL, *texts, PIXEL], "structured_content": {"row": 3}, "is_error": True}
+
+    @mcp.tool
+    def of_fastmcp() -> ToolResult:
+        return ToolResult(**result, meta={"mine/key": 1})
+
+    @mcp.tool
+    def of_mcp() -> CallToolResult:
+        return CallToolResult(**result)
+
+    @mcp.display_tool
+    def shown() -> ToolResult:
+        return ToolResult(**result)
+
+    schema = {"type": "object", "required": ["total"]}
+
+    @mcp.tool(server_populated=["user"], sensitive=["user"], output_schema=schema)
+    def with_a_secret(user: str) -> ToolResult:
+        return ToolResult(content=f"refused for {user}", structured_content={"user": user}, is_error=True)
+
+    @mcp.tool(output_schema=schema)
+    def with_a_schema() -> ToolResult:
+        return ToolResult(**result)
+
+    mcp.param_provider("user")(lambda: "s3cr3t")
+    async with Client(mcp, mode=era) as client:
+        for name in ("of_fastmcp", "of_mcp", "shown", "with_a_schema"):
+            got = await client.call_tool_mcp(name, {"show_user": True} if name == "shown" else {})
+            assert (got.is_error, got.structured_content) == (True, {"row": 3})
+            if wire == "always":
+                assert reply(got).message == "no such order\nin row 3"
+                assert got.content[1:] == [PIXEL, PIXEL]
+            else:
+                error = got.meta["dev.xmcp/error"]
+                assert (error["code"], error["message"]) == ("TOOL_ERROR", "no such order\nin row 3")
+                assert got.content[::2] == [PIXEL, PIXEL]
+                assert got.content[1].text == "TOOL_ERROR: no such order\nin row 3"
+        got = await client.call_tool_mcp("with_a_secret", {})
+        assert (got.is_error, "s3cr3t" in got.model_dump_json()) == (True, False)
+        assert "refused for" in got.model_dump_json()
+
+
+async def test_the_server_adds_no_data_to_an_error_of_its_own(call: Any) -> None:
+    mcp = XMCP("unshown")
+
+    @mcp.display_tool
+    def no_envelope() -> ToolResult:
+        return ToolResult(content="fine", structured_content={"n": 1})
+
+    reply = await call(mcp, "no_envelope", show_user=True)
+    assert (reply.code, reply.structured) == ("INVALID_PAYLOAD", None)
 
 
 async def test_a_response_the_author_built_is_sent_under_the_tools_own_name(call: Any) -> None:

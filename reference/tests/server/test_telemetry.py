@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from fastmcp import Client
+from fastmcp import Client, FastMCP
 from fastmcp.exceptions import NotFoundError, ToolError
 from fastmcp.server.middleware import Middleware
+from fastmcp.tools import ToolResult
 from opentelemetry import trace
-from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import StatusCode
+from pydantic import TypeAdapter, ValidationError
+from rich.logging import RichHandler
 
 from xmcp import XMCP, XMCPError
 
@@ -66,6 +71,38 @@ async def test_each_call_is_one_line_with_its_fields(call: Any, caplog: pytest.L
     assert [record.getMessage().split(" ")[:2] for record in lines[:2]] == [["fine", "ok"], ["refused", "CONFLICT"]]
 
 
+async def test_fastmcps_record_of_a_failure_stays_and_its_traceback_is_not_drawn(
+    call: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mcp, theirs = server(), FastMCP("theirs")
+    mcp.tool(name="says")(_raising(ToolError("closed", log_level=logging.INFO)))
+    theirs.tool(name="theirs")(_raising(ValueError("drawn")))
+    drawn: list[str] = []
+    handler = RichHandler()
+    monkeypatch.setattr(handler, "emit", lambda record: drawn.append(record.getMessage()))
+    monkeypatch.setattr(logging.getLogger("fastmcp"), "handlers", [handler])
+    monkeypatch.setattr(logging.getLogger("fastmcp"), "propagate", True)
+    with caplog.at_level(logging.INFO, "fastmcp.server.server"):
+        for name in ("crashes", "says"):
+            await call(mcp, name)
+        async with Client(theirs) as client:
+            await client.call_tool_mcp("theirs", {})
+    records = [record for record in caplog.records if record.name == "fastmcp.server.server"]
+    assert [(record.getMessage(), record.levelno) for record in records] == [
+        ("Error calling tool 'crashes'", logging.ERROR),
+        ("Error calling tool 'says'", logging.INFO),
+        ("Error calling tool 'theirs'", logging.ERROR),
+    ]
+    assert [text for text in drawn if text.startswith("Error")] == [record.getMessage() for record in records[1:]]
+
+
+def _raising(failure: Exception) -> Callable[[], None]:
+    def fails() -> None:
+        raise failure
+
+    return fails
+
+
 async def test_the_traceback_begins_with_the_authors_code(call: Any, caplog: pytest.LogCaptureFixture) -> None:
     await call(server(), "crashes")
     (record,) = [record for record in caplog.records if record.name == "xmcp.server"]
@@ -75,6 +112,23 @@ async def test_the_traceback_begins_with_the_authors_code(call: Any, caplog: pyt
     assert trace is not None
     assert trace.tb_frame.f_code.co_name == "crashes"
     assert trace.tb_next is None
+
+
+async def test_the_traceback_of_a_model_that_does_not_fit_begins_there_too(
+    call: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    mcp = XMCP()
+
+    @mcp.tool
+    def reads() -> None:
+        TypeAdapter(int).validate_python("s3cr3t")
+
+    assert (await call(mcp, "reads")).code == "INTERNAL"
+    (record,) = [record for record in caplog.records if record.name == "xmcp.server"]
+    assert record.exc_info is not None
+    kind, _, trace = record.exc_info
+    assert trace is not None
+    assert (kind, trace.tb_frame.f_code.co_name) == (ValidationError, "reads")
 
 
 async def test_a_call_through_a_mounted_server_is_one_line(call: Any, caplog: pytest.LogCaptureFixture) -> None:
@@ -162,21 +216,73 @@ async def test_where_nobody_listens_nothing_is_put_together(call: Any, caplog: p
     assert not calls(caplog)
 
 
-async def test_the_span_of_the_request_tells_the_outcome(monkeypatch: pytest.MonkeyPatch, call: Any) -> None:
+@pytest.fixture
+def exporter(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
     exporter, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
     # The SDK's tracer binds itself to the provider that it first meets, and would keep this one's spans for ever.
     monkeypatch.setattr("mcp.shared._otel._tracer", trace.get_tracer("mcp-python-sdk"))
+    return exporter
+
+
+def judged(exporter: InMemorySpanExporter) -> list[ReadableSpan]:
+    return [span for span in exporter.get_finished_spans() if "xmcp.outcome" in (span.attributes or {})]
+
+
+async def test_the_span_of_the_request_tells_the_outcome(exporter: InMemorySpanExporter, call: Any) -> None:
     await call(server(), "fine")
     crashed = await call(server(), "crashes")
-    spans = [span for span in exporter.get_finished_spans() if "xmcp.outcome" in (span.attributes or {})]
+    spans = judged(exporter)
     assert [span.name for span in spans] == ["tools/call fine", "tools/call crashes"]
     fine, failed = (dict(span.attributes or {}) for span in spans)
     assert fine["xmcp.outcome"] == "ok"
     assert "xmcp.error_id" not in fine
     assert (failed["xmcp.outcome"], failed["error.type"]) == ("error", "INTERNAL")
     assert failed["xmcp.error_id"] == crashed.meta["error_id"]
+    assert [span.status.status_code for span in spans] == [StatusCode.UNSET, StatusCode.ERROR]
+    assert [[event.name for event in span.events] for span in spans] == [[], ["exception"]]
+
+
+async def test_the_span_of_a_failing_middleware_is_that_of_its_tool(exporter: InMemorySpanExporter, call: Any) -> None:
+    class Fails(Middleware):
+        async def on_call_tool(self, context: Any, call_next: Any) -> Any:
+            raise ValueError("s3cr3t") if context.message.name == "fine" else ToolError("told")
+
+    mcp = server()
+    mcp.add_middleware(Fails())
+    await call(mcp, "fine")
+    await call(mcp, "crashes")
+    spans = judged(exporter)
+    assert [(span.name, span.status.status_code, span.status.description) for span in spans] == [
+        ("tools/call fine", StatusCode.ERROR, "INTERNAL"),
+        ("tools/call crashes", StatusCode.ERROR, "TOOL_ERROR"),
+    ]
+    assert [[(event.attributes or {})["exception.type"] for event in span.events] for span in spans] == [
+        ["ValueError"],
+        [],
+    ]
+
+
+async def test_the_span_of_an_error_that_is_a_result_is_failed(exporter: InMemorySpanExporter, call: Any) -> None:
+    mcp = XMCP()
+
+    @mcp.tool
+    def refuses() -> ToolResult:
+        return ToolResult(content="no", is_error=True)
+
+    await call(mcp, "refuses")
+    (span,) = judged(exporter)
+    assert (span.status.status_code, span.status.description) == (StatusCode.ERROR, "TOOL_ERROR")
+
+
+async def test_a_call_inside_the_process_leaves_the_span_of_the_application_alone(
+    exporter: InMemorySpanExporter,
+) -> None:
+    with trace.get_tracer("application").start_as_current_span("mine"), pytest.raises(ToolError):
+        await server().call_tool("crashes")
+    (mine,) = (span for span in exporter.get_finished_spans() if span.name == "mine")
+    assert (mine.status.status_code, dict(mine.attributes or {})) == (StatusCode.UNSET, {})
 
 
 async def test_a_tool_that_calls_another_of_its_server_gets_what_fastmcp_gives_it(call: Any) -> None:

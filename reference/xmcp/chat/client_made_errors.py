@@ -92,6 +92,12 @@ TABLE: Final[Mapping[str, Row]] = {
         "The call was not made: the application has no credentials for the server {server} in this conversation.",
         "none",
     ),
+    "no_connection_free": Row(
+        "RATE_LIMIT",
+        "The call was not made: all connections that the client may have to the server {server} are in use. Call the "
+        "tool again later.",
+        "none",
+    ),
     "not_sendable": Row("INTERNAL", "The call was not made: its arguments cannot be written as JSON.", "none"),
     "crashed_before_the_call": Row("INTERNAL", "The client failed to make this call.", "none"),
     # Calls without an answer
@@ -234,6 +240,11 @@ def circuit_open(server: str, retry_after: float) -> ErrorInfo:
 def no_credentials(server: str) -> ErrorInfo:
     """Return the error for a call of a server for which the application gave this chat no credentials."""
     return _error("no_credentials", server=server)
+
+
+def no_connection_free(server: str) -> ErrorInfo:
+    """Return the error for a call of a server to which this chat gets no connection, because others use them all."""
+    return _error("no_connection_free", server=server)
 
 
 def not_sendable() -> ErrorInfo:

@@ -47,6 +47,7 @@ class ProviderError(Exception):
         status: The vendor's HTTP status, if it answered.
         began: Whether the answer broke off after it had begun. SDKs do not retry such a request, so asking again can
             help.
+        unanswered: Whether the request was given up because nothing of an answer came. The vendor may bill it.
         history: Set by `chat()` and `stream_chat()`: the conversation with every turn that was completed; it can be
             passed to `chat()` again.
         usage: Set likewise: the usage of the chat until then.
@@ -61,6 +62,7 @@ class ProviderError(Exception):
         model: str | None = None,
         status: int | None = None,
         began: bool = False,
+        unanswered: bool = False,
     ) -> None:
         """`message` is shown to people: it must hold no credential and no body of an error page."""
         super().__init__(message)
@@ -70,6 +72,7 @@ class ProviderError(Exception):
         self.model = model
         self.status = status
         self.began = began
+        self.unanswered = unanswered
         self.history: list[dict[str, Any]] | None = None
         self.usage: Mapping[str, Any] | None = None
 

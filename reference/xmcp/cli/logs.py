@@ -16,11 +16,10 @@ FORMATS: Final[tuple[Format, ...]] = ("text", "json")
 _QUIET_LIBRARIES: Final = ("fastmcp", "mcp", "sse_starlette", "asyncio", "httpx2", "httpcore2", "docket", "watchfiles")
 
 
-def logging_config(level: str, log_format: Format, *, logs_its_calls: bool = False) -> dict[str, Any]:
+def logging_config(level: str, log_format: Format) -> dict[str, Any]:
     """Return the argument of `logging.config.dictConfig`: records from `level` on, one line each, on stderr.
 
-    For a server that `logs_its_calls`, as `XMCP` does, FastMCP's own records of failed calls are left out. The result
-    can be pickled, for the serving processes.
+    The result can be pickled, for the serving processes.
     """
     at_least_warnings = level if level == "error" else "warning"
     quiet = {"level": at_least_warnings.upper(), "handlers": [], "propagate": True}
@@ -28,15 +27,11 @@ def logging_config(level: str, log_format: Format, *, logs_its_calls: bool = Fal
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"line": {"()": f"{__name__}.{_FORMATTERS[log_format].__name__}"}},
-        "filters": {
-            "without_query": {"()": f"{__name__}.{WithoutQuery.__name__}"},
-            "without_calls": {"()": f"{__name__}.{WithoutCalls.__name__}"},
-        },
+        "filters": {"without_query": {"()": f"{__name__}.{WithoutQuery.__name__}"}},
         "handlers": {"stderr": {"class": f"{__name__}.{StderrHandler.__name__}", "formatter": "line"}},
         "root": {"level": level.upper(), "handlers": ["stderr"]},
         "loggers": {
             **dict.fromkeys(_QUIET_LIBRARIES, quiet),
-            _CALLS: {"handlers": [], "propagate": True, "filters": ["without_calls"] if logs_its_calls else []},
             "uvicorn.error": {**quiet, "level": level.upper() if level == "debug" else at_least_warnings.upper()},
             "uvicorn.access": {"handlers": [], "propagate": True, "filters": ["without_query"]},
         },
@@ -84,17 +79,6 @@ class StderrHandler(logging.StreamHandler[IO[str]]):
         """Write the record."""
         self.stream = sys.stderr
         super().emit(record)
-
-
-_CALLS: Final = "fastmcp.server.server"
-
-
-class WithoutCalls(logging.Filter):
-    """Drops FastMCP's records of failed calls, whose traceback would appear a second time."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Accept every other record."""
-        return not str(record.msg).startswith(("Error calling tool", "Invalid arguments for tool"))
 
 
 class WithoutQuery(logging.Filter):

@@ -6,6 +6,7 @@ once and shared.
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -13,12 +14,15 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from multiprocessing import resource_tracker
+from multiprocessing.process import BaseProcess
 from pathlib import Path
+from types import FrameType
 from typing import Any, Final
 
 import click
@@ -31,9 +35,10 @@ from uvicorn.supervisors.multiprocess import Process
 
 from xmcp.cli import in_a_line
 from xmcp.cli.target import load_server
-from xmcp.server.transports import HTTPTransport, ReadyServer, Serving, http_app
+from xmcp.server.transports import CLEANUP, HTTPTransport, ReadyServer, Serving, http_app
 
-_LAST_WAIT: Final = 5.0  # seconds; uvicorn itself waits two for open streams
+_STEP: Final = 0.1  # seconds between two looks at processes that end
+_MORE: Final = 1.0  # seconds after which a process is killed that does not end itself
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,18 @@ class Application:
         sys.exit(STARTUP_FAILURE)
 
 
+class _ChildServer(ReadyServer):
+    """A server whose parent decides when it ends: with SIGTERM, and for an end at once with SIGKILL.
+
+    A terminal sends Ctrl-C to both, and a service manager SIGTERM; neither is a second signal.
+    """
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to end at the first SIGTERM."""
+        if sig != signal.SIGINT and not self.should_exit:
+            super().handle_exit(sig, frame)
+
+
 # ---- workers ----
 
 
@@ -71,7 +88,7 @@ class _Worker(Process):
 
     @cached_property
     def server(self) -> ReadyServer:
-        return ReadyServer(self.config, self._say_ready)
+        return _ChildServer(self.config, self._say_ready)
 
     def _say_ready(self) -> None:
         self.child_conn.send(True)
@@ -130,12 +147,11 @@ class Workers(Multiprocess):
         return worker
 
     def join_all(self) -> None:
-        """Wait for the workers to end, and end those that do not."""
+        """Wait for the workers to end: their calls get the grace, unless a second signal arrives."""
+        for listener in self.sockets:
+            listener.close()  # else connections would be queued that no worker accepts
         for worker in self.processes:
-            worker.process.join(_LAST_WAIT)
-            if worker.runs():
-                worker.process.kill()
-                worker.process.join()
+            _join(worker.process, self.config, lambda: bool(self.signal_queue))
 
     # Closing the terminal ends the command, and no signal changes the number of workers.
     handle_hup = handle_quit = Multiprocess.handle_term
@@ -145,7 +161,7 @@ class Workers(Multiprocess):
 # ---- reload ----
 
 
-class _Attempt(ReadyServer):
+class _Attempt(_ChildServer):
     """A server that is replaced when a file changes, even if it could not start."""
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
@@ -158,6 +174,12 @@ class _Attempt(ReadyServer):
 
 
 class _Reload(ChangeReload):  # type: ignore[misc, valid-type]
+    _signals = 0
+
+    def signal_handler(self, sig: int, frame: FrameType | None) -> None:
+        self._signals += 1
+        super().signal_handler(sig, frame)
+
     def startup(self) -> None:
         with _ctrl_c_blocked():
             super().startup()
@@ -165,6 +187,13 @@ class _Reload(ChangeReload):  # type: ignore[misc, valid-type]
     def restart(self) -> None:
         with _ctrl_c_blocked():
             super().restart()
+
+    def shutdown(self) -> None:
+        for listener in self.sockets:
+            listener.close()
+        first = self._signals
+        self.process.terminate()
+        _join(self.process, self.config, lambda: self._signals > first)
 
 
 def reload(config: uvicorn.Config, listener: socket.socket, directory: Path, ready: Callable[[], None]) -> None:
@@ -174,6 +203,20 @@ def reload(config: uvicorn.Config, listener: socket.socket, directory: Path, rea
 
 
 # ---- a process and its parent ----
+
+
+def _join(process: BaseProcess, config: uvicorn.Config, asked_again: Callable[[], bool]) -> None:
+    """Wait until a process that was told to end has ended.
+
+    It is killed if it is `asked_again`, or has not ended within its grace and some time to clean up.
+    """
+    grace = config.timeout_graceful_shutdown
+    deadline = math.inf if grace is None else time.monotonic() + grace + CLEANUP + _MORE
+    while process.is_alive() and time.monotonic() < deadline and not asked_again():
+        process.join(_STEP)
+    if process.is_alive():
+        process.kill()
+    process.join()
 
 
 @contextmanager

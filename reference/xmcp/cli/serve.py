@@ -6,7 +6,9 @@ target.py finds the server, `xmcp.server.transports` runs it, processes.py runs 
 from __future__ import annotations
 
 import logging.config
+import os
 import sys
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, Literal
 
@@ -15,7 +17,8 @@ import click
 from xmcp.cli.logs import FORMATS, LEVELS, Format, logging_config, say
 from xmcp.cli.target import directory_of, load_server
 
-_NETWORK_OPTIONS = ("host", "port", "path", "workers", "reload")
+_NETWORK_OPTIONS = ("host", "port", "path", "allowed_host", "allowed_origin", "workers", "reload")
+_GRACE = 8.0  # seconds, as `xmcp.server.transports.GRACE`, which would load the server for --help
 
 
 @click.command(short_help="Serve an XMCP or FastMCP server.")
@@ -31,6 +34,23 @@ _NETWORK_OPTIONS = ("host", "port", "path", "workers", "reload")
 @click.option("--port", type=click.IntRange(0, 65535), default=3333, show_default=True, help="0 takes a free port.")
 @click.option("--path", default=None, help="Path of the endpoint.  [default: /mcp; for sse: /sse]")
 @click.option(
+    "--allowed-host",
+    multiple=True,
+    metavar="NAME",
+    help="Name by which clients reach the server, as behind a reverse proxy: tools.example, *.example; repeatable.",
+)
+@click.option(
+    "--allowed-origin", multiple=True, metavar="URL", help="Web page that may call it: https://app.example; repeatable."
+)
+@click.option(
+    "--grace",
+    type=click.FloatRange(0),
+    default=_GRACE,
+    show_default=True,
+    metavar="SECONDS",
+    help="Time in which calls may finish after Ctrl-C, SIGTERM or the end of stdin; a second signal ends at once.",
+)
+@click.option(
     "--workers",
     type=click.IntRange(1),
     default=1,
@@ -38,6 +58,11 @@ _NETWORK_OPTIONS = ("host", "port", "path", "workers", "reload")
     help="Number of serving processes, each of which imports the module; http only.",
 )
 @click.option("--reload", is_flag=True, help="Restart when a Python file changes; for development.")
+@click.option(
+    "--debug",
+    is_flag=True,
+    help="For development: send the class and the text of unexpected exceptions to the caller, beside the error id.",
+)
 @click.option(
     "--log-level",
     type=click.Choice(LEVELS),
@@ -60,8 +85,12 @@ def serve(
     host: str,
     port: int,
     path: str | None,
+    allowed_host: tuple[str, ...],
+    allowed_origin: tuple[str, ...],
+    grace: float,
     workers: int,
     reload: bool,
+    debug: bool,
     log_level: str,
     log_format: Format,
 ) -> None:
@@ -78,7 +107,7 @@ def serve(
     if transport == "stdio":
         for name in _NETWORK_OPTIONS:
             if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-                raise click.UsageError(f"--{name} cannot be used with --transport stdio")
+                raise click.UsageError(f"--{name.replace('_', '-')} cannot be used with --transport stdio")
     if path is not None and not path.startswith("/"):
         raise click.UsageError("--path must begin with /")
     if workers > 1 and transport == "sse":
@@ -89,7 +118,8 @@ def serve(
         )
 
     # Before the author's module, which may log while it is imported; after FastMCP, which sets up its own log.
-    from xmcp.server import XMCP, ServeError
+    from xmcp.server import ServeError
+    from xmcp.server.server import DEBUG_VARIABLE
     from xmcp.server.transports import (
         ReadyServer,
         listen,
@@ -97,13 +127,17 @@ def serve(
         run,
         serve_stdio,
         served_on,
+        stdout_diverted,
         uvicorn_settings,
     )
 
-    logging.config.dictConfig(logging_config(log_level, log_format))
-    server = load_server(target)
-    log_config = logging_config(log_level, log_format, logs_its_calls=isinstance(server, XMCP))
+    if debug:
+        os.environ[DEBUG_VARIABLE] = "1"  # the processes of --workers and --reload inherit it
+    log_config = logging_config(log_level, log_format)
     logging.config.dictConfig(log_config)
+    # The standard output of a stdio server carries messages, and an import may print or start programs that do.
+    with stdout_diverted() if transport == "stdio" else nullcontext():
+        server = load_server(target)
     try:
         refuse_contradictions(server)
     except ServeError as error:
@@ -111,14 +145,20 @@ def serve(
     if transport == "stdio":
         if sys.stdin.isatty():
             say(f"{server.name} waits for messages of a client on standard input; Ctrl-D ends it.", log_format)
-        serve_stdio(server)
+        serve_stdio(server, grace=grace)
         return
 
     from xmcp.cli.processes import Application, Workers
     from xmcp.cli.processes import reload as run_and_reload
 
-    application = Application(target, transport, {} if path is None else {"path": path})
-    settings: dict[str, Any] = {"log_config": log_config, "log_level": None, "access_log": log_level == "debug"}
+    asked = {"path": path, "allowed_hosts": list(allowed_host), "allowed_origins": list(allowed_origin)}
+    application = Application(target, transport, {name: value for name, value in asked.items() if value})
+    settings: dict[str, Any] = {
+        "log_config": log_config,
+        "log_level": None,
+        "access_log": log_level == "debug",
+        "timeout_graceful_shutdown": grace,
+    }
     try:
         with listen(host, port) as listener:
             app = application.of(server)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from xmcp.cli import in_a_line
+from xmcp.cli.ignored_calls import calls_ignored
 
 if TYPE_CHECKING:
     from fastmcp import FastMCP
@@ -40,16 +41,22 @@ def load_server(target: str) -> FastMCP[Any]:
     """Return the server that `target` names; the current directory is importable.
 
     Args:
-        target: `package.module` or `path/to/file.py`, optionally with `:attribute`. Without the attribute, the only
-            server in the module, otherwise the one named `mcp` or `app`.
+        target: `package.module` or `path/to/file.py`, optionally with `:attribute`. Without the attribute, the server
+            that the module itself serves, else the only one in it, else the one named `mcp` or `app`.
+
+    A call that would run a server while the module is imported, such as a last line `mcp.serve()`, does nothing.
 
     Raises:
         BadTarget: The module, file or attribute does not exist, or is not an XMCP or FastMCP server.
         ImportFailed: Importing the module raised an exception; the message has the author's file and line.
     """
     place, attribute = _parts(target)
-    module = _file(Path(place)) if _is_file(place) else _module(place)
-    return _chosen(module, place, attribute)
+    with calls_ignored() as ignored:
+        module = _file(Path(place)) if _is_file(place) else _module(place)
+    for call in ignored:
+        if call.options:
+            click.echo(f"{place} calls {call}; the options of this command count instead.", err=True)
+    return _chosen(module, place, attribute, [call.server for call in ignored])
 
 
 def directory_of(target: str) -> Path:
@@ -146,11 +153,14 @@ def _short(filename: str) -> str:
         return filename
 
 
-def _chosen(module: ModuleType, place: str, attribute: str | None) -> FastMCP[Any]:
+def _chosen(module: ModuleType, place: str, attribute: str | None, served: list[FastMCP[Any]]) -> FastMCP[Any]:
+    """Return the server named `attribute`, or the one that the module itself `served`, or its only or usual one."""
     from fastmcp import FastMCP
 
     servers = {name: value for name, value in vars(module).items() if isinstance(value, FastMCP)}
     if attribute is None:
+        if len(by_the_module := {id(server): server for server in served}) == 1:
+            return next(iter(by_the_module.values()))
         distinct = {id(server): server for server in servers.values()}
         if len(distinct) == 1:
             return next(iter(distinct.values()))

@@ -274,8 +274,8 @@ class AIClient:
         """Connect to all servers at the same time. It takes little more than `connect_timeout`, whatever they do.
 
         Raises:
-            DependencyError: Tools of a server depend on each other in a circle, or a server of this process does not
-                start because of what its tools depend on.
+            DependencyError: Tools of each server depend on each other in a circle, or of one, and `require_servers` is
+                true; or a server of this process does not start because of what its tools depend on.
             ServersUnavailable: A server cannot be reached, and `require_servers` is true.
         """
         if self._entered:
@@ -372,7 +372,11 @@ class AIClient:
         with ChatServers(self._servers, context) as servers:
             catalogue = await servers.catalogue()
             if (entry := catalogue.entries.get(name)) is None:
-                error = client_made_errors.unknown_tool(name, list(catalogue.entries))
+                error = (
+                    client_made_errors.no_connection_free(min(servers.busy))
+                    if servers.busy
+                    else client_made_errors.unknown_tool(name, list(catalogue.entries))
+                )
                 # The tool may be one of a server that cannot be used now: the warnings say which, and why.
                 told = replace(error, message=" ".join((error.message, *catalogue.warnings)))
                 return ToolResponse(legal_name(name), error=told)

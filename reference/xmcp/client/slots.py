@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+from collections import Counter, OrderedDict
+from itertools import islice
+from typing import Final
+
+SHARE: Final = 4
+"""A tenant gets another slot of `FairShares` while it has fewer than so many times those that are free."""
 
 
 class Slots:
@@ -28,8 +33,8 @@ class Slots:
 
         If it raises, which is a cancellation, no slot is taken and nothing is left behind.
         """
-        if self._free:
-            self._free -= 1
+        if self._may_take(tenant_id):
+            self._take(tenant_id)
             return
         place = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(tenant_id, OrderedDict())[place] = None
@@ -37,23 +42,33 @@ class Slots:
             await place
         except BaseException:
             if place.done() and not place.cancelled():
-                self.give_back()  # the slot came in the same moment as the cancellation
+                self.give_back(tenant_id)  # the slot came in the same moment as the cancellation
             else:
                 self._leave(tenant_id, place)
             raise
 
-    def give_back(self) -> None:
-        """Give the slot to the next call that waits, if any."""
+    def give_back(self, tenant_id: str | None = None) -> None:  # noqa: ARG002 - a subclass counts by tenant
+        """Give the slot that a tenant took to the next call that waits, if any."""
         self._free += 1
-        while self._free and self._waiting:
-            tenant_id, places = next(iter(self._waiting.items()))
+        self._serve()
+
+    def _serve(self) -> None:
+        while tenants := [*islice(filter(self._may_take, self._waiting), 1)]:
+            (tenant_id,) = tenants
+            places = self._waiting[tenant_id]
             place = next(iter(places))
             self._leave(tenant_id, place)
             if places:
                 self._waiting.move_to_end(tenant_id)
             if not place.done():
-                self._free -= 1
+                self._take(tenant_id)
                 place.set_result(None)
+
+    def _may_take(self, tenant_id: str | None) -> bool:  # noqa: ARG002 - a subclass looks at the tenant
+        return self._free > 0
+
+    def _take(self, tenant_id: str | None) -> None:  # noqa: ARG002 - a subclass counts by tenant
+        self._free -= 1
 
     def _leave(self, tenant_id: str | None, place: asyncio.Future[None]) -> None:
         places = self._waiting.get(tenant_id)
@@ -62,3 +77,30 @@ class Slots:
         places.pop(place, None)
         if not places:
             del self._waiting[tenant_id]
+
+
+class FairShares(Slots):
+    """Slots that are kept for long, for as long as a chat: so no tenant can take all of them, however many it asks for.
+
+    A tenant gets a slot while it has fewer than `SHARE` times as many as are free. Alone it can take four fifths of
+    all slots; the more tenants there are, the fewer each can take, and some stay free for the next one.
+    Giving one back takes time in proportion to the number of tenants that wait.
+    """
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(limit)
+        self._taken: Counter[str | None] = Counter()
+
+    def give_back(self, tenant_id: str | None = None) -> None:
+        """Give back a slot that a tenant took; it may be another tenant's turn now."""
+        self._taken[tenant_id] -= 1
+        if not self._taken[tenant_id]:
+            del self._taken[tenant_id]
+        super().give_back(tenant_id)
+
+    def _may_take(self, tenant_id: str | None) -> bool:
+        return self._taken[tenant_id] < SHARE * self._free
+
+    def _take(self, tenant_id: str | None) -> None:
+        super()._take(tenant_id)
+        self._taken[tenant_id] += 1

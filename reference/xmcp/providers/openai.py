@@ -121,7 +121,9 @@ class OpenAIProvider:
             raise self._error(message, ErrorCategory.UNKNOWN, model, began=True) from exc
         except (httpx2.HTTPError, httpx2.StreamError) as exc:
             message = f"The connection to {self.name} broke in the middle of its answer ({type(exc).__name__})."
-            raise self._error(message, ErrorCategory.NETWORK, model, began=True) from exc
+            error = self._error(message, ErrorCategory.NETWORK, model, began=True)
+            error.unanswered = isinstance(exc, httpx2.ReadTimeout)
+            raise error from exc
         except ProviderError as exc:
             # Not `from exc`: the vendor's message may quote the key, and tracebacks print the cause.
             raise self._error(exc.message, exc.category, model, exc.status, began=True) from None
@@ -169,7 +171,9 @@ class OpenAIProvider:
             raise self._status_error(exc, model) from None
         except openai.APIConnectionError as exc:
             message = f"{self.name} cannot be reached at {self._client.base_url.host}: {exc.message}"
-            raise self._error(message, ErrorCategory.NETWORK, model) from exc
+            error = self._error(message, ErrorCategory.NETWORK, model)
+            error.unanswered = isinstance(exc.__cause__, httpx2.ReadTimeout)
+            raise error from exc
         except openai.OpenAIError as exc:
             raise self._error(f"{self.name}: {exc}", ErrorCategory.UNKNOWN, model) from exc
 

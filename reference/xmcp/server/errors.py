@@ -11,6 +11,7 @@ from typing import Any
 
 from fastmcp.exceptions import ToolError
 
+from xmcp.server.error_repairs import error_of
 from xmcp.wire import ErrorInfo
 
 
@@ -20,13 +21,11 @@ class XMCPError(ToolError):
     `code` is a registered code (`RATE_LIMIT`, `DB_TIMEOUT`, …) or one of your own in the same grammar,
     `[A-Z][A-Z0-9_]{0,62}`. `detail` is the message for the model: do not put anything into it that the model must
     not know. The defaults of `retryable` and `category` come from the registry; `retry_after_ms` is the shortest
-    wait in milliseconds. `meta` is the JSON object of `schemas/error_meta.schema.json`; keys of your own need a
-    prefix, `vendor/name`.
+    wait in milliseconds, which makes the error retryable. `meta` is the JSON object of
+    `schemas/error_meta.schema.json`; members of your own, such as `{"table": "orders"}`, are sent under `params`.
 
-    It is a FastMCP `ToolError`, so that a plain FastMCP server shows `CODE: detail` as well.
-
-    Raises:
-        ValueError, TypeError: `code`, `category`, `retry_after_ms` or `meta` is not valid.
+    It is a FastMCP `ToolError`, so that a plain FastMCP server shows `CODE: detail` as well. The constructor never
+    raises: it repairs what cannot be sent, and logs a warning (`error_repairs.py`).
     """
 
     def __init__(
@@ -39,16 +38,20 @@ class XMCPError(ToolError):
         category: str | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> None:
-        # The author chose this answer, so it is not a malfunction: FastMCP shall log it as a warning.
-        super().__init__(f"{code}: {detail}" if detail else code, log_level=logging.WARNING)
-        self.info = ErrorInfo(
-            code=code,
-            message=detail.strip() or code,
-            retryable=retryable,
-            retry_after_ms=retry_after_ms,
-            category=category,
-            meta=meta,
+        self.info = error_of(
+            code, detail, retryable=retryable, retry_after_ms=retry_after_ms, category=category, meta=meta
         )
+        # The author chose this answer, so it is not a malfunction: FastMCP shall log it as a warning.
+        super().__init__(
+            f"{self.info.code}: {self.info.message}" if detail else self.info.code, log_level=logging.WARNING
+        )
+
+    @classmethod
+    def of(cls, info: ErrorInfo) -> XMCPError:
+        """Return the exception for an error of a response."""
+        raised = cls(info.code, info.message)
+        raised.info = info
+        return raised
 
 
 class ServeError(SystemExit):

@@ -7,14 +7,11 @@ when it fails. The formatters themselves are in `xmcp.xml_formatters`.
 from __future__ import annotations
 
 import inspect
-import logging
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from xmcp.server.call_state import current_call
+from xmcp.server.errors import XMCPError
 from xmcp.xml_formatters import DeclarativeXMLFormatter, XMLFormatter, default_formatter
-
-logger = logging.getLogger("xmcp.server")
 
 
 class NamedFormatter:
@@ -49,12 +46,14 @@ def bound(given: Any, registered: Mapping[str, XMLFormatter]) -> XMLFormatter:
     `registered` maps names to the formatters of the server; it may be filled later.
 
     Raises:
-        TypeError: `given` is not one of these, is a class that cannot be created without arguments, or cannot be called
-            with the data and the indentation.
+        TypeError: `given` is not one of these, is a class that cannot be created without arguments, is async, or cannot
+            be called with the data and the indentation.
     """
     if isinstance(given, str):
         return NamedFormatter(given, registered)
     formatter = _made(given) if isinstance(given, type) else given
+    if inspect.iscoroutinefunction(formatter) or inspect.iscoroutinefunction(type(formatter).__call__):
+        raise TypeError(f"xml_formatter must not be async, as {name_of(given)!r} is: it returns the text itself.")
     try:
         inspect.signature(formatter).bind({}, 0)
     except ValueError:  # a function in C does not disclose its parameters
@@ -75,29 +74,31 @@ def name_of(given: Any) -> str:
     return own if isinstance(own, str) else type(given).__name__
 
 
+class FormatterError(Exception):
+    """A formatter failed. The caller is told no more than that; the cause is in the log."""
+
+
 def formatted(formatter: XMLFormatter | None, data: Any) -> str:
-    """Return the text that a model reads for `data`; if the formatter fails, the default formatter writes it.
+    """Return the text that a model reads for `data`.
+
+    Only the bound formatter writes it: the author may have chosen it to leave fields out (XMCP-RSP-091).
 
     Raises:
-        ValueError: Even the default formatter cannot write the data.
+        FormatterError: The formatter failed, or returned something that is not a text.
+        XMCPError: The formatter raised it, to answer with that error.
+        ValueError: The default formatter cannot write the data.
     """
     if formatter is None:
         return default_formatter(data)
     try:
         text: object = formatter(data, 0)
-        if isinstance(text, str):
-            return text
-        raise TypeError(f"it returned {type(text).__name__}, not str")
-    except Exception:
-        call = current_call.get()
-        tool = "?" if call is None else call.tool_name
-        logger.exception(
-            "The formatter %s of the tool %r failed; the default formatter wrote instead.",
-            name_of(formatter),
-            tool,
-            extra={"tool": tool},
-        )
-        return default_formatter(data)
+    except XMCPError:
+        raise
+    except Exception as error:
+        raise FormatterError(f"The formatter {name_of(formatter)} failed.") from error
+    if not isinstance(text, str):
+        raise FormatterError(f"The formatter {name_of(formatter)} returned {type(text).__name__}, not str.")
+    return text
 
 
 def _made(given: type) -> Any:

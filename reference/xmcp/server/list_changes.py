@@ -24,6 +24,7 @@ from fastmcp.tools import Tool
 from fastmcp.utilities.components import FastMCPComponent
 from mcp.server.connection import Connection
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.lowlevel.server import LifespanResultT
 from mcp.server.subscriptions import (
     InMemorySubscriptionBus,
     ListenHandler,
@@ -191,7 +192,7 @@ class _Session:
             self._sending = None
 
 
-class LiveLists(FastMCP[Any]):
+class LiveLists(FastMCP[LifespanResultT]):
     """A FastMCP server that notifies its clients, of every protocol version, when its lists change.
 
     `subscription_bus` carries the events; by default within the process. With several workers, give each of them a

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from asyncio import CancelledError
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 import mcp_types
+from fastmcp.exceptions import ToolError
 from fastmcp.server.context import Context
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import Tool
@@ -20,24 +20,33 @@ from fastmcp.tools.base import InputRequiredToolResult, ToolResult
 from mcp_types import CallToolResult
 
 from xmcp.server import telemetry
+from xmcp.server._fastmcp_hooks import raised_by_fastmcp
 from xmcp.server.call_state import ServedCall, current_call
+from xmcp.server.containment import ends_its_task
+from xmcp.server.errors import XMCPError
 from xmcp.server.parameters.sensitive import Secrets
+from xmcp.server.relayed_calls import with_checked_arguments
 from xmcp.server.responses.capability import Reader, Wire, announcement, declared_by, reader_for
 from xmcp.server.responses.delivery import deliver, deliver_error
 from xmcp.server.responses.failures import cause_of, error_for, internal, must_propagate
+from xmcp.server.responses.mcp_results import ATTRIBUTES_KEY
 from xmcp.server.tool_ordering import as_listed
 from xmcp.wire import ErrorInfo
-from xmcp_models.registry import EXTENSION_ID
-
-_NOT_CAUGHT: Final = (KeyboardInterrupt, GeneratorExit)
-"""Not failures of a call. Any other exception, even the `sys.exit()` of a library, must not end the server."""
+from xmcp_models.registry import (
+    DISPLAY_META_KEY,
+    EXTENSION_ID,
+    PLAIN_META_KEY,
+    POPULATED_META_KEY,
+    VERSION_META_KEY,
+)
 
 
 class ResponseMiddleware(Middleware):
     """Answers every `tools/call` with a response; must be the first middleware of its server."""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: Wire, mask_error_details: bool | None = None) -> None:
         self._wire = wire
+        self._mask_error_details = mask_error_details
 
     async def on_initialize(
         self,
@@ -67,66 +76,106 @@ class ResponseMiddleware(Middleware):
         """Answer the call with a response, even if anything in it fails.
 
         A call from another XMCP server of this process, or from a tool that is answering the same request, stays a
-        plain MCP result and fails as in FastMCP: only what leaves the process becomes a document.
+        plain MCP result and fails as in FastMCP: only what leaves the process becomes a document. A call that the
+        program itself makes, with `await mcp.call_tool(…)` outside any request, raises its failure as in FastMCP.
 
         Raises:
             MCPError: The client lacks a capability that the tool needs (SEP-2575).
+            Exception: The failure of a call that is no request. An unexpected one is an `XMCPError` with the code
+                `INTERNAL`, whose cause it is.
         """
         message = context.message
         request = context.fastmcp_context.request_context if context.fastmcp_context else None
         outer = current_call.get()
         if outer is not None and outer.request is request:
-            return await call_next(context)
-        call = ServedCall(message.name, message.arguments or {}, request)
-        token = current_call.set(call)
-        try:
-            return await self._answered(context, call_next, call)
-        finally:
-            current_call.reset(token)
-
-    async def _answered(self, context: Any, call_next: Any, call: ServedCall) -> ToolResult:
-        reader = reader_for(self._wire, declared_by(context.fastmcp_context))
-        request_id = _request_id(context.fastmcp_context)
-        begun = time.perf_counter()
-        error: ErrorInfo | None = None
-        outcome = telemetry.ERROR
-        try:
+            outer.hand_on(message.arguments or {})
             try:
-                result = await call_next(context)
-                if isinstance(result, CallToolResult):  # from a middleware
-                    result = ToolResult.from_mcp_result(result)
-                if _is_no_answer_yet(result):
-                    outcome = telemetry.INPUT_REQUIRED
-                    return result  # type: ignore[no-any-return]
-                result, error = deliver(call, result, reader)
-            except _NOT_CAUGHT:
+                return await call_next(context)
+            except ToolError as failure:
+                if outer.mask_error_details is not False and raised_by_fastmcp(failure):
+                    _mask(failure)
                 raise
-            except BaseException as failure:
-                if isinstance(failure, CancelledError) and _is_being_cancelled():
-                    outcome = telemetry.CANCELLED
-                    raise
-                if must_propagate(failure):
-                    raise
-                result, error = _failed(failure, call, reader)
-            if error is None:
-                outcome = telemetry.OK
-            return result
-        finally:
-            telemetry.record_call(call, outcome, time.perf_counter() - begun, request_id, error)
+        call = ServedCall(message.name, message.arguments or {}, request)
+        call.mask_error_details = self._mask_error_details
+        reader = reader_for(self._wire, declared_by(context.fastmcp_context))
+        answered = await answer(
+            call, lambda: with_checked_arguments(call_next, context, call), reader, _request_id(context.fastmcp_context)
+        )
+        if request is None and call.raised is not None:
+            raise call.raised
+        return answered
 
 
-def _is_no_answer_yet(result: object) -> bool:
-    """Tell whether it is a question to the client, or what an extension (tasks) returns instead of a result."""
-    return isinstance(result, InputRequiredToolResult) or not isinstance(result, ToolResult)
+def _mask(failure: ToolError) -> None:
+    """Remove an exception's text from FastMCP's report of it: its code mode shows that to code that a model wrote."""
+    what, colon, _ = str(failure).partition(": ")
+    if colon and what.startswith("Error calling tool "):
+        failure.args = (what,)
 
 
-def _is_being_cancelled() -> bool:
-    """Tell whether this call is being cancelled; if not, a tool raised the cancellation of something else."""
+async def answer(
+    call: ServedCall, run: Callable[[], Awaitable[ToolResult]], reader: Reader, request_id: str | None = None
+) -> ToolResult:
+    """Return what the client is sent for `call`, which `run` makes; also for its failure.
+
+    Raises:
+        MCPError: The client lacks a capability that the tool needs (SEP-2575).
+    """
     task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
+    begun = time.perf_counter()
+    error: ErrorInfo | None = None
+    outcome = telemetry.ERROR
+    token = current_call.set(call)
+    try:
+        try:
+            result = await run()
+            if isinstance(result, CallToolResult):  # from a middleware
+                result = ToolResult.from_mcp_result(result)
+            if isinstance(result, InputRequiredToolResult):
+                outcome = telemetry.INPUT_REQUIRED
+                return result
+            if not isinstance(result, ToolResult):  # what an extension answers with: a task
+                outcome = telemetry.TASK
+                return result
+            if call.sensitive:
+                result = _without_secrets(result, Secrets(call.sensitive))
+            result, error = deliver(call, result, reader)
+        except BaseException as failure:
+            if ends_its_task(failure, task):
+                outcome = telemetry.CANCELLED
+                raise
+            if must_propagate(failure):
+                raise
+            result, error = answer_failure(failure, call, reader)
+        if error is None:
+            outcome = telemetry.OK
+        return result
+    finally:
+        current_call.reset(token)
+        telemetry.record_call(call, outcome, time.perf_counter() - begun, request_id, error)
 
 
-def _failed(failure: BaseException, call: ServedCall, reader: Reader) -> tuple[ToolResult, ErrorInfo | None]:
+def _without_secrets(result: ToolResult, secrets: Secrets) -> ToolResult:
+    """Return `result` without the secrets: a tool that called another one may have written down the other's failure.
+
+    A word of the protocol stays, even if it is a secret too.
+    """
+    cleaned = secrets.out_of_result(result)
+    meta = result.meta or {}
+    if cleaned.meta is not None:
+        cleaned.meta |= {key: meta[key] for key in _CLEAN_KEYS & meta.keys()}
+        display, shown = cleaned.meta.get(DISPLAY_META_KEY), meta.get(DISPLAY_META_KEY)
+        if isinstance(display, Mapping) and isinstance(shown, Mapping) and "type" in shown:
+            cleaned.meta[DISPLAY_META_KEY] = {**display, "type": shown["type"]}
+    return cleaned
+
+
+_CLEAN_KEYS: Final = frozenset({ATTRIBUTES_KEY, PLAIN_META_KEY, POPULATED_META_KEY, VERSION_META_KEY})
+"""Members of `_meta` that hold nothing of a tool's text."""
+
+
+def answer_failure(failure: BaseException, call: ServedCall, reader: Reader) -> tuple[ToolResult, ErrorInfo | None]:
+    """Log `failure`, and return what the client is sent for it and the error in that."""
     try:
         error = error_for(failure, call)
         if call.sensitive:
@@ -136,7 +185,18 @@ def _failed(failure: BaseException, call: ServedCall, reader: Reader) -> tuple[T
         failure, error = unwritable, internal(call)
         answered = deliver_error(call, error, None, reader)
     _logged(failure, call, error)
+    call.raised = _for_the_program(failure, call, error)
     return answered
+
+
+def _for_the_program(failure: BaseException, call: ServedCall, error: ErrorInfo) -> BaseException:
+    """Return the failure itself, or the error in its place where FastMCP masks it or only the log has its text."""
+    withheld = _refers_to_the_log(error, call) or call.sensitive or cause_of(failure) is not failure
+    if isinstance(failure, Exception) and not withheld:
+        return failure
+    raised = XMCPError.of(error)
+    raised.__cause__ = cause_of(failure)
+    return raised
 
 
 def _server_populated(failure: BaseException, call: ServedCall) -> Mapping[str, Any] | None:
@@ -152,9 +212,13 @@ def _server_populated(failure: BaseException, call: ServedCall) -> Mapping[str, 
 
 def _logged(failure: BaseException, call: ServedCall, error: ErrorInfo) -> ErrorInfo:
     """Log the failure if the error that the client gets refers to the log."""
-    if (error.meta or {}).get("error_id") == call.error_id:
+    if _refers_to_the_log(error, call):
         telemetry.record_failure(call, cause_of(failure))
     return error
+
+
+def _refers_to_the_log(error: ErrorInfo, call: ServedCall) -> bool:
+    return (error.meta or {}).get("error_id") == call.error_id
 
 
 def _request_id(context: Context | None) -> str | None:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import inspect
 import logging
+import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any, TypedDict, TypeVar, Unpack, cast, overload
+from typing import Any, Final, TypedDict, TypeVar, Unpack, cast, overload
 
+import fastmcp
 from fastmcp.apps.config import AppConfig, app_config_to_meta_dict
 from fastmcp.decorators import get_fastmcp_meta
 from fastmcp.server.middleware import Middleware
@@ -20,16 +22,29 @@ from fastmcp.tools import Tool
 from fastmcp.tools import tool as described
 from fastmcp.tools.function_tool import ToolMeta
 from fastmcp.utilities.authorization import AuthCheck
+from fastmcp.utilities.components import FastMCPComponent
 from fastmcp.utilities.tasks import TaskConfig
 from fastmcp.utilities.types import NotSetT
+from fastmcp.utilities.versions import VersionSpec
+from mcp.server.lowlevel.server import LifespanResultT
 from mcp_types import Icon, ToolAnnotations
 
-from xmcp.server._fastmcp_hooks import local_tools, skip_listing_before_calls
+from xmcp.server._fastmcp_hooks import (
+    add_dispatch_middleware,
+    local_tools,
+    skip_listing_before_calls,
+    unwrapped,
+    wrap_dispatch,
+)
+from xmcp.server.background import BackgroundTool, TaskDelivery
+from xmcp.server.containment import contain
 from xmcp.server.formatter_binding import NamedFormatter, bound, name_of
 from xmcp.server.middleware import ResponseMiddleware
-from xmcp.server.parameters.server_parameters import REQUIRED, OnOverride, ParamProvider, ParamProviders
+from xmcp.server.parameters.providers import OnOverride, ParamProvider, ParamProviders
+from xmcp.server.request_ids import refuse_ids_in_use
 from xmcp.server.responses.capability import ToolResponseExtension, Wire, checked_wire
 from xmcp.server.tool import XMCPTool, XMCPToolOptions
+from xmcp.server.tool_adoption import adopted, all_adopted, refuse_marks
 from xmcp.server.tool_metadata import checked_names, take_metadata
 from xmcp.server.tool_ordering import check as check_dependencies
 from xmcp.server.transports.serving import Serving
@@ -78,7 +93,7 @@ class ToolOptions(TypedDict, total=False):
     sensitive: Sequence[str] | None
 
 
-class XMCP(Serving):
+class XMCP(Serving[LifespanResultT]):
     """A FastMCP server whose every tool result is a tool response (spec chapters 1 to 4).
 
     Accepts every option of `FastMCP`. (`subscription_bus` carries the notifications that a list has changed; the
@@ -91,9 +106,15 @@ class XMCP(Serving):
             declare the extension; others get plain MCP, with the display and the error in `_meta`.
         on_param_override: What happens to a value that a caller sends for a parameter that the server fills in.
             `override`: it is replaced, and the answer says so. `reject`: `FORBIDDEN_PARAM_OVERRIDE`.
+        mask_error_details: FastMCP's option. Unlike FastMCP, this server never sends the text of an exception that the
+            tool's author did not foresee, unless it is `False` here. `True`, here or in FastMCP's settings, also
+            withholds what a service behind the server answered when it refused.
+        debug: For development: as `mask_error_details=False`, and a warning in the log at the start. The default is
+            True if the environment variable `XMCP_DEBUG` is `1`, as `xmcp serve --debug` sets it.
 
     Raises:
-        ValueError: `wire` or `on_param_override` has another value.
+        ValueError: `wire` or `on_param_override` has another value, or `debug` and `mask_error_details` contradict
+            each other.
     """
 
     def __init__(
@@ -106,6 +127,8 @@ class XMCP(Serving):
         tasks: bool | None = None,
         wire: Wire = "always",
         on_param_override: OnOverride = "override",
+        mask_error_details: bool | None = None,
+        debug: bool | None = None,
         lifespan: Callable[..., Any] | None = None,
         **options: Any,
     ) -> None:
@@ -113,17 +136,22 @@ class XMCP(Serving):
         self.param_providers = ParamProviders(on_param_override)
         self._formatters: dict[str, XMLFormatter] = {}
         self._runs_tools_as_tasks = bool(tasks)
+        self.masking = _masking(mask_error_details, debug=debug)
         super().__init__(
             name,
             instructions,
-            middleware=[ResponseMiddleware(self.wire), *(middleware or ())],
+            middleware=[ResponseMiddleware(self.wire, self.masking), *(middleware or ())],
             tools=[_as_tool(tool) for tool in tools or ()],
             tasks=tasks,
+            mask_error_details=mask_error_details,
             lifespan=_checking(lifespan),
             **options,
         )
         self.add_extension(ToolResponseExtension(self.wire))
+        add_dispatch_middleware(self, TaskDelivery(self.wire))
         skip_listing_before_calls(self)
+        wrap_dispatch(self, refuse_ids_in_use)
+        wrap_dispatch(self, contain)
 
     @overload
     def tool(self, name_or_fn: F, **options: Unpack[ToolOptions]) -> F: ...
@@ -162,12 +190,36 @@ class XMCP(Serving):
         return self._register(name_or_fn, options, display=True)
 
     def add_tool(self, tool: Tool | Callable[..., Any]) -> Tool:
-        """Add a `Tool`, or a function (also one marked with FastMCP's standalone `@tool`), as FastMCP does."""
+        """Add a `Tool`, or a function (also one marked with FastMCP's standalone `@tool`), as FastMCP does.
+
+        A tool of another XMCP server keeps the parameter providers of that server, and its `on_param_override`.
+
+        Raises:
+            ValueError: The tool was made by FastMCP, and shows the caller a parameter that the server fills in.
+        """
         metadata = None if isinstance(tool, Tool) else get_fastmcp_meta(tool)
-        added = super().add_tool(_as_tool(tool))
+        added = super().add_tool(adopted(_as_tool(tool), self.param_providers))
         if isinstance(metadata, ToolMeta) and not metadata.enabled:
             self.local_provider.disable(keys={added.key})
         return added
+
+    async def get_tool(self, name: str, version: VersionSpec | None = None) -> Tool | None:
+        """Return the tool, whatever it comes from, with the marks and results that tools of this server have."""
+        tool = await super().get_tool(name, version)
+        return None if tool is None else next(iter(all_adopted([tool], self.param_providers)), None)
+
+    async def list_tools(self, *, run_middleware: bool = True) -> Sequence[Tool]:
+        """Return the tools that a caller may see, as `get_tool`."""
+        return all_adopted(await super().list_tools(run_middleware=run_middleware), self.param_providers)
+
+    async def get_tasks(self) -> Sequence[FastMCPComponent]:
+        """Return what runs as background tasks; the tools are answered as in any other call (`background.py`)."""
+        components = await super().get_tasks()
+        tools = all_adopted((part for part in components if isinstance(part, Tool)), self.param_providers)
+        return [
+            *(BackgroundTool.of(tool, self.masking) for tool in tools),
+            *(part for part in components if not isinstance(part, Tool)),
+        ]
 
     @overload
     def param_provider(self, name_or_fn: P) -> P: ...
@@ -208,6 +260,7 @@ class XMCP(Serving):
         Raises:
             DependencyError: Tools depend on each other in a circle, or a tool depends on an unknown one.
             LookupError: A tool names an unknown formatter.
+            ValueError: A tool of a mounted server marks a parameter that the server fills in, and that server cannot.
         """
         tools = local_tools(self)
         check_dependencies(tools, complete=len(self.providers) == 1)
@@ -220,8 +273,12 @@ class XMCP(Serving):
                 except LookupError as error:
                     raise LookupError(f"The tool {tool.name!r}: {error}") from None
             for name, parameter in tool.server_parameters.items():
-                if parameter.default is REQUIRED and not self.param_providers.provides(name):
+                if parameter.default is None and not self.param_providers.provides(name):
                     logger.warning("The parameter %r of the tool %r has no provider yet.", name, tool.name)
+
+        for server in map(unwrapped, self.providers):
+            if isinstance(server, fastmcp.FastMCP) and not isinstance(server, XMCP):
+                refuse_marks(server)
 
     def _register(self, name_or_fn: Any, options: ToolOptions, *, display: bool) -> Any:
         if options.get("task") is None:
@@ -263,10 +320,27 @@ def _checking(lifespan: Callable[..., Any] | None) -> Callable[..., Any]:
     @asynccontextmanager
     async def checked(server: XMCP) -> AsyncIterator[Any]:
         server.check_tools()
+        if server.masking is False:
+            logger.warning("%s sends the text of unexpected exceptions to callers: for development only.", server.name)
         async with (lifespan or default_lifespan)(server) as state:
             yield state
 
     return checked
+
+
+DEBUG_VARIABLE: Final = "XMCP_DEBUG"
+"""The environment variable that turns `debug` on where the server does not say anything else."""
+
+
+def _masking(option: bool | None, *, debug: bool | None) -> bool | None:
+    """Return the option. Without one, FastMCP's setting can withhold more; its default, `False`, discloses nothing."""
+    if debug is not None and option is debug:
+        raise ValueError(f"debug={debug} and mask_error_details={option} contradict each other: leave one of them out.")
+    if option is not None:
+        return option
+    if debug is None:
+        debug = os.environ.get(DEBUG_VARIABLE) == "1"
+    return False if debug else fastmcp.settings.mask_error_details or None
 
 
 def _as_tool(tool: Tool | Callable[..., Any]) -> Tool:

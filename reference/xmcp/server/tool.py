@@ -6,38 +6,43 @@ those that the server fills in), and passes the value that a function returned t
 
 from __future__ import annotations
 
+import inspect
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple, cast, get_args
 
 import anyio
 import jsonschema_rs
-from fastmcp.exceptions import ValidationError
+from fastmcp.exceptions import ToolError, ValidationError
 from fastmcp.server.context import Context
 from fastmcp.server.dependencies import get_context
 from fastmcp.tools.base import InputRequiredToolResult, ToolResult
 from fastmcp.tools.function_tool import FunctionTool, ToolMeta
-from fastmcp.utilities.types import Audio, File, Image, NotSet
-from mcp_types import CallToolResult, ContentBlock, TextContent
+from fastmcp.utilities.async_utils import is_coroutine_function
+from fastmcp.utilities.types import NotSet
+from mcp.server.session import ServerSession
+from mcp_types import TextContent
 from pydantic import BaseModel, Field, PrivateAttr
 from pydantic import ValidationError as PydanticValidationError
-from pydantic_core import PydanticSerializationError, to_jsonable_python
+from pydantic_core import PydanticSerializationError
 
 from xmcp.server.call_state import SHOW_USER, ServedCall, current_call
+from xmcp.server.kept_result import KeptResult, is_mcp, members_of, with_known_blocks
 from xmcp.server.lone_surrogates import without_lone_surrogates
+from xmcp.server.parameters.filling import FilledArguments, fill
+from xmcp.server.parameters.finite_numbers import refuse_non_finite, takes_numbers
+from xmcp.server.parameters.model_fields import ModelFields, object_sent, resolved, with_hidden
+from xmcp.server.parameters.providers import ParamProviders
 from xmcp.server.parameters.sensitive import Secrets
-from xmcp.server.parameters.server_parameters import (
-    FilledArguments,
-    ParamProviders,
-    ServerParameter,
-    fill,
-    server_parameters_of,
-    without_properties,
-)
+from xmcp.server.parameters.server_parameters import ServerParameter, hidden_from_caller, server_parameters_of
+from xmcp.server.parameters.withheld import withhold
 from xmcp.server.responses.mcp_results import response_from, to_mcp_result
-from xmcp.server.responses.returned_values import apply_show_user, response_to
+from xmcp.server.responses.returned_values import NO_ENVELOPE, apply_show_user, response_to, without_envelope
+from xmcp.server.result_data import UnsendableResultError, as_json, check_data, is_non_finite, known_to_pydantic, listed
 from xmcp.server.tool_metadata import in_meta
-from xmcp.wire import DisplayEnvelope, ToolResponse
+from xmcp.server.worker_threads import Threads, in_threads
+from xmcp.wire import ToolResponse
 from xmcp.xml_formatters import XMLFormatter
 from xmcp_models.display_envelope import DisplayEnvelope as EnvelopeModel
 from xmcp_models.registry import POPULATED_META_KEY
@@ -45,7 +50,8 @@ from xmcp_models.registry import POPULATED_META_KEY
 _SHOW_USER_DESCRIPTION: Final = (
     "True shows the result to the person, as a chart, a table or the like; false only returns it to you."
 )
-_MCP_CONTENT: Final = (ContentBlock, Audio, Image, File)
+
+logger = logging.getLogger("xmcp.server")
 
 
 class XMCPToolOptions(NamedTuple):
@@ -66,9 +72,18 @@ class XMCPTool(FunctionTool):
     """A FastMCP function tool with a formatter, a display, and parameters that the server fills in."""
 
     display: bool = Field(default=False, exclude=True)
-    declares_show_user: bool = Field(default=False, exclude=True)
+    declares_show_user: bool | ModelFields = Field(default=False, exclude=True)
     formatter: Any = Field(default=None, exclude=True)
     server_parameters: dict[str, ServerParameter] = Field(default_factory=dict, exclude=True)
+    takes_numbers: bool = Field(default=False, exclude=True)
+    _threads: Threads | None = PrivateAttr(default=None)
+    """The threads of a synchronous function with a time-out, which FastMCP would wait for; else None."""
+    _validator: tuple[dict[str, Any] | None, Any] = PrivateAttr(default=(None, None))
+    """The output schema, and its validator as soon as there was a result."""
+    has_fastmcps_text: bool = Field(default=False, exclude=True)
+    """Whether the model reads the text that FastMCP makes of a value."""
+    param_providers: Any = Field(default=None, exclude=True)
+    """Those of the server that the tool was added to first, wherever it runs; None until it is added to one."""
 
     @classmethod
     def of(cls, fn: Callable[..., Any], metadata: ToolMeta, options: XMCPToolOptions | None = None) -> XMCPTool:
@@ -89,11 +104,31 @@ class XMCPTool(FunctionTool):
             )
         if metadata.output_schema is NotSet and (options.display or _mentions(tool.return_type, ToolResponse)):
             tool.output_schema = None
+        return cls._configured(tool, fn, options)
+
+    @classmethod
+    def adopting(cls, other: FunctionTool) -> XMCPTool:
+        """Return a tool like `other`, which FastMCP made, that answers as the ones of this server do.
+
+        Raises:
+            ValueError: A mark stands inside a parameter, where it would hide nothing.
+        """
+        tool = cls.model_construct(**dict(other))
+        tool.has_fastmcps_text = True
+        if _mentions(tool.return_type, ToolResponse):
+            tool.output_schema = None
+        return cls._configured(tool, other.fn, XMCPToolOptions())
+
+    @staticmethod
+    def _configured(tool: XMCPTool, fn: Callable[..., Any], options: XMCPToolOptions) -> XMCPTool:
+        if tool.run_in_thread and not is_coroutine_function(tool.fn) and not inspect.isasyncgenfunction(tool.fn):
+            tool.fn, threads = in_threads(tool.fn, f"Tool {tool.name!r}")
+            tool._threads = None if tool.timeout is None else threads
         members = dict(options.metadata)
         tool.formatter = options.formatter
         tool.server_parameters = server_parameters_of(fn, tool.parameters, options.server_populated, options.sensitive)
         if tool.server_parameters:
-            tool.parameters = without_properties(tool.parameters, tool.server_parameters)
+            tool.parameters = hidden_from_caller(tool.parameters, tool.server_parameters)
             members["server_populated"] = list(tool.server_parameters)
         if options.display:
             if SHOW_USER in tool.server_parameters:
@@ -101,9 +136,10 @@ class XMCPTool(FunctionTool):
                     f"The tool {tool.name!r}: {SHOW_USER} is set by the caller, so the server cannot fill it in."
                 )
             tool.display = True
-            tool.declares_show_user = SHOW_USER in tool.parameters.get("properties", {})
-            tool.parameters = _with_show_user_property(tool.name, tool.parameters)
+            tool.declares_show_user = _declares_show_user(tool.parameters)
+            tool.parameters = _with_show_user_property(tool.name, tool.parameters, tool.declares_show_user)
             members["display"] = True
+        tool.takes_numbers = takes_numbers(tool.parameters)
         tool.meta = in_meta(tool.meta, members)
         return tool
 
@@ -123,11 +159,14 @@ class XMCPTool(FunctionTool):
             filled = await self._filled(arguments, sensitive)
         finally:
             call.sensitive.extend(sensitive)
+        if sensitive and (session := _session()) is not None:
+            withhold(session, sensitive)
         try:
             answer = await self._answered(filled.arguments, Secrets(sensitive))
         except Exception as failure:
             call.failed_with = failure, filled.server_populated
             raise
+        call.filled = filled.server_populated
         if filled.server_populated and not isinstance(answer, InputRequiredToolResult):
             answer.meta = {**(answer.meta or {}), POPULATED_META_KEY: filled.server_populated}
         return answer
@@ -136,45 +175,70 @@ class XMCPTool(FunctionTool):
         show_user = False
         if self.display:
             show_user, arguments = self._without_show_user(arguments)
+        if self.takes_numbers:
+            refuse_non_finite(self.parameters, arguments)
         try:
-            result = await super().run(arguments)
+            result = await self._run_in_time(arguments)
         except ValidationError as error:
             if (fault := self._server_value_fault(error)) is not None:
                 raise fault from None  # the cause repeats the value
             raise
-        if not isinstance(result, _KeptResult):  # a question to the client (SEP-2322), not a result yet
+        except UnsendableResultError as fault:
+            if not show_user:
+                raise
+            return self._shown(without_envelope(self.name, fault), ToolResult(content=[]))
+        if not isinstance(result, KeptResult):  # a question to the client (SEP-2322), not a result yet
             return _question(result, secrets) if secrets else result
         answer = self._answer(result.without(secrets) if secrets else result, show_user=show_user)
-        if secrets and answer.structured_content is not None and self.output_schema is not None:
-            jsonschema_rs.validate(self.output_schema, answer.structured_content)
-        if answer.structured_content is None and self.output_schema is not None and not answer.is_error:
-            raise TypeError(
-                "The tool has an output schema and returned no data for it. For a tool that returns a ToolResponse or "
-                "a DisplayEnvelope, annotate that return type or set output_schema=None."
-            )
+        if self.output_schema is not None and not answer.is_error:
+            if answer.structured_content is None:
+                raise UnsendableResultError(
+                    "the tool has an output schema and returned no data for it. For a tool that returns a ToolResponse "
+                    "or a DisplayEnvelope, annotate that return type or set output_schema=None."
+                )
+            self._check_data(self.output_schema, answer.structured_content)
         return answer
 
-    def _answer(self, result: _KeptResult, *, show_user: bool) -> ToolResult:
+    async def _run_in_time(self, arguments: dict[str, Any]) -> ToolResult:
+        if self._threads is None or self.timeout is None:
+            return await super().run(arguments)
+        result: ToolResult = await self._threads.run(partial(super().run, arguments), self.timeout)
+        return result
+
+    def _check_data(self, schema: dict[str, Any], data: dict[str, Any]) -> None:
+        known, validator = self._validator
+        if known is not schema:
+            validator = jsonschema_rs.validator_for(schema)
+            self._validator = schema, validator
+        check_data(validator, data)
+
+    def _answer(self, result: KeptResult, *, show_user: bool) -> ToolResult:
         value, data = result.kept
-        if not _is_mcp(value):
+        # FastMCP would write nothing for a number that JSON does not have.
+        if self.has_fastmcps_text and not isinstance(value, ToolResponse) and not is_non_finite(value):
+            return result
+        if not is_mcp(value):
             response = response_to(
                 self.name, value, data, display_tool=self.display, show_user=show_user, formatter=self.formatter
             )
             if response.display is not None and self.output_schema is None:
                 result.structured_content = None  # a mapping that is an envelope must be sent once only (XMCP-MCP-021)
-            return to_mcp_result(response, result)
+            return self._shown(response, result)
         if not self.display:
             return result
         response = response_from(self.name, result)
         allowed = apply_show_user(response, show_user=show_user)
-        return result if allowed is response else to_mcp_result(allowed, result)
+        return result if allowed is response else self._shown(allowed, result)
+
+    def _shown(self, response: ToolResponse, native: ToolResult) -> ToolResult:
+        if response.error is not None and response.error.code == NO_ENVELOPE:
+            logger.warning("The tool %r: %s", self.name, response.error.message, extra={"tool": self.name})
+        return to_mcp_result(response, native)
 
     async def _filled(self, arguments: dict[str, Any], sensitive: list[Any]) -> FilledArguments:
-        context = _context()
-        # The server that the tool belongs to, which is not the one the client is connected to if it is mounted.
-        providers = getattr(context and context.fastmcp, "param_providers", None) or ParamProviders("override")
+        providers = self.param_providers or ParamProviders("override")
         with anyio.fail_after(self.timeout):
-            return await fill(self.name, arguments, self.server_parameters, providers, context, sensitive)
+            return await fill(self.name, arguments, self.server_parameters, providers, _context(), sensitive)
 
     def _server_value_fault(self, error: ValidationError) -> Exception | None:
         """Return the exception to raise instead of `error` if a value does not fit that the server filled in."""
@@ -182,29 +246,43 @@ class XMCPTool(FunctionTool):
         if not isinstance(cause, PydanticValidationError):
             return None
         for fault in cause.errors(include_url=False, include_input=False, include_context=False):
-            if fault["loc"] and fault["loc"][0] in self.server_parameters:
-                return _ServerValueError(f"The value that the server filled in for {fault['loc'][0]!r}: {fault['msg']}")
+            for name, parameter in self.server_parameters.items():
+                if fault["loc"][: len(parameter.place(name))] == parameter.place(name):
+                    return _ServerValueError(f"The value that the server filled in for {name!r}: {fault['msg']}")
         return None
 
     def convert_result(self, raw_value: Any) -> ToolResult:
-        """Return FastMCP's result together with the value it was made from."""
+        """Return FastMCP's result together with the value it was made from.
+
+        Raises:
+            UnsendableResultError: The value has no JSON form.
+        """
         if isinstance(raw_value, ToolResponse):
-            return _KeptResult.of(ToolResult(content=[]), raw_value, None)
+            return KeptResult.of(ToolResult(content=[]), raw_value, None)
         if isinstance(raw_value, EnvelopeModel) and self.output_schema is None:
             # An envelope is not data for programs; beside the document it would be sent a second time.
-            return _KeptResult.of(ToolResult(content=[]), raw_value, _members(raw_value))
+            return KeptResult.of(ToolResult(content=[]), raw_value, members_of(raw_value))
+        value = with_known_blocks(raw_value) if is_mcp(raw_value) else listed(raw_value)
         try:
-            native = super().convert_result(raw_value)
-        except PydanticSerializationError:
-            # FastMCP cannot write lone surrogates. The client gets the data without them; the text for the model is
-            # made from the unchanged value, so that the encoder marks what it replaces.
-            data = _as_json(raw_value)
-            readable = to_jsonable_python(without_lone_surrogates(data), fallback=str)
-            if readable == raw_value:
+            native = super().convert_result(value)
+            return KeptResult.of(native, value, self._data(native, value))
+        except (PydanticSerializationError, UnicodeError, ToolError) as refused:
+            if isinstance(refused, ToolError) and not isinstance(
+                refused.__cause__, PydanticSerializationError | UnicodeError
+            ):
                 raise
-            tool = self.model_copy(update={"return_type": Any})
-            return _KeptResult.of(FunctionTool.convert_result(tool, readable), raw_value, data)
-        return _KeptResult.of(native, raw_value, self._data(native, raw_value))
+        # Pydantic does not know something in it. FastMCP gets the same as JSON, and cannot write lone surrogates: the
+        # text for the model keeps them, so that the encoder marks what it replaces.
+        tool = self.model_copy(update={"return_type": Any})
+        try:
+            data = as_json(value)
+        except UnsendableResultError as fault:
+            # Without an output schema nobody was promised the data: as in FastMCP, the text alone is sent.
+            if self.output_schema is not None or not fault.pointer:
+                raise
+            logger.warning("The tool %r: %s", self.name, fault, extra={"tool": self.name})
+            return KeptResult.of(ToolResult(content=[]), value, as_json(value, name_unknown=True))
+        return KeptResult.of(FunctionTool.convert_result(tool, without_lone_surrogates(data)), value, data)
 
     def _without_show_user(self, arguments: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
         rest = {name: value for name, value in arguments.items() if name != SHOW_USER}
@@ -213,17 +291,22 @@ class XMCPTool(FunctionTool):
             show_user = _ShowUser.model_validate(arguments).show_user
         except PydanticValidationError as error:
             raise ValidationError(f"{SHOW_USER} is not a boolean", log_level=logging.WARNING) from error
-        return show_user, {**rest, SHOW_USER: show_user} if self.declares_show_user else rest
+        match self.declares_show_user:
+            case ModelFields() as model:
+                rest[model.parameter] = {**object_sent(rest, model), SHOW_USER: show_user}
+            case True:
+                rest[SHOW_USER] = show_user
+        return show_user, rest
 
     def _data(self, native: ToolResult, value: Any) -> Any:
         """Return `value` as JSON: structuredContent, if there is any."""
         if isinstance(value, bytes):
             return "".join(block.text for block in native.content if isinstance(block, TextContent))
-        if isinstance(value, str) or _is_mcp(value):
+        if isinstance(value, str) or is_non_finite(value) or is_mcp(value):
             return value
         structured = native.structured_content
         if structured is None:
-            return _as_json(value)
+            return known_to_pydantic(value)
         return structured["result"] if (self.output_schema or {}).get("x-fastmcp-wrap-result") else structured
 
 
@@ -235,6 +318,14 @@ def _context() -> Context | None:
     try:
         return get_context()
     except RuntimeError:  # run without a server
+        return None
+
+
+def _session() -> ServerSession | None:
+    context = _context()
+    try:
+        return None if context is None else context.session
+    except RuntimeError:  # called in process, not by a client
         return None
 
 
@@ -252,61 +343,30 @@ class _ShowUser(BaseModel):
     show_user: bool = False
 
 
-class _KeptResult(ToolResult):
-    _value: Any = PrivateAttr(default=None)
-    _data: Any = PrivateAttr(default=None)
-
-    @classmethod
-    def of(cls, native: ToolResult, value: Any, data: Any) -> _KeptResult:
-        result = cls(content=native.content, meta=native.meta, is_error=native.is_error)
-        result.structured_content = native.structured_content
-        result._value, result._data = value, data
-        return result
-
-    def without(self, secrets: Secrets) -> _KeptResult:
-        """Return the same without the secrets, in the value, in the data and in FastMCP's result."""
-        value, data = self.kept
-        if isinstance(value, ToolResponse):
-            value = secrets.out_of_response(value)
-        elif isinstance(value, EnvelopeModel):
-            value = secrets.out_of_display(DisplayEnvelope.model_validate(_members(value)))
-        elif not _is_mcp(value):
-            value = secrets.out_of(value)
-        return _KeptResult.of(secrets.out_of_result(self), value, secrets.out_of(data))
-
-    @property
-    def kept(self) -> tuple[Any, Any]:
-        """The value that the function returned, and the same as JSON."""
-        return self._value, self._data
-
-
-def _members(envelope: EnvelopeModel) -> dict[str, Any]:
-    # Our class returns its payload without walking it, which matters for megabytes.
-    return envelope.to_dict() if isinstance(envelope, DisplayEnvelope) else envelope.model_dump(exclude_none=True)
-
-
-def _as_json(value: Any) -> Any:
-    try:
-        return to_jsonable_python(value, fallback=str)
-    except UnicodeEncodeError:  # a key with a lone surrogate; the formatter can walk the value itself
-        return value
-
-
-def _is_mcp(value: Any) -> bool:
-    """Tell whether a tool returned an MCP result or MCP content, which needs no conversion."""
-    if isinstance(value, list | tuple):
-        return any(isinstance(entry, _MCP_CONTENT) for entry in value)
-    return isinstance(value, (ToolResult, CallToolResult, *_MCP_CONTENT))
-
-
 def _mentions(annotation: Any, wanted: type) -> bool:
     if isinstance(annotation, type) and issubclass(annotation, wanted):
         return True
     return any(_mentions(part, wanted) for part in get_args(annotation))
 
 
-def _with_show_user_property(tool_name: str, parameters: dict[str, Any]) -> dict[str, Any]:
+def _declares_show_user(parameters: Mapping[str, Any]) -> bool | ModelFields:
+    """Tell whether the function has the parameter `show_user`, or in which model it is a field."""
+    properties = parameters.get("properties", {})
+    if SHOW_USER in properties:
+        return True
+    for name, property_schema in properties.items():
+        schema = resolved(property_schema, parameters.get("$defs", {}))
+        if schema.get("properties", {}).get(SHOW_USER, {}).get("type") == "boolean":
+            return ModelFields(name, schema, (SHOW_USER,))
+    return False
+
+
+def _with_show_user_property(
+    tool_name: str, parameters: dict[str, Any], declared_by: bool | ModelFields
+) -> dict[str, Any]:
     """Return the input schema with the boolean property `show_user`, optional and false by default."""
+    if isinstance(declared_by, ModelFields):
+        parameters = with_hidden(parameters, [declared_by])
     properties = parameters.get("properties", {})
     declared = properties.get(SHOW_USER, {})
     if declared.get("type", "boolean") != "boolean":

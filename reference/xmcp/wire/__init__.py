@@ -10,8 +10,9 @@ from xmcp.wire.display_envelope import DisplayEnvelope
 from xmcp.wire.emitter_rules import REFERENCE_TYPE, check_error, check_server_populated, display_faults
 from xmcp.wire.encoder import encode
 from xmcp.wire.errors import DecodeError, DecodeErrorKind
-from xmcp.wire.jsontext import dump_json
+from xmcp.wire.jsontext import dump_json, in_json_types
 from xmcp.wire.jsonvalue import plain
+from xmcp.wire.lexical import is_media_type
 from xmcp.wire.limits import DEFAULT_LIMITS, Limits
 from xmcp.wire.response import ErrorInfo, ToolResponse, bind_codec
 from xmcp.wire.xmltext import Illegal
@@ -36,5 +37,7 @@ __all__ = [
     "display_faults",
     "dump_json",
     "encode",
+    "in_json_types",
+    "is_media_type",
     "plain",
 ]

@@ -54,6 +54,7 @@ def _brackets(raw: bytes) -> int:
 
 _OPTIONS = orjson.OPT_STRICT_INTEGER | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
 _to_json = partial(orjson.dumps, default=plain, option=_OPTIONS)
+_pure_to_json = partial(orjson.dumps, option=_OPTIONS)
 # In JSON text these characters appear only inside strings, so they can be replaced everywhere.
 _INERT = tuple((character.encode(), f"\\u{ord(character):04x}".encode()) for character in "&<>\x7f")
 # Characters of several bytes by their first byte: most texts do not contain it, which is found quickly.
@@ -74,6 +75,35 @@ def _is_long(value: Any) -> bool:
     return any(isinstance(part, list | dict) and len(part) > _LONG for part in parts)
 
 
+def _written(value: Any, to_json: Callable[[Any], bytes]) -> bytes:
+    """Return the JSON that `to_json` writes.
+
+    Raises:
+        TypeError: There are more than 64 levels, or `to_json` cannot write something in it.
+    """
+    if _is_long(value):
+        return to_json(_wrapped(value, _MARGIN))[_MARGIN:-_MARGIN]
+    raw = to_json(value)
+    if _brackets(raw) > DEFAULT_LIMITS.json_depth:
+        to_json(_wrapped(value, _MARGIN))
+    return raw
+
+
+def in_json_types(value: Any, where: str) -> Any:
+    """Return `value` itself if JSON has the types of everything in it, otherwise a copy in these types.
+
+    Lone surrogates are kept: `dump_json` replaces and reports them.
+
+    Raises:
+        TypeError, ValueError: As `dump_json`.
+    """
+    try:
+        _written(value, _pure_to_json)
+    except TypeError:
+        return normalised(value, where, None)[0]
+    return value
+
+
 def dump_json(value: Any, where: str, illegal: Illegal = "replace") -> tuple[str, bool]:
     """Return one value as JSON that needs no XML escaping, and whether a lone surrogate in it became U+FFFD.
 
@@ -87,12 +117,7 @@ def dump_json(value: Any, where: str, illegal: Illegal = "replace") -> tuple[str
     """
     lossy = False
     try:
-        if _is_long(value):
-            raw = _to_json(_wrapped(value, _MARGIN))[_MARGIN:-_MARGIN]
-        else:
-            raw = _to_json(value)
-            if _brackets(raw) > DEFAULT_LIMITS.json_depth:
-                _to_json(_wrapped(value, _MARGIN))
+        raw = _written(value, _to_json)
     except TypeError:
         # orjson raises this for big integers, keys that are not strings, lone surrogates and depth, and never says
         # where.

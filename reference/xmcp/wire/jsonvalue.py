@@ -2,7 +2,9 @@
 
 Besides the types of JSON itself: integers outside of +-(2^53-1) and decimals become strings, NaN and infinities null
 (also those of decimals), bytes Base64 (RFC 4648 section 4), points in time ISO 8601 with `Z` for UTC and without an
-offset if they have none, integer keys decimal strings. Everything else has no JSON form; nothing is guessed.
+offset if they have none, integer keys decimal strings, sets and other collections arrays, values of numpy, pandas and
+the like what library_values.py says, and other values, such as durations and paths, what pydantic writes for them.
+Everything else has no JSON form; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -11,15 +13,20 @@ import base64
 import dataclasses
 import datetime
 import enum
+import operator
+import os
 import re
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set, ValuesView
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any, Literal
 
 from pydantic import BaseModel
+from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from xmcp.wire.lexical import MAX_SAFE_INTEGER
+from xmcp.wire.library_values import library_value
 from xmcp.wire.limits import DEFAULT_LIMITS
 from xmcp.wire.xmltext import Illegal
 
@@ -73,7 +80,9 @@ def json_type(value: Any) -> JsonType:
     return found
 
 
-def _instant(value: datetime.datetime | datetime.time) -> str:
+def _instant(value: datetime.datetime | datetime.time) -> str | None:
+    if value != value:  # pandas.NaT, which is a datetime
+        return None
     offset = value.utcoffset()
     if offset is not None and offset % datetime.timedelta(minutes=1):
         raise TypeError("a time whose offset has seconds has no JSON form")
@@ -93,10 +102,11 @@ _WRITERS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
     (Decimal, lambda value: str(value) if value.is_finite() else None),
     ((bytes, bytearray, memoryview), lambda value: base64.b64encode(value).decode()),
     (uuid.UUID, str),
+    (os.PathLike, os.fspath),
     (enum.Enum, lambda value: value.value),
     (BaseModel, _model),
     (Mapping, dict),
-    (tuple, list),
+    ((Sequence, Set, ValuesView), list),
     (float, float),
 )
 
@@ -112,11 +122,20 @@ def plain(value: Any) -> Any:
             return write(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    raise TypeError(f"{type(value).__qualname__} has no JSON form")
+    if isinstance(value, Iterator):
+        raise TypeError(f"{type(value).__qualname__} has no JSON form, because it can be read only once; use a list")
+    try:
+        return library_value(value)
+    except TypeError as unknown:
+        with suppress(PydanticSerializationError):  # durations, paths, addresses, …
+            return to_jsonable_python(value)
+        raise unknown from None
 
 
-def normalised(value: Any, where: str, illegal: Illegal = "replace") -> tuple[Any, bool]:
+def normalised(value: Any, where: str, illegal: Illegal | None = "replace") -> tuple[Any, bool]:
     """Return a copy in the types of JSON only, and whether a lone surrogate in it became U+FFFD.
+
+    With `illegal=None` lone surrogates are kept, for an encoder that replaces them later.
 
     Raises:
         TypeError, ValueError: As `jsontext.dump_json`, with `where` and the JSON Pointer to the value.
@@ -128,7 +147,7 @@ def normalised(value: Any, where: str, illegal: Illegal = "replace") -> tuple[An
 class _Copier:
     __slots__ = ("illegal", "lossy", "path", "where")
 
-    def __init__(self, where: str, illegal: Illegal) -> None:
+    def __init__(self, where: str, illegal: Illegal | None) -> None:
         self.where = where
         self.illegal = illegal
         self.lossy = False
@@ -173,14 +192,15 @@ class _Copier:
     def name(self, key: Any) -> str:
         if isinstance(key, str):
             return self.text(key)
-        if isinstance(key, int) and not isinstance(key, bool):
-            return str(int(key))
+        with suppress(TypeError):  # an integer of numpy is one, too
+            if not isinstance(key, bool):
+                return str(operator.index(key))
         raise TypeError(f"{self.place()}: a key must be a string, not {type(key).__qualname__}")
 
     def text(self, value: str) -> str:
         text = str.__str__(value)
         found = _SURROGATE.search(text)
-        if not found:
+        if not found or self.illegal is None:
             return text
         if self.illegal == "error":
             raise ValueError(f"{self.place()}: JSON cannot carry U+{ord(found[0]):04X} at index {found.start()}")

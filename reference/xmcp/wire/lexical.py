@@ -66,6 +66,16 @@ category = _pattern(r"[a-z][a-z0-9_]{0,62}", "a lower-case name like rate_limite
 _NAME = r"[A-Za-z0-9][A-Za-z0-9!#$&^_.+\-]*"
 media_type = _pattern(rf"(?=.{{1,127}}$){_NAME}/{_NAME}", "a media type like text/plain, of at most 127 characters")
 
+
+def is_media_type(value: object) -> bool:
+    """Tell whether `value` can be the `format` of a text."""
+    try:
+        check("llm_output", "format", value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 ATTRIBUTES: dict[str, dict[str, Callable[[str], Any]]] = {
     "tool_response": {"tool_name": tool_name, "version": version, "call_id": call_id, "lossy": boolean},
     "llm_output": {"format": media_type, "truncated": boolean, "lossy": boolean},

@@ -436,6 +436,16 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "tools that depend on each other in a circle": Scenario(
         _setup(_tool("a", depends_on=["b"]), _tool("b", depends_on=["a"])), {}, _one(Says("hello"))
     ),
+    "a server whose tools depend on each other in a circle beside another": Scenario(
+        _setup(
+            _tool("a", depends_on=["b"]),
+            _tool("b", depends_on=["a"]),
+            _tool("c", server=1),
+            servers=[Server(), Server()],
+        ),
+        {},
+        _one(Says("", [Ask(2)]), Says("done")),
+    ),
     "a category of a later version": Scenario(
         _setup(_tool("read", read_only=True)),
         {0: [Act("error", code="X_ODD", category="x_weather")]},

@@ -81,14 +81,30 @@ class TraceIndex:
         return math.inf if at == NEVER else self.records[at].time
 
     def tools_at(self, at: int) -> list[Tool]:
-        """Return the tools of all servers, as each server had last listed them before a record."""
-        lists = {
-            server: [t for t in self.setup.tools if t.server == server] for server in range(len(self.setup.servers))
-        }
-        for record in self.records[:at]:
-            if isinstance(record, Listed):
-                lists[record.server] = list(record.tools)
-        return [tool for tools in lists.values() for tool in tools]
+        """Return the tools of all servers, as each server had last listed them before a record.
+
+        Lists in which tools depend on each other in a circle do not count.
+        """
+        used = {server: tools for listed_at, server, tools, circle in self._lists if listed_at < at and not circle}
+        return [tool for server in sorted(used) for tool in used[server]]
+
+    def refused_at(self, at: int) -> list[Tool]:
+        """Return the tools of each server that was reached and whose last list before a record has a circle."""
+        last: dict[int, Sequence[Tool]] = {}
+        for listed_at, server, tools, in_a_circle in self._lists:
+            if listed_at < at and (listed_at >= 0 or self.setup.servers[server].reachable):
+                last[server] = tools if in_a_circle else ()
+        return [tool for tools in last.values() for tool in tools]
+
+    @cached_property
+    def _lists(self) -> list[tuple[int, int, Sequence[Tool], bool]]:
+        """Each list: the index of its record (-1 for the first), its server, its tools, whether it has a circle."""
+        lists: list[tuple[int, int, Sequence[Tool]]] = [
+            (-1, server, [tool for tool in self.setup.tools if tool.server == server])
+            for server in range(len(self.setup.servers))
+        ]
+        lists += [(at, r.server, r.tools) for at, r in enumerate(self.records) if isinstance(r, Listed)]
+        return [(at, server, tools, has_circle(tools)) for at, server, tools in lists]
 
     def tools_within_limit_at(self, at: int) -> list[Tool]:
         """Return `tools_at` without those that come after as many as the client offers of one server."""
@@ -275,3 +291,18 @@ def _says(call: ModelCall, answer: Answered) -> bool:
     if call.reply.error is not None:
         return answer.outcome == "error" and call.reply.error.message == (answer.error or {}).get("message")
     return answer.outcome == "ok" and call.reply.llm_output == answer.text
+
+
+def has_circle(tools: Sequence[Tool]) -> bool:
+    """Return whether a tool of one list depends on itself through others. A tool that names itself does not count."""
+    before = {tool.name: {name for name in tool.depends_on if name != tool.name} for tool in tools}
+    for start in before:
+        reached: set[str] = set()
+        queue = [start]
+        for name in queue:
+            new = before.get(name, set()) - reached
+            reached |= new
+            queue += new
+        if start in reached:
+            return True
+    return False

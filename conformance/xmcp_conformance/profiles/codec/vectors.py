@@ -81,7 +81,6 @@ _TAGS: dict[str, Callable[[Any], Any]] = {
     "$bytes": base64.b64decode,
     "$pairs": lambda given: {untagged(key): untagged(value) for key, value in given},
     "$tuple": tuple,
-    "$set": set,
     "$opaque": lambda _: object(),
     "$nest": _nested,
 }

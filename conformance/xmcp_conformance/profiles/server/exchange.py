@@ -56,6 +56,11 @@ class ToolCall:
         """True for a call that asks for a display."""
         return self.arguments.get("show_user") is True
 
+    @property
+    def hands_on_a_wish(self) -> bool:
+        """True for a call that asks another tool for a display, with the arguments that it hands on to it."""
+        return any(isinstance(value, dict) and value.get("show_user") is True for value in self.arguments.values())
+
     def __str__(self) -> str:
         text = json.dumps(self.arguments, ensure_ascii=True)
         return f"{quoted(self.name)}({text if len(text) <= 200 else text[:200] + '…'})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from xmcp_conformance.profiles.client.trace import Trace
+from xmcp_conformance.profiles.client.trace import Server, Trace
 from xmcp_conformance.wrong.registry import breaks
 
 from .trace_builder import TraceBuilder, call, error, result, tool
@@ -119,6 +119,15 @@ def a_cancelled_call_is_an_internal_error(wrong: bool) -> Trace:
     s.cancel()
     s.cancelled(number)
     s.reply(content=error("INTERNAL") if wrong else None)
+    s.end(failure="cancelled")
+    return s.trace
+
+
+@breaks("XMCP-CLI-004", profile="client")
+def a_call_that_was_not_made_before_the_chat_ended_is_an_internal_error(wrong: bool) -> Trace:
+    s = turn(call())
+    s.cancel()
+    s.reply(content=error("INTERNAL" if wrong else "CANCELLED"))
     s.end(failure="cancelled")
     return s.trace
 
@@ -533,4 +542,27 @@ def it_starts_with_a_circle(wrong: bool) -> Trace:
         s.end("Seven.")
     else:
         s.end(failure="refused")
+    return s.trace
+
+
+@breaks("XMCP-CLI-038", profile="client")
+def tools_in_a_circle_are_offered_beside_others(wrong: bool) -> Trace:
+    s = TraceBuilder(tool("first", depends_on=["then"]), THEN, tool("stock", server=1), servers=[Server(), Server()])
+    s.begin()
+    s.ask(tools=None if wrong else [s.offer(s.setup.tools[2])])
+    s.say("Seven.")
+    s.end("Seven.")
+    return s.trace
+
+
+@breaks("XMCP-CLI-038", profile="client")
+def a_later_list_with_a_circle_is_used(wrong: bool) -> Trace:
+    late = tool("late", depends_on=["first"])
+    s = TraceBuilder(FIRST)
+    s.list_tools(tool("first", depends_on=["late"]), late)
+    s.wait(1)
+    s.begin()
+    s.ask(tools=[s.offer(FIRST), *([s.offer(late)] if wrong else [])])
+    s.say("Seven.")
+    s.end("Seven.")
     return s.trace

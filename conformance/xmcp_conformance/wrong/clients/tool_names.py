@@ -118,6 +118,18 @@ def a_server_that_is_away_keeps_it_from_starting(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-CLI-094", profile="client")
+def a_server_whose_tools_are_in_a_circle_keeps_it_from_starting(wrong: bool) -> Trace:
+    circle = (tool("first", depends_on=["then"]), tool("then", depends_on=["first"]))
+    s = TraceBuilder(*circle, tool("stock", server=1), servers=[Server(), Server()])
+    s.begin()
+    if not wrong:
+        s.ask(tools=[s.offer(s.setup.tools[2])])
+        s.say("Seven.")
+    s.end("Seven.", failure="refused" if wrong else None)
+    return s.trace
+
+
 @breaks("XMCP-CLI-096", profile="client")
 def a_tool_that_went_is_unknown_at_once(wrong: bool) -> Trace:
     s = TraceBuilder(SEARCH)

@@ -60,7 +60,7 @@ def take_slot(slots: Slots) -> AttemptStage:
         try:
             return await proceed(call)
         finally:
-            slots.give_back()
+            slots.give_back(call.scope.context.tenant_id)
 
     return in_a_slot
 

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from pydantic_core import to_json
+
 from xmcp.chat import client_made_errors
 from xmcp.wire import DecodeError, ErrorInfo, ToolResponse, decode, encode
 from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, PLAIN_META_KEY, POPULATED_META_KEY
@@ -132,11 +134,18 @@ def _writable(response: ToolResponse) -> ToolResponse:
 
 def _read_plain(result: CallToolResult, tool_name: str) -> ToolResponse:
     text = "\n".join(_block_text(block) for block in result.content)
+    if not text and result.structured_content is not None:
+        text = _as_text(result.structured_content)
     if result.is_error:
         return ToolResponse(tool_name, error=client_made_errors.tool_failed(text))
-    if not text and result.structured_content is not None:
-        text = json.dumps(result.structured_content, ensure_ascii=False)
     return ToolResponse(tool_name, llm_output=text)
+
+
+def _as_text(structured: Mapping[str, Any]) -> str:
+    try:
+        return to_json(structured).decode()  # takes a fifth of the time of `json.dumps`
+    except ValueError:
+        return json.dumps(structured)  # half of a surrogate pair, from a server in this process
 
 
 def _block_text(block: ContentBlock) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from uuid import UUID
 
-from xmcp.chat.errors import QuotaExceeded
+from xmcp.chat.errors import ProviderError, QuotaExceeded
 from xmcp.client.hooks.middleware import Middleware, named
 from xmcp.client.hooks.quota_accounts import (
     NOTHING,
@@ -49,10 +49,10 @@ class TenantQuotas(Middleware):
     reserved. Models without a price never count in dollars.
 
     A request is counted when it ends: by its usage record, and by the estimate where the record has no number. A
-    request that failed before anything arrived counts nothing, and so does one to a model that was silent for
-    `llm_timeout`; an answer that broke off or fell silent counts what arrived. A request that this side ended, by
-    cancelling the chat or by its time limit, counts its whole estimate, or what was received if that is more: the
-    vendor bills it, and otherwise cancelling would be a way around the quota.
+    request that failed before anything arrived counts nothing; an answer that broke off or fell silent counts what
+    arrived. A request that this side ended, by cancelling the chat, by its time limit, or because the model had sent
+    nothing for `llm_timeout`, counts its whole estimate, or what was received if that is more: the vendor bills it, and
+    otherwise cancelling, or asking what takes the model long, would be a way around the quota.
 
     A window begins with a tenant's first use after its last window ended. Requests that still run then stay reserved,
     and count in the new window. `reset` is the time until the window ends.
@@ -234,8 +234,7 @@ class TenantQuotas(Middleware):
     def _used(self, state: LLMState, reservation: _Reservation) -> Amount:
         usage = state.usage
         if usage is None:
-            hung_up = isinstance(state.error, asyncio.CancelledError | GeneratorExit)
-            if state.completion is None and not hung_up:
+            if state.completion is None and not isinstance(state.error, asyncio.CancelledError | GeneratorExit):
                 return NOTHING
             tokens, cost = reservation.amount.tokens, None
         else:
@@ -243,8 +242,7 @@ class TenantQuotas(Middleware):
             tokens = (reservation.input_tokens if read is None else read) + (
                 self._output_tokens if written is None else written
             )
-            ended_here = isinstance(state.error, asyncio.CancelledError | GeneratorExit | TimeoutError)
-            if state.completion is None and ended_here and tokens < reservation.amount.tokens:
+            if state.completion is None and _ended_here(state.error) and tokens < reservation.amount.tokens:
                 tokens, cost = reservation.amount.tokens, None
         if cost is None:
             return Amount(tokens, tokens * self._prices.of(reservation.priced))
@@ -269,6 +267,12 @@ class TenantQuotas(Middleware):
             if isinstance(exc, TimeoutError):
                 raise _no_place(state.tenant_id, account, self._queue_timeout) from None
             raise
+
+
+def _ended_here(error: BaseException | None) -> bool:
+    """Return whether this side ended a request to a model that the vendor had accepted."""
+    unanswered = isinstance(error, ProviderError) and error.unanswered
+    return unanswered or isinstance(error, asyncio.CancelledError | GeneratorExit | TimeoutError)
 
 
 @dataclass(frozen=True, slots=True)

@@ -289,13 +289,17 @@ class Chat:
     async def _account_for_interrupted(self, state: LLMState, exc: BaseException) -> None:
         """Account for a request that ends without an answer (XMCP-CLI-115): the vendor bills it all the same.
 
-        A request that the vendor refused or broke off before anything arrived costs nothing.
+        A request that the vendor refused or broke off before anything arrived costs nothing; one that it left without
+        an answer was sent, and this side ended it.
         """
         received, self._received = self._received, None
         if received is None:
             return
-        if isinstance(exc, ProviderError) and not (self._text or received.bytes or received.usage != Usage()):
+        arrived = self._text or received.bytes or received.usage != Usage()
+        if isinstance(exc, ProviderError) and not (arrived or exc.unanswered):
             return
+        if arrived and isinstance(exc, ProviderError):
+            exc.unanswered = False
         completion, estimated = accounting.interrupted(state, self._text, received)
         usage = state.usage = self._record(completion, state)
         if estimated:
@@ -344,7 +348,11 @@ class Chat:
             if deadline is not None and now() >= deadline:
                 raise _TimeOver from exc
             message = f"The provider {name!r} was silent for {silence:g} s."
-            raise ProviderError(message, category="network", provider=name, began=bool(self._text)) from exc
+            began = bool(self._text or request.received.bytes)
+            error = ProviderError(
+                message, category="network", provider=name, began=bool(self._text), unanswered=not began
+            )
+            raise error from exc
         except Exception as exc:
             self._log.exception("provider_crashed", provider=name)
             raise ProviderError(f"The provider {name!r} failed: {type(exc).__name__}.", provider=name) from exc

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from xmcp.client.servers.credential_pool import CredentialPool, Kept
 from xmcp.client.servers.credentials import CredentialsFailed
-from xmcp.client.servers.errors import ConnectFailed
+from xmcp.client.servers.errors import ConnectFailed, ConnectionsBusy
 from xmcp.client.servers.pool import Servers
 from xmcp.client.tools.catalogue import Catalogue, ToolServer
 
@@ -33,6 +33,8 @@ class ChatServers:
         self._listed: dict[int, list[Tool]] = {}
         """The tools that the model was offered last, by the place of the server."""
         self._left = False
+        self.busy: set[str] = set()
+        """The names of servers of which no connection is free for this chat now."""
 
     def __enter__(self) -> Self:
         """Do nothing: connections are leased when the tools are asked for."""
@@ -52,6 +54,7 @@ class ChatServers:
         pools = self._servers.credential_pools
         if not pools:
             return self._servers.catalogue
+        self.busy.clear()
         current = await asyncio.gather(*(self._current(place, pool) for place, pool in pools.items()))
         own = {place: (server, tools) for place, (server, tools, _) in zip(pools, current, strict=True)}
         made, warnings = self._servers.catalogue_with(own), [text for _, _, texts in current for text in texts]
@@ -72,7 +75,10 @@ class ChatServers:
         except (CredentialsFailed, ConnectFailed) as exc:
             pool.warn(self._chat, exc)
             # The model has seen the tools of earlier turns: calls of them fail with the reason.
-            return pool.without_credentials, self._listed.get(place, NO_TOOLS), [pool.warning(exc)]
+            busy = isinstance(exc, ConnectionsBusy)
+            self.busy |= {pool.name} if busy else set()
+            stand_in = pool.without_connection if busy else pool.without_credentials
+            return stand_in, self._listed.get(place, NO_TOOLS), [pool.warning(exc)]
         kept = self._leases[place][1]
         await pool.refresh_if_needed(kept)
         self._listed[place] = kept.member.tools

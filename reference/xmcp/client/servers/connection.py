@@ -24,7 +24,8 @@ from xmcp.client.servers.connection_states import (
     step,
 )
 from xmcp.client.servers.errors import METHOD_NOT_FOUND, ConnectFailed, describe, means_connection_lost
-from xmcp.client.servers.peer_limits import MAX_MESSAGE_BYTES, Flood, TooLarge
+from xmcp.client.servers.listing_pages import MAX_LISTED, all_pages
+from xmcp.client.servers.peer_limits import Flood, TooLarge
 from xmcp.client.servers.server_log import ServerLog
 from xmcp.client.servers.targets import Source
 from xmcp_models.registry import EXTENSION_ID
@@ -37,15 +38,6 @@ CLOSE_SECONDS: Final = 5.0
 
 LISTEN_SECONDS: Final = 1.0
 """Time limit for the server to confirm, before the tools are listed, that it will announce changes of them."""
-
-MAX_LISTED: Final = 20_000
-"""After how many tools no further page of a list is read."""
-
-MAX_PAGES: Final = 250
-"""Maximum number of pages of a list."""
-
-MAX_LISTED_BYTES: Final = 2 * MAX_MESSAGE_BYTES
-"""Maximum size of all pages of a list as JSON: each may be as large as a message."""
 
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 
@@ -140,37 +132,24 @@ class Connection:
     async def list_tools(self) -> list[Tool]:
         """Return the tools on all pages, asking the server and not FastMCP's cache. Raises what FastMCP raises.
 
-        After `MAX_LISTED` tools no further page is asked for: a list may have no end.
+        After `MAX_LISTED` tools no further page is asked for.
 
         Raises:
-            RuntimeError: the list has more than `MAX_PAGES` pages, or is larger than `MAX_LISTED_BYTES`.
+            ListTooLong: the list has too many pages, or they are too large.
         """
         from mcp import MCPError
 
-        tools: list[Tool] = []
-        cursors: set[str | None] = {None}
-        cursor: str | None = None
-        size = 0
         try:
-            for _ in range(MAX_PAGES):
-                page = await self.client.list_tools_mcp(cursor=cursor, cache_mode="refresh")
-                if page.next_cursor is not None:
-                    size += len(page.model_dump_json())
-                if size > MAX_LISTED_BYTES:
-                    raise RuntimeError(f"its list of tools is larger than {MAX_LISTED_BYTES} bytes")
-                tools += page.tools
-                cursor = page.next_cursor
-                if cursor in cursors or len(tools) > MAX_LISTED:
-                    break
-                cursors.add(cursor)
-            else:
-                raise RuntimeError(f"its list of tools has more than {MAX_PAGES} pages")
+            return await all_pages(
+                lambda cursor: self.client.list_tools_mcp(cursor=cursor, cache_mode="refresh"),
+                "tools",
+                enough=MAX_LISTED,
+            )
         except MCPError as exc:
             capabilities = self.client.server_capabilities
             if exc.code == METHOD_NOT_FOUND and capabilities is not None and capabilities.tools is None:
                 return []  # a server of resources or prompts only
             raise
-        return tools
 
     def _advance_if_unused(self) -> None:
         if not self._users:
@@ -194,6 +173,7 @@ class Connection:
             async with fastmcp_internals.logged(self.client, self._server_log), self.client:
                 # The client reads the text. A result whose structured part violates its schema is still a result.
                 fastmcp_internals.skip_result_validation(self.client.session)
+                fastmcp_internals.check_results_in_slices(self.client.session)
                 async with self._listening():
                     self._read_announcement(await self.list_tools())
                     if not self._ready.done():

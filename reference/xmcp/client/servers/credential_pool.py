@@ -1,13 +1,14 @@
 """The connections to one server whose credentials depend on the chat: one for each credential, never shared.
 
-A chat leases the connection of its credentials for as long as it lasts. A connection that no chat leases is closed
-after `IDLE_SECONDS`, and before that if a new one needs its place.
+A chat leases the connection of its credentials for as long as it lasts; a tenant whose chats have many credentials
+cannot lease all connections. A connection that no chat leases is closed after `IDLE_SECONDS`, and before that if a new
+one needs its place: it is then one of the tenant that has most.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -17,10 +18,11 @@ from xmcp.chat.errors import CallFailed
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.servers.backoff import reconnect_delays
 from xmcp.client.servers.credentials import Credentials, CredentialsFailed, credentials_of
-from xmcp.client.servers.errors import ConnectFailed
+from xmcp.client.servers.errors import ConnectFailed, ConnectionsBusy
 from xmcp.client.servers.pool_member import PoolMember, ServerStatus
 from xmcp.client.servers.targets import ServerTarget
-from xmcp.client.slots import Slots
+from xmcp.client.slots import FairShares
+from xmcp.wire import ErrorInfo
 
 if TYPE_CHECKING:
     from typing import Any
@@ -42,6 +44,8 @@ class Kept:
 
     key: Hashable = field(repr=False)
     member: PoolMember
+    tenant_id: str | None = None
+    """The tenant that has taken the place of it, or had it last. Chats of others with the same credentials share it."""
     users: int = 0
     expiry: asyncio.TimerHandle | None = None
     refreshing: asyncio.Task[None] | None = None
@@ -89,7 +93,7 @@ class CredentialPool:
         self._connect_timeout = connect_timeout
         self._refresh_interval = refresh_interval
         self._log = log.bind(server=label)
-        self._slots = Slots(MAX_CONNECTIONS)
+        self._slots = FairShares(MAX_CONNECTIONS)
         """One for each connection that chats lease."""
         self._kept: OrderedDict[Hashable, Kept] = OrderedDict()
         """The one released last is the last."""
@@ -97,8 +101,10 @@ class CredentialPool:
         self._closed = False
         self._own_name = name
         self.label = label
-        self.without_credentials = WithoutCredentials(self)
+        self.without_credentials = Unusable(self, client_made_errors.no_credentials)
         """Stands for the server in chats that have no credentials for it."""
+        self.without_connection = Unusable(self, client_made_errors.no_connection_free)
+        """Stands for the server in chats for which no connection is free now."""
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -153,7 +159,8 @@ class CredentialPool:
 
         Raises:
             CredentialsFailed: no connection can be made with the credentials.
-            ConnectFailed: the client is closed, or too many connections are in use.
+            ConnectionsBusy: too many connections are in use.
+            ConnectFailed: the client is closed.
         """
         key = credentials.key
         if not self._in_use(key):
@@ -161,11 +168,9 @@ class CredentialPool:
                 async with asyncio.timeout(self._connect_timeout):
                     await self._slots.take(chat.tenant_id)
             except TimeoutError:
-                raise ConnectFailed(
-                    f"{MAX_CONNECTIONS} connections with other credentials are in use; try again when a chat has ended"
-                ) from None
+                raise ConnectionsBusy(MAX_CONNECTIONS) from None
             if self._in_use(key):
-                self._slots.give_back()  # another chat was faster
+                self._slots.give_back(chat.tenant_id)  # another chat was faster
         if self._closed:
             raise ConnectFailed("the client is closed")
         kept = self._kept.get(key)
@@ -174,10 +179,12 @@ class CredentialPool:
             try:
                 kept = self._kept[key] = Kept(key, self._make(credentials.applied_to(self._target)))
             except Exception as exc:
-                self._slots.give_back()
+                self._slots.give_back(chat.tenant_id)
                 raise CredentialsFailed(
                     f"a connection cannot be made with its credentials ({type(exc).__name__})"
                 ) from exc
+        if not kept.users:
+            kept.tenant_id = chat.tenant_id
         kept.users += 1
         if kept.expiry is not None:
             kept.expiry.cancel()
@@ -189,7 +196,7 @@ class CredentialPool:
         kept.users -= 1
         if kept.users:
             return
-        self._slots.give_back()
+        self._slots.give_back(kept.tenant_id)
         if self._kept.get(kept.key) is kept:
             self._kept.move_to_end(kept.key)
             kept.expiry = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._drop, kept)
@@ -216,11 +223,15 @@ class CredentialPool:
         return kept is not None and kept.users > 0
 
     def _make_room(self) -> None:
-        """Close the connection that was not used for longest if there are as many as allowed; one is not in use."""
+        """Close a connection if there are as many as allowed; one is not in use.
+
+        Of the tenant that has most of them, it is the one that was not used for longest.
+        """
         if len(self._kept) >= MAX_CONNECTIONS:
-            idle = next((kept for kept in self._kept.values() if not kept.users), None)
-            if idle is not None:
-                self._drop(idle)
+            of_tenants = Counter(kept.tenant_id for kept in self._kept.values())
+            idle = [kept for kept in self._kept.values() if not kept.users]
+            if idle:
+                self._drop(max(idle, key=lambda kept: of_tenants[kept.tenant_id]))
 
     def _drop(self, kept: Kept) -> None:
         del self._kept[kept.key]
@@ -245,14 +256,20 @@ class CredentialPool:
                 kept.retry_at = kept.refreshed + next(kept.delays)
 
 
-class WithoutCredentials:
-    """Stands for a server in a chat that has no credentials for it: each call fails, and nothing is sent."""
+class Unusable:
+    """Stands for a server in a chat that cannot use it now: each call fails, and nothing is sent.
+
+    Args:
+        pool: Of the server.
+        error: Makes the error, given the server's name.
+    """
 
     identity = ""
     speaks_xmcp = False
 
-    def __init__(self, pool: CredentialPool) -> None:
+    def __init__(self, pool: CredentialPool, error: Callable[[str], ErrorInfo]) -> None:
         self._pool = pool
+        self._error = error
 
     @property
     def name(self) -> str:
@@ -270,7 +287,7 @@ class WithoutCredentials:
         Raises:
             CallFailed: always.
         """
-        raise CallFailed(client_made_errors.no_credentials(self.name), cause="client")
+        raise CallFailed(self._error(self.name), cause="client")
 
     def report_missing_tool(self) -> None:
         """Do nothing: no server has answered."""

@@ -21,22 +21,36 @@ MAX_REASON: Final = 200
 MAX_SEARCHED: Final = 500
 """Characters of a message that are searched for its meaning: it takes quadratic time, and a server chooses the text."""
 
-_LOST: Final = re.compile(
-    r"(?i)connection closed|sse stream ended without|session\b.*\b(?:not found|terminated|expired|unknown|invalid)"
-    r"|^sse stream failed|^failed to parse (?:json response|sse message)|^unexpected content type"
-    r"|^server returned an error response|^server answered a request with|^redirect to .* not followed"
+SESSION_LOST: Final = "dev.xmcp/session_lost"
+"""Member of the data of a protocol error: True if its HTTP status says that the server does not know the session."""
+
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
+INTERNAL_ERROR: Final = -32603
+CONNECTION_CLOSED: Final = -32000
+
+_LOST: Final[dict[int, re.Pattern[str]]] = {
+    CONNECTION_CLOSED: re.compile(r"(?i)connection closed(?:$|: )|sse stream (?:failed: |ended (?:without|and) )"),
+    INVALID_REQUEST: re.compile(r"(?i)session (?:terminated|not found)$"),
+    INTERNAL_ERROR: re.compile(r"(?i)server returned an error response$"),
+    -32001: re.compile(r"(?i)session not found$"),
+}
+_UNREADABLE: Final[dict[int, re.Pattern[str]]] = {
+    PARSE_ERROR: re.compile(r"(?i)failed to parse (?:json response|sse message): "),
+    INVALID_REQUEST: re.compile(r"(?i)unexpected content type: |server answered a request with 202|redirect to .* not"),
+    INTERNAL_ERROR: re.compile(r"(?i)server returned an error response: HTTP 4"),
+}
+"""Protocol errors which mean that the connection is over, or that something else came in the place of an answer, by
+their code: how a message of the SDK, or of this client, begins. (-32001 is what the TypeScript SDK answers.)
+
+Neither tells alone. FastMCP answers a time-out of a tool with the code for a closed connection, and a tool may say that
+some session of its own has expired, which is not the connection's trouble."""
+
+_LOSES_SESSION: Final = re.compile(
+    r"(?i)(?=.*\bsession\b).*\b(?:not found|no valid|terminated|expired|unknown|invalid)\b"
 )
-"""Messages of protocol errors which mean that the connection is over, or that it delivered an invalid answer.
+"""What a server says of its own session with a status other than 404, the one that the protocol has for it."""
 
-They are the SDK's, or those of a server that lost its session. The error code does not tell: FastMCP answers a time-out
-of a tool with the code for a closed connection."""
-
-
-_UNREADABLE: Final = re.compile(
-    r"(?i)^failed to parse (?:json response|sse message)|^unexpected content type|^server answered a request with"
-    r"|^redirect to .* not followed|^server returned an error response: HTTP 4"
-)
-"""Those of `_LOST` that say what came in the place of an answer. The connection is given up, but somebody answered."""
 _EVENT_TOO_LARGE: Final = re.compile(
     r"^SSE stream failed: (?:Server-sent event exceeded the \d+ byte limit|it sent a message of more than)"
 )
@@ -45,6 +59,16 @@ _EVENT_TOO_LARGE: Final = re.compile(
 
 class ConnectFailed(Exception):
     """A server could not be reached. The message gives the reason for people and contains no credential."""
+
+
+class ConnectionsBusy(ConnectFailed):
+    """All connections that a tenant may have to a server with different credentials are in use."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(
+            f"none of the {most} connections with different credentials is free for its tenant; try again when a chat "
+            "has ended"
+        )
 
 
 def refusal_to_start(exc: BaseException) -> DependencyError | None:
@@ -57,12 +81,26 @@ def refusal_to_start(exc: BaseException) -> DependencyError | None:
 
 def means_connection_lost(exc: MCPError) -> bool:
     """Return whether a protocol error means that its connection cannot be used any longer."""
-    return _LOST.search(exc.message[:MAX_SEARCHED]) is not None
+    lost = isinstance(exc.data, dict) and exc.data.get(SESSION_LOST) is True
+    return lost or _is_one_of(_LOST, exc) or means_unreadable_answer(exc)
 
 
 def means_unreadable_answer(exc: MCPError) -> bool:
     """Return whether an error that means a lost connection is one because of what the other side answered."""
-    return _UNREADABLE.search(exc.message[:MAX_SEARCHED]) is not None
+    return _is_one_of(_UNREADABLE, exc)
+
+
+def means_session_lost(status: int, code: object, message: object) -> bool:
+    """Return whether a protocol error, in the answer to a request with the id of a session, says that there is no such
+    session. `status` is that of HTTP; 404 has this meaning, but for the code of an unknown method."""
+    if status == 404:
+        return code != METHOD_NOT_FOUND
+    return isinstance(message, str) and _LOSES_SESSION.match(message[:MAX_SEARCHED]) is not None
+
+
+def _is_one_of(table: dict[int, re.Pattern[str]], exc: MCPError) -> bool:
+    meant = table.get(exc.code)
+    return meant is not None and meant.match(exc.message[:MAX_SEARCHED]) is not None
 
 
 def refusal(exc: MCPError) -> Refusal | None:

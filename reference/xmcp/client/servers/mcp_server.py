@@ -25,6 +25,7 @@ from xmcp.client.servers.errors import (
     means_unreadable_answer,
     refusal,
 )
+from xmcp.client.servers.listing_pages import ListTooLong, all_pages
 from xmcp.client.servers.peer_limits import Refusal
 from xmcp.client.servers.targets import Source
 from xmcp.wire import ErrorInfo
@@ -177,10 +178,13 @@ class Server:
         """Return the resources on all pages, within `RESOURCE_SECONDS`.
 
         Raises:
-            CallFailed: as for `execute_tool_call`, or the time is over.
+            CallFailed: as for `execute_tool_call`, or the time is over, or the list is too long.
         """
-        resources: Sequence[Resource] = await self._request(lambda client: client.list_resources(), RESOURCE_SECONDS)
-        return resources
+
+        async def pages(client: Any) -> Sequence[Resource]:
+            return await all_pages(lambda cursor: client.list_resources_mcp(cursor=cursor), "resources")
+
+        return await self._request(pages, RESOURCE_SECONDS)
 
     async def read_resource(self, uri: str) -> Sequence[Any]:
         """Return the contents of the resource `uri`, within `RESOURCE_SECONDS`.
@@ -246,6 +250,9 @@ class Server:
                     cause: Cause = "answer" if means_unreadable_answer(exc) else "connection"
                     raise self._connection_failed(_never_sent(exc), cause) from exc
                 raise CallFailed(client_made_errors.refused_by_server(exc.message)) from exc
+            except ListTooLong as exc:
+                self._log.warning("answer_refused", reason=describe(exc))
+                raise CallFailed(client_made_errors.answer_too_large(self.name)) from exc
             except InputRequiredRoundsExceededError as exc:
                 # The server answers each time: the connection is not to blame.
                 raise CallFailed(client_made_errors.keeps_asking()) from exc

@@ -7,14 +7,17 @@ connection: reading them costs a core, which the chats with all other servers ne
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
 MAX_MESSAGE_BYTES: Final = 32 * 1024 * 1024
 """Maximum size of one message: a body of JSON, a server-sent event, or a line of a program.
 
 A document of 8 MiB, the most that a reader accepts (spec section 2.6), fits in, also with its data beside it."""
+
+MAX_ERROR_BYTES: Final = 256 * 1024
+"""Maximum size of the body of an HTTP answer that is an error, which the SDK decodes on the event loop."""
 
 MAX_CONTAINERS: Final = 200_000
 """Maximum number of arrays and objects in one message: about a hundred thousand rows, as text and as data.
@@ -22,7 +25,8 @@ MAX_CONTAINERS: Final = 200_000
 Reading one takes a microsecond or more on the event loop, in the SDK, however few bytes it has."""
 
 MAX_ITEMS: Final = 5_000
-"""Maximum number of items in a list of a result: its blocks, or the tools of a page. The SDK takes long for each."""
+"""Maximum number of members of a list or object whose form MCP defines: the blocks of a result, or the tools of a page.
+The SDK takes long for each (`result_checks`)."""
 
 CONTAINERS_PER_SECOND: Final = 400.0
 """Arrays and objects by which the allowance of a stream grows: four in each unasked message."""
@@ -75,11 +79,6 @@ class Flood(Exception):
         super().__init__(
             "it floods its connection with messages that nobody asked for; have it send fewer notifications"
         )
-
-
-def has_too_many_items(result: Mapping[str, Any]) -> bool:
-    """Return whether a list that stands directly in a result has more than `MAX_ITEMS`."""
-    return any(isinstance(value, list) and len(value) > MAX_ITEMS for value in result.values())
 
 
 class Allowance:

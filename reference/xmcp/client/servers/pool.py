@@ -93,7 +93,7 @@ class Servers:
         refresh_interval: Seconds between refreshes of all connected servers; 0: only when a server announces changes,
             or answers that it does not have a tool.
         max_tools: How many tools of each server are offered.
-        require: Whether `open` raises when a server cannot be reached.
+        require: Whether `open` raises when a server cannot be used.
         offer: As for `catalogue.build`.
         extra: As for `catalogue.build`.
         on_change: Called with each change of the catalogue after `open`; must not block.
@@ -190,11 +190,12 @@ class Servers:
     async def open(self) -> None:
         """Connect to all servers at the same time, and supervise them. This takes little more than `connect_timeout`.
 
-        A server that cannot be reached is left out, with a warning in the catalogue, until it can be reached.
+        A server that cannot be reached is left out, with a warning in the catalogue, until it can be reached; so is one
+        whose tools depend on each other in a circle (XMCP-CLI-094), until it lists others.
 
         Raises:
-            DependencyError: tools of a server depend on each other in a circle, or a server of this process does not
-                start because of what its tools depend on.
+            DependencyError: tools of each server depend on each other in a circle, or of one, and `require` is set;
+                or a server of this process does not start because of what its tools depend on.
             ServersUnavailable: `require` is set and a server cannot be reached.
             RuntimeError: the servers are open already.
         """
@@ -287,10 +288,11 @@ class Servers:
         )
 
     def _check(self) -> None:
+        in_circles = [member for member in self.shared if member.circle]
+        if in_circles and (self._require or len(in_circles) == len(self._members)):
+            server, path = in_circles[0].server, in_circles[0].circle
+            raise DependencyError(f"Tools of the server {server.label} depend on each other in a circle: {path}.")
         for member in self.shared:
-            if member.circle:
-                text = f"Tools of the server {member.server.label} depend on each other in a circle: {member.circle}."
-                raise DependencyError(text)
             if member.refusal is not None:
                 raise DependencyError(f"The server {member.server.label} does not start: {member.refusal}")
         faults = [(member.server.label, member.fault) for member in self.shared if member.fault is not None]

@@ -10,38 +10,31 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextvars import ContextVar
+from functools import wraps
 from pathlib import Path
 from typing import Any, Final, TextIO
 
 import anyio
 from anyio.abc import Process
-from fastmcp.client.transports import StdioTransport
+from fastmcp.client.transports import ClientTransport, StdioTransport
+from fastmcp.client.transports import stdio as fastmcp_stdio
 from fastmcp.client.transports.base import TransportOptions
 from mcp.client import stdio as sdk
 from mcp.client.session import ClientSession
 from mcp.client.stdio import StdioServerParameters
 from mcp.shared.message import SessionMessage
-from mcp_types import (
-    CONNECTION_CLOSED,
-    ErrorData,
-    JSONRPCError,
-    JSONRPCRequest,
-    JSONRPCResponse,
-    RequestId,
-    jsonrpc_message_adapter,
-)
+from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
 
 from xmcp.chat.json_values import containers
+from xmcp.client.servers.messages import read_message, too_large
 from xmcp.client.servers.peer_limits import (
-    ANSWER_REFUSED,
     MAX_CONTAINERS,
     MAX_MESSAGE_BYTES,
     REQUEST_COUNTS_AS,
     Allowance,
     Flood,
-    Refusal,
     TooLarge,
-    has_too_many_items,
 )
 from xmcp.client.servers.server_protocols import NotificationHandler
 
@@ -100,6 +93,61 @@ class BoundedStdioTransport(StdioTransport):
             log = stack.enter_context(self.log_file.open("a")) if isinstance(self.log_file, Path) else self.log_file
             streams = await stack.enter_async_context(bounded_stdio(given, log, self._on_fault))
             yield await stack.enter_async_context(options.session_class(*streams, **session_kwargs))
+
+
+class BoundedKeptAlive(ClientTransport):
+    """A program that the transport `given` keeps alive: bounded like any other if this transport has it started.
+
+    `given` is not changed, and goes on keeping the program alive, for other clients as well. A program that runs
+    already when this transport opens a session stays as it was started.
+    """
+
+    def __init__(self, given: StdioTransport, on_fault: NotificationHandler | None) -> None:
+        self.given = given
+        self.legacy_only = given.legacy_only
+        self._on_fault = on_fault
+
+    @asynccontextmanager
+    async def connect_session(
+        self, *, transport_options: TransportOptions | None = None, **session_kwargs: Any
+    ) -> AsyncIterator[ClientSession]:
+        """Open a session of `given`."""
+        async with AsyncExitStack() as stack:
+            # FastMCP starts the program in a task of its own, which inherits this.
+            before = _STARTED_HERE.set((self._on_fault,))
+            try:
+                session = await stack.enter_async_context(
+                    self.given.connect_session(transport_options=transport_options, **session_kwargs)
+                )
+            finally:
+                _STARTED_HERE.reset(before)
+            yield session
+
+    async def close(self) -> None:
+        """Close `given`."""
+        closing: Any = self.given.close
+        await closing()
+
+    def __repr__(self) -> str:
+        return repr(self.given)
+
+
+_STARTED_HERE: Final[ContextVar[tuple[NotificationHandler | None] | None]] = ContextVar("_STARTED_HERE", default=None)
+"""Set while a `BoundedKeptAlive` has FastMCP start a program: the handler of its faults."""
+
+
+def _bounded_if_started_here(start: Any) -> Any:
+    """Wrap the SDK's `stdio_client` as FastMCP calls it; programs of other clients are started as before."""
+
+    @wraps(start)
+    def started(server: StdioServerParameters, errlog: TextIO) -> Any:
+        here = _STARTED_HERE.get()
+        return start(server, errlog=errlog) if here is None else bounded_stdio(server, errlog, here[0])
+
+    return started
+
+
+vars(fastmcp_stdio)["stdio_client"] = _bounded_if_started_here(vars(fastmcp_stdio)["stdio_client"])
 
 
 @asynccontextmanager
@@ -218,7 +266,7 @@ async def _read_messages(process: Process, asked: _Asked, arriving: Any) -> None
         except _GONE:
             return
         for line in lines.feed(piece):
-            message = _message(line) if containers(line) <= MAX_CONTAINERS else _refused(line)
+            message = await _message(line) if containers(line) <= MAX_CONTAINERS else _refused(line)
             sent = message.message if isinstance(message, SessionMessage) else None
             if isinstance(sent, JSONRPCResponse | JSONRPCError) and asked.count:
                 asked.count -= 1
@@ -239,25 +287,11 @@ def _refused(line: bytes) -> SessionMessage:
     return too_large(int(id_[1]))
 
 
-def _message(line: bytes) -> SessionMessage | Exception:
+async def _message(line: bytes) -> SessionMessage | Exception:
     try:
-        return bounded(SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False)))
+        return await read_message(line)
     except ValueError as exc:
         return exc
-
-
-def bounded(message: SessionMessage) -> SessionMessage:
-    """Return a message as it is, or an error in the place of an answer with too many items."""
-    answer = message.message
-    if isinstance(answer, JSONRPCResponse) and has_too_many_items(answer.result):
-        return too_large(answer.id)
-    return message
-
-
-def too_large(id_: RequestId) -> SessionMessage:
-    """Return the error in the place of an answer that is larger than the client reads."""
-    error = ErrorData(code=CONNECTION_CLOSED, message=str(TooLarge()), data={ANSWER_REFUSED: Refusal.TOO_LARGE})
-    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=id_, error=error))
 
 
 async def _drain(process: Process) -> None:

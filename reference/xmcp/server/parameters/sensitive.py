@@ -20,7 +20,7 @@ from mcp_types import ContentBlock, EmbeddedResource, TextContent, TextResourceC
 from pydantic import BaseModel, SecretBytes, SecretStr
 from pydantic_core import to_jsonable_python
 
-from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
+from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse, plain
 from xmcp_models.registry import PREFIX
 
 REDACTED: Final = "[redacted]"
@@ -40,7 +40,7 @@ class Secrets:
         return bool(self._texts)
 
     def out_of(self, value: Any) -> Any:
-        """Return JSON `value` with each secret, alone or inside a text, replaced by `REDACTED`."""
+        """Return `value`, which has a JSON form, with each secret, alone or inside a text, replaced by `REDACTED`."""
         match value:
             case str():
                 return self.out_of_text(value)
@@ -53,7 +53,10 @@ class Secrets:
             case list() | tuple():
                 return [self.out_of(part) for part in value]
             case _:
-                return value
+                try:
+                    return self.out_of(plain(value))
+                except TypeError:  # no JSON form, so it is not sent
+                    return value
 
     def out_of_text(self, text: str) -> str:
         """Return `text` with each secret replaced by `REDACTED`."""

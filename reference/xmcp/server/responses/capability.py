@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 
 from fastmcp.server.context import Context
 from fastmcp.server.extensions import ServerExtension
+from mcp_types import ClientCapabilities
 
 from xmcp.wire import DEFAULT_LIMITS
 from xmcp_models.registry import EXTENSION_ID, VERSION
@@ -76,13 +77,16 @@ def declared_by(context: Context | None) -> Mapping[str, Any] | None:
     """Return what the client of this request declared about the extension, or None.
 
     A server that keeps no session between requests does not know what a client declared in an `initialize` handshake.
+    A stand-in for a session, as tests make one, may have no `client_capabilities`: then nothing was declared.
     """
     request = context.request_context if context is not None else None
-    capabilities = request.session.client_capabilities if request is not None else None
-    if capabilities is None:
-        return None
-    for place in (capabilities.extensions, capabilities.experimental):
-        declared = (place or {}).get(EXTENSION_ID)
+    return declared_in(getattr(request and request.session, "client_capabilities", None))
+
+
+def declared_in(capabilities: ClientCapabilities | None) -> Mapping[str, Any] | None:
+    """Return what `capabilities` declare about the extension, or None."""
+    for place in ("extensions", "experimental"):
+        declared = (getattr(capabilities, place, None) or {}).get(EXTENSION_ID)
         if isinstance(declared, Mapping):
             return declared
     return None

@@ -12,9 +12,10 @@ from dataclasses import asdict, replace
 from typing import Any, Final
 
 from fastmcp.tools.base import ToolResult
-from mcp_types import AudioContent, ContentBlock, EmbeddedResource, ImageContent
+from mcp_types import AudioContent, ContentBlock, EmbeddedResource, ImageContent, TextContent
 
 from xmcp.server.call_state import ServedCall
+from xmcp.server.error_repairs import sendable_error
 from xmcp.server.errors import XMCPError
 from xmcp.server.lone_surrogates import sendable, sendable_block, without_lone_surrogates
 from xmcp.server.responses.capability import Reader
@@ -46,7 +47,8 @@ from xmcp_models.registry import (
     VERSION_META_KEY,
 )
 
-MAX_MESSAGE: Final = 2000  # characters of an error's message
+MAX_MESSAGE: Final = 2000  # characters of the message of an error that was raised
+MAX_RESULT_MESSAGE: Final = 50_000  # characters of the message of an error that is a tool's result
 
 
 def deliver(call: ServedCall, result: ToolResult, reader: Reader) -> tuple[ToolResult, ErrorInfo | None]:
@@ -86,7 +88,9 @@ def deliver_error(
     Raises:
         ValueError, TypeError: As `deliver`.
     """
-    response = ToolResponse(safe_tool_name(call.tool_name), error=_cut(error), server_populated=server_populated)
+    response = ToolResponse(
+        safe_tool_name(call.tool_name), error=_cut(error, MAX_MESSAGE), server_populated=server_populated
+    )
     native = ToolResult(content=[])
     if not reader.documents:
         return _plain(response, native), response.error
@@ -97,7 +101,7 @@ def deliver_error(
 def _without_unrequested_display(response: ToolResponse, call: ServedCall) -> ToolResponse:
     """Return `response` without a display that the caller did not ask for (XMCP-DSP-021), wherever it comes from."""
     if response.error is not None:
-        response = replace(response, error=_cut(response.error))
+        response = replace(response, error=_cut(response.error, MAX_RESULT_MESSAGE))
     if response.display is None or call.wants_display:
         return response
     return replace(response, display=None, llm_output="" if _is_empty(response) else response.llm_output)
@@ -126,10 +130,11 @@ def _kind(block: ContentBlock) -> str:
             return "resource link"
 
 
-def _cut(error: ErrorInfo) -> ErrorInfo:
-    if len(error.message) <= MAX_MESSAGE:
+def _cut(error: ErrorInfo, most: int) -> ErrorInfo:
+    error = sendable_error(error)
+    if len(error.message) <= most:
         return error
-    return replace(error, message=f"{error.message[: MAX_MESSAGE - 1]}…")
+    return replace(error, message=f"{error.message[: most - 1]}…")
 
 
 def _with_document(
@@ -160,12 +165,23 @@ def _plain(response: ToolResponse, native: ToolResult) -> ToolResult:
         check_server_populated(server_populated)
         meta[POPULATED_META_KEY] = _json(dict(server_populated), "server_populated")
     if error is not None:
-        content: list[ContentBlock] = [text_block(without_lone_surrogates(_error_text(error)))]
+        content = _error_content(error, native)
     elif is_document(native):
         content = [text_block(response.llm_output or ""), *map(sendable_block, other_blocks(native))]
     else:
         content = [*map(sendable_block, native.content)]  # already plain MCP, in the author's order
     return _result(content, response, native, meta)
+
+
+def _error_content(error: ErrorInfo, native: ToolResult) -> list[ContentBlock]:
+    """Return the content of `native` in its order, with the error in the place of its first text."""
+    text = text_block(without_lone_surrogates(_error_text(error)))
+    texts = [at for at, block in enumerate(native.content) if isinstance(block, TextContent)]
+    if not texts or is_document(native):
+        return [text, *map(sendable_block, other_blocks(native))]
+    before, after = native.content[: texts[0]], native.content[texts[0] :]
+    others = (block for block in after if not isinstance(block, TextContent))
+    return [*map(sendable_block, before), text, *map(sendable_block, others)]
 
 
 def _error_text(error: ErrorInfo) -> str:
@@ -184,10 +200,10 @@ def _json(value: dict[str, Any], where: str) -> Any:
 def _result(
     content: list[ContentBlock], response: ToolResponse, native: ToolResult, meta: dict[str, Any]
 ) -> ToolResult:
-    failed = response.error is not None
+    # What is in the result of a failure came from its author: the server itself adds no data (XMCP-MCP-004).
     return result_of(
         content,
-        None if failed else sendable(native.structured_content),
+        sendable(native.structured_content),
         {**sendable(others_meta(native)), **meta},
-        is_error=failed,
+        is_error=response.error is not None,
     )

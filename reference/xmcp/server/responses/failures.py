@@ -7,22 +7,33 @@ exception ever enters an `ErrorInfo`.
 from __future__ import annotations
 
 from asyncio import CancelledError
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
-from fastmcp.exceptions import AuthorizationError, DisabledError, NotFoundError, ToolError, ValidationError
+from fastmcp.exceptions import (
+    DisabledError,
+    FastMCPError,
+    NotFoundError,
+    PromptError,
+    ResourceError,
+    ToolError,
+    ValidationError,
+)
 from fastmcp.server.middleware.rate_limiting import RateLimitError
-from fastmcp.utilities.exceptions import get_http_status_code, is_timeout_error
+from fastmcp.utilities.exceptions import is_timeout_error
 from mcp import MCPError
-from mcp.shared.exceptions import NoBackChannelError
 from mcp_types import MISSING_REQUIRED_CLIENT_CAPABILITY
 from pydantic import ValidationError as PydanticValidationError
 from pydantic_core import ErrorDetails
 
-from xmcp.server._fastmcp_hooks import is_tool_timeout, raised_by_fastmcp
+from xmcp.server._fastmcp_hooks import is_body_error, is_tool_timeout, raised_by_fastmcp
 from xmcp.server.call_state import ServedCall
 from xmcp.server.errors import XMCPError
-from xmcp.wire import ErrorInfo
+from xmcp.server.responses.explanations import explanation_of
+from xmcp.server.result_data import UnsendableResultError
+from xmcp.server.worker_threads import OutOfTimeError
+from xmcp.wire import DisplayEnvelope, ErrorInfo
 
 MAX_FIELDS: Final = 32
 MAX_POINTER: Final = 256  # characters; argument names come from the caller and can be any size
@@ -40,20 +51,26 @@ def error_for(failure: BaseException, call: ServedCall) -> ErrorInfo:
         failure = failure.__cause__ or failure
     if isinstance(failure, NotFoundError | DisabledError):  # not from inside a tool: there FastMCP wraps it
         return _unknown_tool(call)
-    cause = cause_of(failure)
+    chain = tuple(_unwrapped(failure))
+    cause = chain[-1]
+    if (explained := explanation_of(chain, hides_upstream=call.mask_error_details is True)) is not None:
+        return explained
     for applies, error in _TABLE:
         if applies(cause):
             return error(cause, call)
-    return internal(call)
+    return internal(call, failure)
 
 
-def internal(call: ServedCall) -> ErrorInfo:
-    """Return the error that discloses nothing but the id under which the server's log has the details."""
-    return ErrorInfo(
-        code="INTERNAL",
-        message="The tool failed unexpectedly. The server's log has the details under the error id.",
-        meta={"error_id": call.error_id, "side_effects": "unknown"},
-    )
+def internal(call: ServedCall, failure: BaseException | None = None) -> ErrorInfo:
+    """Return the error that discloses nothing but the id under which the server's log has the details.
+
+    With `mask_error_details=False` its message has the class and the text of `failure`.
+    """
+    message = "The tool failed unexpectedly. The server's log has the details under the error id."
+    if failure is not None and call.mask_error_details is False:
+        cause = cause_of(failure)
+        message = f"{type(cause).__name__}: {cause}"
+    return ErrorInfo(code="INTERNAL", message=message, meta={"error_id": call.error_id, "side_effects": "unknown"})
 
 
 def safe_tool_name(name: str) -> str:
@@ -89,7 +106,11 @@ def _xmcp_error(failure: BaseException, _call: ServedCall) -> ErrorInfo:
 def _refused_arguments(failure: BaseException, call: ServedCall) -> ErrorInfo:
     cause = failure.__cause__
     assert isinstance(cause, PydanticValidationError)  # noqa: S101 - the table says so
-    fields = field_errors(cause, call.arguments)
+    root = "" if call.handed_on is None else f"/{_escaped(call.handed_on)}"
+    fields = [
+        {**field, "pointer": (root + field["pointer"])[:MAX_POINTER].removesuffix("~")}
+        for field in field_errors(cause, call.tool_arguments)
+    ]
     text = "; ".join(f"{field['pointer'] or 'arguments'}: {field['message']}" for field in fields)
     more = cause.error_count() - len(fields)
     return ErrorInfo(
@@ -113,6 +134,43 @@ def _refused_names(failure: BaseException, _call: ServedCall) -> ErrorInfo:
     )
 
 
+def _unsendable_result(failure: BaseException, call: ServedCall) -> ErrorInfo:
+    if call.mask_error_details is False:
+        return internal(call, failure)
+    return replace(
+        internal(call),
+        message=f"Could not serialize the return value of tool {safe_tool_name(call.tool_name)!r}. The tool ran; the "
+        "server's log says under the error id why its result cannot be sent.",
+    )
+
+
+def _refused_envelope(failure: BaseException, call: ServedCall) -> ErrorInfo:
+    fault = _envelope_fault(failure)
+    assert fault is not None  # noqa: S101 - the table says so
+    details = fault.errors(include_url=False, include_input=False, include_context=False)[:MAX_FIELDS]
+    faults = [
+        {
+            "pointer": "".join(f"/{_escaped(str(step))}" for step in detail["loc"])[:MAX_POINTER],
+            "reason": _REASONS.get(detail["type"], detail["type"]),
+            "message": _explanation(detail),
+        }
+        for detail in details
+    ]
+    text = "; ".join(f"{one['pointer']}: {one['message']}".removeprefix(": ") for one in faults)
+    return ErrorInfo(
+        code="INVALID_PAYLOAD",
+        message=f"The tool could not make the display that it wanted to return ({text}).",
+        meta={"error_id": call.error_id, "params": {"envelope": faults}, "side_effects": "unknown"},
+    )
+
+
+def _envelope_fault(failure: BaseException) -> PydanticValidationError | None:
+    """Return what the constructor of a display envelope raised inside a tool, around which FastMCP puts its own."""
+    wrapped = type(failure).__module__.startswith("fastmcp.")
+    fault = failure.__cause__ if wrapped else failure
+    return fault if isinstance(fault, PydanticValidationError) and fault.title == DisplayEnvelope.__name__ else None
+
+
 def _unusable_argument(failure: BaseException, _call: ServedCall) -> ErrorInfo:
     return ErrorInfo(code="INVALID_ARGUMENT", message=str(failure).strip() or "The tool cannot use these arguments.")
 
@@ -121,41 +179,20 @@ def _unknown_tool(call: ServedCall) -> ErrorInfo:
     name = safe_tool_name(call.tool_name)
     return ErrorInfo(
         code="UNKNOWN_TOOL",
-        message=f"There is no tool named {name!r}.",
+        message=f"Unknown tool: {name!r}.",  # FastMCP's words, which programs look for
         meta={"params": {"tool": name}, "side_effects": "none"},
     )
 
 
 def _timed_out(failure: BaseException, _call: ServedCall) -> ErrorInfo:
     text = "The tool took longer than it was allowed to."
-    if isinstance(failure, MCPError):  # FastMCP's own sentence: the tool's name and its limit
-        text = f"{failure.error.message}."
+    if isinstance(failure, MCPError | OutOfTimeError):  # FastMCP's own sentence: the tool's name and its limit
+        text = f"{failure}."
     return ErrorInfo(code="TIMEOUT", message=text, meta={"side_effects": "unknown"})
-
-
-def _upstream_rate_limit(_failure: BaseException, _call: ServedCall) -> ErrorInfo:
-    return ErrorInfo(
-        code="RATE_LIMIT",
-        message="A service behind the tool refuses for now: too many requests.",
-        meta={"upstream_status": 429, "side_effects": "unknown"},
-    )
 
 
 def _rate_limited(_failure: BaseException, _call: ServedCall) -> ErrorInfo:
     return ErrorInfo(code="RATE_LIMIT", message="Too many calls; wait and repeat.", meta={"side_effects": "none"})
-
-
-def _forbidden(_failure: BaseException, _call: ServedCall) -> ErrorInfo:
-    # FastMCP answers the same for unknown and for forbidden tools here, so that a caller cannot tell them apart.
-    return ErrorInfo(code="FORBIDDEN", message="The caller may not use this tool.", meta={"side_effects": "none"})
-
-
-def _no_back_channel(_failure: BaseException, _call: ServedCall) -> ErrorInfo:
-    return ErrorInfo(
-        code="NOT_IMPLEMENTED",
-        message="The tool has to ask the client something, and this connection carries no questions of a server.",
-        meta={"side_effects": "unknown"},
-    )
 
 
 def _cancelled(_failure: BaseException, _call: ServedCall) -> ErrorInfo:
@@ -170,8 +207,10 @@ def _tool_error(failure: BaseException, _call: ServedCall) -> ErrorInfo:
     )
 
 
-def _is_masked(failure: BaseException) -> bool:
-    return isinstance(failure, ToolError) and failure.__cause__ is not None and raised_by_fastmcp(failure)
+def _is_wrapper(failure: BaseException) -> bool:
+    """Tell whether FastMCP put `failure` around the exception of a tool, a resource or a prompt."""
+    wraps = isinstance(failure, ToolError | ResourceError | PromptError) and raised_by_fastmcp(failure)
+    return wraps and failure.__cause__ is not None
 
 
 def _is_translated(failure: BaseException) -> bool:
@@ -179,15 +218,21 @@ def _is_translated(failure: BaseException) -> bool:
     return isinstance(failure, MCPError) and raised_by_fastmcp(failure, "fastmcp.server.middleware.error_handling")
 
 
-def cause_of(failure: BaseException) -> BaseException:
-    """Return the exception the tool raised, without FastMCP's `ToolError` or a task group's group around it."""
-    while True:
-        if (_is_masked(failure) or _is_translated(failure)) and failure.__cause__ is not None:
-            failure = failure.__cause__
+def _unwrapped(failure: BaseException) -> Iterator[BaseException]:
+    """Yield `failure`, and what is inside FastMCP's exception or a task group's group, down to the origin."""
+    inner: BaseException | None = failure
+    while inner is not None:
+        failure, inner = inner, None
+        yield failure
+        if _is_wrapper(failure) or _is_translated(failure) or is_body_error(failure):
+            inner = failure.__cause__
         elif isinstance(failure, BaseExceptionGroup) and len(failure.exceptions) == 1:
-            failure = failure.exceptions[0]
-        else:
-            return failure
+            inner = failure.exceptions[0]
+
+
+def cause_of(failure: BaseException) -> BaseException:
+    """Return the exception the tool raised, without FastMCP's exceptions or a task group's group around it."""
+    return tuple(_unwrapped(failure))[-1]
 
 
 def _is(*types: type[BaseException]) -> Callable[[BaseException], bool]:
@@ -196,6 +241,8 @@ def _is(*types: type[BaseException]) -> Callable[[BaseException], bool]:
 
 _TABLE: Final[tuple[tuple[Callable[[BaseException], bool], Callable[[BaseException, ServedCall], ErrorInfo]], ...]] = (
     (_is(XMCPError), _xmcp_error),
+    (_is(UnsendableResultError), _unsendable_result),
+    (lambda f: _envelope_fault(f) is not None, _refused_envelope),
     (
         lambda f: isinstance(f, ValidationError) and isinstance(f.__cause__, PydanticValidationError),
         _refused_arguments,
@@ -203,14 +250,11 @@ _TABLE: Final[tuple[tuple[Callable[[BaseException], bool], Callable[[BaseExcepti
     (_is(ValidationError), _unusable_argument),
     (lambda f: isinstance(f, TypeError) and raised_by_fastmcp(f, "fastmcp.tools.tool_transform"), _refused_names),
     (_is(RateLimitError), _rate_limited),
-    (_is(AuthorizationError), _forbidden),
     (_is(CancelledError), _cancelled),
-    (_is(NoBackChannelError), _no_back_channel),
     (lambda f: is_tool_timeout(f) or is_timeout_error(f) or isinstance(f, TimeoutError), _timed_out),
-    (lambda f: get_http_status_code(f) == 429, _upstream_rate_limit),
-    (_is(ToolError), _tool_error),
+    (_is(FastMCPError), _tool_error),
 )
-"""The first match counts. `ToolError` is last, because `XMCPError` is a subclass of it."""
+"""The first match counts. FastMCP shows the text of any `FastMCPError`; it is last, because others are subclasses."""
 
 
 # ---- refused arguments ----

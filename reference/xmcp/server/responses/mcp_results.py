@@ -65,6 +65,11 @@ def is_document(result: ToolResult) -> bool:
     return VERSION_META_KEY in (result.meta or {})
 
 
+def has_error_in_meta(result: ToolResult) -> bool:
+    """Tell whether `result` is the plain result of an XMCP server that failed."""
+    return ERROR_META_KEY in (result.meta or {})
+
+
 def document_in(result: ToolResult) -> str:
     """Return the document that `result` carries."""
     first = result.content[0] if result.content else None
@@ -86,14 +91,14 @@ def response_from(tool_name: str, result: ToolResult) -> ToolResponse:
 
 
 def _from_plain(tool_name: str, result: ToolResult) -> ToolResponse:
-    meta = result.meta or {}
+    meta, attributes = result.meta or {}, attributes_of(result)
     texts = [block.text for block in result.content if isinstance(block, TextContent)]
-    filled, attributes = meta.get(POPULATED_META_KEY), meta.get(ATTRIBUTES_KEY)
+    filled = meta.get(POPULATED_META_KEY)
     response = ToolResponse(
         tool_name,
         display=_display(meta.get(DISPLAY_META_KEY)),
         server_populated=filled if isinstance(filled, Mapping) else None,
-        **{name: attributes[name] for name in _ATTRIBUTES if isinstance(attributes, Mapping) and name in attributes},
+        **{name: attributes[name] for name in _ATTRIBUTES if name in attributes},
     )
     if result.is_error:
         text = "\n".join(texts).strip() or "The tool reports a failure without saying more."
@@ -104,6 +109,12 @@ def _from_plain(tool_name: str, result: ToolResult) -> ToolResponse:
 
 
 # Any middleware can write into `_meta`: what is not valid there is ignored.
+
+
+def attributes_of(result: ToolResult) -> Mapping[str, Any]:
+    """Return the attributes of the response in a plain `result`; empty if it has none."""
+    attributes = (result.meta or {}).get(ATTRIBUTES_KEY)
+    return attributes if isinstance(attributes, Mapping) else {}
 
 
 def _display(member: object) -> DisplayEnvelope | None:

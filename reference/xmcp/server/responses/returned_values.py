@@ -6,21 +6,27 @@ Pure decisions. Content blocks of MCP are handled in `mcp_results`, documents in
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from pydantic import ValidationError as PydanticValidationError
-from pydantic_core import to_jsonable_python
+from pydantic_core import PydanticSerializationError, to_json
 
 from xmcp.server.formatter_binding import formatted
 from xmcp.server.responses.failures import field_errors
-from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse, display_faults
+from xmcp.server.result_data import UnsendableResultError, as_json
+from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse, display_faults, in_json_types, is_media_type
 from xmcp.xml_formatters import XMLFormatter
 from xmcp_models.display_envelope import DisplayEnvelope as EnvelopeModel
 
+logger = logging.getLogger("xmcp.server")
+
 SUMMARY_BUDGET: Final = 2048  # bytes of a display's payload that the model sees if the envelope has no `alt`
 DATA_URI_SHOWN: Final = 64  # characters of a data URI that a model sees: enough to know its media type
+NO_ENVELOPE: Final = "INVALID_PAYLOAD"
+_NO_JSON_FORM: Final = "no_json_form"
 XML: Final = "application/xml"
 
 
@@ -40,7 +46,7 @@ def response_to(
     the response is the error `INVALID_PAYLOAD`. A `ToolResponse` of the tool is kept, except for that rule.
     """
     if isinstance(value, ToolResponse):
-        value = replace(value, tool_name=tool_name)
+        value = _writable(replace(value, tool_name=tool_name))
         return apply_show_user(value, show_user=show_user)  # never set for a plain tool
     if not display_tool:
         return _for_the_model(tool_name, value, data, formatter)
@@ -48,16 +54,32 @@ def response_to(
     if isinstance(envelope, DisplayEnvelope):
         shown = ToolResponse(tool_name, display=envelope if show_user else None)
         if formatter is not None:
-            payload = to_jsonable_python(envelope.payload, fallback=str)
-            return replace(shown, llm_output=formatted(formatter, payload), format=XML)
+            return replace(shown, llm_output=formatted(formatter, as_json(envelope.payload)), format=XML)
         return _with_summary(shown) if show_user else _as_text(tool_name, envelope)
     if show_user:
         return ToolResponse(tool_name, error=_no_envelope(envelope))
     return _for_the_model(tool_name, value, data, formatter)
 
 
+def _writable(response: ToolResponse) -> ToolResponse:
+    """Return an author's response with its `llm_output` as text, and without a `format` that is no media type."""
+    if response.llm_output is not None and not isinstance(response.llm_output, str):
+        text, media_type = model_text(as_json(response.llm_output))
+        response = replace(response, llm_output=text, format=response.format or media_type)
+    if response.format is not None and not is_media_type(response.format):
+        logger.warning("%r is not a media type, so the format of the response was left out.", response.format)
+        response = replace(response, format=None)
+    return response
+
+
+def without_envelope(tool_name: str, fault: UnsendableResultError) -> ToolResponse:
+    """Return the response of a display tool whose result, which should be shown, has no JSON form."""
+    described = {"pointer": fault.pointer, "reason": _NO_JSON_FORM, "message": fault.reason.removesuffix(".")}
+    return ToolResponse(tool_name, error=_no_envelope([described]))
+
+
 def envelope_of(value: Any) -> DisplayEnvelope | list[dict[str, str]]:
-    """Return `value` as an envelope, or what is wrong with it: `{pointer, reason, message}` for each fault."""
+    """Return `value` as an envelope in the types of JSON, or the faults of it: `{pointer, reason, message}` of each."""
     if isinstance(value, DisplayEnvelope):
         value = value.to_dict()  # to be checked again: its members can be assigned to
     elif isinstance(value, EnvelopeModel):  # the generated model does not check payloads
@@ -65,13 +87,15 @@ def envelope_of(value: Any) -> DisplayEnvelope | list[dict[str, str]]:
     if not isinstance(value, Mapping):
         return [{"pointer": "", "reason": "wrong_type", "message": "it is not an object with `type` and `payload`"}]
     try:
-        envelope = DisplayEnvelope.model_validate(dict(value))
-    except PydanticValidationError as error:
-        return field_errors(error, value)
-    try:
-        faults = list(display_faults(envelope.to_dict()))
+        members = in_json_types(dict(value), "")
     except (TypeError, ValueError) as fault:
-        faults = [str(fault)]
+        pointer, _, message = str(fault).partition(": ")
+        return [{"pointer": pointer, "reason": _NO_JSON_FORM, "message": message}]
+    try:
+        envelope = DisplayEnvelope.model_validate(members)
+    except PydanticValidationError as error:
+        return field_errors(error, members)
+    faults = list(display_faults(envelope.to_dict()))
     return [{"pointer": "", "reason": "not_allowed", "message": sentence} for sentence in faults] or envelope
 
 
@@ -92,7 +116,7 @@ def model_text(data: Any, formatter: XMLFormatter | None = None) -> tuple[str, s
 
 def _for_the_model(tool_name: str, value: Any, data: Any, formatter: XMLFormatter | None) -> ToolResponse:
     # An envelope has many optional members; the model gets only those that were set.
-    text, media_type = model_text(value.to_dict() if isinstance(value, DisplayEnvelope) else data, formatter)
+    text, media_type = model_text(as_json(value.to_dict()) if isinstance(value, DisplayEnvelope) else data, formatter)
     return ToolResponse(tool_name, llm_output=text, format=media_type)
 
 
@@ -105,21 +129,23 @@ def apply_show_user(response: ToolResponse, *, show_user: bool) -> ToolResponse:
         envelope = envelope_of(shown) if shown is not None else []
         if not isinstance(envelope, DisplayEnvelope):
             return ToolResponse(response.tool_name, error=_no_envelope(envelope))
+        response = replace(response, display=envelope)
         return response if response.llm_output is not None else _with_summary(response)
     if shown is None:
         return response
     if response.error is not None or response.llm_output is not None:
         return replace(response, display=None)
-    return _as_text(response.tool_name, shown)
+    return _as_text(response.tool_name, shown.model_copy(update={"payload": as_json(shown.payload)}))
 
 
 def _no_envelope(faults: list[dict[str, str]]) -> ErrorInfo:
+    has_text = all(fault["reason"] != _NO_JSON_FORM for fault in faults)
     listed = "; ".join(f"{fault['pointer']}: {fault['message']}".removeprefix(": ") for fault in faults)
     return ErrorInfo(
-        code="INVALID_PAYLOAD",
+        code=NO_ENVELOPE,
         message="A display was asked for and the tool returned no valid display envelope"
         + (f" ({listed})." if listed else ".")
-        + " Call it with show_user=false to get its result as text.",
+        + (" Call it with show_user=false to get its result as text." if has_text else ""),
         meta={"params": {"envelope": faults}, "side_effects": "unknown"},
     )
 
@@ -152,9 +178,10 @@ def _as_text(tool_name: str, envelope: DisplayEnvelope) -> ToolResponse:
 
 
 def _compact(payload: Any) -> str:
-    return json.dumps(
-        payload, ensure_ascii=False, separators=(",", ":"), default=lambda part: to_jsonable_python(part, fallback=str)
-    )
+    try:
+        return to_json(payload, inf_nan_mode="null").decode()
+    except PydanticSerializationError:  # a lone surrogate
+        return json.dumps(as_json(payload), ensure_ascii=False, separators=(",", ":"))
 
 
 def _without_blobs(value: Any) -> Any:

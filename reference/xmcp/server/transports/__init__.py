@@ -1,18 +1,14 @@
 """How a server is run: over HTTP with safe defaults, over stdio, and `serve()`."""
 
-from xmcp.server.transports.http import (
-    HTTPTransport,
-    ReadyServer,
-    http_app,
-    listen,
-    run,
-    served_on,
-    uvicorn_settings,
-)
+from xmcp.server.transports.ending import CLEANUP, GRACE
+from xmcp.server.transports.http import HTTPTransport, http_app
+from xmcp.server.transports.http_server import ReadyServer, listen, run, served_on, uvicorn_settings
 from xmcp.server.transports.serving import Serving, refuse_contradictions
-from xmcp.server.transports.stdio import serve_stdio
+from xmcp.server.transports.stdio import serve_stdio, stdout_diverted
 
 __all__ = [
+    "CLEANUP",
+    "GRACE",
     "HTTPTransport",
     "ReadyServer",
     "Serving",
@@ -22,5 +18,6 @@ __all__ = [
     "run",
     "serve_stdio",
     "served_on",
+    "stdout_diverted",
     "uvicorn_settings",
 ]

@@ -9,27 +9,19 @@ from typing import Any, Literal
 
 from fastmcp import FastMCP
 from fastmcp.server.http import HostOriginProtection, StarletteWithLifespan
+from mcp.server.lowlevel.server import LifespanResultT
 from mcp.server.streamable_http import EventStore
 from starlette.middleware import Middleware as ASGIMiddleware
 
 from xmcp.server.errors import ServeError
 from xmcp.server.list_changes import LiveLists
-from xmcp.server.transports.http import (
-    MAX_BODY_BYTES,
-    HTTPTransport,
-    ReadyServer,
-    host_protection,
-    http_app,
-    is_stateless,
-    listen,
-    run,
-    served_on,
-    uvicorn_settings,
-)
-from xmcp.server.transports.stdio import serve_stdio
+from xmcp.server.transports.ending import GRACE
+from xmcp.server.transports.http import MAX_BODY_BYTES, HTTPTransport, host_protection, http_app, is_stateless
+from xmcp.server.transports.http_server import ReadyServer, listen, run, served_on, uvicorn_settings
+from xmcp.server.transports.stdio import answering_after_the_end, serve_stdio
 
 
-class Serving(LiveLists):
+class Serving(LiveLists[LifespanResultT]):
     """FastMCP's transports, with the defaults that a server on a network needs.
 
     Host and Origin headers are checked (`host_origin_protection="auto"`), and HTTP is stateless, because several
@@ -41,13 +33,16 @@ class Serving(LiveLists):
         transport: Literal["stdio"] | HTTPTransport = "http",
         host: str = "127.0.0.1",
         port: int = 3333,
+        *,
+        grace: float = GRACE,
         **options: Any,
     ) -> None:
         """Run until interrupted: over HTTP on `host` and `port`, or over stdio, which ignores both.
 
-        `options` are those of `http_app`, and `uvicorn_config`, a mapping of uvicorn's settings; for stdio those
-        of `run_stdio_async`. Prints one line with the URL to stderr once it accepts connections (port 0 takes a
-        free port); nothing is written to stdout. Ctrl-C ends it without a traceback.
+        `options` are those of `http_app`, and `uvicorn_config`, a mapping of uvicorn's settings; for stdio
+        `log_level`. Prints one line with the URL to stderr once it accepts connections (port 0 takes a free port);
+        nothing is written to stdout. Ctrl-C and SIGTERM end it without a traceback, as does the end of the input of
+        stdio; calls that are under way then may take `grace` more seconds. A second signal ends it at once.
 
         Raises:
             ServeError: `check_tools` failed, the address cannot be listened on, or the server's lifespan failed.
@@ -55,9 +50,9 @@ class Serving(LiveLists):
         """
         refuse_contradictions(self)
         if transport == "stdio":
-            serve_stdio(self, **options)
+            serve_stdio(self, grace=grace, **options)
             return
-        uvicorn_config = options.pop("uvicorn_config", {})
+        uvicorn_config = {"timeout_graceful_shutdown": grace, **options.pop("uvicorn_config", {})}
         with listen(host, port) as listener:
             app = self.http_app(transport=transport, **options)
             line = served_on(self.name, host, listener, app.state.path)
@@ -104,6 +99,16 @@ class Serving(LiveLists):
             session_idle_timeout=session_idle_timeout,
             max_body_bytes=max_body_bytes,
         )
+
+    async def run_stdio_async(
+        self,
+        show_banner: bool = True,
+        log_level: str | None = None,
+        stateless: bool = False,
+    ) -> None:
+        """Run over stdio, as FastMCP does; at the end of the input, calls that are under way may finish."""
+        with answering_after_the_end(self, GRACE):
+            await super().run_stdio_async(show_banner=show_banner, log_level=log_level, stateless=stateless)
 
     async def run_http_async(
         self,

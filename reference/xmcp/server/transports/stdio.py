@@ -1,8 +1,8 @@
-"""MCP over stdio, with a standard input that Ctrl-C can end.
+"""MCP over stdio, with a standard input that a signal can end, and a standard output that nothing else is written to.
 
 The SDK reads stdin in a thread, and a thread that waits for a terminal keeps the process alive: Ctrl-C on a stdio
-server would do nothing until the user presses return. So a pipe replaces stdin, and Ctrl-C closes the pipe. To the
-server this looks as if its client hung up, and it ends normally.
+server would do nothing until the user presses return. So a pipe replaces stdin, and Ctrl-C or SIGTERM closes the pipe.
+To the server this looks as if its client hung up: calls get their grace, and it ends normally.
 """
 
 from __future__ import annotations
@@ -13,28 +13,80 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, Final
 
 from fastmcp import FastMCP
 
+from xmcp.server._fastmcp_hooks import streams_replaced
+from xmcp.server.transports.ending import AT_ONCE, CLEANUP, GRACE, Ending
+from xmcp.server.transports.stdio_streams import watched
+
 STDIN: Final = 0
+STDOUT: Final = 1
+STDERR: Final = 2
 CHUNK: Final = 64 * 1024  # bytes; the capacity of a pipe
 
 
-def serve_stdio(server: FastMCP[Any], **options: Any) -> None:
-    """Run any FastMCP server over stdio until its client hangs up or Ctrl-C is pressed."""
-    with suppress(KeyboardInterrupt), interruptible_stdin():
-        server.run("stdio", show_banner=False, **{"log_level": "WARNING", **options})
+def serve_stdio(server: FastMCP[Any], *, grace: float = GRACE, log_level: str | None = "WARNING") -> None:
+    """Run any FastMCP server over stdio until its client hangs up, or Ctrl-C or SIGTERM arrives.
+
+    `grace` is the time in seconds in which calls that are under way may finish then; a second signal ends it at once.
+    """
+    ending = Ending()
+    with stdout_diverted():
+        sys.stdout.flush()  # what was printed so far is no message
+    try:
+        with (
+            suppress(KeyboardInterrupt),
+            interruptible_stdin(ending),
+            answering_after_the_end(server, grace, ending),
+        ):
+            server.run("stdio", show_banner=False, log_level=log_level)
+    finally:
+        ending.returned()
 
 
 @contextmanager
-def interruptible_stdin() -> Iterator[None]:
-    """Read file descriptor 0 through a pipe that the first Ctrl-C closes, for the duration of the context.
+def answering_after_the_end(server: FastMCP[Any], grace: float, ending: Ending | None = None) -> Iterator[None]:
+    """Have `server` answer what it has read when its standard input ends, within `grace` seconds."""
+    own_ending = ending or Ending()
+    input_ended = partial(own_ending.within, grace + CLEANUP) if _owns_process() else _nothing
+    with streams_replaced(server, partial(watched, grace=grace, ended=input_ended)):
+        try:
+            yield
+        finally:
+            if ending is None:
+                own_ending.returned()
 
-    A second Ctrl-C interrupts as usual. Nothing is changed if the process has no stdin of its own (an embedding
-    program, a test), or outside the main thread, where no signal arrives.
+
+@contextmanager
+def stdout_diverted() -> Iterator[None]:
+    """Let everything that is written to file descriptor 1 meanwhile, also by child processes, go to stderr."""
+    try:
+        kept = os.dup(STDOUT)
+    except OSError:  # there is no stdout
+        yield
+        return
+    with suppress(OSError):
+        os.dup2(STDERR, STDOUT)
+    try:
+        yield
+    finally:
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+        os.dup2(kept, STDOUT)
+        os.close(kept)
+
+
+@contextmanager
+def interruptible_stdin(ending: Ending) -> Iterator[None]:
+    """Read file descriptor 0 through a pipe that the first Ctrl-C or SIGTERM closes, for the duration of the context.
+
+    A second signal interrupts, and `ending` sees to it that this ends the process. Nothing is changed if the process
+    is not this server's own.
     """
-    if not _owns_stdin() or threading.current_thread() is not threading.main_thread():
+    if not _owns_process():
         yield
         return
     source = os.dup(STDIN)
@@ -44,23 +96,35 @@ def interruptible_stdin() -> Iterator[None]:
     # A daemon: it may wait for the terminal forever, so the end of the process must not wait for it.
     threading.Thread(target=_pump, args=(source, writer), name="xmcp stdin", daemon=True).start()
 
+    def end_at_once(sig: int, frame: Any) -> None:
+        ending.within(AT_ONCE)
+        signal.default_int_handler(sig, frame)
+
     def hang_up(*_: object) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number in before:
+            signal.signal(number, end_at_once)
         _hang_up(writer)
 
-    before = signal.signal(signal.SIGINT, hang_up)
+    before = {number: signal.signal(number, hang_up) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
         os.dup2(source, STDIN)
 
 
-def _owns_stdin() -> bool:
+def _nothing() -> None:
+    pass
+
+
+def _owns_process() -> bool:
+    """Tell whether the process has a stdin (an embedding program or a test may have none), and this its main thread."""
     try:
-        return sys.stdin.fileno() == STDIN
+        has_stdin = sys.stdin.fileno() == STDIN
     except (AttributeError, OSError, ValueError):
         return False
+    return has_stdin and threading.current_thread() is threading.main_thread()
 
 
 def _pump(source: int, writer: int) -> None:

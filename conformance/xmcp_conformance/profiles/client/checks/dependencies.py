@@ -10,7 +10,7 @@ from xmcp_conformance.core.observation import broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client import expected_injections
 from xmcp_conformance.profiles.client.messages import function_of, parameters_of
-from xmcp_conformance.profiles.client.name_resolution import ToolKey, may_name
+from xmcp_conformance.profiles.client.name_resolution import may_name
 from xmcp_conformance.profiles.client.permitted_codes import permitted_codes, unfit_parameters
 from xmcp_conformance.profiles.client.trace import Asked, Called, Tool
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
@@ -163,30 +163,14 @@ def _asks(trace: TraceIndex) -> Iterator[tuple[int, Asked]]:
 
 
 @check("XMCP-CLI-038", profile="client")
-def _no_start_with_circle(trace: TraceIndex) -> Observations:
-    tools = [tool for tool in trace.setup.tools if trace.setup.servers[tool.server].reachable]
-    circle = _circle(tools)
-    if not circle:
-        return
-    first = next((at for at, _ in _asks(trace)), None)
-    seen = f"a model was asked, and `{quoted(' and '.join(circle))}` depend on each other"
-    if first is not None:
-        yield broken("XMCP-CLI-038", seen, "a client that does not start", where=first)
-    else:
-        yield obeyed("XMCP-CLI-038", where=max(len(trace.records) - 1, 0))
-
-
-def _circle(tools: list[Tool]) -> list[str]:
-    """Return the tools that depend on themselves, directly or not."""
-    before = {(t.server, t.name): {(t.server, n) for n in t.depends_on if n != t.name} for t in tools}
-    found = []
-    for start in before:
-        reached: set[ToolKey] = set()
-        queue = [start]
-        for place in queue:
-            new = before.get(place, set()) - reached
-            reached |= new
-            queue += new
-        if start in reached:
-            found.append(start[1])
-    return found
+def _no_tools_in_a_circle(trace: TraceIndex) -> Observations:
+    if trace.refused_at(len(trace.records)) and not any(_asks(trace)):
+        yield obeyed("XMCP-CLI-038", where=max(len(trace.records) - 1, 0))  # it did not start
+    for at, asked in _asks(trace):
+        refused, used = trace.refused_at(at), trace.tools_at(at)
+        offered = {str(function_of(tool).get("name")) for tool in asked.tools} if refused else set()
+        for tool in refused:
+            names = [name for name in offered if may_name(trace.setup, name, tool)]
+            known = any(may_name(trace.setup, name, other) for name in names for other in used)
+            seen = f"`{quoted(', '.join(names))}` is offered, of a list in which tools depend on each other in a circle"
+            yield either("XMCP-CLI-038", not names or known, seen, "no tool of this list", where=at)

@@ -41,7 +41,7 @@ def _certainly_existing(trace: TraceIndex, began: int, at: int) -> list[Tool]:
 @check("XMCP-TOL-003", "XMCP-CLI-090", "XMCP-CLI-094", profile="client")
 def _every_tool_offered(trace: TraceIndex) -> Observations:
     """Judge that each tool is offered; unknown metadata and unreachable servers have requirements of their own."""
-    away = not all(server.reachable for server in trace.setup.servers)
+    away = not all(server.reachable for server in trace.setup.servers) or bool(trace.refused_at(0))
     for at, names, tools in _offers(trace):
         missing = without_name(trace.setup, [name for name in names if name not in trace.own_tools], tools)
         twice = [name for name, count in Counter(names).items() if count > 1]
@@ -75,11 +75,11 @@ def _left_out_tools_are_told(trace: TraceIndex) -> Observations:
 
 
 def _start_with_reachable_servers(trace: TraceIndex, away: bool) -> Observations:
-    """Judge a client that did not start although some servers are reachable."""
+    """Judge a client that did not start although some servers are reachable and have a list without a circle."""
     for chat in trace.chats.values():
         failure = chat.ended.failure if chat.ended else None
         if away and not chat.asks and failure in ("refused", "crashed"):
-            there = any(server.reachable for server in trace.setup.servers)
+            there = any(trace.setup.servers[tool.server].reachable for tool in trace.tools_at(0))
             yield either(
                 "XMCP-CLI-094",
                 not there,

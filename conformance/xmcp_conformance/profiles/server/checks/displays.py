@@ -29,11 +29,11 @@ def show_user_parameter(tool: ListedTool) -> Observations:
 @check("XMCP-DSP-021", "XMCP-DSP-022", "XMCP-TOL-002", profile="server")
 def display_presence(call: ToolCall, document: Document) -> Observations:
     """Judge whether there is a display exactly where one was asked for, from a tool that says that it displays."""
-    if not call.shows and (document.has_display or (call.tool and call.tool.takes_show_user)):
+    if not (call.shows or call.hands_on_a_wish) and (document.has_display or (call.tool and call.tool.takes_show_user)):
         yield either("XMCP-DSP-021", not document.has_display, "a display that nobody asked for", "no `display`")
     if call.tool is None or call.intent is not Intent.VALID:
         return
-    if document.has_display:
+    if document.has_display and not call.hands_on_a_wish:
         seen = f"tool `{call.name}` displays and does not say so"
         yield either("XMCP-TOL-002", call.tool.displays, seen, '{"display": true}')
     if call.shows and call.tool.displays and document.error is None:

@@ -6,13 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import broken, either, obeyed
 from xmcp_conformance.profiles.server.exchange import Exchange, Intent
 from xmcp_conformance.reader.checks.error_element import ErrorElement
 from xmcp_models.registry import ERROR_META_KEY
+
+NEVER_BUILT_BY_AN_AUTHOR: Final = frozenset({"INTERNAL", "UNKNOWN_TOOL", "VALIDATION_FAIL"})
+"""Codes of failures that no author of a tool foresaw, or before which no tool was run."""
 
 
 @check("XMCP-ERR-001", profile="server")
@@ -33,12 +36,21 @@ def error_of_call(error: ErrorElement) -> Observations:
         yield either("XMCP-ERR-030", marked, seen, "an `error_id` to find in the log")
 
 
+@check("XMCP-MCP-004", profile="server")
+def data_of_failure(code: object, result: Mapping[str, Any]) -> Observations:
+    """Judge whether an error that no author built comes without structured content; `code` is the code of the error."""
+    if code in NEVER_BUILT_BY_AN_AUTHOR:
+        structured = result.get("structuredContent")
+        yield either("XMCP-MCP-004", structured is None, f"`structuredContent` beside `{code}`", "none")
+
+
 @check("XMCP-MCP-004", "XMCP-MCP-022", profile="server")
 def failure_marks(result: Mapping[str, Any], meta: Mapping[str, Any]) -> Observations:
-    """Judge whether `isError` and the error in `_meta` agree, and that a failed result has no structured content."""
+    """Judge whether `isError` and the error in `_meta` agree, and the data beside the error."""
     has_error, flag = ERROR_META_KEY in meta, result.get("isError") is True
     if has_error or flag:
         seen = f"isError={flag} {'with' if has_error else 'without'} `{ERROR_META_KEY}`"
         yield either("XMCP-MCP-022", has_error and flag, seen, f"isError=True with `{ERROR_META_KEY}`")
-        structured = result.get("structuredContent")
-        yield either("XMCP-MCP-004", structured is None, "`structuredContent` in a failed result", "none")
+        error = meta.get(ERROR_META_KEY)
+        code = error.get("code") if isinstance(error, Mapping) else None
+        yield from data_of_failure(code if isinstance(code, str) else None, result)

@@ -9,6 +9,7 @@ from xmcp_conformance.profiles.server.exchange import Exchange
 from xmcp_conformance.reader import Document
 from xmcp_models.registry import VERSION_META_KEY
 
+from .errors import data_of_failure
 from .required_form import RequiredForm
 
 A_DOCUMENT = "a text block that holds one tool response document"
@@ -39,6 +40,5 @@ def result_of_document(exchange: Exchange, document: Document) -> Observations:
     if document.version is not None:
         expected = f"`{VERSION_META_KEY}`: `{document.version}`"
         yield either("XMCP-MCP-003", version == document.version, f"`{quoted(str(version))}`", expected)
-    if failed:
-        structured = result.get("structuredContent")
-        yield either("XMCP-MCP-004", structured is None, "`structuredContent` in a failed result", "none")
+    if document.error is not None:
+        yield from data_of_failure(document.error.code, result)

@@ -1,72 +1,28 @@
-"""What the client relies on in FastMCP and the SDK beyond their public interface. Red means: they have changed."""
+"""What the transport for streamable HTTP relies on in the SDK. Red means: it has changed."""
 
 from __future__ import annotations
 
 import asyncio
-import gc
-import itertools
 import json
 import logging
 import re
-import sys
-import weakref
-from dataclasses import fields
 from typing import Any
 
 import fastmcp
 import httpx2
 import mcp_types
 import pytest
-from fastmcp.client.transports import SSETransport, StdioTransport, StreamableHttpTransport
+from fastmcp.client.transports import StreamableHttpTransport
 from fastmcp.client.transports.base import TransportOptions
-from fastmcp.client.transports.config import MCPConfigTransport
 from fastmcp.server.dependencies import get_http_headers
 from mcp import MCPError
-from mcp.client import advertise
 from mcp.client.streamable_http import StreamableHTTPTransport
 from support.http_host import listening
-from support.mcp_servers import ESCAPES
-from support.raw_peer import RawPeer, hello
+from support.raw_peer import hello
 
-from xmcp.client.hooks.log import EventLog
-from xmcp.client.servers import fastmcp_internals
-from xmcp.client.servers.fastmcp_internals import (
-    NEVER_SENT,
-    ResilientHttpTransport,
-    prepared,
-    resilient,
-    skip_result_validation,
-)
-from xmcp.client.servers.peer_limits import Allowance
-from xmcp.client.servers.server_log import ChildStderr, ServerLog, instead_of
-from xmcp.client.servers.stdio_transport import BoundedStdioTransport
-from xmcp.client.servers.targets import source
+from xmcp.client.servers.fastmcp_internals import NEVER_SENT, http_transport, resilient, skip_result_validation
 
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
-
-
-@pytest.fixture
-def mcp() -> fastmcp.FastMCP:
-    server = fastmcp.FastMCP("hooks")
-
-    @server.tool(output_schema=None)
-    async def large(ctx: fastmcp.Context, size: int) -> str:
-        """With a progress report, so that the answer is a stream in every era."""
-        await ctx.report_progress(1, 2)
-        return "x" * size
-
-    @server.tool(output_schema=None)
-    def declared(ctx: fastmcp.Context) -> str:
-        params = ctx.session.client_params
-        return json.dumps(params.capabilities.extensions if params else None)
-
-    @server.tool
-    async def announce(ctx: fastmcp.Context) -> None:
-        import mcp_types as mt
-
-        await ctx.send_notification(mt.ToolListChangedNotification())
-
-    return server
 
 
 @MODES
@@ -82,96 +38,6 @@ async def test_an_answer_of_five_megabytes_in_one_event_is_read_and_without_the_
         else:
             with pytest.raises(MCPError, match="byte limit"):
                 await client.call_tool_mcp("large", {"size": 5_000_000})
-
-
-def test_a_roomy_transport_has_all_that_the_given_one_has_and_leaves_it_as_it_is() -> None:
-    given = StreamableHttpTransport("http://host/mcp", headers={"x-a": "1"}, auth="token")
-    made: Any = resilient(given)
-    assert isinstance(made, StreamableHttpTransport)
-    assert (made.url, made.headers, made.auth) == (given.url, given.headers, given.auth)
-    assert type(given) is StreamableHttpTransport
-
-
-def test_a_transport_has_no_settings_but_those_that_are_copied() -> None:
-    """Red: a setting was added, which `resilient` has to copy and `connect_session` to heed."""
-    given = StreamableHttpTransport("http://host/mcp")
-    assert vars(given).keys() == {"url", "headers", "auth", "verify", "httpx_client_factory", "_session_id"}
-    assert {field.name for field in fields(TransportOptions)} == {
-        "session_class",
-        "forward_incoming_headers",
-        "backend_mode",  # for transports of several servers only
-    }
-
-
-def test_transports_of_other_classes_stay_as_they_are() -> None:
-    class Derived(StreamableHttpTransport):
-        pass
-
-    kept_alive = StdioTransport(command="python", args=[], keep_alive=True)
-    for transport in (Derived("http://host/mcp"), kept_alive):
-        assert resilient(transport) is transport
-
-
-def test_the_servers_of_a_configuration_are_bounded_one_by_one() -> None:
-    web: Any = {"url": "http://host/mcp"}
-    program: Any = {"command": "python", "keep_alive": False}
-    one: Any = resilient(MCPConfigTransport({"mcpServers": {"a": web}}))
-    assert type(one.transport) is ResilientHttpTransport
-    assert one._transports == [one.transport]
-    several = MCPConfigTransport({"mcpServers": {"a": web, "b": program}}, name_as_prefix=False)
-    made: Any = resilient(several)
-    assert not made.name_as_prefix
-    assert [type(each) for each in made._prepare_transports().values()] == [
-        ResilientHttpTransport,
-        BoundedStdioTransport,
-    ]
-
-
-@pytest.mark.parametrize(
-    "target", ["http://host/mcp", StreamableHttpTransport("http://host/mcp"), fastmcp.Client("http://host/mcp")]
-)
-def test_a_target_is_bounded_in_whatever_form_it_is_given(target: Any) -> None:
-    async def ignored(_: Any) -> None: ...
-
-    assert type(source(target, 1).client(ignored).transport) is ResilientHttpTransport
-
-
-async def test_cookies_of_a_server_are_kept_but_do_not_pile_up() -> None:
-    numbers = itertools.count()
-    sent: list[int] = []
-
-    def answer(request: httpx2.Request) -> httpx2.Response:
-        sent.append(request.headers.get("cookie", "").count("="))
-        return httpx2.Response(200, headers=[("set-cookie", f"c{next(numbers)}=1") for _ in range(60)])
-
-    async with httpx2.AsyncClient(transport=httpx2.MockTransport(answer)) as client:
-        fastmcp_internals._bound(client)
-        for _ in range(20):
-            await client.get("http://host/mcp")
-    assert sent[1] == 60
-    assert max(sent) <= fastmcp_internals.MAX_COOKIES
-
-
-def test_a_transport_of_the_older_http_binding_has_all_that_the_given_one_has() -> None:
-    """Red: a setting was added, which `resilient` has to copy."""
-    given = SSETransport("http://host/sse", headers={"x-a": "1"}, auth="token", sse_read_timeout=7)
-    settings = {"url", "headers", "auth", "verify", "sse_read_timeout"}
-    assert vars(given).keys() == settings | {"httpx_client_factory"}
-    made: Any = resilient(given)
-    kept = settings - {"verify"}  # the factory that is made uses it
-    assert {name: getattr(made, name) for name in kept} == {name: getattr(given, name) for name in kept}
-
-
-def test_a_program_that_ends_with_its_connection_gets_a_bounded_transport_with_its_settings() -> None:
-    """Red: a setting was added, which `BoundedStdioTransport.like` has to copy."""
-    given = StdioTransport(
-        command="python", args=["-V"], env={"A": "1"}, cwd="/", keep_alive=False, log_file=sys.stderr
-    )
-    settings = {"command", "args", "env", "cwd", "keep_alive", "log_file"}
-    assert {name for name in vars(given) if not name.startswith("_")} == settings
-    made: Any = resilient(given)
-    assert isinstance(made, BoundedStdioTransport)
-    assert {name: getattr(made, name) for name in settings} == {name: getattr(given, name) for name in settings}
 
 
 @MODES
@@ -216,55 +82,6 @@ async def test_a_server_that_cannot_be_reached_is_no_sign_of_an_older_era() -> N
     with pytest.raises(RuntimeError, match="connection attempts failed"):
         async with fastmcp.Client(resilient(StreamableHttpTransport("http://127.0.0.1:1/mcp"))):
             pass
-
-
-async def deaf(_: Any) -> None:
-    """Hears nothing."""
-
-
-@MODES
-async def test_an_applications_client_advertises_what_is_added_and_what_it_did(mcp: Any, mode: str) -> None:
-    own = fastmcp.Client(mcp, mode=mode, extensions=[advertise("com.example/own", {"a": 1})])
-    added = [advertise("dev.xmcp/tool-response", {"versions": ["1.0"]}), advertise("com.example/own", {"a": 2})]
-    async with prepared(own, deaf, added) as client:
-        result = await client.call_tool_mcp("declared", {})
-    assert json.loads(result.content[0].text) == {
-        "com.example/own": {"a": 1},
-        "dev.xmcp/tool-response": {"versions": ["1.0"]},
-    }
-    assert not own.is_connected()
-    assert [extension.identifier for extension in own._extensions_arg or ()] == ["com.example/own"]
-
-
-@MODES
-@pytest.mark.parametrize("cache", [True, False])
-async def test_an_applications_client_hears_what_it_heard_and_so_do_we(mcp: Any, mode: str, cache: bool) -> None:
-    heard: list[tuple[str, str]] = []
-    both = asyncio.Event()
-
-    def listener(who: str) -> Any:
-        async def hear(message: Any) -> None:
-            heard.append((who, type(message).__name__))
-            if len(heard) == 2:
-                both.set()
-
-        return hear
-
-    own = fastmcp.Client(mcp, mode=mode, message_handler=listener("app"), cache=cache)
-    async with prepared(own, listener("we"), []) as client:
-        await client.call_tool_mcp("announce", {})
-        await asyncio.wait_for(both.wait(), 10)
-    assert heard == [("we", "ToolListChangedNotification"), ("app", "ToolListChangedNotification")]
-
-
-async def test_a_result_that_breaks_its_schema_is_handed_on(servers: Any) -> None:
-    async with fastmcp.Client(servers.plain()) as client:
-        with pytest.raises(RuntimeError, match="output schema"):
-            await client.call_tool_mcp("breaks_schema", {})
-    async with fastmcp.Client(servers.plain()) as client:
-        skip_result_validation(client.session)
-        result: Any = await client.call_tool_mcp("breaks_schema", {})
-    assert result.content[0].text == "still a result"
 
 
 @pytest.mark.slow
@@ -389,7 +206,7 @@ async def test_a_call_that_is_given_up_leaves_no_stream_in_the_handshake_era(
         begin(self, *args, **options)
 
     monkeypatch.setattr(StreamableHTTPTransport, "__init__", noted)
-    monkeypatch.setattr(fastmcp_internals, "TELL_SECONDS", 1)
+    monkeypatch.setattr(http_transport, "TELL_SECONDS", 1)
     server = _Silent(way)
 
     async def give_up(client: Any) -> None:
@@ -428,7 +245,7 @@ async def test_a_call_that_is_given_up_leaves_no_stream_in_the_handshake_era(
 async def test_a_notification_that_a_server_does_not_accept_holds_up_the_calls_for_a_limited_time(
     monkeypatch: Any,
 ) -> None:
-    monkeypatch.setattr(fastmcp_internals, "TELL_SECONDS", 0.5)
+    monkeypatch.setattr(http_transport, "TELL_SECONDS", 0.5)
     server = _Silent("deaf")
     async with listening(server.serve) as port, asyncio.timeout(20):
         transport = resilient(StreamableHttpTransport(f"http://127.0.0.1:{port}/mcp"))
@@ -452,7 +269,7 @@ async def test_a_client_that_forwards_headers_goes_on_forwarding_them(http: Any,
         heads = get_http_headers(include={"authorization"})
         return " ".join(heads.get(name, "-") for name in ("authorization", "x-own", "x-far"))
 
-    monkeypatch.setattr(fastmcp_internals, "_get_forwardable_http_headers", lambda: {"x-own": "far", "x-far": "far"})
+    monkeypatch.setattr(http_transport, "_get_forwardable_http_headers", lambda: {"x-own": "far", "x-far": "far"})
     transport = resilient(StreamableHttpTransport(await http(server) + "/mcp", headers={"x-own": "own"}, auth="token"))
     for forwards, seen in ((False, "Bearer token own -"), (True, "Bearer token own far")):
         client = fastmcp.Client(transport)
@@ -482,90 +299,3 @@ async def test_a_time_limit_that_the_client_sets_ends_a_request(http: Any) -> No
     async with fastmcp.Client(transport, timeout=0.3) as client:
         with pytest.raises(MCPError, match=r"timed out|Connection closed"):
             await client.call_tool_mcp("hang", {})
-
-
-def test_a_factory_of_the_applications_own_is_used_as_it_is() -> None:
-    def own(**_: Any) -> httpx2.AsyncClient:
-        return httpx2.AsyncClient()
-
-    made: Any = resilient(StreamableHttpTransport("http://host/mcp", httpx_client_factory=own))
-    assert made.httpx_client_factory is own
-
-
-def test_the_loggers_whose_warnings_quote_a_server_are_filtered_and_have_names_of_their_own() -> None:
-    names = {logger.name for logger in fastmcp_internals._LIBRARY_LOGGERS}
-    assert names > {"mcp.client.stdio", "mcp.client.streamable_http", "fastmcp.client.mixins.tools"}
-    assert len(names) == len(fastmcp_internals._LIBRARY_LOGGERS)
-    for logger in fastmcp_internals._LIBRARY_LOGGERS:
-        assert instead_of in logger.filters
-
-
-async def test_a_notification_that_mcp_does_not_allow_is_in_the_log_of_its_server(capfd: Any) -> None:
-    lines: list[Any] = []
-    note = ("notifications/message", {"level": f"{ESCAPES}"})
-    peer = RawPeer({"tools/list": {"tools": []}}, lambda: [note])
-
-    class Kept(ServerLog):
-        def sdk_record(self, record: logging.LogRecord) -> None:
-            lines.append(record.getMessage())
-
-    client = fastmcp.Client(peer, mode="legacy")
-    async with fastmcp_internals.logged(client, Kept(EventLog())), client:
-        await client.list_tools()
-    assert "Failed to validate notification: notifications/message" in lines
-    assert capfd.readouterr().err == ""
-
-
-def test_fastmcp_logs_each_notification_of_a_server_in_this_process_by_a_logger_of_that_name() -> None:
-    from fastmcp.server import context
-
-    assert context.to_client_logger.name == "fastmcp.server.context.to_client"
-
-
-@MODES
-async def test_a_clients_own_log_handler_stays_and_fastmcps_is_replaced(mcp: Any, mode: str) -> None:
-    @mcp.tool
-    async def tell(ctx: fastmcp.Context) -> None:
-        await ctx.warning("hot")
-
-    heard: list[Any] = []
-
-    async def hear(params: Any) -> None:
-        heard.append(params.data)
-
-    class Told(ServerLog):
-        async def notification(self, params: Any) -> None:
-            heard.append("in the log of the server")
-
-    for handler in (hear, None):
-        client = prepared(fastmcp.Client(mcp, mode=mode, log_handler=handler), deaf, [])
-        async with fastmcp_internals.logged(client, Told(EventLog())), client:
-            await client.call_tool_mcp("tell", {})
-    assert len(heard) in (0, 2)  # a revision without log notifications sends none
-    assert mode == "auto" or ["msg" in str(heard[0]), heard[1]] == [True, "in the log of the server"]
-
-
-async def test_a_transport_whose_stderr_went_to_a_log_is_afterwards_as_it_was() -> None:
-    transport = StdioTransport("program", [])
-    async with fastmcp_internals.logged(fastmcp.Client(transport), ServerLog(EventLog())):
-        assert isinstance(transport.log_file, ChildStderr)
-    assert transport.log_file is None
-
-
-@pytest.mark.parametrize("content_type", ["application/json", "text/event-stream"])
-async def test_an_answer_that_was_dropped_needs_no_garbage_collection(content_type: str) -> None:
-    class Body(httpx2.AsyncByteStream):
-        async def __aiter__(self) -> Any:
-            yield b"{}"
-
-    request = httpx2.Request("POST", "http://127.0.0.1/mcp")
-    response = httpx2.Response(200, headers={"content-type": content_type}, stream=Body(), request=request)
-    await fastmcp_internals._bound_body(response, Allowance())
-    assert await response.aread() == b"{}"
-    left = weakref.ref(response)
-    gc.disable()
-    try:
-        del response
-        assert left() is None
-    finally:
-        gc.enable()

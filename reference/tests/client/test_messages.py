@@ -1,0 +1,161 @@
+"""A message of a server is read as the SDK reads it, whatever its size, and a large one in pieces and in a thread."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from mcp_types import jsonrpc_message_adapter
+from pydantic_core import from_json
+from support.fuzzing import ANY_JSON, as_bytes, damaged_bytes, fuzzing, nested
+
+from xmcp.client.servers import json_pieces, messages
+from xmcp.client.servers.json_pieces import MAX_OPEN, PIECE, decode_json
+from xmcp.client.servers.messages import INLINE_BYTES, read_message
+
+# ---- JSON in pieces ----
+
+SEPARATORS = st.sampled_from([(",", ":"), (", ", ": "), (" ,\n", " :\t")])
+TEXTS = st.tuples(ANY_JSON, SEPARATORS, st.booleans()).map(
+    lambda drawn: json.dumps(drawn[0], separators=drawn[1], ensure_ascii=drawn[2]).encode(errors="surrogatepass")
+)
+
+
+def outcome(read: Callable[[bytes], Any], data: bytes) -> str:
+    """Return what is made of `data`: `repr` tells -0.0 from 0, 1.0 from 1, and one order of members from another."""
+    try:
+        return repr(read(data))
+    except ValueError:
+        return "refused"
+
+
+@given(TEXTS | damaged_bytes(TEXTS), st.integers(2, 40))
+@example(b'{"a":1,"a":2,"b":[1,[2,[3,[4,[5,[6,[7,[8]]]]]]],9]}', 4)
+@example(b"[1,2, ]", 4)
+@example(b"[ ,1]", 2)
+@example(b"[[1,2] 3]", 3)
+@example(b"[[1,2}]", 3)
+@example(b'{"a":1,}', 5)
+@example(b'["' + b'\\"' * 30 + b'"]', 8)
+@example(b"[-0,1e400,NaN,-Infinity,12345678901234567890123]", 8)
+@example(b"[" + b" " * 50 + b"]", 8)
+@example(b"[1]]", 2)
+@fuzzing(300)
+def test_a_text_in_pieces_has_the_value_that_it_has_as_a_whole(data: bytes, piece: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_pieces, "PIECE", piece)
+        assert outcome(decode_json, data) == outcome(from_json, data)
+
+
+def test_a_text_that_is_nested_too_deeply_is_refused() -> None:
+    for depth, accepted in ((MAX_OPEN - 1, True), (MAX_OPEN + 20, False)):
+        text = b'[%b,"%b"]' % (as_bytes(nested(depth - 1)), b"x" * PIECE)
+        assert (outcome(decode_json, text) != "refused") is accepted, depth
+
+
+MIB = 1024 * 1024
+LARGE: dict[str, bytes] = {
+    "numbers": b"[" + b"1," * MIB + b"1]",
+    "texts": b"[" + b'"a",' * (MIB // 4) + b"1]",
+    "names": b"{" + b",".join(b'"%d":1' % n for n in range(MIB // 10)) + b"}",
+    "rows": b"[" + b'{"id":1,"name":"a, \\"b\\" [c]","tags":["x",[1]]},' * (MIB // 50) + b"1]",
+    "deep": b"[" + b"[[[[[[[[1]]]]]]]]," * 20_000 + b"1]",
+    "deep and long": b"[" + (b"[1," * 180 + b'"' + b"x" * PIECE + b'"' + b"]" * 180 + b",") * 8 + b"1]",
+    "one text": b'["' + b'\\"' * (MIB // 2) + b'"]',
+    "white space": b"[" + b" " * MIB + b"1]",
+    "brackets in texts": b"[" + b'"[{",' * (MIB // 5) + b"1]",
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_a_large_text_is_read_in_linear_time_and_in_small_pieces(name: str) -> None:
+    data = LARGE[name]
+    begun = time.thread_time()
+    value = decode_json(data)
+    took = time.thread_time() - begun
+    assert value == from_json(data)
+    assert took < 1 + len(data) / MIB, took  # far more than it takes: only a quadratic pass is above
+    pieces: list[int] = []
+
+    def noted(piece: bytes) -> Any:
+        pieces.append(len(piece))
+        return from_json(piece)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_pieces, "from_json", noted)
+        decode_json(data)
+    assert max(pieces) <= PIECE + 2 or name == "one text"
+
+
+# ---- messages ----
+
+MESSAGES: dict[str, bytes] = {
+    "answer": b'{"jsonrpc":"2.0","id":7,"result":{"a":[1,2.5,null],"b":{"c":"\xc3\xa9"}}}',
+    "error": b'{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no","data":[1]}}',
+    "error whose code is a text": b'{"jsonrpc":"2.0","id":"x","error":{"code":"-1","message":"no"}}',
+    "request": b'{"jsonrpc":"2.0","id":"7","method":"ping","params":{"_meta":{}}}',
+    "notification": b'{"jsonrpc":"2.0","method":"notifications/message","more":1}',
+    "answer and error": b'{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"no"}}',
+    "request and answer": b'{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}',
+    "two ids": b'{"jsonrpc":"2.0","id":1,"id":2,"result":{}}',
+    "two results": b'{"jsonrpc":"2.0","id":1,"result":{"a":1},"result":{"b":1}}',
+    "large integer": b'{"jsonrpc":"2.0","id":1,"result":{"a":123456789012345678901234567890}}',
+    "no number of JSON": b'{"jsonrpc":"2.0","id":1,"result":{"a":[NaN,Infinity,1e999]}}',
+    "boolean id": b'{"jsonrpc":"2.0","id":true,"result":{}}',
+    "fractional id": b'{"jsonrpc":"2.0","id":1.0,"result":{}}',
+    "other version": b'{"jsonrpc":"1.0","id":1,"result":{}}',
+    "batch": b'[{"jsonrpc":"2.0","id":1,"result":{}}]',
+    "result that is no object": b'{"jsonrpc":"2.0","id":1,"result":[]}',
+    "half a surrogate pair": b'{"jsonrpc":"2.0","id":1,"result":{"a":"\\ud800"}}',
+    "no UTF-8": b'{"jsonrpc":"2.0","id":1,"result":{"a":"\xff"}}',
+    "cut off": b'{"jsonrpc":"2.0","id":1,"result":{',
+    "nothing": b"",
+    "byte order mark": b'\xef\xbb\xbf{"jsonrpc":"2.0","id":1,"result":{}}',
+    "nested": b'{"jsonrpc":"2.0","id":1,"result":{"a":' + b"[" * 180 + b"]" * 180 + b"}}",
+}
+
+
+def made_of(message: Any) -> str:
+    return f"{type(message).__name__} {message!r}"
+
+
+async def read(data: bytes | str) -> str:
+    try:
+        return made_of((await read_message(data)).message)
+    except ValueError:
+        return "refused"
+
+
+@pytest.mark.parametrize("inline", [INLINE_BYTES, 0])
+@pytest.mark.parametrize("name", MESSAGES)
+async def test_a_message_is_read_as_the_sdk_reads_it(monkeypatch: Any, name: str, inline: int) -> None:
+    monkeypatch.setattr(messages, "INLINE_BYTES", inline)
+    if not inline:
+        monkeypatch.setattr(json_pieces, "PIECE", 16)
+    data = MESSAGES[name]
+    expected = outcome(lambda text: made_of(jsonrpc_message_adapter.validate_json(text, by_name=False)), data)
+    assert await read(data) == (expected if expected == "refused" else expected.strip("'\""))
+    if name != "no UTF-8":
+        assert await read(data.decode()) == await read(data)
+
+
+@pytest.mark.parametrize("size", [100, 2 * INLINE_BYTES])
+async def test_a_large_message_is_decoded_in_another_thread_and_a_small_one_without(
+    monkeypatch: Any, size: int
+) -> None:
+    threads: list[int] = []
+
+    def noted(data: bytes) -> Any:
+        threads.append(threading.get_ident())
+        return decode_json(data)
+
+    monkeypatch.setattr(messages, "decode_json", noted)
+    monkeypatch.setattr(messages, "from_json", noted)
+    await read_message(as_bytes({"jsonrpc": "2.0", "id": 1, "result": {"a": "x" * size}}))
+    assert (threads == [threading.get_ident()]) is (size < INLINE_BYTES)

@@ -1,0 +1,71 @@
+"""The messages of a server on their way from a transport into the session of the SDK."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from anyio import EndOfStream
+from mcp.shared._context_streams import ContextReceiveStream
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCNotification, JSONRPCRequest
+
+from xmcp.client.servers.messages import read_message
+from xmcp.client.servers.peer_limits import REQUEST_COUNTS_AS, Allowance, Flood
+from xmcp.client.servers.server_protocols import NotificationHandler
+
+
+class BoundedMessages(ContextReceiveStream[Any]):
+    """The messages of a server, with no more requests than an `Allowance`; those that were read beside in their places.
+
+    Over HTTP each answer to a request of the server is a request of ours.
+    """
+
+    __slots__ = ("_allowance", "_on_fault", "_read_beside")
+
+    def __init__(self, given: Any, on_fault: NotificationHandler | None, read_beside: ReadBeside | None = None) -> None:
+        super().__init__(given._inner)
+        self._read_beside = read_beside
+        self._allowance = Allowance()
+        self._on_fault = on_fault
+
+    async def receive(self) -> Any:
+        """Return the next message, or what the transport put in the place of one."""
+        item = await super().receive()
+        if isinstance(item, SessionMessage) and self._read_beside is not None:
+            item = self._read_beside.take(item)
+        if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCRequest):
+            try:
+                self._allowance.take(REQUEST_COUNTS_AS, 0)
+            except Flood as exc:
+                if self._on_fault is not None:
+                    await self._on_fault(exc)
+                raise EndOfStream from exc
+        return item
+
+
+class ReadBeside:
+    """Messages of the older HTTP binding, read beside the SDK, which gets a short one with a number for each."""
+
+    _METHOD: Final = "dev.xmcp/read"
+
+    def __init__(self) -> None:
+        self._read: dict[int, SessionMessage] = {}
+        self._number = 0
+
+    async def put(self, data: str) -> str:
+        """Read the data of an event; return what the SDK is to read instead. All messages come by here."""
+        try:
+            read = await read_message(data)
+        except ValueError as exc:
+            return f"not a message: {exc}"[:200]  # it is not one either
+        self._number += 1
+        self._read[self._number] = read
+        return json.dumps({"jsonrpc": "2.0", "method": self._METHOD, "params": {"number": self._number}})
+
+    def take(self, message: SessionMessage) -> SessionMessage:
+        """Return the message in whose place the SDK read `message`."""
+        note = message.message
+        if not isinstance(note, JSONRPCNotification) or note.method != self._METHOD:
+            return message
+        return self._read.pop((note.params or {})["number"])

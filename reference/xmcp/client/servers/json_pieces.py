@@ -1,0 +1,166 @@
+"""Decoding a large JSON text in pieces, so that other threads run meanwhile. Pure.
+
+A parser written in C keeps every other thread waiting until it has read its whole text. Here it is given one piece
+after the other: members of an array or an object that follow each other, cut at a comma. Each piece is decoded by
+`pydantic_core.from_json`, so the value is the one that it makes of the whole text, and what it refuses is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final, NoReturn
+
+from pydantic_core import from_json
+
+PIECE: Final = 64 * 1024
+"""Maximum number of bytes of a piece, other than a single string. It takes at most about 3 ms."""
+
+MAX_OPEN: Final = 190
+"""Maximum levels of arrays and objects around a piece. `from_json` accepts 200 levels of a text."""
+
+_LEVELS_IN_A_PIECE: Final = 6
+
+
+def _members() -> re.Pattern[bytes]:
+    """Return the pattern of members with the commas after them, and of a last member, which has none.
+
+    It says where members end, not whether they are JSON. No part of a text is read more than a few times.
+    """
+    string = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+    value = string
+    for _ in range(_LEVELS_IN_A_PIECE):
+        value = rb'%b|[\[{](?:[^"\[\]{}]++|%b)*+[\]}]' % (string, value)
+    member = rb'(?:[^"\[\]{},]++|%b)++' % value
+    return re.compile(rb'(?:[^"\[\]{}]*,|%b,)*+(?:%b(?=[\]}]))?+' % (member, member), re.DOTALL)
+
+
+_MEMBERS: Final = _members()
+_IN_STRING: Final = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+_SCALAR: Final = re.compile(rb'[^"\[\]{},: \t\r\n]*+')
+_SPACE: Final = re.compile(rb"[ \t\r\n]*+")
+
+
+def decode_json(data: bytes) -> Any:
+    """Return the value of a JSON text. Integers keep all their digits; of equal names in an object the last one counts.
+
+    Raises:
+        ValueError: it is not JSON, or nested too deeply.
+    """
+    return from_json(data) if len(data) <= PIECE else _Decoder(data).decode()
+
+
+class _Decoder:
+    """One pass over a text."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+        """The byte before which everything is read."""
+        self._into: list[Any] | dict[str, Any] = []
+        """The innermost array or object that is open. The first one is not in the text: it gets the value of it."""
+        self._around: list[list[Any] | dict[str, Any]] = []
+        """The other ones, from the outside."""
+        self._after_comma = False
+        """Whether a comma was read last, so that a member has to follow."""
+
+    def decode(self) -> Any:
+        outermost = self._into
+        self._take_value("")
+        while self._around:
+            if self._take_members():
+                continue
+            sign = self._sign()
+            if sign == (b"}" if isinstance(self._into, dict) else b"]") and not self._after_comma:
+                self._at += 1
+                self._into = self._around.pop()
+                self._end_member()
+            else:
+                self._take_value(self._take_name() if isinstance(self._into, dict) else "")
+        if self._sign():
+            self._refuse()
+        return outermost[0]  # type: ignore[index]
+
+    def _take_members(self) -> bool:
+        """Take the members that fit into a piece; return whether there were any."""
+        begin = self._at
+        end = self._at = _end(_MEMBERS, self._data, begin, begin + PIECE)
+        if begin == end:
+            return False
+        after_comma, self._after_comma = self._after_comma, self._data[end - 1] == ord(",")
+        piece = self._data[begin : end - self._after_comma]
+        if isinstance(self._into, dict):
+            taken = from_json(b"{%b}" % piece)
+            self._into.update(taken)
+        else:
+            taken = from_json(b"[%b]" % piece)
+            self._into += taken
+        if not taken and (after_comma or self._after_comma):
+            self._refuse()  # only white space where a member has to be
+        return True
+
+    def _take_name(self) -> str:
+        if self._sign() != b'"':
+            self._refuse()
+        name: str = self._take_string()
+        if self._sign() != b":":
+            self._refuse()
+        self._at += 1
+        return name
+
+    def _take_value(self, name: str) -> None:
+        """Take a string or scalar, or enter an array or object; `name` is that of the member of an object."""
+        sign = self._sign()
+        value: Any
+        if sign == b"[" or sign == b"{":
+            value = [] if sign == b"[" else {}
+            self._at += 1
+        elif sign == b'"':
+            value = self._take_string()
+        else:
+            begin = self._at
+            self._at = _end(_SCALAR, self._data, begin, len(self._data))
+            value = from_json(self._data[begin : self._at])
+        if isinstance(self._into, dict):
+            self._into[name] = value
+        else:
+            self._into.append(value)
+        if sign == b"[" or sign == b"{":
+            self._around.append(self._into)
+            self._into, self._after_comma = value, False
+            if len(self._around) > MAX_OPEN:
+                self._refuse("nested too deeply")
+        else:
+            self._end_member()
+
+    def _take_string(self) -> Any:
+        begin = self._at
+        self._at += 1
+        while (end := _end(_IN_STRING, self._data, self._at, self._at + PIECE)) > self._at:
+            self._at = end
+        self._at += 1
+        return from_json(self._data[begin : self._at])
+
+    def _end_member(self) -> None:
+        """Take the comma after a member, if one follows."""
+        if not self._around:
+            return
+        sign = self._sign()
+        self._after_comma = sign == b","
+        if self._after_comma:
+            self._at += 1
+        elif sign != b"]" and sign != b"}":
+            self._refuse()
+
+    def _sign(self) -> bytes:
+        """Return the next byte that is no white space; empty at the end."""
+        self._at = _end(_SPACE, self._data, self._at, len(self._data))
+        return self._data[self._at : self._at + 1]
+
+    def _refuse(self, why: str = "not JSON") -> NoReturn:
+        raise ValueError(f"{why} at byte {self._at}")
+
+
+def _end(pattern: re.Pattern[bytes], data: bytes, begin: int, limit: int) -> int:
+    """Return where a match of `pattern` ends that begins at `begin`; each pattern here matches nothing, too."""
+    found = pattern.match(data, begin, limit)
+    return begin if found is None else found.end()

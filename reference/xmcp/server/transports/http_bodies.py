@@ -1,0 +1,132 @@
+"""The body of a request, before the SDK reads it: how long it may be, how long it may take, and whether it is JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Final, Never
+
+import anyio
+import anyio.to_thread
+from mcp_types import INVALID_REQUEST, PARSE_ERROR
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from xmcp.server.transports.http_headers import refusal
+
+BODY_SECONDS: Final = 20.0
+"""Seconds within which a body must arrive, besides those that its size allows."""
+BODY_RATE: Final = 16 * 1024
+"""Bytes for which a body gets another second."""
+_INLINE: Final = 64 * 1024  # bytes; a longer body is not looked at on the event loop
+
+_SUSPECT: Final = re.compile(rb"NaN|Infinity|[eE]\+?0*[1-9][0-9]{2}|(?<![0-9])[0-9]{300}")
+"""What stands in every text with a number that is not finite; also in some others."""
+_WIDEST: Final = 400  # bytes; no suspect is wider, but for zeros before an exponent
+
+
+def number_fault(body: bytes) -> str | None:
+    """Return what is wrong with the numbers of a JSON text: NaN and infinity, which JSON does not have.
+
+    Python's readers accept them, and make infinity of a number such as 1e400. Other faults are not looked for.
+    """
+    if not _is_suspect(body):
+        return None
+    try:
+        json.loads(body, parse_constant=_refuse, parse_float=_finite)
+    except _NotFiniteError as error:
+        return str(error)
+    except (ValueError, RecursionError):
+        return None  # the SDK refuses it
+    return None
+
+
+def _is_suspect(body: bytes) -> bool:
+    # Piece by piece: one search holds the interpreter's lock, and the event loop, to its end.
+    pieces = range(0, max(len(body), 1), _INLINE - _WIDEST)
+    return any(_SUSPECT.search(body, start, start + _INLINE) is not None for start in pieces)
+
+
+class _NotFiniteError(Exception):
+    """A number that is not finite; not a ValueError, so that it is told from other faults of the text."""
+
+
+def _refuse(word: str) -> Never:
+    raise _NotFiniteError(f"{word} is not JSON")
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise _NotFiniteError(f"the number {digits[:20]} is too large")
+    return value
+
+
+class BodyGuard:
+    """An ASGI application that gets a request only with a whole body that is short, fast and finite enough.
+
+    Args:
+        app: The application.
+        max_body_bytes: Maximum size of a body.
+        seconds: Time for a body, besides a second for each `BODY_RATE` bytes that have arrived.
+    """
+
+    def __init__(self, app: ASGIApp, max_body_bytes: int, seconds: float = BODY_SECONDS) -> None:
+        self.app = app
+        self.max_body_bytes = max_body_bytes
+        self._seconds = seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request whose body can be accepted, and refuse any other."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        received = await self._received(Headers(scope=scope).get("content-length", ""), receive)
+        if isinstance(received, JSONResponse):
+            await received(scope, receive, send)
+            return
+        body = received[0]["body"]
+        is_short = len(body) <= _INLINE
+        fault = number_fault(body) if is_short else await anyio.to_thread.run_sync(number_fault, body)
+        if fault is not None:
+            await refusal(400, PARSE_ERROR, f"Parse error: {fault}.")(scope, receive, send)
+            return
+        messages = iter(received)
+
+        async def replay() -> Message:
+            return next(messages, None) or await receive()
+
+        await self.app(scope, replay, send)
+
+    async def _received(self, declared: str, receive: Receive) -> list[Message] | JSONResponse:
+        """Return the body as one message, with what came instead of its end; or the refusal."""
+        if declared.isdecimal() and (len(declared) > 20 or int(declared) > self.max_body_bytes):
+            return self._too_long()
+        body = bytearray()
+        begun = anyio.current_time()
+        while True:
+            left = begun + self._seconds + len(body) / BODY_RATE - anyio.current_time()
+            message: Message | None = None
+            with anyio.move_on_after(left):
+                message = await receive()
+            if message is None:
+                text = f"The request body did not arrive in time: {len(body):,} bytes in {self._seconds:g} seconds."
+                return _closing(refusal(408, INVALID_REQUEST, text))
+            if message["type"] != "http.request":
+                return [{"type": "http.request", "body": bytes(body), "more_body": True}, message]
+            body += message.get("body", b"")
+            if len(body) > self.max_body_bytes:
+                return self._too_long()
+            if not message.get("more_body", False):
+                return [{"type": "http.request", "body": bytes(body), "more_body": False}]
+
+    def _too_long(self) -> JSONResponse:
+        text = f"The request body is longer than the {self.max_body_bytes:,} bytes this server accepts."
+        return refusal(413, INVALID_REQUEST, text)
+
+
+def _closing(response: JSONResponse) -> JSONResponse:
+    response.headers["connection"] = "close"  # the rest of the body is not read
+    return response

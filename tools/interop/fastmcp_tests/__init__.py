@@ -1,0 +1,1 @@
+"""Run FastMCP's own tests with `XMCP` in place of `FastMCP`, and compare with the list of expected failures."""
