@@ -40,7 +40,9 @@ def answers_in(response: httpx2.Response) -> list[Any]:
     """Return the JSON-RPC messages in an answer, as JSON or as a stream of events."""
     if response.headers.get("content-type", "").startswith("text/event-stream"):
         lines = response.text.splitlines()
-        return [json.loads(line.removeprefix("data:")) for line in lines if line.startswith("data:") and line[5:].strip()]
+        return [
+            json.loads(line.removeprefix("data:")) for line in lines if line.startswith("data:") and line[5:].strip()
+        ]
     return [response.json()] if response.content.strip() else []
 
 
