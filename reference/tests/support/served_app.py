@@ -39,7 +39,7 @@ def headers_of(era: str, name: str = "look") -> dict[str, str]:
 def answers_in(response: httpx2.Response) -> list[Any]:
     """Return the JSON-RPC messages in an answer, as JSON or as a stream of events."""
     if response.headers.get("content-type", "").startswith("text/event-stream"):
-        lines = response.text.splitlines()
+        lines = response.text.split("\n")  # not splitlines(), which also splits at U+0085 inside the data
         return [
             json.loads(line.removeprefix("data:")) for line in lines if line.startswith("data:") and line[5:].strip()
         ]
