@@ -229,5 +229,42 @@ async def test_a_head_that_does_not_arrive_closes_the_connection(sent: bytes, ov
     assert time.monotonic() - begun >= 0.3
 
 
+@pytest.mark.parametrize("before", [b"", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"], ids=["first", "pipelined"])
+async def test_a_head_without_end_closes_the_connection_also_with_httptools(before: bytes, over_http: Any) -> None:
+    httptools = pytest.importorskip("uvicorn.protocols.http.httptools_impl")
+
+    async def served(_scope: Any, _receive: Any, send: Any) -> None:
+        await asyncio.sleep(60)
+
+    async with over_http(served, lifespan="off", http=with_head_timeout(httptools.HttpToolsProtocol, 60)) as url:
+        _, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
+        writer.write(before + b"GET / HTTP/1.1\r\n")
+        with pytest.raises(ConnectionError):
+            for _ in range(100):
+                writer.write(b"X-A: " + b"a" * 100_000 + b"\r\n")
+                await asyncio.wait_for(writer.drain(), 20)
+        writer.close()
+
+
+async def test_a_trailer_is_no_header_also_with_httptools(over_http: Any) -> None:
+    httptools = pytest.importorskip("uvicorn.protocols.http.httptools_impl")
+
+    async def served(scope: Any, receive: Any, send: Any) -> None:
+        while (await receive()).get("more_body"):
+            pass
+        names = b",".join(name for name, _ in scope["headers"])
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"connection", b"close")]})
+        await send({"type": "http.response.body", "body": names})
+
+    async with over_http(served, lifespan="off", http=with_head_timeout(httptools.HttpToolsProtocol)) as url:
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
+        head = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+        writer.write(head + b"1\r\nx\r\n0\r\nAuthorization: mallory\r\n\r\n")
+        answer = await asyncio.wait_for(reader.read(), 20)
+        writer.close()
+    assert b"host,transfer-encoding" in answer
+    assert b"authorization" not in answer
+
+
 def test_a_protocol_of_another_kind_is_left_alone() -> None:
     assert with_head_timeout(asyncio.Protocol) is asyncio.Protocol
