@@ -219,6 +219,21 @@ async def test_a_signal_after_the_first_ends_a_stdio_server_at_once(start: Start
     assert (code, seconds < SOON) == (0, True)
 
 
+@pytest.mark.parametrize("run", ["mcp.serve('stdio')", "mcp.run('stdio', show_banner=False, log_level='WARNING')"])
+async def test_a_client_that_is_gone_leaves_no_traceback(start: Start, era: str, run: str) -> None:
+    process = start(run)
+    said(process, era, "rest", 0.5)
+    await until_begun(process)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    process.stdin.close()
+    code, _ = await ended(process)
+    assert (code, "Traceback" in (err := process.stderr.read())) == (0, False), err
+    assert "The client closed its side" in err
+
+
 async def test_what_was_printed_before_serving_is_no_message(start: Start) -> None:
     process = start("print('hello')\nmcp.serve('stdio')")
     said(process, "auto", "rest", 0)

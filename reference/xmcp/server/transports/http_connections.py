@@ -19,7 +19,7 @@ HEAD_BYTES: Final = 64 * 1024
 """Maximum size of a head in bytes, as h11 has it; one more read of the socket can come before it is noticed."""
 
 
-class _BoundedHead(HttpToolsProtocol):  # type: ignore[misc, valid-type]
+class _BoundedHead(HttpToolsProtocol):
     """uvicorn's protocol of httptools, which has no limit for a head, and takes trailers for headers."""
 
     _in_head = False
@@ -54,7 +54,7 @@ def with_head_timeout(protocol: type[asyncio.Protocol], seconds: float = HEAD_SE
     """
     if not issubclass(protocol, (H11Protocol, HttpToolsProtocol)):
         return protocol
-    if protocol is HttpToolsProtocol and protocol is not H11Protocol:
+    if protocol is HttpToolsProtocol:  # without httptools that of h11, which has no such calls
         protocol = _BoundedHead
 
     class WithHeadTimeout(protocol):  # type: ignore[valid-type, misc]
