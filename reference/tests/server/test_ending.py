@@ -21,7 +21,7 @@ from fastmcp import Client
 from fastmcp.client.transports import SSETransport
 from mcp import MCPError
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
+from mcp_types import INVALID_REQUEST, ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from xmcp.server.transports.ending import Ending
 from xmcp.server.transports.stdio_streams import watched
@@ -54,6 +54,7 @@ ENVELOPE = {
     "io.modelcontextprotocol/clientInfo": {"name": "raw", "version": "1"},
     "io.modelcontextprotocol/clientCapabilities": {},
 }
+REFUSED = ErrorData(code=INVALID_REQUEST, message="in use")
 SOON = 4.0  # seconds within which something that waits for nothing has happened, on a busy machine
 
 Start = Callable[..., "subprocess.Popen[str]"]
@@ -218,6 +219,21 @@ async def test_a_signal_after_the_first_ends_a_stdio_server_at_once(start: Start
     assert (code, seconds < SOON) == (0, True)
 
 
+@pytest.mark.parametrize("run", ["mcp.serve('stdio')", "mcp.run('stdio', show_banner=False, log_level='WARNING')"])
+async def test_a_client_that_is_gone_leaves_no_traceback(start: Start, era: str, run: str) -> None:
+    process = start(run)
+    said(process, era, "rest", 0.5)
+    await until_begun(process)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    process.stdin.close()
+    code, _ = await ended(process)
+    assert (code, "Traceback" in (err := process.stderr.read())) == (0, False), err
+    assert "The client closed its side" in err
+
+
 async def test_what_was_printed_before_serving_is_no_message(start: Start) -> None:
     process = start("print('hello')\nmcp.serve('stdio')")
     said(process, "auto", "rest", 0)
@@ -249,6 +265,47 @@ async def test_the_end_of_the_input_waits_for_answers_and_not_for_what_has_none(
     await write.send(SessionMessage(JSONRPCResponse(jsonrpc="2.0", id=1, result={})))
     with pytest.raises(StopAsyncIteration):
         await end
+
+
+@pytest.mark.parametrize(
+    "before_the_answer",
+    [
+        [("write", JSONRPCRequest(jsonrpc="2.0", id=1, method="elicitation/create")), ("read", {"result": {}})],
+        [("read", {"method": "tools/call"}), ("write", JSONRPCError(jsonrpc="2.0", id=1, error=REFUSED))],
+    ],
+    ids=["the server asks with an equal id", "an id in use is refused"],
+)
+async def test_what_has_the_id_of_a_call_is_not_its_answer(before_the_answer: list[tuple[str, Any]]) -> None:
+    incoming, source = anyio.create_memory_object_stream[Any](10)
+    sink, _outgoing = anyio.create_memory_object_stream[Any](10)
+    read, write = watched(source, sink, 60, lambda: None)
+    for direction, message in [("read", {"method": "tools/call"}), *before_the_answer]:
+        if direction == "write":
+            await write.send(SessionMessage(message))
+        else:
+            kind = JSONRPCRequest if "method" in message else JSONRPCResponse
+            await incoming.send(SessionMessage(kind(jsonrpc="2.0", id=1, **message)))
+            await read.receive()
+    incoming.close()
+    end = asyncio.create_task(read.__anext__())
+    await asyncio.sleep(0.05)
+    assert not end.done()
+    await write.send(SessionMessage(JSONRPCResponse(jsonrpc="2.0", id=1, result={})))
+    with pytest.raises(StopAsyncIteration):
+        await end
+
+
+async def test_a_call_is_cancelled_also_by_its_number_as_a_text() -> None:
+    incoming, source = anyio.create_memory_object_stream[Any](10)
+    sink, _outgoing = anyio.create_memory_object_stream[Any](10)
+    read, _write = watched(source, sink, 60, lambda: None)
+    cancelled = JSONRPCNotification(jsonrpc="2.0", method="notifications/cancelled", params={"requestId": "7"})
+    for message in (JSONRPCRequest(jsonrpc="2.0", id=7, method="tools/call"), cancelled):
+        await incoming.send(SessionMessage(message))
+        await read.receive()
+    incoming.close()
+    with anyio.fail_after(5), pytest.raises(StopAsyncIteration):
+        await read.__anext__()
 
 
 def test_a_program_that_goes_on_after_its_server_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,16 +117,16 @@ async def test_an_authors_own_answer_with_the_same_status_is_left_alone(over_htt
 
     @mcp.custom_route("/own", methods=["GET"])
     async def own(_: Any) -> PlainTextResponse:
-        return PlainTextResponse("not today", 403)
+        return PlainTextResponse("Not before noon.", 403)  # as long as FastMCP's own text
 
     async with over_http(mcp.http_app()) as url, httpx2.AsyncClient() as http:
-        assert (await http.get(f"{url}/own")).text == "not today"
+        assert (await http.get(f"{url}/own")).text == "Not before noon."
 
 
 # ---- numbers ----
 
 
-@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e400", "-1E+0400", f"{'9' * 400}.0"])
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e400", "-1E+0400", f"{'9' * 400}.0", f"{'9' * 250}e99"])
 async def test_a_number_that_json_does_not_have_is_refused(number: str, era: str, over_http: Any) -> None:
     for long in ("", "x" * 100_000):  # looked at on the loop, and in a thread
         body, headers = message(era, f'{{"text": "{long}", "x": {number}}}')
@@ -227,6 +227,47 @@ async def test_a_head_that_does_not_arrive_closes_the_connection(sent: bytes, ov
         writer.close()
     assert received.startswith(b"HTTP/1.1 204") == (b"Host" in sent)
     assert time.monotonic() - begun >= 0.3
+
+
+@pytest.mark.parametrize("before", [b"", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"], ids=["first", "pipelined"])
+async def test_a_head_without_end_closes_the_connection_also_with_httptools(before: bytes, over_http: Any) -> None:
+    httptools = pytest.importorskip("uvicorn.protocols.http.httptools_impl")
+
+    async def served(_scope: Any, _receive: Any, send: Any) -> None:
+        await asyncio.sleep(60)
+
+    async with over_http(served, lifespan="off", http=with_head_timeout(httptools.HttpToolsProtocol, 60)) as url:
+        _, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
+        writer.write(before + b"GET / HTTP/1.1\r\n")
+
+        async def endless() -> None:
+            for _ in range(100):
+                writer.write(b"X-A: " + b"a" * 100_000 + b"\r\n")
+                await asyncio.wait_for(writer.drain(), 20)
+
+        with pytest.raises(ConnectionError):
+            await endless()
+        writer.close()
+
+
+async def test_a_trailer_is_no_header_also_with_httptools(over_http: Any) -> None:
+    httptools = pytest.importorskip("uvicorn.protocols.http.httptools_impl")
+
+    async def served(scope: Any, receive: Any, send: Any) -> None:
+        while (await receive()).get("more_body"):
+            pass
+        names = b",".join(name for name, _ in scope["headers"])
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"connection", b"close")]})
+        await send({"type": "http.response.body", "body": names})
+
+    async with over_http(served, lifespan="off", http=with_head_timeout(httptools.HttpToolsProtocol)) as url:
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
+        head = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+        writer.write(head + b"1\r\nx\r\n0\r\nAuthorization: mallory\r\n\r\n")
+        answer = await asyncio.wait_for(reader.read(), 20)
+        writer.close()
+    assert b"host,transfer-encoding" in answer
+    assert b"authorization" not in answer
 
 
 def test_a_protocol_of_another_kind_is_left_alone() -> None:

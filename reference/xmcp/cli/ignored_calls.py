@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fastmcp import FastMCP
 
 _ASYNC: Final = ("run_async", "run_stdio_async", "run_http_async")
+_SHOWN: Final = ("transport", "host", "port", "path")  # another option may hold a secret
 _METHODS: Final = ("serve", "run", *_ASYNC)
 
 
@@ -27,7 +28,8 @@ class IgnoredCall:
     options: dict[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        options = ", ".join(f"{name}={value!r}"[:100] for name, value in self.options.items())
+        shown = {name: f"={value!r}"[:100] for name, value in self.options.items() if name in _SHOWN}
+        options = ", ".join(f"{name}{shown.get(name, '=...')}" for name in self.options)
         return f"{self.method}({options})"
 
 

@@ -22,8 +22,10 @@ BODY_RATE: Final = 16 * 1024
 """Bytes for which a body gets another second."""
 _INLINE: Final = 64 * 1024  # bytes; a longer body is not looked at on the event loop
 
-_SUSPECT: Final = re.compile(rb"NaN|Infinity|[eE]\+?0*[1-9][0-9]{2}|(?<![0-9])[0-9]{300}")
-"""What stands in every text with a number that is not finite; also in some others."""
+_SUSPECT: Final = re.compile(rb"NaN|Infinity|[eE]\+?0*[1-9][0-9]{2}|(?<![0-9])[0-9]{200}")
+"""What stands in every text with a number that is not finite; also in some others. The largest float has 309 digits
+before the point: as many digits, or fewer and an exponent, of which two digits can stand for 99 more.
+"""
 _WIDEST: Final = 400  # bytes; no suspect is wider, but for zeros before an exponent
 
 

@@ -1,4 +1,4 @@
-"""A time limit for the head of an HTTP request: who opens connections and sends nothing, or a byte now and then."""
+"""Limits for the head of an HTTP request: who opens connections and sends nothing, a byte now and then, or no end."""
 
 from __future__ import annotations
 
@@ -15,6 +15,36 @@ except ImportError:  # the package httptools is not installed
 HEAD_SECONDS: Final = 10.0
 """Seconds within which the request line and all headers of a request must arrive, the first byte included."""
 
+HEAD_BYTES: Final = 64 * 1024
+"""Maximum size of a head in bytes, as h11 has it; one more read of the socket can come before it is noticed."""
+
+
+class _BoundedHead(HttpToolsProtocol):
+    """uvicorn's protocol of httptools, which has no limit for a head, and takes trailers for headers."""
+
+    _in_head = False
+    _head_bytes = 0
+
+    def data_received(self, data: bytes) -> None:
+        goes_on = self._in_head
+        super().data_received(data)
+        if goes_on and self._in_head:
+            self._head_bytes += len(data)
+            if self._head_bytes > HEAD_BYTES:
+                self.transport.close()
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._in_head, self._head_bytes = True, 0
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        super().on_headers_complete()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._in_head:  # a trailer would stand among headers that were checked
+            super().on_header(name, value)
+
 
 def with_head_timeout(protocol: type[asyncio.Protocol], seconds: float = HEAD_SECONDS) -> type[asyncio.Protocol]:
     """Return a subclass of uvicorn's `protocol` that closes connections on which no whole head arrives in time.
@@ -24,6 +54,8 @@ def with_head_timeout(protocol: type[asyncio.Protocol], seconds: float = HEAD_SE
     """
     if not issubclass(protocol, (H11Protocol, HttpToolsProtocol)):
         return protocol
+    if protocol is HttpToolsProtocol:  # without httptools that of h11, which has no such calls
+        protocol = _BoundedHead
 
     class WithHeadTimeout(protocol):  # type: ignore[valid-type, misc]
         _timer: asyncio.TimerHandle | None = None

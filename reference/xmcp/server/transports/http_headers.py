@@ -79,7 +79,8 @@ class HeaderGuard:
     def _explanation(self, start: Message, headers: Headers) -> str | None:
         """Return the explanation of the refusal that begins with `start`; None if FastMCP's guard did not write it."""
         header, length, option = _EXPLAINED[start["status"]]
-        if Headers(raw=start["headers"]).get("content-length") != str(length):
+        answered = Headers(raw=start["headers"])
+        if answered.get("content-length") != str(length) or "content-type" in answered:  # FastMCP gives no type
             return None
         value = headers.get(header, "")[:_MAX_SHOWN]
         if value not in self._logged and len(self._logged) < _MAX_LOGGED:

@@ -185,6 +185,7 @@ class ReadyServer(uvicorn.Server):
 
 
 _OPEN_STREAM_MESSAGES: Final = (
+    "Cancel 0 running task(s)",  # a grace of 0 is over even if nobody needs it
     "ASGI callable returned without completing response",
     "Expected ASGI message 'http.response.body', but got 'http.response.start'",  # how FastMCP ends an SSE stream
 )

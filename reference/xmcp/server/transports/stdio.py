@@ -7,6 +7,7 @@ To the server this looks as if its client hung up: calls get their grace, and it
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -21,6 +22,8 @@ from fastmcp import FastMCP
 from xmcp.server._fastmcp_hooks import streams_replaced
 from xmcp.server.transports.ending import AT_ONCE, CLEANUP, GRACE, Ending
 from xmcp.server.transports.stdio_streams import watched
+
+logger: Final = logging.getLogger("xmcp.server")
 
 STDIN: Final = 0
 STDOUT: Final = 1
@@ -49,12 +52,17 @@ def serve_stdio(server: FastMCP[Any], *, grace: float = GRACE, log_level: str | 
 
 @contextmanager
 def answering_after_the_end(server: FastMCP[Any], grace: float, ending: Ending | None = None) -> Iterator[None]:
-    """Have `server` answer what it has read when its standard input ends, within `grace` seconds."""
+    """Have `server` answer what it has read when its standard input ends, within `grace` seconds.
+
+    A client that is gone, and reads no answer any more, ends the server like any other end.
+    """
     own_ending = ending or Ending()
     input_ended = partial(own_ending.within, grace + CLEANUP) if _owns_process() else _nothing
     with streams_replaced(server, partial(watched, grace=grace, ended=input_ended)):
         try:
             yield
+        except* BrokenPipeError:
+            logger.warning("The client closed its side before it had read every answer.")
         finally:
             if ending is None:
                 own_ending.returned()

@@ -6,6 +6,7 @@ its side may still read: the end of the input is passed on only when every reque
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Final, Self
@@ -19,23 +20,33 @@ _NEVER_ANSWERED: Final = "subscriptions/listen"
 
 
 class Unanswered:
-    """The requests of a connection that are not answered yet."""
+    """The requests of a client that are not answered yet, by id; for the SDK, 7 equals "7"."""
 
     def __init__(self) -> None:
-        self._ids: set[str | int] = set()
+        self._ids: Counter[str] = Counter()  # an id in use is refused, so one id may get two answers
         self._changed = anyio.Event()
 
-    def note(self, item: SessionMessage | Exception) -> None:
-        """Take note of a message in either direction; a request that its client cancels gets no answer."""
+    def read(self, item: SessionMessage | Exception) -> None:
+        """Take note of a message of the client; a request that it cancels gets no answer."""
         match item.message if isinstance(item, SessionMessage) else None:
             case JSONRPCRequest(id=request_id, method=method) if method != _NEVER_ANSWERED:
-                self._ids.add(request_id)
-            case JSONRPCResponse(id=request_id) | JSONRPCError(id=request_id) if request_id is not None:
-                self._ids.discard(request_id)
+                self._ids[str(request_id)] += 1
             case JSONRPCNotification(
                 method="notifications/cancelled", params={"requestId": str() | int() as request_id}
             ):
-                self._ids.discard(request_id)
+                self._settle(request_id)
+
+    def written(self, item: SessionMessage) -> None:
+        """Take note of a message to the client; the server's own requests have ids of their own."""
+        match item.message:
+            case JSONRPCResponse(id=request_id) | JSONRPCError(id=request_id) if request_id is not None:
+                self._settle(request_id)
+
+    def _settle(self, request_id: str | int) -> None:
+        if self._ids[str(request_id)] > 1:
+            self._ids[str(request_id)] -= 1
+        else:
+            self._ids.pop(str(request_id), None)
         self._changed.set()
 
     async def wait_for_answers(self) -> None:
@@ -99,7 +110,7 @@ class ReadUntilAnswered(_Stream):
             with anyio.move_on_after(self._grace):
                 await self._unanswered.wait_for_answers()
             raise
-        self._unanswered.note(item)
+        self._unanswered.read(item)
         return item
 
     def __aiter__(self) -> Self:
@@ -118,7 +129,7 @@ class WriteAnswers(_Stream):
     async def send(self, item: SessionMessage, /) -> None:
         """Send a message; it counts as answered when the inner stream has taken it."""
         await self._inner.send(item)
-        self._unanswered.note(item)
+        self._unanswered.written(item)
 
 
 def watched(
