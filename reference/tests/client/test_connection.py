@@ -17,6 +17,13 @@ from xmcp.client.servers.mcp_server import Server
 from xmcp.client.servers.targets import Source
 
 
+class _Session:
+    """A session whose methods the client replaces."""
+
+    async def send_request(self) -> None:
+        """Do nothing: requests go to the double of the client."""
+
+
 class StandIn:
     """What `fastmcp.Client` is for a connection. Notes what happens to it in `made`, shared by all of one test."""
 
@@ -27,7 +34,7 @@ class StandIn:
         self.listed = 0
         self.entered_in: Any = None
         self.left_in: Any = None
-        self.session = SimpleNamespace()
+        self.session = _Session()
         self.server_info = SimpleNamespace(name="stand_in")
         self.transport: Any = None
         self._session_kwargs: dict[str, Any] = {}

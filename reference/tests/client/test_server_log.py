@@ -343,3 +343,12 @@ async def test_the_sdks_complaint_about_an_answer_is_in_the_servers_log_whicheve
             await asyncio.wait_for(request, BOUND)
     assert [one["logger"] for one in lines.of("server_sdk_log")] == ["mcp.client.streamable_http"]
     assert not [record.name for record in caplog.records if record.name.startswith(("mcp", "fastmcp"))]
+
+
+def test_a_fault_without_a_text_is_described_by_its_class_and_not_by_that_of_the_error_around_it() -> None:
+    from xmcp.client.servers.errors import describe
+
+    around = RuntimeError("Client failed to connect: ")
+    around.__cause__ = ConnectionResetError()
+    assert describe(around) == "ConnectionResetError"
+    assert describe(RuntimeError("Client failed to connect: ")) == "RuntimeError"

@@ -114,11 +114,14 @@ def refusal(exc: MCPError) -> Refusal | None:
 def describe(exc: BaseException) -> str:
     """Return an exception as one line for people: its first line or its class, without credentials of URLs.
 
+    If FastMCP made it of one without a text, such as a reset of a connection, it is that one's class.
     Much of it is text of a server; a control character in it is escaped.
     """
     while isinstance(exc, BaseExceptionGroup) and exc.exceptions:
         exc = exc.exceptions[0]
-    text = str(exc).removeprefix("Client failed to connect: ").strip().splitlines()
+    text = str(exc).removeprefix("Client failed to connect:").strip().splitlines()
+    if not text and str(exc) and exc.__cause__ is not None:
+        return describe(exc.__cause__)
     first = text[0] if text else type(exc).__name__
     # Cut first: looking for credentials takes quadratic time, and a server chooses the text.
     return printable(without_secrets(first[: 10 * MAX_REASON])[:MAX_REASON])
