@@ -53,6 +53,8 @@ NEWEST = 8
 MOST_STALLS = 20
 STALL = 0.1
 """Seconds for which the event loop may do nothing else before the place is noted."""
+LOOKS = 10
+"""How often, at most, what is left after `aclose()` is looked at: the system needs a moment for killed processes."""
 
 OPTIONS: dict[str, Any] = {
     # Hostile calls hang until they time out, so the application gives them short limits, and more slots than hanging
@@ -258,6 +260,19 @@ class Soak:
             "stalls": self._watch.stalls,
         }
 
+    def _left(self) -> list[str]:
+        """Return the tasks and the processes that are there, and were not before the client."""
+        tasks = asyncio.all_tasks() - self._before
+        processes = [one.pid for one in tree(os.getpid()) if one.pid != os.getpid()]
+        return [
+            *(
+                f"task {task.get_name()}: {task.get_coro()!r}"[:200]
+                for task in tasks
+                if task is not asyncio.current_task() and not task.get_name().startswith("soak")
+            ),
+            *(f"process {pid}" for pid in processes),
+        ]
+
     async def finish(self) -> dict[str, Any]:
         """Close the client. Return what is left of it, and what was seen from the beginning on."""
         begun = time.monotonic()
@@ -266,13 +281,11 @@ class Soak:
             await provider.aclose()
         closing = time.monotonic() - begun
         self._beat.cancel()
-        await asyncio.sleep(0.5)
-        left = [
-            f"task {task.get_name()}: {task.get_coro()!r}"[:200]
-            for task in asyncio.all_tasks() - self._before
-            if task is not asyncio.current_task() and not task.get_name().startswith("soak")
-        ]
-        left += [f"process {one.pid}" for one in tree(os.getpid()) if one.pid != os.getpid()]
+        left: list[str] = []
+        for _ in range(LOOKS):
+            await asyncio.sleep(0.5)
+            if not (left := self._left()):
+                break
         return {
             "left": left,
             "closing": closing,
