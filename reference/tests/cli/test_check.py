@@ -148,13 +148,13 @@ def test_a_server_without_tools_that_may_be_called_is_not_shown_to_conform(tmp_p
     assert "NOT SHOWN TO CONFORM" in done.stdout
 
 
-def answering(body: bytes):
-    """Answer the first request with `body` and hang up."""
+def answering(body: bytes, status: bytes = b"200 OK"):
+    """Answer the first request of a connection with `body` and hang up."""
 
     async def answer(reader, writer):
         await reader.read(65536)
-        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
-        writer.write(head % len(body) + body)
+        head = b"HTTP/1.1 %b\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
+        writer.write(head % (status, len(body)) + body)
         # A socket closed with a part of the request unread takes its answer back: the request comes in two pieces.
         writer.write_eof()
         await never_answer(reader, writer)
@@ -201,6 +201,11 @@ def test_a_wrong_port_gets_one_sentence():
 def test_an_address_that_is_no_mcp_endpoint_gets_one_sentence():
     with in_thread(answering(b'{"hello": "world"}')) as url:
         assert_one_sentence(check("server", "--url", f"{url}/mcp"), "not as an MCP endpoint")
+
+
+def test_a_server_that_asks_for_credentials_is_not_said_to_have_another_path():
+    with in_thread(answering(b'{"error": "invalid_token"}', b"401 Unauthorized")) as url:
+        assert_one_sentence(check("server", "--url", f"{url}/mcp"), "asks for credentials (HTTP 401)")
 
 
 def test_an_address_that_hangs_gets_one_sentence():

@@ -98,6 +98,7 @@ def test_a_server_may_be_an_attribute_of_an_attribute(workplace: Path) -> None:
         ("two.py:third", "two.py has no attribute 'third'; servers in it: first, second"),
         ("two.py:data", "two.py:data is a dict, not an XMCP or FastMCP server; servers in it: first, second"),
         ("empty.py", "it has none"),
+        ("fastmcp.json", "'fastmcp.json' is not a Python file"),
         ("", "name a server as package.module:attribute or file.py:attribute"),
     ],
 )
@@ -106,6 +107,7 @@ def test_a_target_that_is_no_server_is_wrong_use(
 ) -> None:
     (workplace / "two.py").write_text(TWO)
     (workplace / "empty.py").write_text("")
+    (workplace / "fastmcp.json").write_text("{}")
     code, line = failing("serve", target, "--transport", "stdio")
     assert code == 2
     assert words in line
@@ -181,6 +183,24 @@ def test_a_grace_that_is_no_number_is_refused(failing: Callable[..., tuple[int, 
     code, line = failing("serve", "server.py", "--transport", transport, "--grace", "nan")
     assert code == 2
     assert "--grace must be a number of seconds" in line
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--allowed-host", "https://tools.example"),
+        ("--allowed-host", ""),
+        ("--allowed-origin", "app.example"),
+        ("--allowed-origin", "https://app.example/page"),
+    ],
+)
+def test_a_name_that_no_request_can_have_is_refused(
+    failing: Callable[..., tuple[int, str]], option: str, value: str
+) -> None:
+    code, line = failing("serve", "server.py", option, value)
+    assert code == 2
+    assert option in line
+    assert f"not {value!r}" in line
 
 
 @pytest.fixture

@@ -8,7 +8,9 @@ from __future__ import annotations
 import logging.config
 import math
 import os
+import re
 import sys
+from collections.abc import Iterable
 from contextlib import nullcontext
 from functools import partial
 from typing import Any, Literal
@@ -18,6 +20,7 @@ import click
 from xmcp.cli.logs import FORMATS, LEVELS, Format, logging_config, say
 from xmcp.cli.target import directory_of, load_server
 
+_ORIGIN = re.compile(r"\*|null|[^/]+://[^/]+/?")
 _NETWORK_OPTIONS = ("host", "port", "path", "allowed_host", "allowed_origin", "workers", "reload")
 _GRACE = 8.0  # seconds, as `xmcp.server.transports.GRACE`, which would load the server for --help
 
@@ -113,6 +116,7 @@ def serve(
         raise click.UsageError("--grace must be a number of seconds")
     if path is not None and not path.startswith("/"):
         raise click.UsageError("--path must begin with /")
+    _refuse_what_matches_nothing(allowed_host, allowed_origin)
     if workers > 1 and transport == "sse":
         raise click.UsageError("--workers needs --transport http: an SSE session belongs to one process")
     if workers > 1 and reload:
@@ -179,3 +183,19 @@ def serve(
                 run(ReadyServer(uvicorn_settings(app, settings), partial(say, line, log_format)), listener, server.name)
     except ServeError as error:
         raise click.ClickException(str(error)) from None
+
+
+def _refuse_what_matches_nothing(hosts: Iterable[str], origins: Iterable[str]) -> None:
+    """Refuse a name with a scheme and an origin without one: the headers never have such values.
+
+    Raises:
+        click.UsageError: The message names the value.
+    """
+    for host in hosts:
+        if not host or "/" in host:
+            raise click.UsageError(f"--allowed-host takes a name, such as tools.example, not {host!r}")
+    for origin in origins:
+        if not _ORIGIN.fullmatch(origin):
+            raise click.UsageError(
+                f"--allowed-origin takes a scheme and a name, such as https://app.example, not {origin!r}"
+            )

@@ -82,6 +82,8 @@ def _module(name: str) -> ModuleType:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")) and not _frames(error):
+            if Path(name).is_file():
+                raise BadTarget(f"{name!r} is not a Python file; name a server as file.py:attribute") from None
             hint = f"; there is a file {name}.py, does it hide the package?" if Path(f"{name}.py").is_file() else ""
             raise BadTarget(
                 f"there is no module {error.name!r} (current folder: {Path.cwd()}){hint}. "

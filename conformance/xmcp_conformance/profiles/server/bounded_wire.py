@@ -45,6 +45,9 @@ class Bounds:
     fault: str = ""
     """What the server did, in words that follow "The server "; empty while it keeps the bounds."""
 
+    wants_credentials: bool = False
+    """Whether it has answered with status 401, which the SDK does not tell from other refusals."""
+
     def crossed(self, what: str) -> OutOfBounds:
         """Note that the server crossed a bound; return the exception that ends the connection."""
         self.fault = self.fault or what
@@ -70,6 +73,7 @@ def http_wire(url: str, bounds: Bounds) -> Any:
         request.headers["accept-encoding"] = "identity"
 
     async def bound(response: httpx2.Response) -> None:
+        bounds.wants_credentials |= response.status_code == 401
         encoding = response.headers.get("content-encoding", "").strip().lower()
         if encoding not in ("", "identity"):
             raise bounds.crossed(

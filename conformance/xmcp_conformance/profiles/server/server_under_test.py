@@ -283,6 +283,11 @@ def _why(
         return f"Nothing answers at {peer} ({_first_line(leaf)}). Is the server running, and is the port right?"
     if isinstance(leaf, MCPError) and leaf.code == mcp_types.CONNECTION_CLOSED:
         return f"The server ended before it answered{said}."
+    if bounds.wants_credentials:
+        return (
+            f"{peer} asks for credentials (HTTP 401), and the suite sends none. "
+            "Judge the server over stdio, or with its authentication off."
+        )
     if isinstance(leaf, MCPError) and isinstance(peer, HttpPeer):
         return f"{peer} answers, but not as an MCP endpoint ({_first_line(leaf)}). Check the path, usually /mcp."
     if isinstance(leaf, MCPError):
