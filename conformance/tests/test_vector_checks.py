@@ -105,7 +105,6 @@ FAILS = {
         time-in-another-zone-keeps-its-offset
         bytes-are-base64
         colliding-keys-are-refused
-        set-is-refused
         object-without-a-json-form-is-refused
         nesting-beyond-64-levels-is-refused
         lone-surrogate-in-server-populated-is-replaced

@@ -51,6 +51,7 @@ async def outcome(text: str) -> ToolResponse:
 @example("[" * 100_000)
 @example('{"a":' * 100_000)
 @example('{"a":' + "9" * 100_000 + "}")
+@example('{"a":' + "9" * 400 + "}")
 @fuzzing(100)
 def test_whatever_a_model_writes_the_call_is_made_or_answered_with_the_reason(text: str) -> None:
     error = asyncio.run(outcome(text)).error

@@ -426,3 +426,13 @@ async def test_a_secret_is_found_in_whatever_is_shown(call: Any) -> None:
             reply = await call(mcp, f"{kind}_{name}", show_user=True)
             assert "s3cr3t" not in reply.wire, (kind, name)
             assert "[redacted]" in str(reply.display), (kind, name)
+
+
+async def test_an_output_schema_that_refers_to_another_document_is_not_fetched(call: Any) -> None:
+    mcp = XMCP()
+
+    @mcp.tool(output_schema={"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/a.json"}}})
+    def refers() -> dict[str, Any]:
+        return {"a": 1}
+
+    assert (await call(mcp, "refers")).structured == {"a": 1}

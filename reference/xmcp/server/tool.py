@@ -217,9 +217,10 @@ class XMCPTool(FunctionTool):
     def _check_data(self, schema: dict[str, Any], data: dict[str, Any]) -> None:
         known, validator = self._validator
         if known is not schema:
-            validator = jsonschema_rs.validator_for(schema)
+            validator = _offline_validator(schema)
             self._validator = schema, validator
-        check_data(validator, data)
+        if validator is not None:
+            check_data(validator, data)
 
     def _answer(self, result: KeptResult, *, show_user: bool) -> ToolResult:
         value, data = result.kept
@@ -325,6 +326,17 @@ class XMCPTool(FunctionTool):
         if structured is None:
             return known_to_pydantic(value)
         return structured["result"] if (self.output_schema or {}).get("x-fastmcp-wrap-result") else structured
+
+
+def _offline_validator(schema: dict[str, Any]) -> Any:
+    """Return the validator of an author's schema, or None for one that refers to another document or cannot be used.
+
+    Documents are not fetched: that would block the event loop, and no host reads them.
+    """
+    try:
+        return jsonschema_rs.validator_for(schema, offline=True)
+    except (ValueError, jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError):
+        return None
 
 
 class _ServerValueError(Exception):

@@ -128,7 +128,9 @@ def plain(value: Any) -> Any:
         return library_value(value)
     except TypeError as unknown:
         with suppress(PydanticSerializationError):  # durations, paths, addresses, …
-            return to_jsonable_python(value)
+            written = to_jsonable_python(value)
+            if type(written) is not type(value):  # else it is a value of JSON, or one that never becomes one
+                return written
         raise unknown from None
 
 
