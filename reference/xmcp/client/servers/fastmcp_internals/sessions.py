@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from types import FunctionType, MethodType, SimpleNamespace
+from functools import lru_cache
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import fastmcp
@@ -53,7 +54,21 @@ def check_results_in_slices(session: ClientSession) -> None:
 
     The SDK's own check also writes the result as JSON, and takes as long as a server likes.
     """
-    send = type(session).send_request
-    names = {**send.__globals__, "_methods": SimpleNamespace(validate_server_result=check_result)}
+    # Its class is changed: a method in the session itself would be a circle, which keeps it and all that it holds until
+    # the oldest generation is collected.
+    kind: Any = type(session)
+    session.__class__ = _checking(kind)
+
+
+def _check_result(*result: Any) -> None:
+    check_result(*result)
+
+
+@lru_cache
+def _checking(kind: Any) -> Any:
+    """Return a class like `kind`, a class of sessions."""
+    send = kind.send_request
+    names = {**send.__globals__, "_methods": SimpleNamespace(validate_server_result=_check_result)}
     own = FunctionType(send.__code__, names, send.__name__, send.__defaults__, send.__closure__)
-    vars(session)["send_request"] = MethodType(own, session)
+    own.__kwdefaults__ = send.__kwdefaults__
+    return type(kind.__name__, (kind,), {"send_request": own})
