@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from mcp.shared.message import SessionMessage
@@ -24,6 +25,9 @@ from xmcp.client.servers.result_checks import is_too_wide
 INLINE_BYTES: Final = 256 * 1024
 """Maximum size of a message that is decoded on the event loop: in 10 ms at most, and mostly in one or two."""
 
+_READER: Final = ThreadPoolExecutor(1, "xmcp reader")
+"""One thread reads the large messages: more of them would not be faster, and each would keep memory of its own."""
+
 
 async def read_message(data: bytes | str) -> SessionMessage:
     """Return the message that `data` is, or an error in the place of an answer with too many items.
@@ -31,7 +35,9 @@ async def read_message(data: bytes | str) -> SessionMessage:
     Raises:
         ValueError: it is not a JSON-RPC message.
     """
-    return _message(data) if len(data) <= INLINE_BYTES else await asyncio.to_thread(_message, data)
+    if len(data) <= INLINE_BYTES:
+        return _message(data)
+    return await asyncio.get_running_loop().run_in_executor(_READER, _message, data)
 
 
 def _message(data: bytes | str) -> SessionMessage:
