@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
 import jsonschema_rs
 import pytest
 
@@ -114,3 +117,24 @@ def test_a_schema_that_needs_arguments_without_end_gives_none(parts):
 def test_a_bound_that_no_number_has_gives_no_arguments():
     schema = {"type": "object", "properties": {"n": {"type": "number", "minimum": 10**400}}, "required": ["n"]}
     assert valid(schema, 2, 1) == []
+
+
+def test_a_schema_that_refers_to_another_document_is_not_fetched() -> None:
+    fetched = []
+
+    class Documents(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            fetched.append(self.path)
+            self.send_error(404)
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Documents) as server:
+        threading.Thread(target=server.serve_forever).start()
+        elsewhere = {"$ref": f"http://127.0.0.1:{server.server_port}/a.json"}
+        schema = {"type": "object", "properties": {"a": elsewhere}, "required": ["a"]}
+        try:
+            assert valid(schema, 3, 1) == []
+            assert list(invalid(schema, {"a": "x"})) == []
+            assert list(trapped(schema, {"a": "x"})) == []
+        finally:
+            server.shutdown()
+    assert fetched == []

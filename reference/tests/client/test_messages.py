@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 import time
@@ -159,3 +160,19 @@ async def test_a_large_message_is_decoded_in_another_thread_and_a_small_one_with
     monkeypatch.setattr(messages, "from_json", noted)
     await read_message(as_bytes({"jsonrpc": "2.0", "id": 1, "result": {"a": "x" * size}}))
     assert (threads == [threading.get_ident()]) is (size < INLINE_BYTES)
+
+
+async def test_one_thread_reads_the_large_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each thread of a pool would keep a heap of the size of the largest message that it has read."""
+    threads = set()
+    decode = messages.decode_json
+
+    def noted(data: bytes) -> Any:
+        threads.add(threading.current_thread())
+        return decode(data)
+
+    monkeypatch.setattr(messages, "decode_json", noted)
+    large = as_bytes({"jsonrpc": "2.0", "id": 1, "result": {"a": "x" * INLINE_BYTES}})
+    await asyncio.gather(*(read_message(large) for _ in range(20)))
+    assert len(threads) == 1
+    assert threading.current_thread() not in threads

@@ -7,11 +7,13 @@ import itertools
 import json
 import logging
 import math
+import threading
 import time
 import types
 from collections import UserDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Literal
 
@@ -429,10 +431,24 @@ async def test_a_secret_is_found_in_whatever_is_shown(call: Any) -> None:
 
 
 async def test_an_output_schema_that_refers_to_another_document_is_not_fetched(call: Any) -> None:
-    mcp = XMCP()
+    fetched = []
 
-    @mcp.tool(output_schema={"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/a.json"}}})
-    def refers() -> dict[str, Any]:
-        return {"a": 1}
+    class Documents(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            fetched.append(self.path)
+            self.send_error(404)
 
-    assert (await call(mcp, "refers")).structured == {"a": 1}
+    with ThreadingHTTPServer(("127.0.0.1", 0), Documents) as server:
+        threading.Thread(target=server.serve_forever).start()
+        mcp = XMCP()
+        elsewhere = f"http://127.0.0.1:{server.server_port}/a.json"
+
+        @mcp.tool(output_schema={"type": "object", "properties": {"a": {"$ref": elsewhere}}})
+        def refers() -> dict[str, Any]:
+            return {"a": 1}
+
+        try:
+            assert (await call(mcp, "refers")).structured == {"a": 1}
+        finally:
+            server.shutdown()
+    assert fetched == []

@@ -88,6 +88,8 @@ def _drawn_apart(request: str) -> list[Arguments] | None:
 
 def _drawn(schema: Schema, count: int, seed_: int) -> list[Arguments]:
     fits = _fits(schema)
+    if fits is None:
+        return []
     drawn: dict[str, Arguments] = {}
 
     def collect(value: Any) -> None:
@@ -104,6 +106,8 @@ def _drawn(schema: Schema, count: int, seed_: int) -> list[Arguments]:
 def trapped(schema: Schema, base: Arguments) -> Iterator[tuple[str, Arguments]]:
     """Yield `base` with each trap in the first argument that takes any text, as pairs of marked text and arguments."""
     fits = _fits(schema)
+    if fits is None:
+        return
     for name, subschema in schema.get("properties", {}).items():
         if "string" in _types(_resolve(subschema, schema)):
             for text in TRAPS.values():
@@ -116,7 +120,7 @@ def trapped(schema: Schema, base: Arguments) -> Iterator[tuple[str, Arguments]]:
 def forged(schema: Schema, base: Arguments, names: list[str]) -> tuple[Arguments, tuple[str, ...]]:
     """Return `base` with a marked text for each name, and the pointers of those that the schema does not allow."""
     fits, text = _fits(schema), _marked("forged")
-    strays = tuple(_pointer(name) for name in names if not fits({**base, name: text}))
+    strays = tuple(_pointer(name) for name in names if not (fits and fits({**base, name: text})))
     return {**base, **dict.fromkeys(names, text)}, strays
 
 
@@ -126,8 +130,13 @@ def _marked(text: str) -> str:
 
 
 def invalid(schema: Schema, base: Arguments) -> Iterator[Refusal]:
-    """Yield `base` with one fault: an argument missing, of the wrong type, or unknown; at last with all missing."""
+    """Yield `base` with one fault: an argument missing, of the wrong type, or unknown; at last with all missing.
+
+    Nothing for a schema that cannot be used, or that refers to another document: what it refuses is not known.
+    """
     fits = _fits(schema)
+    if fits is None:
+        return
     properties: Schema = schema.get("properties", {})
     needed: list[str] = list(schema.get("required", ()))
     for name in needed:
@@ -157,11 +166,12 @@ def _pointer(name: str) -> str:
     return "/" + name.replace("~", "~0").replace("/", "~1")
 
 
-def _fits(schema: Schema) -> Callable[[Any], bool]:
+def _fits(schema: Schema) -> Callable[[Any], bool] | None:
+    """Return whether a value fits the schema, as a function; None if it cannot be used without another document."""
     try:
-        return jsonschema_rs.validator_for(schema).is_valid
-    except (ValueError, jsonschema_rs.ValidationError):
-        return lambda _: False
+        return jsonschema_rs.validator_for(schema, offline=True).is_valid  # a judged server must not cause downloads
+    except (ValueError, jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError):
+        return None
 
 
 def _sendable(value: Any) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import weakref
 from typing import Any
 
 import fastmcp
@@ -80,3 +82,19 @@ async def test_the_form_of_a_result_is_checked_in_slices_and_nowhere_else(
         checked.clear()
         assert (await client.call_tool_mcp("large", {"size": 3})).content[0].text == "xxx"  # type: ignore[union-attr]
     assert checked == ["tools/call"]
+
+
+def test_a_session_is_freed_without_the_garbage_collector() -> None:
+    class Session:
+        async def send_request(self) -> None: ...
+
+    session: Any = Session()
+    gone = weakref.ref(session)
+    gc.disable()
+    try:
+        check_results_in_slices(session)
+        assert session.send_request.__func__ is not Session.send_request
+        del session
+        assert gone() is None
+    finally:
+        gc.enable()
