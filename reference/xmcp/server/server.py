@@ -42,6 +42,7 @@ from xmcp.server.formatter_binding import NamedFormatter, bound, name_of
 from xmcp.server.middleware import ResponseMiddleware
 from xmcp.server.parameters.providers import OnOverride, ParamProvider, ParamProviders
 from xmcp.server.request_ids import refuse_ids_in_use
+from xmcp.server.response_caching import for_every_caller
 from xmcp.server.responses.capability import ToolResponseExtension, Wire, checked_wire
 from xmcp.server.tool import XMCPTool, XMCPToolOptions
 from xmcp.server.tool_adoption import adopted, all_adopted, refuse_marks
@@ -140,7 +141,7 @@ class XMCP(Serving[LifespanResultT]):
         super().__init__(
             name,
             instructions,
-            middleware=[ResponseMiddleware(self.wire, self.masking), *(middleware or ())],
+            middleware=[ResponseMiddleware(self.wire, self.masking), *map(for_every_caller, middleware or ())],
             tools=[_as_tool(tool) for tool in tools or ()],
             tasks=tasks,
             mask_error_details=mask_error_details,
@@ -188,6 +189,10 @@ class XMCP(Serving[LifespanResultT]):
             ValueError: As `tool`, or there is an `output_schema`.
         """
         return self._register(name_or_fn, options, display=True)
+
+    def add_middleware(self, middleware: Middleware) -> None:
+        """Add a middleware, as FastMCP does; its cache of responses leaves out tools that the server fills in."""
+        super().add_middleware(for_every_caller(middleware))
 
     def add_tool(self, tool: Tool | Callable[..., Any]) -> Tool:
         """Add a `Tool`, or a function (also one marked with FastMCP's standalone `@tool`), as FastMCP does.
