@@ -16,7 +16,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from xmcp import XMCP
 from xmcp.server.parameters.finite_numbers import refuse_non_finite
-from xmcp.server.transports.http_bodies import BodyGuard, number_fault
+from xmcp.server.transports.http_bodies import ARRIVING, BodyGuard, number_fault
 from xmcp.server.transports.http_connections import with_head_timeout
 from xmcp.server.transports.http_headers import repeated
 
@@ -203,6 +203,42 @@ async def test_a_body_that_drips_is_refused_and_one_that_flows_is_served(over_ht
     assert answer.startswith(b"HTTP/1.1 408")
     assert b"connection: close" in answer
     assert b"did not arrive in time" in answer
+
+
+async def test_bodies_that_arrive_together_are_bounded_together_and_the_oldest_gives_way(over_http: Any) -> None:
+    """Twenty clients hold nearly the longest body each; whoever sends at once is still served."""
+    held: list[int] = []
+
+    async def served(scope: Any, receive: Any, send: Any) -> None:
+        body = (await receive())["body"]
+        held.append(app._held)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"%d" % len(body)})
+
+    size = 100_000
+    app = BodyGuard(served, size)
+    async with over_http(app, lifespan="off") as url, httpx2.AsyncClient(timeout=20) as http:
+        port = int(url.rpartition(":")[2])
+        hoarders = [await asyncio.open_connection("127.0.0.1", port) for _ in range(ARRIVING + 4)]
+        for _, writer in hoarders:
+            writer.write(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % size + b"x" * (size - 1))
+            await writer.drain()
+        assert (await http.post(url, content=b"x" * size)).text == str(size)
+        assert max(held) <= size * ARRIVING
+        answers = [await asyncio.wait_for(reader.read(), 20) for reader, _ in hoarders[:4]]
+        assert [answer[:12] for answer in answers] == [b"HTTP/1.1 503"] * 4
+        assert b"retry-after: 5" in answers[0]
+        assert b"too many long request bodies" in answers[0]
+        for _, writer in hoarders[-8:]:
+            writer.write(b"x")
+        for reader, _ in hoarders[-8:]:
+            assert (await asyncio.wait_for(reader.readuntil(str(size).encode()), 20)).startswith(b"HTTP/1.1 200")
+        for _, writer in hoarders:
+            writer.close()
+        async with asyncio.timeout(20):
+            while app._arriving:  # noqa: ASYNC110 - nothing tells that a server has seen a connection end
+                await asyncio.sleep(0.01)
+        assert app._held == 0
 
 
 async def dripping(writer: asyncio.StreamWriter) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import dataclass, field
 from typing import Final, Never
 
 import anyio
 import anyio.to_thread
-from mcp_types import INVALID_REQUEST, PARSE_ERROR
+from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -20,6 +21,8 @@ BODY_SECONDS: Final = 20.0
 """Seconds within which a body must arrive, besides those that its size allows."""
 BODY_RATE: Final = 16 * 1024
 """Bytes for which a body gets another second."""
+ARRIVING: Final = 16
+"""The bodies that arrive at the same time hold at most as many bytes as this number of the longest allowed."""
 _INLINE: Final = 64 * 1024  # bytes; a longer body is not looked at on the event loop
 
 _SUSPECT: Final = re.compile(rb"NaN|Infinity|[eE]\+?0*[1-9][0-9]{2}|(?<![0-9])[0-9]{200}")
@@ -66,8 +69,19 @@ def _finite(digits: str) -> float:
     return value
 
 
+@dataclass(eq=False)
+class _Arriving:
+    """A body of which the end has not come."""
+
+    data: bytearray = field(default_factory=bytearray)
+    wait: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    given_up: bool = False
+
+
 class BodyGuard:
     """An ASGI application that gets a request only with a whole body that is short, fast and finite enough.
+
+    Where the bodies that arrive hold too much memory together, the one that began first is given up: one that drips.
 
     Args:
         app: The application.
@@ -79,6 +93,8 @@ class BodyGuard:
         self.app = app
         self.max_body_bytes = max_body_bytes
         self._seconds = seconds
+        self._arriving: dict[_Arriving, None] = {}  # the oldest first
+        self._held = 0  # bytes in all of them
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request whose body can be accepted, and refuse any other."""
@@ -106,27 +122,62 @@ class BodyGuard:
         """Return the body as one message, with what came instead of its end; or the refusal."""
         if declared.isdecimal() and (len(declared) > 20 or int(declared) > self.max_body_bytes):
             return self._too_long()
-        body = bytearray()
+        body = _Arriving()
+        self._arriving[body] = None
+        try:
+            return await self._whole(body, receive)
+        finally:
+            self._forget(body)
+
+    async def _whole(self, body: _Arriving, receive: Receive) -> list[Message] | JSONResponse:
         begun = anyio.current_time()
         while True:
-            left = begun + self._seconds + len(body) / BODY_RATE - anyio.current_time()
+            left = begun + self._seconds + len(body.data) / BODY_RATE - anyio.current_time()
             message: Message | None = None
-            with anyio.move_on_after(left):
+            with anyio.move_on_after(left) as body.wait:
                 message = await receive()
+            if body.given_up:
+                return _given_up()
             if message is None:
-                text = f"The request body did not arrive in time: {len(body):,} bytes in {self._seconds:g} seconds."
+                text = (
+                    f"The request body did not arrive in time: {len(body.data):,} bytes in {self._seconds:g} seconds."
+                )
                 return _closing(refusal(408, INVALID_REQUEST, text))
             if message["type"] != "http.request":
-                return [{"type": "http.request", "body": bytes(body), "more_body": True}, message]
-            body += message.get("body", b"")
-            if len(body) > self.max_body_bytes:
+                return [{"type": "http.request", "body": bytes(body.data), "more_body": True}, message]
+            chunk = message.get("body", b"")
+            body.data += chunk
+            self._held += len(chunk)
+            if len(body.data) > self.max_body_bytes:
                 return self._too_long()
             if not message.get("more_body", False):
-                return [{"type": "http.request", "body": bytes(body), "more_body": False}]
+                return [{"type": "http.request", "body": bytes(body.data), "more_body": False}]
+            while self._held > self.max_body_bytes * ARRIVING:
+                self._give_up(next(iter(self._arriving)))
+            if body.given_up:
+                return _given_up()
+
+    def _give_up(self, body: _Arriving) -> None:
+        self._forget(body)
+        body.given_up = True
+        body.wait.cancel()
+
+    def _forget(self, body: _Arriving) -> None:
+        if body in self._arriving:
+            del self._arriving[body]
+            self._held -= len(body.data)
+            body.data = bytearray()
 
     def _too_long(self) -> JSONResponse:
         text = f"The request body is longer than the {self.max_body_bytes:,} bytes this server accepts."
         return refusal(413, INVALID_REQUEST, text)
+
+
+def _given_up() -> JSONResponse:
+    text = "The server receives too many long request bodies at once. Send the request again later, and without pauses."
+    response = refusal(503, INTERNAL_ERROR, text)
+    response.headers["retry-after"] = "5"
+    return _closing(response)
 
 
 def _closing(response: JSONResponse) -> JSONResponse:
