@@ -222,7 +222,7 @@ async def test_a_connection_that_does_not_close_is_cancelled(make: Make, monkeyp
             await never()
 
     for module in (mcp_server, connection):
-        monkeypatch.setattr(module, "CLOSE_SECONDS", 0.01)
+        monkeypatch.setattr(module, "CLOSE_SECONDS", 0.2)
     made: list[StandIn] = []
     server = Server(Source("s", lambda _: Stubborn(made)), None, 5.0, EventLog())  # type: ignore[arg-type, return-value]
     await server.open()

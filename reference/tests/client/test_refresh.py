@@ -792,6 +792,29 @@ async def test_a_dependency_that_is_no_tool_of_the_server_is_ignored_with_a_warn
 # ---- the start and the end ----
 
 
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        ("401 Unauthorized", '{"error": "no token"}'),
+        ("403 Forbidden", "<html>"),
+        ("404 Not Found", "{}"),
+        ("502 Bad Gateway", ""),
+    ],
+)
+async def test_a_server_that_refuses_the_connection_is_named_with_its_status(status: str, body: str) -> None:
+    async def refuses(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        await reader.readexactly(int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]))
+        answer = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}"
+        writer.write(answer.encode())
+        writer.close()
+
+    async with listening(refuses) as port:
+        servers = Servers([("shop", f"http://127.0.0.1:{port}/mcp")], connect_timeout=10, log=EventLog(), require=True)
+        with pytest.raises(ServersUnavailable, match=f"HTTP {status}"):
+            await servers.open()
+
+
 async def test_required_servers_that_are_down_are_named_with_the_reason_and_without_credentials() -> None:
     targets = [
         ("gone", "http://user:secret@127.0.0.1:1/mcp?key=secret"),

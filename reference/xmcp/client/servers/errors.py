@@ -32,7 +32,7 @@ CONNECTION_CLOSED: Final = -32000
 _LOST: Final[dict[int, re.Pattern[str]]] = {
     CONNECTION_CLOSED: re.compile(r"(?i)connection closed(?:$|: )|sse stream (?:failed: |ended (?:without|and) )"),
     INVALID_REQUEST: re.compile(r"(?i)session (?:terminated|not found)$"),
-    INTERNAL_ERROR: re.compile(r"(?i)server returned an error response$"),
+    INTERNAL_ERROR: re.compile(r"(?i)server returned an error response(?:$|: HTTP 5)"),
     -32001: re.compile(r"(?i)session not found$"),
 }
 _UNREADABLE: Final[dict[int, re.Pattern[str]]] = {

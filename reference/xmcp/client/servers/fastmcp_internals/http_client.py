@@ -10,7 +10,7 @@ from functools import wraps
 from typing import Any, Final
 
 import httpx2
-from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR
+from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, METHOD_NOT_FOUND
 
 from xmcp import http_bodies
 from xmcp.chat.json_values import containers
@@ -140,8 +140,8 @@ def failing_alone(send: Callable[..., Awaitable[httpx2.Response]]) -> Any:
     """Wrap `AsyncClient.send`: a POST that cannot be sent, or whose answer cannot be read, is answered with a JSON-RPC
     error instead of an exception. The body of an answer that is no stream is read here, so that its faults count.
 
-    A refusal (4xx) that is no JSON-RPC error becomes one that has the HTTP status, which the SDK drops. One that says
-    that there is no such session gets a mark: a tool's own error, which comes with 200, may use the same words.
+    A refusal (4xx, 5xx) that is no JSON-RPC error becomes one that has the HTTP status, which the SDK drops. One that
+    says that there is no such session gets a mark: a tool's own error, which comes with 200, may use the same words.
     """
 
     @wraps(send)
@@ -150,7 +150,7 @@ def failing_alone(send: Callable[..., Awaitable[httpx2.Response]]) -> Any:
             response = await send(request, **options)
             if request.method == "POST" and _is_read_whole(response):
                 await _read(response)
-            return await _with_status(request, response) if 400 <= response.status_code < 500 else response
+            return await _with_status(request, response) if response.status_code >= 400 else response
         except Exception as exc:
             # Of any class: authentication is the application's code. The requests that open a session raise: the SDK
             # would take an answer for that of an older server.
@@ -169,23 +169,24 @@ def failing_alone(send: Callable[..., Awaitable[httpx2.Response]]) -> Any:
 
 
 async def _with_status(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-    # A 404 stays as it is: for the SDK it says that the session is over, or that there is no such method.
-    if request.method != "POST" or _method(request) in _OPENING_METHODS:
+    if request.method != "POST":
         return response
+    has_session = "mcp-session-id" in request.headers
     if response.headers.get("content-type", "").lower().startswith("application/json"):
         with suppress(ValueError, KeyError, TypeError, RecursionError):
             error = json.loads(response.content)["error"]
             if isinstance(error, dict):
-                if "mcp-session-id" in request.headers and means_session_lost(
-                    response.status_code, error.get("code"), error.get("message")
-                ):
+                if has_session and means_session_lost(response.status_code, error.get("code"), error.get("message")):
                     return _error_answer(request, response.status_code, {**error, "data": {SESSION_LOST: True}})
                 return response
+    code = INTERNAL_ERROR
     if response.status_code == 404:
-        return response
+        if has_session:
+            return response  # for the SDK it says that the session is over
+        code = METHOD_NOT_FOUND  # as the SDK has it
     await response.aclose()
-    message = f"Server returned an error response: HTTP {response.status_code}"
-    return _error_answer(request, response.status_code, {"code": INTERNAL_ERROR, "message": message})
+    message = f"Server returned an error response: HTTP {response.status_code} {response.reason_phrase}".rstrip()
+    return _error_answer(request, response.status_code, {"code": code, "message": message})
 
 
 def _error_answer(request: httpx2.Request, status: int, error: dict[str, Any]) -> httpx2.Response:
