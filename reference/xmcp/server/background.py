@@ -19,8 +19,8 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp_types import INTERNAL_ERROR
 from pydantic import Field, PrivateAttr
 
-from xmcp.server._fastmcp_hooks import is_tool_timeout
 from xmcp.server.call_state import SHOW_USER, ServedCall
+from xmcp.server.fastmcp_internals.failures import is_tool_timeout
 from xmcp.server.lone_surrogates import sendable_block
 from xmcp.server.middleware import answer, answer_failure
 from xmcp.server.parameters.sensitive import Secrets

@@ -37,7 +37,9 @@ from mcp.server.subscriptions import (
 )
 from mcp.shared.subscriptions import event_to_notification
 
-from xmcp.server._fastmcp_hooks import connection_of, join_dispatch, unwrapped, watch_components
+from xmcp.server.fastmcp_internals.components import unwrapped, watch_components
+from xmcp.server.fastmcp_internals.dispatch import join_dispatch
+from xmcp.server.fastmcp_internals.outgoing_messages import connection_of
 
 QUIET: Final = 0.05
 """Seconds without a further change before a change is announced, so that a burst is one announcement."""

@@ -20,10 +20,10 @@ from fastmcp.tools.base import InputRequiredToolResult, ToolResult
 from mcp_types import CallToolResult
 
 from xmcp.server import telemetry
-from xmcp.server._fastmcp_hooks import raised_by_fastmcp
 from xmcp.server.call_state import ServedCall, current_call
 from xmcp.server.containment import ends_its_task
 from xmcp.server.errors import XMCPError
+from xmcp.server.fastmcp_internals.failures import raised_by_fastmcp
 from xmcp.server.parameters.sensitive import Secrets
 from xmcp.server.relayed_calls import with_checked_arguments
 from xmcp.server.responses.capability import Reader, Wire, announcement, declared_by, reader_for

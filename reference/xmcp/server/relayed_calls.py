@@ -18,9 +18,9 @@ from fastmcp import FastMCP
 from fastmcp.tools.base import ToolResult
 from fastmcp.tools.function_tool import FunctionTool
 
-from xmcp.server._fastmcp_hooks import tool_that_runs
 from xmcp.server.call_state import ServedCall
 from xmcp.server.errors import XMCPError
+from xmcp.server.fastmcp_internals.components import tool_that_runs
 from xmcp.server.responses.failures import MAX_FIELDS, MAX_POINTER, error_for
 from xmcp.server.responses.mcp_results import has_error_in_meta, is_document
 

@@ -1,7 +1,7 @@
 """Request ids of one session: an id in use is refused.
 
 Over stdio and SSE all answers of a session share one stream, so a client could not tell two answers with the same id
-apart. Streamable HTTP refuses such a request earlier (`_session_hooks`), or has no sessions.
+apart. Streamable HTTP refuses such a request earlier (`fastmcp_internals/http_sessions.py`), or has no sessions.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from mcp import MCPError
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp_types import INVALID_REQUEST
 
-from xmcp.server._fastmcp_hooks import dispatcher_of
+from xmcp.server.fastmcp_internals.outgoing_messages import dispatcher_of
 
 _IN_USE: Final[weakref.WeakKeyDictionary[object, set[str]]] = weakref.WeakKeyDictionary()
 """The ids in use on each stream of messages."""

@@ -29,15 +29,11 @@ from fastmcp.utilities.versions import VersionSpec
 from mcp.server.lowlevel.server import LifespanResultT
 from mcp_types import Icon, ToolAnnotations
 
-from xmcp.server._fastmcp_hooks import (
-    add_dispatch_middleware,
-    local_tools,
-    skip_listing_before_calls,
-    unwrapped,
-    wrap_dispatch,
-)
 from xmcp.server.background import BackgroundTool, TaskDelivery
 from xmcp.server.containment import contain
+from xmcp.server.fastmcp_internals.components import local_tools, unwrapped
+from xmcp.server.fastmcp_internals.dispatch import add_dispatch_middleware, wrap_dispatch
+from xmcp.server.fastmcp_internals.listing import skip_listing_before_calls
 from xmcp.server.formatter_binding import NamedFormatter, bound, name_of
 from xmcp.server.middleware import ResponseMiddleware
 from xmcp.server.parameters.providers import OnOverride, ParamProvider, ParamProviders

@@ -10,8 +10,8 @@ from typing import Final
 
 from opentelemetry.trace import Span, StatusCode
 
-from xmcp.server._fastmcp_hooks import active_request_span, handlers_that_draw
 from xmcp.server.call_state import ServedCall, current_call
+from xmcp.server.fastmcp_internals.telemetry import active_request_span, handlers_that_draw
 from xmcp.server.responses.failures import safe_tool_name
 from xmcp.wire import ErrorInfo
 

@@ -16,8 +16,8 @@ from fastmcp.tools.function_tool import FunctionTool
 from fastmcp.tools.tool_transform import TransformedTool
 from pydantic import Field
 
-from xmcp.server._fastmcp_hooks import local_tools
 from xmcp.server.call_state import current_call
+from xmcp.server.fastmcp_internals.components import local_tools
 from xmcp.server.parameters.filling import forbidden
 from xmcp.server.parameters.providers import ParamProviders
 from xmcp.server.parameters.server_parameters import marked_parameters

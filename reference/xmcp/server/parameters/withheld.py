@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from mcp.server.session import ServerSession
 
-from xmcp.server._fastmcp_hooks import rewrite_messages
 from xmcp.server.call_state import current_call
+from xmcp.server.fastmcp_internals.outgoing_messages import rewrite_messages
 from xmcp.server.parameters.sensitive import Secrets
 
 _AUTHORS_PARTS: Final[Mapping[str, frozenset[str]]] = {

@@ -28,7 +28,12 @@ from mcp.shared.exceptions import NoBackChannelError
 from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, REQUEST_TIMEOUT
 from pydantic import ValidationError as PydanticValidationError
 
-from xmcp.server._fastmcp_hooks import lacks_access_token, modules_through, raised_by_fastmcp, runs_a_tool_of_fastmcp
+from xmcp.server.fastmcp_internals.failures import (
+    lacks_access_token,
+    modules_through,
+    raised_by_fastmcp,
+    runs_a_tool_of_fastmcp,
+)
 from xmcp.wire import ErrorInfo
 
 MAX_BODY: Final = 1500  # characters of an upstream answer in an error's message

@@ -27,9 +27,9 @@ from mcp_types import MISSING_REQUIRED_CLIENT_CAPABILITY
 from pydantic import ValidationError as PydanticValidationError
 from pydantic_core import ErrorDetails
 
-from xmcp.server._fastmcp_hooks import is_body_error, is_tool_timeout, raised_by_fastmcp
 from xmcp.server.call_state import ServedCall
 from xmcp.server.errors import XMCPError
+from xmcp.server.fastmcp_internals.failures import is_body_error, is_tool_timeout, raised_by_fastmcp
 from xmcp.server.responses.explanations import explanation_of
 from xmcp.server.result_data import UnsendableResultError
 from xmcp.server.worker_threads import OutOfTimeError

@@ -10,7 +10,8 @@ from fastmcp import FastMCP
 from fastmcp.server.http import HostOriginProtection, StarletteWithLifespan
 from mcp.server.streamable_http import EventStore
 
-from xmcp.server._fastmcp_hooks import count_requests, guard_bodies
+from xmcp.server.fastmcp_internals.dispatch import count_requests
+from xmcp.server.fastmcp_internals.http_endpoints import guard_bodies
 from xmcp.server.transports.challenge import challenge_every_method
 from xmcp.server.transports.http_bodies import BodyGuard
 from xmcp.server.transports.http_headers import HeaderGuard

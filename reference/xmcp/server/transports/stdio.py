@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from fastmcp import FastMCP
 
-from xmcp.server._fastmcp_hooks import streams_replaced
+from xmcp.server.fastmcp_internals.dispatch import streams_replaced
 from xmcp.server.transports.ending import AT_ONCE, CLEANUP, GRACE, Ending
 from xmcp.server.transports.stdio_streams import watched
 

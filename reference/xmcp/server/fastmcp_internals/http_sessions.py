@@ -1,6 +1,4 @@
-"""What the server uses of the SDK's sessions over streamable HTTP beyond their public interface.
-
-As in `_fastmcp_hooks`: for each reliance, `tests/server/test_sessions.py` fails when an upgrade changes it.
+"""Sessions over streamable HTTP: each request id once at a time, and each session for the user who opened it.
 
 The SDK sends an answer to the stream that was opened last for its request id. Two requests of one session with the same
 id would get each other's answers, so the second one is refused. It binds a session to the verified token that opened
