@@ -24,6 +24,7 @@ from xmcp.client.slots import Slots
 from xmcp.client.tools import catalogue, dependencies, names, schemas
 from xmcp.client.tools.dependencies import FilledArguments
 from xmcp.wire import ErrorInfo, ToolResponse
+from xmcp_models.registry import TOOL_META_KEY
 
 
 @breaks("XMCP-CLI-010")
@@ -383,7 +384,7 @@ def refuses_metadata_it_does_not_know(patch: pytest.MonkeyPatch) -> None:
 
     def strict(given: Any, *args: Any, **kwargs: Any) -> Any:
         kept = [
-            (server, [tool for tool in tools if set((tool.meta or {}).get("dev.xmcp/tool", {})) <= known])
+            (server, [tool for tool in tools if set((tool.meta or {}).get(TOOL_META_KEY, {})) <= known])
             for server, tools in given
         ]
         return build(kept, *args, **kwargs)

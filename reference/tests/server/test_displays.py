@@ -9,6 +9,7 @@ from fastmcp.tools import ToolResult
 
 from xmcp import XMCP, DisplayEnvelope, ToolResponse
 from xmcp_models.display_envelope import DisplayEnvelope as GeneratedEnvelope
+from xmcp_models.registry import DISPLAY_META_KEY
 
 ROWS = [{"region": "EMEA", "sales": 42, "note": None}]
 
@@ -174,7 +175,7 @@ async def test_the_switch_also_rules_an_answer_that_is_passed_on(call: Any) -> N
 
     @mcp.display_tool
     async def lanes() -> ToolResult:
-        return ToolResult(content="told", meta={"dev.xmcp/display": {"type": "text", "payload": "seen"}})
+        return ToolResult(content="told", meta={DISPLAY_META_KEY: {"type": "text", "payload": "seen"}})
 
     @mcp.display_tool
     async def failing() -> ToolResult:

@@ -18,6 +18,7 @@ from mcp_types import CallToolResult, EmbeddedResource, ImageContent, ResourceLi
 from pydantic import BaseModel, Field
 
 from xmcp import XMCP, DisplayEnvelope, ErrorInfo, ToolResponse
+from xmcp_models.registry import ERROR_META_KEY
 
 PIXEL = ImageContent(type="image", data="iVBORw0KGgo=", mime_type="image/png")
 
@@ -250,7 +251,7 @@ async def test_the_error_result_of_an_author_keeps_its_content(wire: Any, era: s
                 assert reply(got).message == "no such order\nin row 3"
                 assert got.content[1:] == [PIXEL, PIXEL]
             else:
-                error = got.meta["dev.xmcp/error"]
+                error = got.meta[ERROR_META_KEY]
                 assert (error["code"], error["message"]) == ("TOOL_ERROR", "no such order\nin row 3")
                 assert got.content[::2] == [PIXEL, PIXEL]
                 assert got.content[1].text == "TOOL_ERROR: no such order\nin row 3"

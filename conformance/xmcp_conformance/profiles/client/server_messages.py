@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 from xml.sax.saxutils import escape, quoteattr
 
+from xmcp_models.registry import TOOL_META_KEY
+
 from .adapter import ConnectionLost, Json
 from .messages import compact
 from .scenario import Act
@@ -32,7 +34,7 @@ def listing(description: str, tool: Tool) -> Json:
         "description": description,
         "inputSchema": schema,
         "annotations": {"readOnlyHint": tool.read_only, "idempotentHint": tool.idempotent},
-        "_meta": {"dev.xmcp/tool": metadata},
+        "_meta": {TOOL_META_KEY: metadata},
     }
     return listed if tool.output_schema is None else {**listed, "outputSchema": dict(tool.output_schema)}
 
