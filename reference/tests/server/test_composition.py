@@ -264,7 +264,7 @@ async def test_middleware_that_adds_content_is_announced_to_the_model(call: Any)
         return {"a": 1}
 
     reply = await call(mcp, "pair")
-    assert reply.llm_output.endswith("</result>\n\nAfter this text: 1 × image (image/png).")
+    assert reply.llm_output.endswith("</result>\n\nAttached: 1 × image (image/png). It may not be visible to you.")
     assert reply.format is None  # with that sentence it is no XML
 
 

@@ -188,11 +188,12 @@ async def test_other_content_follows_the_text_that_announces_it(call: Any) -> No
 
     reply = await call(mcp, "mixed")
     assert reply.llm_output == (
-        "two pictures\n\nAfter this text: 2 × image (image/png), 1 × resource link, 1 × resource (text/x-b)."
+        "two pictures\n\nAttached: 2 × image (image/png), 1 × resource link, 1 × resource (text/x-b). "
+        "They may not be visible to you."
     )
     assert [block.type for block in reply.other_blocks] == ["image", "image", "resource_link", "resource"]
     reply = await call(mcp, "picture")
-    assert reply.llm_output == "After this text: 1 × image (image/png)."
+    assert reply.llm_output == "Attached: 1 × image (image/png). It may not be visible to you."
     assert reply.other_blocks[0].data == "iVBORw=="
 
 
