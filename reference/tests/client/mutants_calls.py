@@ -376,6 +376,12 @@ def takes_the_text_of_others_apart(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(server_results, "_read_plain", stripped)
 
 
+@breaks("XMCP-MCP-040")
+def does_not_read_the_errors_of_others(patch: pytest.MonkeyPatch) -> None:
+    """Takes each failure of a server without the extension for one without a code."""
+    patch.setattr(server_results, "error_in", lambda structured: None)
+
+
 @breaks("XMCP-TOL-003")
 def refuses_metadata_it_does_not_know(patch: pytest.MonkeyPatch) -> None:
     """Does not offer a tool whose metadata has a member that it does not know."""

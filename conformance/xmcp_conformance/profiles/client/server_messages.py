@@ -64,9 +64,12 @@ def answer(act: Act, tool: str, call: int, tag: Any, *, xmcp: bool) -> tuple[Jso
         raw = _document(tool, ("" if rest is None else _llm_output(rest)) + "<display>{oops</display>")
         return _result(raw), Answered(call=call, outcome="ok", text=rest, bad_display=True)
     if act.kind == "error":
-        error = _error(act, text) if xmcp else {"code": "TOOL_ERROR", "message": text, "retryable": False}
+        data = None if xmcp else act.error_data
+        known = xmcp or data is not None
+        error = _error(act, text) if known else {"code": "TOOL_ERROR", "message": text, "retryable": False}
         raw = _document(tool, _error_element(error)) if xmcp else text
-        return _result(raw, is_error=True), Answered(call=call, outcome="error", error=error)
+        answered = Answered(call=call, outcome="error", error=error, structured=data)
+        return _result(raw, structured=data, is_error=True), answered
     display = _display(act, call) if xmcp else None
     shown = "" if display is None else _display_element(display)
     raw = _document(tool, _llm_output(text) + shown) if xmcp else text
