@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import fastmcp
@@ -83,6 +84,14 @@ def test_the_message_is_the_text_and_without_text_nothing_is_lost(
     error = read(result, "t", speaks_xmcp=speaks_xmcp).response.error
     assert error is not None
     assert error.message == message
+
+
+def test_the_example_of_the_specification_is_read_as_it_says() -> None:
+    example = Path(__file__).parents[3] / "schemas/examples/valid/foreign_result/error.json"
+    result = CallToolResult.model_validate_json(example.read_bytes())
+    error = read(result, "t", speaks_xmcp=False).response.error
+    assert error is not None
+    assert (error.code, error.message, error.retry_after_ms) == ("RATE_LIMITED", "Too many requests.", 2000)
 
 
 def test_a_result_that_is_no_failure_is_none_whatever_its_data_are_called() -> None:
