@@ -38,6 +38,7 @@ from xmcp_models.registry import PLAIN_META_KEY
         ({"code": "TIMEOUT", "retry_after": -1}, ("TIMEOUT", True, None)),
         ({"code": "TIMEOUT", "retry_after": float("nan")}, ("TIMEOUT", True, None)),
         ({"code": "TIMEOUT", "retry_after": 10**400}, ("TIMEOUT", True, 2**53 - 1)),
+        ({"code": "TIMEOUT", "retry_after": 1.5e308}, ("TIMEOUT", True, 2**53 - 1)),
         ({"code": "CONFLICT", "error": "text"}, ("CONFLICT", False, None)),
     ],
 )
