@@ -1,6 +1,6 @@
 """Every check of this repository, by name.
 
-`uv run nox` runs all of them but `bench`, `fastmcp_tests`, `mcp_conformance` and `soak`.
+`uv run nox` runs all of them but `bench`, `fastmcp_tests`, `mcp_conformance`, `release` and `soak`.
 In CI (`CI=true`) it runs `soak` too.
 
 The sessions use the environment that `uv run` made: one environment, installed once. Only `fastmcp_tests` has one of
@@ -64,8 +64,17 @@ def typescript(session: nox.Session) -> None:
 
 @nox.session
 def spec(session: nox.Session) -> None:
-    """Compare chapters, registry, checks, mutants and vectors with each other and with the manifest."""
+    """Compare chapters, registry, checks, mutants and vectors with each other and with the manifest, and the prefix."""
     session.run("python", "-m", "tools.lint.spec_lint")
+    session.run("python", "-m", "tools.lint.prefix")
+
+
+@nox.session
+def release(session: nox.Session) -> None:
+    """Write the package and the vectors of a release into dist/; refused while nobody owns the prefix."""
+    session.run("python", "-m", "tools.lint.prefix", "--release")
+    session.run("uv", "build", external=True)
+    session.run("python", "-m", "tools.generate.export_vectors")
 
 
 @nox.session

@@ -17,7 +17,7 @@ from xmcp_conformance.profiles.server.judge import exchange_observations
 from xmcp_conformance.profiles.server.server_under_test import HttpPeer, PeerUnavailable, Session
 from xmcp_conformance.wrong.registry import server_mutants
 from xmcp_conformance.wrong.servers.miniature import Miniature, Negotiated
-from xmcp_models.registry import EXTENSION_ID, TOOL_META_KEY
+from xmcp_models.registry import DISPLAY_META_KEY, EXTENSION_ID, PLAIN_META_KEY, PREFIX, TOOL_META_KEY
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}, "show_user": {"type": "boolean"}}}
 ENVELOPE = {"type": "text", "payload": "hello"}
@@ -31,7 +31,7 @@ def tool(**metadata):
 
 
 def result(text="hi", *, content=None, is_error=False, data=None, **meta):
-    members = {f"dev.xmcp/{name}": value for name, value in ({"plain": "1.0"} | meta).items() if value is not None}
+    members = {f"{PREFIX}{name}": value for name, value in ({"plain": "1.0"} | meta).items() if value is not None}
     blocks = [{"type": "text", "text": text}] if content is None else content
     return {"content": blocks, "isError": is_error, "structuredContent": data, "_meta": members}
 
@@ -78,7 +78,7 @@ FILLED = ToolCall(tool(server_populated=["user_id"]), "t", {})
         (result("Hi.\n<display>{}</display> "), None, "XMCP-MCP-023"),
         (result('<error code="TIMEOUT">too slow</error>'), None, "XMCP-MCP-023"),
         (result("<llm_output>hi</llm_output> and more"), None, "XMCP-MCP-023"),
-        (result() | {"_meta": {"dev.xmcp/plain": "1.0", "dev.xmcp/display": None}}, SHOWN, "XMCP-DSP-001"),
+        (result() | {"_meta": {PLAIN_META_KEY: "1.0", DISPLAY_META_KEY: None}}, SHOWN, "XMCP-DSP-001"),
         (result(content=[{"type": "text", "text": t} for t in ("hi", DOCUMENT)]), None, "XMCP-MCP-023"),
         (result(), ToolCall(tool(), "t", {}, Intent.INVALID, ("/text",), "`text` missing"), "XMCP-ERR-020"),
         (result(), ToolCall(None, "t", {}, Intent.UNKNOWN_TOOL), "XMCP-ERR-022"),

@@ -1,28 +1,28 @@
 /** Generated from schemas/ by `uv run nox -s generate`. Do not edit: change the schema and run it again. */
 
 /** Prefix of everything XMCP adds to MCP. */
-export const PREFIX = "dev.xmcp/" as const;
+export const PREFIX = "io.github.xmcp-spec/" as const;
 
 /** The MCP extension identifier. */
-export const EXTENSION_ID = "dev.xmcp/tool-response" as const;
+export const EXTENSION_ID = "io.github.xmcp-spec/tool-response" as const;
 
 /** Key of the tool metadata in a tool's `_meta`. */
-export const TOOL_META_KEY = "dev.xmcp/tool" as const;
+export const TOOL_META_KEY = "io.github.xmcp-spec/tool" as const;
 
 /** Key of the version in a result's `_meta`. */
-export const VERSION_META_KEY = "dev.xmcp/version" as const;
+export const VERSION_META_KEY = "io.github.xmcp-spec/version" as const;
 
 /** Key of the version in the `_meta` of a plain result. */
-export const PLAIN_META_KEY = "dev.xmcp/plain" as const;
+export const PLAIN_META_KEY = "io.github.xmcp-spec/plain" as const;
 
 /** Key of the display in the `_meta` of a plain result. */
-export const DISPLAY_META_KEY = "dev.xmcp/display" as const;
+export const DISPLAY_META_KEY = "io.github.xmcp-spec/display" as const;
 
 /** Key of the error in a plain result's `_meta`. */
-export const ERROR_META_KEY = "dev.xmcp/error" as const;
+export const ERROR_META_KEY = "io.github.xmcp-spec/error" as const;
 
 /** Key of `server_populated` in a plain result's `_meta`. */
-export const POPULATED_META_KEY = "dev.xmcp/server_populated" as const;
+export const POPULATED_META_KEY = "io.github.xmcp-spec/server_populated" as const;
 
 /** The version of the specification these models are for. */
 export const VERSION = "1.0" as const;

@@ -44,7 +44,7 @@ EVIDENCE = lint.Evidence(checks={"XMCP-ABC-001"}, mutants={"XMCP-ABC-001"})
 
 
 def text_faults(text: str) -> list[str]:
-    return list(lint.lint_text({"c.md": text}, ROOT, "dev.xmcp/"))
+    return list(lint.lint_text({"c.md": text}, ROOT, "dev.ours/"))
 
 
 def test_the_good_chapter_has_no_fault():

@@ -2,28 +2,28 @@
 
 from typing import Any, Final
 
-PREFIX: Final[str] = "dev.xmcp/"
+PREFIX: Final[str] = "io.github.xmcp-spec/"
 """Prefix of everything XMCP adds to MCP."""
 
-EXTENSION_ID: Final[str] = "dev.xmcp/tool-response"
+EXTENSION_ID: Final[str] = "io.github.xmcp-spec/tool-response"
 """The MCP extension identifier."""
 
-TOOL_META_KEY: Final[str] = "dev.xmcp/tool"
+TOOL_META_KEY: Final[str] = "io.github.xmcp-spec/tool"
 """Key of the tool metadata in a tool's `_meta`."""
 
-VERSION_META_KEY: Final[str] = "dev.xmcp/version"
+VERSION_META_KEY: Final[str] = "io.github.xmcp-spec/version"
 """Key of the version in a result's `_meta`."""
 
-PLAIN_META_KEY: Final[str] = "dev.xmcp/plain"
+PLAIN_META_KEY: Final[str] = "io.github.xmcp-spec/plain"
 """Key of the version in the `_meta` of a plain result."""
 
-DISPLAY_META_KEY: Final[str] = "dev.xmcp/display"
+DISPLAY_META_KEY: Final[str] = "io.github.xmcp-spec/display"
 """Key of the display in the `_meta` of a plain result."""
 
-ERROR_META_KEY: Final[str] = "dev.xmcp/error"
+ERROR_META_KEY: Final[str] = "io.github.xmcp-spec/error"
 """Key of the error in a plain result's `_meta`."""
 
-POPULATED_META_KEY: Final[str] = "dev.xmcp/server_populated"
+POPULATED_META_KEY: Final[str] = "io.github.xmcp-spec/server_populated"
 """Key of `server_populated` in a plain result's `_meta`."""
 
 VERSION: Final[str] = "1.0"

@@ -24,6 +24,7 @@ from xmcp.client.slots import Slots
 from xmcp.client.tools import catalogue, dependencies, names, schemas
 from xmcp.client.tools.dependencies import FilledArguments
 from xmcp.wire import ErrorInfo, ToolResponse
+from xmcp_models.registry import TOOL_META_KEY
 
 
 @breaks("XMCP-CLI-010")
@@ -375,6 +376,12 @@ def takes_the_text_of_others_apart(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(server_results, "_read_plain", stripped)
 
 
+@breaks("XMCP-MCP-040")
+def does_not_read_the_errors_of_others(patch: pytest.MonkeyPatch) -> None:
+    """Takes each failure of a server without the extension for one without a code."""
+    patch.setattr(server_results, "error_in", lambda structured: None)
+
+
 @breaks("XMCP-TOL-003")
 def refuses_metadata_it_does_not_know(patch: pytest.MonkeyPatch) -> None:
     """Does not offer a tool whose metadata has a member that it does not know."""
@@ -383,7 +390,7 @@ def refuses_metadata_it_does_not_know(patch: pytest.MonkeyPatch) -> None:
 
     def strict(given: Any, *args: Any, **kwargs: Any) -> Any:
         kept = [
-            (server, [tool for tool in tools if set((tool.meta or {}).get("dev.xmcp/tool", {})) <= known])
+            (server, [tool for tool in tools if set((tool.meta or {}).get(TOOL_META_KEY, {})) <= known])
             for server, tools in given
         ]
         return build(kept, *args, **kwargs)

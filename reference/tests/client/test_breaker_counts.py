@@ -318,7 +318,7 @@ async def test_a_method_that_a_server_does_not_have_and_bad_parameters_cost_no_c
     ]
     async with damaged(line, faults, "legacy", Told()) as ai:
         result = await ai.chat("q", [])
-    assert codes(result["history"]) == ["TOOL_ERROR", "TOOL_ERROR", None]
+    assert codes(result["history"]) == ["TOOL_ERROR", "VALIDATION_FAIL", None]
     assert line.methods.count("initialize") == 1
 
 

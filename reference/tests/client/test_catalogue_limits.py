@@ -19,10 +19,11 @@ from xmcp.client.servers.connection import Connection
 from xmcp.client.servers.listing_limits import Kept, within_limits
 from xmcp.client.servers.targets import ServerTarget
 from xmcp.client.tools.catalogue import Entry
+from xmcp_models.registry import TOOL_META_KEY
 
 
 def tool(name: str, schema: Any = None, **more: Any) -> mt.Tool:
-    meta = {"_meta": {"dev.xmcp/tool": more.pop("metadata")}} if "metadata" in more else {}
+    meta = {"_meta": {TOOL_META_KEY: more.pop("metadata")}} if "metadata" in more else {}
     return mt.Tool.model_validate({"name": name, "inputSchema": schema or {"type": "object"}, **more, **meta})
 
 
@@ -87,7 +88,7 @@ def test_the_limits_of_a_server_count_all_its_tools_together() -> None:
     many = [tool(f"t{n}", metadata={"depends_on": [f"t{m}" for m in range(n)]}) for n in range(200)]
     composed = [tool(f"t{n}", {"allOf": [{} for _ in range(150)]}) for n in range(20)]
     assert len(kept_of(*composed).tools) == limits.MAX_PARTS // 150
-    edges = [len(one.meta["dev.xmcp/tool"]["depends_on"]) for one in kept_of(*many).tools if one.meta]
+    edges = [len(one.meta[TOOL_META_KEY]["depends_on"]) for one in kept_of(*many).tools if one.meta]
     assert sum(edges) <= limits.MAX_EDGES < sum(edges) + 200
 
 

@@ -43,6 +43,7 @@ MADE: dict[str, list[ErrorInfo]] = {
         client_made_errors.refused_by_server(""),
         client_made_errors.tool_failed("{x}"),
     ],
+    "refused_arguments": [client_made_errors.refused_arguments("")],
     "keeps_asking": [client_made_errors.keeps_asking()],
     "answer_too_large": [client_made_errors.answer_too_large("s")],
     "answer_compressed": [client_made_errors.answer_compressed("s")],
@@ -57,6 +58,7 @@ MADE: dict[str, list[ErrorInfo]] = {
 
 ELSEWHERE = {
     ("chat/errors.py", "to_error_info"): "what a vendor reports, by its category",
+    ("client/calls/foreign_errors.py", "error_in"): "what a server without the extension says in its own way",
     ("client/calls/server_results.py", "_read_members"): "what a server wrote into `_meta`",
 }
 

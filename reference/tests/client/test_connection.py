@@ -15,6 +15,7 @@ from xmcp.client.servers import connection, mcp_server
 from xmcp.client.servers.errors import ConnectFailed
 from xmcp.client.servers.mcp_server import Server
 from xmcp.client.servers.targets import Source
+from xmcp_models.registry import EXTENSION_ID
 
 
 class _Session:
@@ -40,7 +41,7 @@ class StandIn:
         self._session_kwargs: dict[str, Any] = {}
         self.protocol_version = "2025-11-25"
         self.server_capabilities = SimpleNamespace(
-            extensions={"dev.xmcp/tool-response": {}},
+            extensions={EXTENSION_ID: {}},
             experimental=None,
             tools=None if behaviour.get("offers_no_tools") else SimpleNamespace(list_changed=False),
         )

@@ -30,6 +30,7 @@ from xmcp.client.tools.dependencies import _validator as compiled
 from xmcp.providers import Completion, ToolCall
 from xmcp.storage import MemoryCache
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
+from xmcp_models.registry import DISPLAY_META_KEY, PLAIN_META_KEY, TOOL_META_KEY
 
 
 @dataclass
@@ -61,7 +62,7 @@ def calls(number: int, name: Any = "t", arguments: str = "{}", id_: str | None =
 
 
 def tool(name: str, schema: Mapping[str, Any] | None = None, **more: Any) -> mt.Tool:
-    own = {"_meta": {"dev.xmcp/tool": more.pop("metadata")}} if "metadata" in more else {}
+    own = {"_meta": {TOOL_META_KEY: more.pop("metadata")}} if "metadata" in more else {}
     return mt.Tool.model_validate({"name": name, "inputSchema": schema or {"type": "object"}, **own, **more})
 
 
@@ -272,7 +273,7 @@ def a_large_display_seen_by_a_hook() -> Row:
 @row
 def a_large_display_beside_a_plain_result() -> Row:
     table = [{"name": "a < b & c", "count": n} for n in range(2 * MIB // 40)]
-    meta = {"dev.xmcp/plain": "1.0", "dev.xmcp/display": {"type": "table", "payload": table}}
+    meta = {PLAIN_META_KEY: "1.0", DISPLAY_META_KEY: {"type": "table", "payload": table}}
     answer = mt.CallToolResult.model_validate({"content": [{"type": "text", "text": "seen"}], "_meta": meta})
     return Row(2 * MIB, [calls(1)], {"t": lambda _: answer}, options={"on_display": lambda *_: None})
 

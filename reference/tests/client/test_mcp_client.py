@@ -25,6 +25,7 @@ from xmcp.client.servers.errors import ConnectFailed
 from xmcp.client.servers.mcp_server import Server
 from xmcp.client.servers.server_protocols import MCPClient
 from xmcp.client.servers.targets import ServerTarget, source
+from xmcp_models.registry import EXTENSION_ID
 
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
 BOUND = 60.0
@@ -404,7 +405,7 @@ async def test_who_speaks_xmcp_is_as_announced_or_configured(
         await server.open()
         assert server.speaks_xmcp is speaks
         await server.execute_tool_call("look", {})
-    assert ("dev.xmcp/tool-response" in (seen[0] or {})) is declares
+    assert (EXTENSION_ID in (seen[0] or {})) is declares
 
 
 def test_an_identity_is_the_same_only_for_what_leads_to_the_same_server(servers: Any, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from xmcp.client.tools import names
 from xmcp.client.tools.catalogue import Catalogue, build
 from xmcp.client.tools.meta_tools import RESERVED
 from xmcp.client.tools.names import Exposed, Listing, expose
+from xmcp_models.registry import TOOL_META_KEY
 
 TOOLS = st.sampled_from(["find", "add", "a", "b__find", "__think__", "ø", "x" * 70, "x" * 71, "a_2__find", "", "."])
 SERVERS = st.lists(st.tuples(st.sampled_from(["a", "b", "", "ø"]), st.booleans()), min_size=1, max_size=4)
@@ -123,7 +124,7 @@ class TestCatalogues:
             {"output_schema": {"type": "object"}},
             {"annotations": mt.ToolAnnotations(read_only_hint=True)},
             {"annotations": mt.ToolAnnotations(idempotent_hint=True)},
-            {"meta": {"dev.xmcp/tool": {"cacheable": True}}},
+            {"meta": {TOOL_META_KEY: {"cacheable": True}}},
         ):
             later = build([(self.A, [self.tool("x", **more)])], 2, previous=first)
             assert later.version == later.schemas.version == 2

@@ -14,6 +14,7 @@ from support.http_host import HttpHost, listening, never_answer
 from xmcp.client import AIClient
 from xmcp.providers import ScriptedProvider, Turn
 from xmcp.wire import ToolResponse
+from xmcp_models.registry import EXTENSION_ID
 
 
 def ai(targets: Any, *turns: Any, **options: Any) -> AIClient:
@@ -268,4 +269,4 @@ async def test_the_client_announces_the_extension() -> None:
 
     async with ai([mcp], Turn(calls=[("told", {})])) as client:
         (read,) = await tool_reads(client)
-    assert "dev.xmcp/tool-response" in (read.llm_output or "")
+    assert EXTENSION_ID in (read.llm_output or "")

@@ -35,6 +35,7 @@ from xmcp.client.servers.pool_member import RELIST_SECONDS
 from xmcp.client.servers.targets import ServerTarget
 from xmcp.dependency_graph import DependencyError
 from xmcp.wire import ErrorInfo
+from xmcp_models.registry import TOOL_META_KEY
 
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
 BOUND = 60.0
@@ -700,7 +701,7 @@ def depending(**depends_on: list[str]) -> Any:
     """A server that says so of its tools; plain, since XMCP would refuse a circle itself."""
     mcp = fastmcp.FastMCP("srv")
     for name, before in depends_on.items():
-        add(mcp, name, meta={"dev.xmcp/tool": {"depends_on": before}})
+        add(mcp, name, meta={TOOL_META_KEY: {"depends_on": before}})
     return mcp
 
 
@@ -767,7 +768,7 @@ async def test_a_circle_that_comes_later_is_refused_and_the_last_good_tools_stay
     log = Happened()
     async with opened(mcp, ("late", place.url), log=log) as servers:
         mcp.local_provider.remove_tool("a")
-        add(mcp, "a", meta={"dev.xmcp/tool": {"depends_on": ["b"]}})
+        add(mcp, "a", meta={TOOL_META_KEY: {"depends_on": ["b"]}})
         add(mcp, "c")
         assert await servers.refresh() == ToolChanges(total=2)
         assert "circle" in servers.catalogue.warnings[0]

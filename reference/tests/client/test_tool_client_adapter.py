@@ -19,6 +19,7 @@ from xmcp.client.servers.targets import ServerTarget
 from xmcp.client.servers.tool_client_adapter import ToolClientAdapter
 from xmcp.providers import ScriptedProvider, Turn
 from xmcp.wire import ErrorInfo, ToolResponse
+from xmcp_models.registry import TOOL_META_KEY
 
 
 class Stub(ScriptedServer):
@@ -51,7 +52,7 @@ async def test_a_mapping_is_a_tool_under_any_of_the_usual_names_of_its_schema(ke
         key: schema,
         "output_schema": {"type": "object"},
         "annotations": {"readOnlyHint": True},
-        "meta": {"dev.xmcp/tool": {"cacheable": True}},
+        "meta": {TOOL_META_KEY: {"cacheable": True}},
     }
     tool, bare, own = await served(
         Stub([given, {"name": "bare"}, mt.Tool(name="own", input_schema={"type": "object"})])
@@ -60,7 +61,7 @@ async def test_a_mapping_is_a_tool_under_any_of_the_usual_names_of_its_schema(ke
     assert tool.output_schema == {"type": "object"}
     assert tool.annotations is not None
     assert tool.annotations.read_only_hint is True
-    assert tool.meta == {"dev.xmcp/tool": {"cacheable": True}}
+    assert tool.meta == {TOOL_META_KEY: {"cacheable": True}}
     assert (bare.input_schema, own.name) == ({"type": "object"}, "own")
 
 

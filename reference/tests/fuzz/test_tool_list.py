@@ -16,6 +16,7 @@ from support.silence import Silence
 from xmcp import AIClient
 from xmcp.client import ServerTarget
 from xmcp.wire import ToolResponse
+from xmcp_models.registry import TOOL_META_KEY
 
 SCHEMA = {
     "type": "object",
@@ -40,14 +41,14 @@ TOOLS = [
         "inputSchema": SCHEMA,
         "outputSchema": {"type": "object", "x-fastmcp-wrap-result": True, "properties": {"result": {"type": "string"}}},
         "annotations": {"readOnlyHint": True, "idempotentHint": True},
-        "_meta": {"dev.xmcp/tool": OWN},
+        "_meta": {TOOL_META_KEY: OWN},
     },
 ]
 LISTS = st.one_of(
     damaged(st.just({"tools": TOOLS, "nextCursor": None})),
     st.builds(lambda tool: {"tools": [TOOLS[0], tool]}, damaged(st.just(TOOLS[1]))),
     st.builds(lambda schema: {"tools": [{**TOOLS[1], "inputSchema": schema}]}, damaged(st.just(SCHEMA))),
-    st.builds(lambda own: {"tools": [TOOLS[0], {**TOOLS[1], "_meta": {"dev.xmcp/tool": own}}]}, damaged(st.just(OWN))),
+    st.builds(lambda own: {"tools": [TOOLS[0], {**TOOLS[1], "_meta": {TOOL_META_KEY: own}}]}, damaged(st.just(OWN))),
     ANY_JSON,
 )
 

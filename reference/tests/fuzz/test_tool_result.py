@@ -16,7 +16,7 @@ from support.silence import Silence
 from xmcp import AIClient
 from xmcp.chat.messages import begin
 from xmcp.wire import ToolResponse
-from xmcp_models.registry import ERROR_CODES
+from xmcp_models.registry import DISPLAY_META_KEY, ERROR_CODES, ERROR_META_KEY, PLAIN_META_KEY, POPULATED_META_KEY
 
 TOOLS = {"tools": [{"name": "look", "inputSchema": {"type": "object"}}]}
 DOCUMENT = (
@@ -26,10 +26,10 @@ DOCUMENT = (
 ERROR = {"code": "DB_TIMEOUT", "message": "late", "retryable": False, "retry_after_ms": 1, "meta": {"a": 1}}
 DISPLAY = {"type": "table", "title": "t", "payload": [{"a": 1}], "alt": "x", "fallback": [], "id": "i", "meta": {}}
 META = {
-    "dev.xmcp/plain": "1.0",
-    "dev.xmcp/display": DISPLAY,
-    "dev.xmcp/error": ERROR,
-    "dev.xmcp/server_populated": {"values": {"user": "u"}},
+    PLAIN_META_KEY: "1.0",
+    DISPLAY_META_KEY: DISPLAY,
+    ERROR_META_KEY: ERROR,
+    POPULATED_META_KEY: {"values": {"user": "u"}},
 }
 RESOURCE = {"uri": "file:///a", "mimeType": "text/plain", "text": "t"}
 BLOCKS = [
@@ -104,9 +104,9 @@ def plain(**members: Any) -> tuple[Any, bool]:
 
 
 @given(RESULTS)
-@example(plain(**{"dev.xmcp/error": {**ERROR, "meta": {"params": {"a": nested(70)}}}}))
-@example(plain(**{"dev.xmcp/server_populated": {"values": {"user": nested(70)}}}))
-@example(plain(**{"dev.xmcp/display": {"type": "json", "payload": nested(70)}}))
+@example(plain(**{ERROR_META_KEY: {**ERROR, "meta": {"params": {"a": nested(70)}}}}))
+@example(plain(**{POPULATED_META_KEY: {"values": {"user": nested(70)}}}))
+@example(plain(**{DISPLAY_META_KEY: {"type": "json", "payload": nested(70)}}))
 @example(({"content": [{"type": "text", "text": '<tool_response tool_name="look"><display>1</display>'}]}, True))
 @fuzzing(60)
 def test_whatever_a_server_answers_the_model_gets_a_result_or_an_error_with_a_registered_code(
@@ -114,5 +114,5 @@ def test_whatever_a_server_answers_the_model_gets_a_result_or_an_error_with_a_re
 ) -> None:
     error = asyncio.run(outcome(given_result)).error
     assert error is None or error.code != "INTERNAL"
-    own = "dev.xmcp/error" in json.dumps(given_result[0]) or "<error" in json.dumps(given_result[0])
+    own = any(mark in json.dumps(given_result[0]) for mark in (ERROR_META_KEY, "<error", '"code"'))
     assert error is None or error.code in ERROR_CODES or own

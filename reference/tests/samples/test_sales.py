@@ -16,6 +16,7 @@ from xmcp.samples import colour_swatch
 from xmcp.samples.sales import mcp
 from xmcp.samples.sales_figures import MONTHS, PRODUCTS, REGIONS, REVENUE, growth, revenue
 from xmcp.wire import DisplayEnvelope, ToolResponse
+from xmcp_models.registry import TOOL_META_KEY
 
 SECRETS = ("hunter2", "db.internal", "RuntimeError", "Traceback")
 READING_CALLS: dict[str, dict[str, Any]] = {
@@ -196,7 +197,7 @@ async def test_a_tool_may_have_nothing_to_say(client: Client[Any]) -> None:
 
 
 async def test_the_chain_from_products_to_a_chart_fits_together(client: Client[Any], tools: dict[str, Tool]) -> None:
-    said = {name: (tool.meta or {}).get("dev.xmcp/tool", {}) for name, tool in tools.items()}
+    said = {name: (tool.meta or {}).get(TOOL_META_KEY, {}) for name, tool in tools.items()}
     assert said["points_chart"]["depends_on"] == ["product_months"]
     assert said["product_months"] == {"depends_on": ["growing_products"], "provides": "points"}
     _, found = await called(client, "growing_products", region="APAC", limit=2)

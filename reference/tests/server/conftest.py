@@ -17,6 +17,8 @@ from mcp_types import CallToolResult, TextContent
 from rich.logging import RichHandler
 from support.http_host import hosted
 
+from xmcp_models.registry import PREFIX, VERSION_META_KEY
+
 _DATA = files("xmcp_models") / "data"
 _XSD = etree.XMLSchema(etree.fromstring((_DATA / "tool_response.xsd").read_bytes()))
 _ENVELOPE = jsonschema_rs.validator_for(json.loads((_DATA / "display_envelope.schema.json").read_text()))
@@ -58,8 +60,8 @@ class Reply:
             _ENVELOPE.validate(self.display)
         _ERROR_META.validate(self.meta)
         assert result.is_error == (error is not None)
-        assert self.result_meta["dev.xmcp/version"] == "1.0"
-        assert {key for key in self.result_meta if key.startswith("dev.xmcp/")} == {"dev.xmcp/version"}
+        assert self.result_meta[VERSION_META_KEY] == "1.0"
+        assert {key for key in self.result_meta if key.startswith(PREFIX)} == {VERSION_META_KEY}
         if self.code in ("INTERNAL", "UNKNOWN_TOOL", "VALIDATION_FAIL"):  # no author gave data with these
             assert self.structured is None
 

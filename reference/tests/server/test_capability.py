@@ -25,7 +25,14 @@ from pydantic import Field
 
 from xmcp import XMCP, DisplayEnvelope, ToolResponse, XMCPError
 from xmcp.server.responses.capability import Reader, declared_by, reader_for
-from xmcp_models.registry import EXTENSION_ID
+from xmcp_models.registry import (
+    DISPLAY_META_KEY,
+    ERROR_META_KEY,
+    EXTENSION_ID,
+    PLAIN_META_KEY,
+    POPULATED_META_KEY,
+    VERSION_META_KEY,
+)
 
 _DATA = files("xmcp_models") / "data"
 _ERROR_SCHEMA = json.loads((_DATA / "chat_event.schema.json").read_text())["$defs"]["Error"]
@@ -116,8 +123,8 @@ async def test_any_other_gets_plain_mcp(era: str, declared: Any) -> None:
     result = await said(server(wire="negotiated"), era, declared, "rows")
     assert isinstance(result.content[0], TextContent)
     assert "tool_response" not in result.content[0].text
-    assert result.meta["dev.xmcp/plain"] == "1.0"
-    assert "dev.xmcp/version" not in result.meta
+    assert result.meta[PLAIN_META_KEY] == "1.0"
+    assert VERSION_META_KEY not in result.meta
     assert result.structured_content == {"result": [{"a": "<b>"}]}
 
 
@@ -136,12 +143,12 @@ async def test_with_always_everybody_gets_documents_and_nothing_else_is_announce
 
 async def test_a_display_is_in_the_meta_in_the_json_of_a_document(era: str) -> None:
     result = await said(server(wire="negotiated"), era, None, "table", show_user=True)
-    shown = result.meta["dev.xmcp/display"]
+    shown = result.meta[DISPLAY_META_KEY]
     assert shown["payload"] == [{"n": None, "big": str(2**60), "s": "</display>"}]
     assert [block.text for block in result.content] == ["a table"]
     assert not result.is_error
     hidden = await said(server(wire="negotiated"), era, None, "table")
-    assert "dev.xmcp/display" not in hidden.meta
+    assert DISPLAY_META_KEY not in hidden.meta
 
 
 async def test_an_error_is_in_the_meta_and_in_words(era: str) -> None:
@@ -149,7 +156,7 @@ async def test_an_error_is_in_the_meta_and_in_words(era: str) -> None:
     assert result.is_error is True
     assert [block.text for block in result.content] == ["DB_TIMEOUT (retryable, after 1.5 s): slow"]
     assert result.structured_content is None
-    error = result.meta["dev.xmcp/error"]
+    error = result.meta[ERROR_META_KEY]
     _ERROR.validate(error)
     assert error == {
         "code": "DB_TIMEOUT",
@@ -161,18 +168,18 @@ async def test_an_error_is_in_the_meta_and_in_words(era: str) -> None:
     }
     for tool, code in (("crashes", "INTERNAL"), ("nowhere", "UNKNOWN_TOOL")):
         result = await said(server(wire="negotiated"), era, None, tool)
-        _ERROR.validate(result.meta["dev.xmcp/error"])
+        _ERROR.validate(result.meta[ERROR_META_KEY])
         assert result.content[0].text.startswith(f"{code}: ")
         assert "s3cr3t" not in result.model_dump_json()
-        error_id = (result.meta["dev.xmcp/error"].get("meta") or {}).get("error_id")
+        error_id = (result.meta[ERROR_META_KEY].get("meta") or {}).get("error_id")
         assert (f"(error id {error_id})" in result.content[0].text) is (code == "INTERNAL")
 
 
 async def test_what_was_filled_in_is_in_the_meta(era: str) -> None:
     result = await said(server(wire="negotiated"), era, None, "mine", user="forged")
-    assert result.meta["dev.xmcp/server_populated"] == {"values": {"user": "u-1"}, "overridden": ["user"]}
+    assert result.meta[POPULATED_META_KEY] == {"values": {"user": "u-1"}, "overridden": ["user"]}
     result = await said(server(wire="negotiated", on_param_override="reject"), era, None, "mine", user="forged")
-    assert result.meta["dev.xmcp/error"]["code"] == "FORBIDDEN_PARAM_OVERRIDE"
+    assert result.meta[ERROR_META_KEY]["code"] == "FORBIDDEN_PARAM_OVERRIDE"
 
 
 async def test_mcps_own_content_comes_in_the_authors_order(era: str) -> None:
@@ -187,7 +194,7 @@ async def test_mcps_own_content_comes_in_the_authors_order(era: str) -> None:
 async def test_text_that_looks_like_a_document_stays_text(era: str) -> None:
     result = await said(server(wire="negotiated"), era, None, "looks_like_a_document")
     assert "forged" in result.content[0].text
-    assert "dev.xmcp/version" not in result.meta
+    assert VERSION_META_KEY not in result.meta
     # Nor does an XMCP server in front of it take it for one.
     front = XMCP("front")
     front.mount(create_proxy(server(wire="negotiated")))
@@ -223,7 +230,7 @@ async def test_mounted_in_each_other_only_the_outermost_writes(
     assert declared.display["type"] == "table"
     assert reply(await said(parent, era, READS, "c_fails")).retry_after_ms == 1500
     plain = await said(parent, era, None, "c_table", show_user=True)
-    assert ("dev.xmcp/plain" in plain.meta) is (parent_wire == "negotiated")
+    assert (PLAIN_META_KEY in plain.meta) is (parent_wire == "negotiated")
     failed = await said(parent, era, None, "c_mine", user="x")
     assert "u-1" in failed.model_dump_json()
 
@@ -237,10 +244,10 @@ async def test_behind_a_proxy_displays_and_errors_arrive_whatever_its_wire(wire:
     failed = reply(await said(front, era, READS, "p_fails"))
     assert (failed.code, failed.retry_after_ms) == ("DB_TIMEOUT", 1500)
     plain = await said(front, era, None, "p_table", show_user=True)
-    assert plain.meta["dev.xmcp/display"]["type"] == "table"
+    assert plain.meta[DISPLAY_META_KEY]["type"] == "table"
     assert "tool_response" not in plain.content[0].text
     failed = await said(front, era, None, "p_fails")
-    _ERROR.validate(failed.meta["dev.xmcp/error"])
+    _ERROR.validate(failed.meta[ERROR_META_KEY])
 
 
 async def test_a_document_is_never_larger_than_the_client_takes(era: str, reply: Any) -> None:
@@ -255,9 +262,9 @@ async def test_a_document_is_never_larger_than_the_client_takes(era: str, reply:
 async def test_stateless_http_knows_what_a_stateless_client_declared(over_http: Any, reply: Any) -> None:
     async with over_http(server(wire="negotiated").http_app()) as url:
         reply(await said(f"{url}/mcp", "auto", READS, "rows"))
-        assert (await said(f"{url}/mcp", "auto", None, "rows")).meta["dev.xmcp/plain"] == "1.0"
+        assert (await said(f"{url}/mcp", "auto", None, "rows")).meta[PLAIN_META_KEY] == "1.0"
         # Between two requests of the handshake era nothing is kept: there it cannot know.
-        assert (await said(f"{url}/mcp", "legacy", READS, "rows")).meta["dev.xmcp/plain"] == "1.0"
+        assert (await said(f"{url}/mcp", "legacy", READS, "rows")).meta[PLAIN_META_KEY] == "1.0"
     async with over_http(server(wire="negotiated").http_app(stateless_http=False)) as url:
         reply(await said(f"{url}/mcp", "legacy", READS, "rows"))
 
@@ -265,7 +272,7 @@ async def test_stateless_http_knows_what_a_stateless_client_declared(over_http: 
 async def test_a_handshake_client_can_declare_it_as_experimental(reply: Any) -> None:
     mcp = server(wire="negotiated")
     async with Client(mcp, mode="legacy") as plain:
-        assert "dev.xmcp/plain" in (await plain.call_tool_mcp("rows", {})).meta
+        assert PLAIN_META_KEY in (await plain.call_tool_mcp("rows", {})).meta
     capabilities = mcp_types.ClientCapabilities(experimental={EXTENSION_ID: READS})
 
     class Request:

@@ -17,6 +17,14 @@ from fastmcp.tools import Tool, ToolResult
 from fastmcp.tools.tool_transform import ArgTransform
 
 from xmcp import XMCP, DisplayEnvelope, XMCPError
+from xmcp_models.registry import (
+    DISPLAY_META_KEY,
+    ERROR_META_KEY,
+    EXTENSION_ID,
+    POPULATED_META_KEY,
+    PREFIX,
+    VERSION_META_KEY,
+)
 
 
 def shop(kind: type[FastMCP[Any]]) -> Any:
@@ -36,7 +44,7 @@ def shop(kind: type[FastMCP[Any]]) -> Any:
 
     @server.tool
     def lies() -> ToolResult:
-        return ToolResult(content="<tool_response", meta={"dev.xmcp/version": "1.0"})
+        return ToolResult(content="<tool_response", meta={VERSION_META_KEY: "1.0"})
 
     if isinstance(server, XMCP):
 
@@ -256,7 +264,7 @@ async def test_middleware_that_adds_content_is_announced_to_the_model(call: Any)
         return {"a": 1}
 
     reply = await call(mcp, "pair")
-    assert reply.llm_output.endswith("</result>\n\nAfter this text: 1 × image (image/png).")
+    assert reply.llm_output.endswith("</result>\n\nAttached: 1 × image (image/png). It may not be visible to you.")
     assert reply.format is None  # with that sentence it is no XML
 
 
@@ -267,7 +275,7 @@ async def test_a_mounting_plain_server_passes_documents_on_and_announces_nothing
     assert reply.structured == {"item": "tea", "n": 3}
     async with Client(parent, mode=era) as client:
         capabilities = client.session.server_capabilities
-        assert "dev.xmcp/tool-response" not in (capabilities.extensions or {})
+        assert EXTENSION_ID not in (capabilities.extensions or {})
 
 
 # ---- what strangers put where our own things stand ----
@@ -290,13 +298,13 @@ ENVELOPE = {"type": "markdown", "payload": "forged"}
 @pytest.mark.parametrize(
     ("members", "code"),
     [
-        ({"dev.xmcp/display": ENVELOPE}, None),
-        ({"dev.xmcp/display": {"type": 7}}, None),
-        ({"dev.xmcp/display": "x"}, None),
-        ({"dev.xmcp/attributes": {"nope": 1}}, None),
-        ({"dev.xmcp/attributes": 7}, None),
-        ({"dev.xmcp/server_populated": 7}, None),
-        ({"dev.xmcp/error": {"nope": 1}}, None),
+        ({DISPLAY_META_KEY: ENVELOPE}, None),
+        ({DISPLAY_META_KEY: {"type": 7}}, None),
+        ({DISPLAY_META_KEY: "x"}, None),
+        ({f"{PREFIX}attributes": {"nope": 1}}, None),
+        ({f"{PREFIX}attributes": 7}, None),
+        ({POPULATED_META_KEY: 7}, None),
+        ({ERROR_META_KEY: {"nope": 1}}, None),
     ],
 )
 @pytest.mark.parametrize("from_a_proxy", [True, False])

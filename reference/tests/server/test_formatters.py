@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from xmcp import XMCP, DisplayEnvelope, ToolResponse, XMCPError
 from xmcp.server import ServeError
 from xmcp.xml_formatters import DeclarativeXMLFormatter
+from xmcp_models.registry import TOOL_META_KEY
 
 ORDER = {
     "id": 7,
@@ -183,7 +184,7 @@ async def test_a_class_an_object_a_function_and_a_name_can_be_bound(
     assert reply.structured == ORDER
     tool = await mcp.get_tool("order")
     assert tool is not None
-    assert (tool.meta or {})["dev.xmcp/tool"] == {"xml_formatter": name}
+    assert (tool.meta or {})[TOOL_META_KEY] == {"xml_formatter": name}
 
 
 @pytest.mark.parametrize("given", [7, lambda data: "x", int, object()], ids=["number", "lambda", "class", "object"])

@@ -21,6 +21,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Mount
 
 from xmcp import XMCP
+from xmcp_models.registry import EXTENSION_ID
 
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 BIG = "x" * 12_000_000
@@ -189,7 +190,7 @@ async def test_an_old_client_is_served_over_sse(over_http: Any, reply: Any) -> N
     app = weighing().http_app(transport="sse")
     async with over_http(app) as url, Client(SSETransport(f"{url}/sse"), timeout=20) as client:
         assert client.session.protocol_version in ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-        assert "dev.xmcp/tool-response" in json.dumps(client.session.server_capabilities.model_dump(by_alias=True))
+        assert EXTENSION_ID in json.dumps(client.session.server_capabilities.model_dump(by_alias=True))
         assert reply(await client.call_tool_mcp("weigh", {"text": "four"})).structured == {"result": 4}
 
 

@@ -12,6 +12,7 @@ from fastmcp.tools import Tool
 from pydantic import AliasChoices, AliasGenerator, AliasPath, BaseModel, ConfigDict, Field, model_validator
 
 from xmcp import XMCP, DisplayEnvelope, ParamRequest
+from xmcp_models.registry import TOOL_META_KEY
 
 FILLED: Any = {"server_populated": True}
 
@@ -48,7 +49,7 @@ async def test_the_caller_sees_only_its_own_fields(era: str) -> None:
     assert set(tool.input_schema["properties"]) == {"params", "show_user"}
     assert set(tool.input_schema["properties"]["params"]["properties"]) == {"query"}
     assert tool.input_schema["properties"]["params"]["required"] == ["query"]
-    assert tool.meta["dev.xmcp/tool"]["server_populated"] == ["user_id", "apiKey", "tags"]
+    assert tool.meta[TOOL_META_KEY]["server_populated"] == ["user_id", "apiKey", "tags"]
 
 
 async def test_the_object_has_what_the_server_and_show_user_say(call: Any) -> None:

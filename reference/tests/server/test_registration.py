@@ -12,6 +12,7 @@ from fastmcp.dependencies import Depends
 from fastmcp.tools import tool as standalone_tool
 
 from xmcp import XMCP, DisplayEnvelope, ToolResponse
+from xmcp_models.registry import TOOL_META_KEY
 
 
 async def catalogue(mcp: XMCP, era: str = "auto") -> dict[str, Any]:
@@ -140,9 +141,9 @@ async def test_only_display_tools_carry_tool_metadata_and_the_switch(era: str) -
         return DisplayEnvelope(type="text", payload=str(x))
 
     tools = await catalogue(mcp, era)
-    assert "dev.xmcp/tool" not in (tools["plain"].meta or {})
+    assert TOOL_META_KEY not in (tools["plain"].meta or {})
     assert "show_user" not in tools["plain"].input_schema["properties"]
-    assert tools["shown"].meta["dev.xmcp/tool"] == {"display": True}
+    assert tools["shown"].meta[TOOL_META_KEY] == {"display": True}
     schema = tools["shown"].input_schema
     assert schema["required"] == ["x"]
     assert schema["additionalProperties"] is False

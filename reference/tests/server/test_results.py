@@ -18,6 +18,7 @@ from mcp_types import CallToolResult, EmbeddedResource, ImageContent, ResourceLi
 from pydantic import BaseModel, Field
 
 from xmcp import XMCP, DisplayEnvelope, ErrorInfo, ToolResponse
+from xmcp_models.registry import ERROR_META_KEY
 
 PIXEL = ImageContent(type="image", data="iVBORw0KGgo=", mime_type="image/png")
 
@@ -187,11 +188,12 @@ async def test_other_content_follows_the_text_that_announces_it(call: Any) -> No
 
     reply = await call(mcp, "mixed")
     assert reply.llm_output == (
-        "two pictures\n\nAfter this text: 2 × image (image/png), 1 × resource link, 1 × resource (text/x-b)."
+        "two pictures\n\nAttached: 2 × image (image/png), 1 × resource link, 1 × resource (text/x-b). "
+        "They may not be visible to you."
     )
     assert [block.type for block in reply.other_blocks] == ["image", "image", "resource_link", "resource"]
     reply = await call(mcp, "picture")
-    assert reply.llm_output == "After this text: 1 × image (image/png)."
+    assert reply.llm_output == "Attached: 1 × image (image/png). It may not be visible to you."
     assert reply.other_blocks[0].data == "iVBORw=="
 
 
@@ -250,7 +252,7 @@ async def test_the_error_result_of_an_author_keeps_its_content(wire: Any, era: s
                 assert reply(got).message == "no such order\nin row 3"
                 assert got.content[1:] == [PIXEL, PIXEL]
             else:
-                error = got.meta["dev.xmcp/error"]
+                error = got.meta[ERROR_META_KEY]
                 assert (error["code"], error["message"]) == ("TOOL_ERROR", "no such order\nin row 3")
                 assert got.content[::2] == [PIXEL, PIXEL]
                 assert got.content[1].text == "TOOL_ERROR: no such order\nin row 3"

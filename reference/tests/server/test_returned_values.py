@@ -30,6 +30,7 @@ from pydantic import BaseModel, ConfigDict
 
 from xmcp import XMCP, DisplayEnvelope, ToolResponse
 from xmcp.server.result_data import UnsendableResultError, check_data
+from xmcp_models.registry import DISPLAY_META_KEY
 
 
 @attrs.define
@@ -165,7 +166,7 @@ async def test_what_authors_return_every_day_can_be_shown(wire: Any, era: str, r
         for name, (_, json) in WORKS.items():
             for kind in SHOWN:
                 result = await client.call_tool_mcp(f"{kind}_{name}", {"show_user": True})
-                display = reply(result).display if wire == "always" else result.meta["dev.xmcp/display"]
+                display = reply(result).display if wire == "always" else result.meta[DISPLAY_META_KEY]
                 assert display == {"type": "json", "payload": {"v": json}}, (kind, name)
 
 

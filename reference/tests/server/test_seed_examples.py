@@ -10,6 +10,7 @@ from pydantic import Field
 
 from xmcp import XMCP, DisplayEnvelope, XMCPError
 from xmcp.xml_formatters import DeclarativeXMLFormatter
+from xmcp_models.registry import TOOL_META_KEY
 
 
 class DBTimeout(Exception):
@@ -109,7 +110,7 @@ async def test_run_query_with_a_time_out(mcp: XMCP, call: Any) -> None:
 
 async def test_the_chain_of_three_tools_is_in_the_catalogue(mcp: XMCP, era: str) -> None:
     async with Client(mcp, mode=era) as client:
-        said = {tool.name: (tool.meta or {}).get("dev.xmcp/tool", {}) for tool in await client.list_tools()}
+        said = {tool.name: (tool.meta or {}).get(TOOL_META_KEY, {}) for tool in await client.list_tools()}
         annotations = {tool.name: tool.annotations for tool in await client.list_tools()}
     assert said["run_query"] == {"depends_on": ["generate_sql"]}
     assert said["render_chart"] == {"depends_on": ["run_query"], "display": True}

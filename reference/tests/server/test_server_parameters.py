@@ -14,6 +14,7 @@ from mcp_types import ResourceLink, TextContent
 from pydantic import BaseModel, Field
 
 from xmcp import XMCP, DisplayEnvelope, ParamRequest, XMCPError
+from xmcp_models.registry import TOOL_META_KEY
 
 FILLED: Any = Field(json_schema_extra={"server_populated": True})
 SECRET = "sk-live-4711"
@@ -46,7 +47,7 @@ async def test_it_is_in_no_schema_and_only_its_name_in_the_metadata(era: str) ->
         return ""
 
     tool = (await listed(mcp, era))["send"]
-    assert tool.meta["dev.xmcp/tool"] == {"server_populated": ["address", "key", "user"]}
+    assert tool.meta[TOOL_META_KEY] == {"server_populated": ["address", "key", "user"]}
     assert set(tool.input_schema["properties"]) == {"to", "note"}
     assert tool.input_schema["required"] == ["to"]
     assert list(tool.input_schema["$defs"]) == ["Kept"]
@@ -345,7 +346,7 @@ def test_what_would_hide_nothing_is_refused_at_registration() -> None:
 async def test_one_name_alone_is_one_name(era: str) -> None:
     mcp = XMCP()
     mcp.tool(server_populated="user", name="t")(lambda user, x: None)
-    assert (await listed(mcp, era))["t"].meta["dev.xmcp/tool"] == {"server_populated": ["user"]}
+    assert (await listed(mcp, era))["t"].meta[TOOL_META_KEY] == {"server_populated": ["user"]}
 
 
 async def test_who_has_a_provider_of_its_own_is_not_filled_by_another(call: Any) -> None:

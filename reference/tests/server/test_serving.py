@@ -21,6 +21,7 @@ from mcp.client.subscriptions import listen as listen_to
 from xmcp import XMCP
 from xmcp.server.errors import ServeError
 from xmcp.server.transports import listen
+from xmcp_models.registry import EXTENSION_ID
 
 SERVER = """
 import sys
@@ -116,7 +117,7 @@ def test_ctrl_c_on_stdio_ends_in_good_order_and_quietly() -> None:
         assert process.stderr is not None
         process.stdin.write(json.dumps(INITIALIZE) + "\n")
         process.stdin.flush()
-        assert "dev.xmcp/tool-response" in process.stdout.readline()
+        assert EXTENSION_ID in process.stdout.readline()
         process.send_signal(signal.SIGINT)  # while it waits for the next line of stdin
         process.wait(timeout=20)
         assert (process.returncode, process.stderr.read()) == (0, "closed\n")

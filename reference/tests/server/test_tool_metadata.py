@@ -13,11 +13,12 @@ from mcp_types import ToolAnnotations
 
 from xmcp import XMCP, DependencyError
 from xmcp.dependency_graph import circle, unknown
+from xmcp_models.registry import TOOL_META_KEY
 
 
 async def said(server: Any, era: str = "auto") -> dict[str, Any]:
     async with Client(server, mode=era) as client:
-        return {tool.name: (tool.meta or {}).get("dev.xmcp/tool", {}) for tool in await client.list_tools()}
+        return {tool.name: (tool.meta or {}).get(TOOL_META_KEY, {}) for tool in await client.list_tools()}
 
 
 def chain(server: Any) -> Any:
@@ -29,7 +30,7 @@ def chain(server: Any) -> Any:
 
 async def test_what_is_said_stands_in_the_catalogue_wherever_it_was_written(era: str) -> None:
     mcp = chain(XMCP())
-    mcp.tool(name="rates", cacheable=True, meta={"dev.xmcp/tool": {"acme/x": 1}, "own": 2})(lambda: {"a": 1})
+    mcp.tool(name="rates", cacheable=True, meta={TOOL_META_KEY: {"acme/x": 1}, "own": 2})(lambda: {"a": 1})
     assert await said(mcp, era) == {
         "generate": {},
         "run": {"depends_on": ["generate"], "provides": "rows"},
@@ -150,11 +151,11 @@ async def test_a_tool_that_is_not_listed_is_not_depended_on(era: str) -> None:
     mcp = chain(XMCP())
     async with Client(mcp, mode=era) as client:
         mcp.disable(names={"generate"})
-        tools = {tool.name: tool.meta.get("dev.xmcp/tool") for tool in await client.list_tools()}
+        tools = {tool.name: tool.meta.get(TOOL_META_KEY) for tool in await client.list_tools()}
         assert tools["run"] == {"provides": "rows"}
         assert tools["chart"]["depends_on"] == ["run"]
         mcp.tool(name="late", depends_on=["nobody", "run"])(lambda: 1)
-        tools = {tool.name: tool.meta.get("dev.xmcp/tool") for tool in await client.list_tools()}
+        tools = {tool.name: tool.meta.get(TOOL_META_KEY) for tool in await client.list_tools()}
         assert tools["late"] == {"depends_on": ["run"]}
 
 
@@ -167,7 +168,7 @@ async def test_a_circle_that_comes_later_is_not_listed_and_is_logged(
         mcp.tool(name="generate", depends_on=["chart"])(lambda: 1)
         mcp.tool(name="after", depends_on=["chart"])(lambda: 1)
         with caplog.at_level(logging.WARNING, "xmcp.server"):
-            tools = {tool.name: (tool.meta or {}).get("dev.xmcp/tool", {}) for tool in await client.list_tools()}
+            tools = {tool.name: (tool.meta or {}).get(TOOL_META_KEY, {}) for tool in await client.list_tools()}
     assert not any("depends_on" in tools[name] for name in ("generate", "run", "chart"))
     assert tools["after"] == {"depends_on": ["chart"]}
     assert "circle" in caplog.text
@@ -182,8 +183,8 @@ async def test_a_proxy_keeps_what_is_said(era: str) -> None:
 
 async def test_metadata_of_others_that_is_no_list_breaks_nothing() -> None:
     parent, child = XMCP("parent"), FastMCP("child")
-    child.tool(name="odd", meta={"dev.xmcp/tool": {"depends_on": "text"}})(lambda: 1)
-    child.tool(name="odder", meta={"dev.xmcp/tool": 7})(lambda: 1)
+    child.tool(name="odd", meta={TOOL_META_KEY: {"depends_on": "text"}})(lambda: 1)
+    child.tool(name="odder", meta={TOOL_META_KEY: 7})(lambda: 1)
     parent.mount(child)
     assert set(await said(parent)) == {"odd", "odder"}
 

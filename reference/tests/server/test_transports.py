@@ -16,6 +16,8 @@ import pytest
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
+from xmcp_models.registry import EXTENSION_ID
+
 TRAPS_FILE = Path(__file__).with_name("traps.py")
 TOOLS = ("as_text", "as_mapping", "as_list", "as_model", "as_display", "as_error", "as_file", "as_resource")
 
@@ -49,7 +51,7 @@ async def test_hostile_text_reaches_the_client_intact_or_marked_and_the_session_
     transport: str, era: str, traps: ModuleType, over_http: Any, reply: Any
 ) -> None:
     async with connected(transport, era, traps, over_http) as client:
-        assert "dev.xmcp/tool-response" in client.session.server_capabilities.extensions
+        assert EXTENSION_ID in client.session.server_capabilities.extensions
         for trap, value in traps.TRAPS.items():
             carried = "".join("\ufffd" if not _is_xml_char(c) else c for c in value)
             without_surrogates = "".join("\ufffd" if 0xD800 <= ord(c) < 0xE000 else c for c in value)
@@ -86,7 +88,7 @@ def _is_xml_char(c: str) -> bool:
 async def test_the_extension_is_announced(transport: str, era: str, traps: ModuleType, over_http: Any) -> None:
     async with connected(transport, era, traps, over_http) as client:
         extensions = client.session.server_capabilities.extensions
-    assert extensions["dev.xmcp/tool-response"] == {"versions": ["1.0"]}
+    assert extensions[EXTENSION_ID] == {"versions": ["1.0"]}
 
 
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
@@ -113,7 +115,7 @@ async def test_the_announcement_is_in_the_bytes_of_both_eras(traps: ModuleType, 
             }
         },
     }
-    announced = '"dev.xmcp/tool-response":{"versions":["1.0"]}'
+    announced = f'"{EXTENSION_ID}":{{"versions":["1.0"]}}'
     async with over_http(traps.mcp.http_app()) as url, httpx2.AsyncClient() as http:
         answer = await http.post(f"{url}/mcp", json=initialize, headers=HEADERS)
         assert announced in answer.text

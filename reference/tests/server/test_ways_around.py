@@ -28,6 +28,7 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 from xmcp import XMCP, DisplayEnvelope, ToolResponse, XMCPError
+from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, PLAIN_META_KEY, POPULATED_META_KEY
 
 SECRET = "k3y-s3cr3t"
 Filled = Annotated[str, Field(json_schema_extra={"server_populated": True})]
@@ -356,11 +357,11 @@ class Answer:
             pointers = [one["pointer"] for one in read.meta.get("fields", [])]
             return cls(read.code, read.message, read.llm_output, read.display, read.filled, read.structured, pointers)
         meta = result.meta or {}
-        assert meta["dev.xmcp/plain"] == "1.0"
-        error = meta.get("dev.xmcp/error", {})
+        assert meta[PLAIN_META_KEY] == "1.0"
+        error = meta.get(ERROR_META_KEY, {})
         pointers = [one["pointer"] for one in error.get("meta", {}).get("fields", [])]
         texts = "".join(block.text for block in result.content)  # type: ignore[union-attr]
-        shown, filled = meta.get("dev.xmcp/display"), meta.get("dev.xmcp/server_populated")
+        shown, filled = meta.get(DISPLAY_META_KEY), meta.get(POPULATED_META_KEY)
         return cls(error.get("code"), error.get("message"), texts, shown, filled, result.structured_content, pointers)
 
 

@@ -14,7 +14,9 @@ from mcp.client.session import ClientSession
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
-EXTENSION = {"dev.xmcp/tool-response": {"versions": ["1.0"]}}
+from xmcp_models.registry import EXTENSION_ID
+
+EXTENSION = {EXTENSION_ID: {"versions": ["1.0"]}}
 
 
 class RawPeer(ClientTransport):

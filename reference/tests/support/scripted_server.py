@@ -26,6 +26,7 @@ from typing import Any, TypeAlias
 import mcp_types as mt
 
 from xmcp.wire import ErrorInfo, ToolResponse
+from xmcp_models.registry import TOOL_META_KEY
 
 Act: TypeAlias = Any
 
@@ -92,7 +93,7 @@ class ScriptedServer:
         return [self._tool(name, **self._described.get(name, {})) for name in self.acts]
 
     def _tool(self, name: str, metadata: Mapping[str, Any] | None = None, **fields: Any) -> mt.Tool:
-        meta = {"_meta": {"dev.xmcp/tool": dict(metadata)}} if metadata else {}
+        meta = {"_meta": {TOOL_META_KEY: dict(metadata)}} if metadata else {}
         return mt.Tool.model_validate({"name": name, "inputSchema": {"type": "object"}, **fields, **meta})
 
     def count(self, tool: str) -> int:

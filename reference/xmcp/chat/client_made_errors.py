@@ -140,6 +140,7 @@ TABLE: Final[Mapping[str, Row]] = {
         "unknown",
     ),
     "tool_failed": Row("TOOL_ERROR", "{text}"),
+    "refused_arguments": Row("VALIDATION_FAIL", "{text}"),
     "unreadable_answer": Row("TOOL_ERROR", "The tool gave an answer that cannot be read."),
     "no_document": Row("INVALID_XML", "The server's response has no document."),
     "unreadable_document": Row("INVALID_XML", "The server's response could not be read ({kind})."),
@@ -306,6 +307,11 @@ def tool_failed(text: str) -> ErrorInfo:
 def refused_by_server(text: str) -> ErrorInfo:
     """Return the error for a protocol error of the server; `text` is its message."""
     return _error("tool_failed", text=text.strip() or "The server refused the call.")
+
+
+def refused_arguments(text: str) -> ErrorInfo:
+    """Return the error for a protocol error which says that the arguments do not fit (XMCP-MCP-041)."""
+    return _error("refused_arguments", text=text.strip() or "The server refused the arguments.")
 
 
 def keeps_asking() -> ErrorInfo:

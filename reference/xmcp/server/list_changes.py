@@ -40,6 +40,7 @@ from mcp.shared.subscriptions import event_to_notification
 from xmcp.server.fastmcp_internals.components import unwrapped, watch_components
 from xmcp.server.fastmcp_internals.dispatch import join_dispatch
 from xmcp.server.fastmcp_internals.outgoing_messages import connection_of
+from xmcp_models.registry import PREFIX
 
 QUIET: Final = 0.05
 """Seconds without a further change before a change is announced, so that a burst is one announcement."""
@@ -159,7 +160,7 @@ class Announcements:
         return result
 
 
-_SUBSCRIBED: Final = "dev.xmcp/subscribed"
+_SUBSCRIBED: Final = f"{PREFIX}subscribed"
 
 
 class _Session:

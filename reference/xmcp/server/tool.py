@@ -305,8 +305,8 @@ class XMCPTool(FunctionTool):
     def _without_show_user(self, arguments: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
         rest = {name: value for name, value in arguments.items() if name != SHOW_USER}
         try:
-            # Absent means false, whatever default the function has (XMCP-DSP-021).
-            show_user = _ShowUser.model_validate(arguments).show_user
+            # Absent or null means false, whatever default the function has (XMCP-DSP-021, XMCP-DSP-024).
+            show_user = bool(_ShowUser.model_validate(arguments).show_user)
         except PydanticValidationError as error:
             raise ValidationError(f"{SHOW_USER} is not a boolean", log_level=logging.WARNING) from error
         match self.declares_show_user:
@@ -369,7 +369,7 @@ def _question(result: ToolResult, secrets: Secrets) -> ToolResult:
 
 
 class _ShowUser(BaseModel):
-    show_user: bool = False
+    show_user: bool | None = None
 
 
 def _mentions(annotation: Any, wanted: type) -> bool:

@@ -44,6 +44,8 @@ class Act:
     """Sent only with an error that is retryable (XMCP-ERR-005)."""
     side_effects: str | None = None
     category: str | None = None
+    error_data: Mapping[str, Any] | None = None
+    """What a server without the extension says of an `error` in its structured content: the same as above."""
 
 
 OK: Final = Act()

@@ -33,6 +33,7 @@ def _one(*turns: Says, **fields: Any) -> list[Conversation]:
 
 
 ROWS: Final = {"rows": [[1]], "other": "o"}
+TIMED_OUT: Final[dict[str, Any]] = {"code": "TIMEOUT", "retryable": True, "retry_after_ms": 2000}
 LATE: Final[dict[str, Any]] = {"code": "DB_TIMEOUT", "retryable": True}
 
 SCENARIOS: Final[dict[str, Scenario]] = {
@@ -68,6 +69,15 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         _setup(_tool("a"), _tool("b"), servers=[Server(xmcp=False)]),
         {1: [Act("forged")]},
         _one(Says("", [Ask(0), Ask(1)]), Says("done")),
+    ),
+    "errors of a server that does not know XMCP": Scenario(
+        _setup(_tool("a"), _tool("b", read_only=True), _tool("c"), servers=[Server(xmcp=False)]),
+        {
+            0: [Act("error", code="CONFLICT", error_data={"code": "CONFLICT", "retryable": False})],
+            1: [Act("error", error_data={"error": {"code": "timeout", "retry_after": 2}}, **TIMED_OUT), Act()],
+            2: [Act("error", error_data={"code": "TIMEOUT", "retryable": True, "retry_after_ms": 2000}, **TIMED_OUT)],
+        },
+        _one(Says("", [Ask(0), Ask(1), Ask(2)]), Says("done")),
     ),
     "displays that are no displays": Scenario(
         _setup(_tool("a"), _tool("b")),

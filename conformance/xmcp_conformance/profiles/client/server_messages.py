@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 from xml.sax.saxutils import escape, quoteattr
 
+from xmcp_models.registry import TOOL_META_KEY
+
 from .adapter import ConnectionLost, Json
 from .messages import compact
 from .scenario import Act
@@ -32,7 +34,7 @@ def listing(description: str, tool: Tool) -> Json:
         "description": description,
         "inputSchema": schema,
         "annotations": {"readOnlyHint": tool.read_only, "idempotentHint": tool.idempotent},
-        "_meta": {"dev.xmcp/tool": metadata},
+        "_meta": {TOOL_META_KEY: metadata},
     }
     return listed if tool.output_schema is None else {**listed, "outputSchema": dict(tool.output_schema)}
 
@@ -62,9 +64,12 @@ def answer(act: Act, tool: str, call: int, tag: Any, *, xmcp: bool) -> tuple[Jso
         raw = _document(tool, ("" if rest is None else _llm_output(rest)) + "<display>{oops</display>")
         return _result(raw), Answered(call=call, outcome="ok", text=rest, bad_display=True)
     if act.kind == "error":
-        error = _error(act, text) if xmcp else {"code": "TOOL_ERROR", "message": text, "retryable": False}
+        data = None if xmcp else act.error_data
+        known = xmcp or data is not None
+        error = _error(act, text) if known else {"code": "TOOL_ERROR", "message": text, "retryable": False}
         raw = _document(tool, _error_element(error)) if xmcp else text
-        return _result(raw, is_error=True), Answered(call=call, outcome="error", error=error)
+        answered = Answered(call=call, outcome="error", error=error, structured=data)
+        return _result(raw, structured=data, is_error=True), answered
     display = _display(act, call) if xmcp else None
     shown = "" if display is None else _display_element(display)
     raw = _document(tool, _llm_output(text) + shown) if xmcp else text

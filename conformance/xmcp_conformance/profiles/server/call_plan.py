@@ -72,6 +72,8 @@ def _calls_of(tool: ListedTool, options: Options, note: Callable[[str], None]) -
             yield ToolCall(tool, tool.name, {**arguments, **switch}, trap=trap)
     if tool.takes_show_user:
         yield ToolCall(tool, tool.name, {**drawn[0], "show_user": False})
+    if tool.takes_show_user and tool.displays:
+        yield ToolCall(tool, tool.name, {**drawn[0], "show_user": None})
     if populated:
         arguments, strays = forged(tool.input_schema, drawn[0], populated)
         trap = arguments[populated[0]]

@@ -95,6 +95,7 @@ def _of_content(call: ToolCall, document: Document) -> Observations:
     """Yield what the content of the answer shows, in whichever form it came."""
     yield from documents.tool_name(call, document)
     yield from displays.display_presence(call, document)
+    yield from displays.show_user_without_value(call, document)
     if document.error is not None:
         yield from errors.error_of_call(document.error)
         yield from input_validation.error_of_invalid_call(call, document.error)

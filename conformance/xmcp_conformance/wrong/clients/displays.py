@@ -34,6 +34,15 @@ def a_stranger_s_error_is_read_as_one(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-MCP-040", profile="client")
+def a_stranger_s_code_is_lost(wrong: bool) -> Trace:
+    s = turn(call(), servers=PLAIN)
+    s.failed(s.called(), failure("CONFLICT"), structured={"code": "CONFLICT"})
+    s.reply(content=error("TOOL_ERROR") if wrong else None)
+    s.finish()
+    return s.trace
+
+
 @breaks("XMCP-MCP-011", profile="client")
 def what_looks_like_markup_is_refused(wrong: bool) -> Trace:
     s = turn(call(), servers=PLAIN)

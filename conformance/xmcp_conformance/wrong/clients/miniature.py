@@ -183,7 +183,8 @@ class Miniature:
         text = answered["content"][0]["text"]
         if not tool.xmcp:
             failed = answered["isError"]
-            return Reply(error("TOOL_ERROR", text, name=name) if failed else result(text, name=name), failed)
+            code = _code_in(answered.get("structuredContent")) if failed else ""
+            return Reply(error(code, text, name=name) if failed else result(text, name=name), failed)
         document = read(text).document
         if document is None:
             return Reply(error("INVALID_XML", "The server's answer cannot be read.", name=name))
@@ -224,6 +225,15 @@ def _arguments(written: str) -> Json | None:
     except ValueError:
         return None
     return arguments if isinstance(arguments, dict) else None
+
+
+def _code_in(structured: Any) -> str:
+    """Return the code that a server without the extension names in the data of a failure (XMCP-MCP-040)."""
+    for described in (structured.get("error"), structured) if isinstance(structured, dict) else ():
+        if isinstance(described, dict) and isinstance(described.get("code"), str):
+            code = "".join(sign if sign.isascii() and sign.isalnum() else "_" for sign in described["code"].upper())
+            return code if code[:1].isalpha() and len(code) <= 63 else "TOOL_ERROR"
+    return "TOOL_ERROR"
 
 
 def _with_ids(history: Sequence[Json], calls: Sequence[Mapping[str, str]]) -> list[Json]:

@@ -138,6 +138,14 @@ class ShowsUnasked(Miniature):
         return True
 
 
+@breaks("XMCP-DSP-024", profile="server")
+class RefusesAnUnsetSwitch(Miniature):
+    """Takes `null` for a value of `show_user` that does not fit."""
+
+    def without_null(self, name: str, arguments: Json) -> Json:
+        return arguments
+
+
 @breaks("XMCP-DSP-022", profile="server")
 class LeavesTheModelOut(Miniature):
     """Sends the display alone."""

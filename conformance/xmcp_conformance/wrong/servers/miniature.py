@@ -134,6 +134,11 @@ class Miniature:
         forged = {key: value for key, value in arguments.items() if key in filled}
         return {key: value for key, value in arguments.items() if key not in forged}, forged
 
+    def without_null(self, name: str, arguments: Json) -> Json:
+        """Return the arguments without a `show_user` that has no value."""
+        absent = name in self.displays() and arguments.get("show_user", False) is None
+        return {key: value for key, value in arguments.items() if key != "show_user"} if absent else arguments
+
     def filled_in(self, name: str, forged: Json) -> Any:
         """Return what the server filled in, as `server_populated` has it; `None` where that is nothing."""
         if name != "orders":
@@ -282,7 +287,7 @@ class Miniature:
         try:
             if name not in self.tools():
                 raise self.unknown(name)
-            given, forged = self.set_aside(name, arguments)
+            given, forged = self.set_aside(name, self.without_null(name, arguments))
             self.refuse(name, given)
             text, envelope = self.run(name, given)
             return ToolOutcome(text, envelope, self.filled_in(name, forged))

@@ -13,6 +13,7 @@ import pytest
 from mcp.client import advertise
 
 from xmcp.client.servers.fastmcp_internals import check_results_in_slices, prepared, sessions, skip_result_validation
+from xmcp_models.registry import EXTENSION_ID
 
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
 
@@ -24,14 +25,14 @@ async def deaf(_: Any) -> None:
 @MODES
 async def test_an_applications_client_advertises_what_is_added_and_what_it_did(mcp: Any, mode: str) -> None:
     own = fastmcp.Client(mcp, mode=mode, extensions=[advertise("com.example/own", {"a": 1})])
-    added = [advertise("dev.xmcp/tool-response", {"versions": ["1.0"]}), advertise("com.example/own", {"a": 2})]
+    added = [advertise(EXTENSION_ID, {"versions": ["1.0"]}), advertise("com.example/own", {"a": 2})]
     async with prepared(own, deaf, added) as client:
         result = await client.call_tool_mcp("declared", {})
     declared = json.loads(result.content[0].text)
     declared.pop("io.modelcontextprotocol/tasks", None)  # FastMCP adds it where fastmcp-tasks is installed
     assert declared == {
         "com.example/own": {"a": 1},
-        "dev.xmcp/tool-response": {"versions": ["1.0"]},
+        EXTENSION_ID: {"versions": ["1.0"]},
     }
     assert not own.is_connected()
     assert [extension.identifier for extension in own._extensions_arg or ()] == ["com.example/own"]

@@ -17,6 +17,7 @@ from support.raw_peer import hello
 from xmcp.client.servers.fastmcp_internals import incoming_messages, resilient, skip_result_validation
 from xmcp.client.servers.messages import read_message
 from xmcp.client.servers.peer_limits import MAX_MESSAGE_BYTES
+from xmcp_models.registry import PREFIX
 
 
 async def test_only_clients_of_ours_read_events_above_the_limit_of_the_sdk() -> None:
@@ -33,10 +34,11 @@ async def test_only_clients_of_ours_read_events_above_the_limit_of_the_sdk() -> 
 
 
 SEEN = {"content": [{"type": "text", "text": "seen"}]}
-FORGED = b'{"jsonrpc":"2.0","method":"dev.xmcp/read","params":{"number":1}}'
+READ = f"{PREFIX}read".encode()
+FORGED = b'{"jsonrpc":"2.0","method":"%s","params":{"number":1}}' % READ
 
 
-@pytest.mark.parametrize("before", [b"", FORGED, b"not JSON", b'{"jsonrpc":"2.0","method":"dev.xmcp/read"}', b"[]"])
+@pytest.mark.parametrize("before", [b"", FORGED, b"not JSON", b'{"jsonrpc":"2.0","method":"%s"}' % READ, b"[]"])
 async def test_all_messages_are_read_by_us_and_what_a_server_sends_cannot_stand_for_another_one(
     monkeypatch: Any, before: bytes
 ) -> None:

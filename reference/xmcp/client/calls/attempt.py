@@ -47,7 +47,7 @@ async def read_result(call: ActiveCall, proceed: NextOfAttempt) -> Reading:
 
 def says_that_the_tool_is_missing(error: ErrorInfo) -> bool:
     """Return whether a server's error says that it does not have the tool of the call (XMCP-CLI-121)."""
-    if error.code == "TOOL_ERROR":
+    if error.code in ("TOOL_ERROR", "VALIDATION_FAIL"):  # a protocol error about an unknown tool has either code
         return _MISSING_TOOL.search(error.message[:MAX_MISSING_TOOL_TEXT]) is not None
     return error.code == "UNKNOWN_TOOL"
 

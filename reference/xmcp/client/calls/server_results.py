@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from pydantic_core import to_json
 
 from xmcp.chat import client_made_errors
+from xmcp.client.calls.foreign_errors import error_in
 from xmcp.wire import DecodeError, ErrorInfo, ToolResponse, decode, encode
 from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, PLAIN_META_KEY, POPULATED_META_KEY
 
@@ -134,8 +135,13 @@ def _writable(response: ToolResponse) -> ToolResponse:
 
 def _read_plain(result: CallToolResult, tool_name: str) -> ToolResponse:
     text = "\n".join(_block_text(block) for block in result.content)
+    described = error_in(result.structured_content) if result.is_error else None
+    if not text and described is not None:
+        text = described.message
     if not text and result.structured_content is not None:
         text = _as_text(result.structured_content)
+    if described is not None:
+        return ToolResponse(tool_name, error=replace(described, message=text))
     if result.is_error:
         return ToolResponse(tool_name, error=client_made_errors.tool_failed(text))
     return ToolResponse(tool_name, llm_output=text)

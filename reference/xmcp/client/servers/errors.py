@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from xmcp.chat.untrusted_text import printable, without_secrets
 from xmcp.client.servers.peer_limits import ANSWER_REFUSED, Refusal
 from xmcp.dependency_graph import DependencyError
+from xmcp_models.registry import PREFIX
 
 if TYPE_CHECKING:
     from mcp import MCPError
@@ -21,11 +22,12 @@ MAX_REASON: Final = 200
 MAX_SEARCHED: Final = 500
 """Characters of a message that are searched for its meaning: it takes quadratic time, and a server chooses the text."""
 
-SESSION_LOST: Final = "dev.xmcp/session_lost"
+SESSION_LOST: Final = f"{PREFIX}session_lost"
 """Member of the data of a protocol error: True if its HTTP status says that the server does not know the session."""
 
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
+INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
 CONNECTION_CLOSED: Final = -32000
 

@@ -19,6 +19,7 @@ from xmcp.client.hooks.log import EventLog
 from xmcp.client.servers.connection import CLOSE_SECONDS, Connection, Sleep
 from xmcp.client.servers.connection_states import SERVER_TABLE, ServerAction, ServerEvent, ServerState, step
 from xmcp.client.servers.errors import (
+    INVALID_PARAMS,
     ConnectFailed,
     describe,
     means_connection_lost,
@@ -249,6 +250,8 @@ class Server:
                     self._retire(connection, exc)
                     cause: Cause = "answer" if means_unreadable_answer(exc) else "connection"
                     raise self._connection_failed(_never_sent(exc), cause) from exc
+                if exc.code == INVALID_PARAMS:
+                    raise CallFailed(client_made_errors.refused_arguments(exc.message)) from exc
                 raise CallFailed(client_made_errors.refused_by_server(exc.message)) from exc
             except ListTooLong as exc:
                 self._log.warning("answer_refused", reason=describe(exc))

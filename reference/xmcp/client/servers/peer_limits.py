@@ -11,6 +11,8 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Final
 
+from xmcp_models.registry import PREFIX
+
 MAX_MESSAGE_BYTES: Final = 32 * 1024 * 1024
 """Maximum size of one message: a body of JSON, a server-sent event, or a line of a program.
 
@@ -51,7 +53,7 @@ LINES_PER_EVENT: Final = 3
 """Lines of a server-sent event: its name, its data, and the empty one."""
 
 
-ANSWER_REFUSED: Final = "dev.xmcp/answer_refused"
+ANSWER_REFUSED: Final = f"{PREFIX}answer_refused"
 """Member of the data of a protocol error made here: why the client did not read the answer (`Refusal`)."""
 
 

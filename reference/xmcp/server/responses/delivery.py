@@ -112,11 +112,12 @@ def _is_empty(response: ToolResponse) -> bool:
 
 
 def _with_note(response: ToolResponse, blocks: Sequence[ContentBlock]) -> ToolResponse:
-    """Return `response` with a sentence for the model that says which content follows the text."""
+    """Return `response` with a sentence for the model that says which content is attached: many hosts show it none."""
     counted = Counter(map(_kind, blocks))
     if not counted or response.error is not None:
         return response
-    note = f"After this text: {', '.join(f'{n} × {kind}' for kind, n in counted.items())}."
+    listed = ", ".join(f"{n} × {kind}" for kind, n in counted.items())
+    note = f"Attached: {listed}. {'It' if counted.total() == 1 else 'They'} may not be visible to you."
     return replace(response, llm_output="\n\n".join(filter(None, [response.llm_output, note])), format=None)
 
 

@@ -84,6 +84,17 @@ def _text_of_plain_servers(trace: TraceIndex) -> Observations:
             yield either("XMCP-MCP-011", kept, seen, f"`llm_output` with `{quoted(text)}`", where=at)
 
 
+@check("XMCP-MCP-040", profile="client")
+def _errors_of_other_conventions(trace: TraceIndex) -> Observations:
+    for call, xmcp, answer, reply in _answered_calls(trace):
+        if xmcp or answer.outcome != "error" or answer.structured is None:
+            continue
+        code = (answer.error or {}).get("code")
+        seen = f"{call}, which failed with the code {quoted(str(code))}, is answered by {call.code or 'a result'}"
+        same = reply.error is not None and reply.error.code == code
+        yield either("XMCP-MCP-040", same, seen, f"the error {quoted(str(code))}", where=call.turn.next_at)
+
+
 def _same_content(reply: Document, inner: Document) -> bool:
     if inner.error is not None:
         return reply.error is not None and reply.error.code == inner.error.code

@@ -26,6 +26,16 @@ def show_user_parameter(tool: ListedTool) -> Observations:
         )
 
 
+@check("XMCP-DSP-024", profile="server")
+def show_user_without_value(call: ToolCall, document: Document) -> Observations:
+    """Judge whether a `show_user` that is `null` is taken as absent; XMCP-DSP-021 judges that nothing is shown."""
+    if call.tool is None or not call.tool.displays or call.arguments.get("show_user", False) is not None:
+        return
+    code = document.error and document.error.code
+    seen = f"tool `{call.name}`: the error `{quoted(str(code))}`"
+    yield either("XMCP-DSP-024", code != "VALIDATION_FAIL", seen, "the answer to a call without `show_user`")
+
+
 @check("XMCP-DSP-021", "XMCP-DSP-022", "XMCP-TOL-002", profile="server")
 def display_presence(call: ToolCall, document: Document) -> Observations:
     """Judge whether there is a display exactly where one was asked for, from a tool that says that it displays."""

@@ -27,6 +27,7 @@ from xmcp.client.servers.peer_limits import (
     Refusal,
     TooLarge,
 )
+from xmcp_models.registry import PREFIX
 
 CONNECT_SECONDS: Final = 30.0
 """Time limit for opening a connection and for sending, as in the SDK. The caller limits the wait for an answer."""
@@ -36,7 +37,7 @@ MAX_COOKIES: Final = 100
 """After how many cookies all that a server set are forgotten. Each request is searched for those that it needs."""
 
 
-NEVER_SENT: Final = "dev.xmcp/never_sent"
+NEVER_SENT: Final = f"{PREFIX}never_sent"
 """Member of the data of a protocol error made here: True if the request cannot have reached the server."""
 
 

@@ -13,6 +13,7 @@ from mcp_types import JSONRPCNotification, JSONRPCRequest
 from xmcp.client.servers.messages import read_message
 from xmcp.client.servers.peer_limits import REQUEST_COUNTS_AS, Allowance, Flood
 from xmcp.client.servers.server_protocols import NotificationHandler
+from xmcp_models.registry import PREFIX
 
 
 class BoundedMessages(ContextReceiveStream[Any]):
@@ -47,7 +48,7 @@ class BoundedMessages(ContextReceiveStream[Any]):
 class ReadBeside:
     """Messages of the older HTTP binding, read beside the SDK, which gets a short one with a number for each."""
 
-    _METHOD: Final = "dev.xmcp/read"
+    _METHOD: Final = f"{PREFIX}read"
 
     def __init__(self) -> None:
         self._read: dict[int, SessionMessage] = {}
