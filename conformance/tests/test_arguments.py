@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import asyncio
 
 import jsonschema_rs
 import pytest
+from support.http_host import in_thread
 
 from xmcp_conformance.profiles.server.arguments import TRAPS, invalid, trapped, valid
 
@@ -122,19 +122,13 @@ def test_a_bound_that_no_number_has_gives_no_arguments():
 def test_a_schema_that_refers_to_another_document_is_not_fetched() -> None:
     fetched = []
 
-    class Documents(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            fetched.append(self.path)
-            self.send_error(404)
+    async def documents(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        fetched.append(await reader.readline())
+        writer.close()
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Documents) as server:
-        threading.Thread(target=server.serve_forever).start()
-        elsewhere = {"$ref": f"http://127.0.0.1:{server.server_port}/a.json"}
-        schema = {"type": "object", "properties": {"a": elsewhere}, "required": ["a"]}
-        try:
-            assert valid(schema, 3, 1) == []
-            assert list(invalid(schema, {"a": "x"})) == []
-            assert list(trapped(schema, {"a": "x"})) == []
-        finally:
-            server.shutdown()
+    with in_thread(documents) as url:
+        schema = {"type": "object", "properties": {"a": {"$ref": f"{url}/a.json"}}, "required": ["a"]}
+        assert valid(schema, 3, 1) == []
+        assert list(invalid(schema, {"a": "x"})) == []
+        assert list(trapped(schema, {"a": "x"})) == []
     assert fetched == []

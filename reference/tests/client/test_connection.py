@@ -271,7 +271,8 @@ async def test_a_protocol_error_ends_a_connection_only_if_it_is_what_the_sdk_say
         codes.append(caught.value.error.code)
         assert caught.value.error.message
         assert caught.value.transport is lost
-    assert codes == ["CONNECTION_FAILED" if lost else "TOOL_ERROR"] * 2
+    answered = "VALIDATION_FAIL" if code == -32602 else "TOOL_ERROR"  # XMCP-MCP-041
+    assert codes == ["CONNECTION_FAILED" if lost else answered] * 2
     assert len(made) == (2 if lost else 1)
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import itertools
 import json
 import logging
 import math
-import threading
 import time
 import types
 from collections import UserDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,6 +26,7 @@ from fastmcp.server.middleware import Middleware
 from fastmcp.utilities.types import Image
 from mcp_types import TextContent
 from pydantic import BaseModel, ConfigDict
+from support.http_host import in_thread
 
 from xmcp import XMCP, DisplayEnvelope, ToolResponse
 from xmcp.server.result_data import UnsendableResultError, check_data
@@ -434,22 +434,16 @@ async def test_a_secret_is_found_in_whatever_is_shown(call: Any) -> None:
 async def test_an_output_schema_that_refers_to_another_document_is_not_fetched(call: Any) -> None:
     fetched = []
 
-    class Documents(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            fetched.append(self.path)
-            self.send_error(404)
+    async def documents(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        fetched.append(await reader.readline())
+        writer.close()
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Documents) as server:
-        threading.Thread(target=server.serve_forever).start()
+    with in_thread(documents) as elsewhere:
         mcp = XMCP()
-        elsewhere = f"http://127.0.0.1:{server.server_port}/a.json"
 
-        @mcp.tool(output_schema={"type": "object", "properties": {"a": {"$ref": elsewhere}}})
+        @mcp.tool(output_schema={"type": "object", "properties": {"a": {"$ref": f"{elsewhere}/a.json"}}})
         def refers() -> dict[str, Any]:
             return {"a": 1}
 
-        try:
-            assert (await call(mcp, "refers")).structured == {"a": 1}
-        finally:
-            server.shutdown()
+        assert (await call(mcp, "refers")).structured == {"a": 1}
     assert fetched == []
