@@ -132,6 +132,14 @@ def test_a_short_run_on_a_busy_machine_does_not_judge_what_needs_time_and_proces
     assert states(good(seconds=10, **changes))[name] == "not judged"
 
 
+@pytest.mark.parametrize(
+    ("seconds", "growth", "state"), [(120, 1.12, "ok"), (120, 1.18, "FAILED"), (600, 1.08, "ok"), (600, 1.12, "FAILED")]
+)
+def test_memory_may_grow_a_little_more_while_caches_fill(seconds, growth, state):
+    sizes = [(float(n), round((100 if n < 67 else 100 * growth) * MB)) for n in range(100)]
+    assert verdicts.memory(good(seconds=seconds, memory=sizes)).state == state
+
+
 def test_a_short_run_still_fails_on_memory_without_a_bound():
     assert states(good(seconds=10, memory=[(0.0, 100 * MB), (1.0, 1500 * MB)]))["memory"] == "FAILED"
 
