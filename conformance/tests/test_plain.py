@@ -13,7 +13,7 @@ from xmcp_conformance.profiles.server.catalogue import Catalogue, ListedTool
 from xmcp_conformance.profiles.server.checks.plain_results import begins_a_document
 from xmcp_conformance.profiles.server.checks.required_form import RequiredForm, required_form
 from xmcp_conformance.profiles.server.exchange import DocumentTwin, Exchange, Intent, ToolCall
-from xmcp_conformance.profiles.server.judge import exchange_observations
+from xmcp_conformance.profiles.server.judge import catalogue_observations, exchange_observations
 from xmcp_conformance.profiles.server.server_under_test import HttpPeer, PeerUnavailable, Session
 from xmcp_conformance.wrong.registry import server_mutants
 from xmcp_conformance.wrong.servers.miniature import Miniature, Negotiated
@@ -165,6 +165,15 @@ def test_where_either_form_will_do_each_is_judged_as_what_it_is():
 )
 def test_what_is_owed_follows_from_the_announcement_and_the_declaration(said, declared, known, owes):
     assert required_form(Catalogue("2026-07-28", {EXTENSION_ID: said}, ()), declared=declared, known=known) is owes
+
+
+@pytest.mark.parametrize(
+    ("wire", "ok"), [("always", True), ("negotiated", True), (None, False), ("Always", False), (["always"], False)]
+)
+def test_a_server_says_which_wire_it_has(wire, ok):
+    said = {"versions": ["1.0"], **({} if wire is None else {"wire": wire})}
+    observed = catalogue_observations(Catalogue("2026-07-28", {EXTENSION_ID: said}, ()))
+    assert [seen.ok for seen in observed if seen.requirement == "XMCP-MCP-005"] == [ok]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ export interface Capability {
    */
   versions: [string, ...string[]];
   /**
-   * Server: which clients get documents.
+   * Server: which clients get documents. Every server has it in its announcement (XMCP-MCP-005).
    */
   wire?: "always" | "negotiated";
   /**

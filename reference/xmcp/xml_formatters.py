@@ -1,30 +1,38 @@
-"""Formatters: functions `(data, indent_level) -> str` that write data as the XML a model reads in `llm_output`.
+"""Formatters: functions `(data, indent_level) -> str` that write data as the text a model reads in `llm_output`.
 
-`xmcp.wire` puts that text into a response document.
+Without one, a model reads the JSON that FastMCP writes, which costs it the fewest tokens. `NAMED_FORMATTERS` has those
+that every server knows by name. A formatter can have an attribute `media_type`; without one it writes XML.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, Protocol
 
-from pydantic_core import to_jsonable_python
+from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
-__all__ = ["DeclarativeXMLFormatter", "Field", "XMLFormatter", "default_formatter"]
+__all__ = [
+    "NAMED_FORMATTERS",
+    "DataFormatter",
+    "DeclarativeXMLFormatter",
+    "Field",
+    "XMLFormatter",
+    "default_formatter",
+]
 
 
 class XMLFormatter(Protocol):
-    """Any callable that writes data as the XML that a model reads.
+    """Any callable that writes data as the text that a model reads.
 
     `data` is the result of the tool as JSON (dicts, lists, strings, numbers); `indent_level` is the depth of the
     outermost element, two spaces each.
     """
 
     def __call__(self, data: Any, indent_level: int, /) -> str:
-        """Return the XML, without a declaration."""
+        """Return the text; XML without a declaration."""
 
 
 Field = str | Mapping[str, "Sequence[Field]"]
@@ -133,6 +141,89 @@ class DeclarativeXMLFormatter:
         if self._selection is None and self._results is not None and isinstance(kept, Mapping):
             kept = {name: _kept(part, self._of_items) if name == self._results else part for name, part in kept.items()}
         return "\n".join(_lines(self.root, self.root, kept, indent_level))
+
+
+def _json_text(data: Any) -> str:
+    return _JSONText(_json(_as_json(data)))
+
+
+def _table_text(data: Any) -> str:
+    """Return rows as a Markdown table, so that the names of the columns stand there once.
+
+    Rows are a list of objects, also as members of an object, whose other members stand before them as `name: value`. A
+    member that a row does not have is an empty cell; an object or a list in a cell is JSON. Other data, and rows that
+    have few columns in common, are written as JSON.
+    """
+    value = _as_json(data)
+    if (table := _table(value)) is not None:
+        return table
+    tables = {name: _table(part) for name, part in value.items()} if isinstance(value, Mapping) else {}
+    if not any(tables.values()):
+        return _JSONText(_json(value))
+    lines = [f"{_cell(name)}: {_cell(part)}" for name, part in value.items() if tables[name] is None]
+    return "\n\n".join(
+        ["\n".join(lines)] * bool(lines) + [f"{_cell(name)}:\n\n{table}" for name, table in tables.items() if table]
+    )
+
+
+class _JSONText(str):
+    """A text that is JSON, whatever else its formatter writes."""
+
+    media_type: Final = "application/json"
+
+
+class DataFormatter:
+    """A formatter of objects and lists only: a text, a number or a display stays what it is without a formatter."""
+
+    def __init__(self, write: Callable[[Any], str], media_type: str) -> None:
+        self._write = write
+        self.media_type = media_type
+
+    def __call__(self, data: Any, indent_level: int = 0) -> str:  # noqa: ARG002 - its text is outermost
+        """Return the text of `data`."""
+        return self._write(data)
+
+
+NAMED_FORMATTERS: Final[Mapping[str, DataFormatter]] = {
+    "json": DataFormatter(_json_text, "application/json"),
+    "table": DataFormatter(_table_text, "text/markdown"),
+    "xml": DataFormatter(default_formatter, "application/xml"),
+}
+"""Those that every server knows. A formatter of your own with the same name comes first."""
+
+MOST_EMPTY: Final = 4
+"""Maximum number of cells for each value of a table: more would be mostly empty, and cost more than its size."""
+
+
+def _table(rows: Any) -> str | None:
+    """Return rows as a Markdown table; None if they are not rows, or have few columns in common."""
+    if not _are_rows(rows):
+        return None
+    columns = [*dict.fromkeys(name for row in rows for name in row)]
+    if not columns or len(columns) * len(rows) > MOST_EMPTY * sum(map(len, rows)):
+        return None
+    lines = [[_cell(name) for name in columns], ["---"] * len(columns)]
+    lines += [[_cell(row[name]) if name in row else "" for name in columns] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _are_rows(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(row, Mapping) for row in value)
+
+
+def _cell(value: Any) -> str:
+    text = value if isinstance(value, str) else "" if value is None else _json(value)
+    return _END_OF_LINE.sub("<br>", text.replace("|", "\\|"))
+
+
+_END_OF_LINE: Final = re.compile(r"\r\n|\r|\n")
+
+
+def _json(value: Any) -> str:
+    try:
+        return to_json(value, inf_nan_mode="null", fallback=str).decode()
+    except PydanticSerializationError:  # a lone surrogate
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 def _as_json(data: Any) -> Any:

@@ -37,7 +37,7 @@ def build(kind: str, tools: int) -> Any:
     if kind == "xmcp":
         import xmcp
 
-        server: Any = xmcp.XMCP("bench")
+        server: Any = xmcp.XMCP("bench", wire="always")  # the wire that costs more
     else:
         import fastmcp
 

@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 from tools.node_packages import NODE_FOLDER, Packages, node
 from xmcp.samples.sales import mcp
 from xmcp.samples.sales_figures import REGIONS
-from xmcp.wire import DecodeError, ToolResponse, decode
+from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY
 
 NODE_PACKAGES: Final = Packages(
     Path(__file__).parent / "npm", "They compare servers with the programs of the MCP project."
@@ -45,18 +45,12 @@ class Case(NamedTuple):
     expected: object
 
 
-def _response(result: dict[str, Any]) -> ToolResponse:
-    return decode(result["content"][0]["text"])
+def _display_type(result: dict[str, Any]) -> object:
+    return result["_meta"][DISPLAY_META_KEY]["type"]
 
 
-def _display_type(result: dict[str, Any]) -> str | None:
-    display = _response(result).display
-    return display.type if display is not None else None
-
-
-def _error_code(result: dict[str, Any]) -> str | None:
-    error = _response(result).error
-    return error.code if error is not None else None
+def _error_code(result: dict[str, Any]) -> object:
+    return result["_meta"][ERROR_META_KEY]["code"]
 
 
 CASES: Final[list[Case]] = [
@@ -120,7 +114,7 @@ def _fault(run: list[str], case: Case, folder: Path) -> str | None:
         return f"not finished after {SECONDS:.0f} s"
     try:
         found = case.look(json.loads(done.stdout)["result"])
-    except (DecodeError, ValueError, LookupError) as error:
+    except (ValueError, LookupError) as error:
         output = done.stdout[-1000:] + done.stderr[-1000:]
         return f"unreadable result ({error!r}), exit code {done.returncode}:\n{output}"
     if (found, done.returncode) == (case.expected, case.exit_code):

@@ -6,8 +6,10 @@
 
 Twenty tenants use one client: fifteen have honest chats with an honest server and model; the servers and models of the
 other five die, flood, drip, lie, break off, storm or never end. A second client has the same honest chats at the same
-time and no hostile peers, for comparison (run.py). Each demand has a line with its verdict; the exit code is 1 if one
-is not met.
+time and no hostile peers, for comparison (run.py). Other programs on the same processors make both slower, and not
+alike; `nice` does not help, because Linux weighs sessions before it weighs processes. As root, give the soak a session
+that goes before theirs: `setsid sh -c 'echo -15 > /proc/self/autogroup; exec python -m tools.soak'`. Each demand has a
+line with its verdict; the exit code is 1 if one is not met.
 """
 
 from __future__ import annotations

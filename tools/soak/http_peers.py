@@ -269,7 +269,11 @@ def shifting() -> list[Any]:
 
 def hostile() -> Any:
     """Return the four hostile servers as one application."""
-    capabilities = {"tools": {"listChanged": True}, "logging": {}, "extensions": {EXTENSION_ID: {"versions": ["1.0"]}}}
+    capabilities = {
+        "tools": {"listChanged": True},
+        "logging": {},
+        "extensions": {EXTENSION_ID: {"versions": ["1.0"], "wire": "always"}},
+    }
 
     async def answered(server: str, request: dict[str, Any], send: Any) -> None:
         method, info = request["method"], {"name": server, "version": "1"}

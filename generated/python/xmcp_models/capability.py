@@ -32,9 +32,9 @@ class Capability(BaseModel):
     """
     Versions of the specification that the server emits, or the client reads.
     """
-    wire: Literal["always", "negotiated"] | None = "always"
+    wire: Literal["always", "negotiated"] | None = None
     """
-    Server: which clients get documents.
+    Server: which clients get documents. Every server has it in its announcement (XMCP-MCP-005).
     """
     display_types: Annotated[list[DisplayType] | None, Field(alias="displayTypes")] = (
         None

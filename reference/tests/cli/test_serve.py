@@ -353,4 +353,4 @@ async def test_debug_sends_the_text_of_exceptions_from_every_process(
     _, url = serving(f"{OURS}{crashing}", "--debug", *options)
     async with Client(url, timeout=60) as client:
         answer = await client.call_tool_mcp("crash", {})
-    assert ">LookupError: row 7<" in answer.content[0].text
+    assert answer.content[0].text.startswith("INTERNAL: LookupError: row 7 (error id")

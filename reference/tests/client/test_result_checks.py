@@ -98,7 +98,7 @@ def test_slices_have_all_members_once_and_the_rest_of_the_result() -> None:
         [{}] * MAX_ITEMS,
         [1] * MAX_ITEMS,
         [{"type": "x"}] * MAX_ITEMS,
-        [{**TEXT, "annotations": {"audience": ["a"] * SLICE}}] * 30,
+        [{**TEXT, "annotations": {"audience": ["a"] * SLICE}}] * 20,
         [{"type": "resource", "resource": {"uri": 1, "text": 1}}] * 2_000,
     ],
 )
@@ -118,8 +118,10 @@ def test_a_result_of_nothing_but_errors_is_refused_soon(version: str, blocks: li
 @pytest.mark.parametrize(
     ("result", "too_wide"),
     [
-        ({"content": [TEXT] * MAX_ITEMS}, False),
-        ({"content": [TEXT] * (MAX_ITEMS + 1)}, True),
+        ({"content": [TEXT] * 4_000}, False),
+        ({"content": [TEXT] * 4_200}, True),
+        ({"content": [{}] * MAX_ITEMS}, False),
+        ({"content": [{}] * (MAX_ITEMS + 1)}, True),
         ({"content": [RICH] * (MAX_FORMED // 4)}, True),
         ({"content": [{**TEXT, "annotations": {"audience": ["user"] * (SLICE + 1)}}]}, True),
         ({"content": [{**TEXT, "_meta": dict.fromkeys(map(str, range(MAX_ITEMS + 1)))}]}, True),
@@ -134,7 +136,7 @@ def test_a_result_of_nothing_but_errors_is_refused_soon(version: str, blocks: li
         ({"tools": [TOOL] * MAX_ITEMS}, False),
         ({"inputRequests": {"a": {"params": {"messages": [{"content": [{}] * (SLICE + 1)}]}}}}, True),
     ],
-    ids=range(15),
+    ids=range(17),
 )
 def test_a_result_has_no_more_values_with_a_form_than_there_is_time_to_check(result: Any, too_wide: bool) -> None:
     assert is_too_wide(result) is too_wide

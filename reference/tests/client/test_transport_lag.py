@@ -65,7 +65,7 @@ def answer(result: str) -> bytes:
 MESSAGES: Final = {
     "empty_blocks": answer(PLACES["blocks"] % repeated("{}")(5_000 * 3)),
     "blocks_of_another_kind": answer(PLACES["blocks"] % repeated('{"type":"resource","resource":{}}')(4_000 * 34)),
-    "blocks": answer(PLACES["blocks"] % repeated('{"type":"text","text":"seen"}')(5_000 * 30)),
+    "blocks": answer(PLACES["blocks"] % repeated('{"type":"text","text":"seen"}')(4_000 * 30)),
     "a_note": b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":%b}}'
     % repeated("1")(2 * MIB).encode(),
     "a_note_of_names": b'{"jsonrpc":"2.0","method":"notifications/message","params":%b}' % KINDS["names"](MIB).encode(),

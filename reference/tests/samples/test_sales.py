@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from fastmcp import Client
+from mcp.client.extension import advertise
 from mcp.types import CallToolResult, Tool
 
 from xmcp.render import plan
@@ -16,7 +17,7 @@ from xmcp.samples import colour_swatch
 from xmcp.samples.sales import mcp
 from xmcp.samples.sales_figures import MONTHS, PRODUCTS, REGIONS, REVENUE, growth, revenue
 from xmcp.wire import DisplayEnvelope, ToolResponse
-from xmcp_models.registry import TOOL_META_KEY
+from xmcp_models.registry import EXTENSION_ID, TOOL_META_KEY
 
 SECRETS = ("hunter2", "db.internal", "RuntimeError", "Traceback")
 READING_CALLS: dict[str, dict[str, Any]] = {
@@ -55,7 +56,8 @@ DISPLAYS: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.fixture
 async def client() -> AsyncIterator[Client[Any]]:
-    async with Client(mcp) as client:
+    """A client that reads documents."""
+    async with Client(mcp, extensions=[advertise(EXTENSION_ID, {"versions": ["1.0"]})]) as client:
         yield client
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from importlib.resources import files
 from typing import Any
@@ -17,6 +17,7 @@ from mcp_types import CallToolResult, TextContent
 from rich.logging import RichHandler
 from support.http_host import hosted
 
+from xmcp import XMCP
 from xmcp_models.registry import PREFIX, VERSION_META_KEY
 
 _DATA = files("xmcp_models") / "data"
@@ -24,6 +25,14 @@ _XSD = etree.XMLSchema(etree.fromstring((_DATA / "tool_response.xsd").read_bytes
 _ENVELOPE = jsonschema_rs.validator_for(json.loads((_DATA / "display_envelope.schema.json").read_text()))
 _ERROR_META = jsonschema_rs.validator_for(json.loads((_DATA / "error_meta.schema.json").read_text()))
 _PARSER = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def documents_for_every_client() -> Iterator[None]:
+    """Most tests look at documents, with a client that declares nothing: their servers have the wire `always`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(XMCP.__init__.__kwdefaults__, "wire", "always")
+        yield
 
 
 class Reply:

@@ -6,7 +6,7 @@ import threading
 
 from xmcp import XMCP
 
-mcp = XMCP("live")
+mcp = XMCP("live", wire="always")
 
 
 def made(name: str) -> None:

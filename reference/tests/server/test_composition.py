@@ -16,7 +16,7 @@ from fastmcp.server.transforms.search.bm25 import BM25SearchTransform
 from fastmcp.tools import Tool, ToolResult
 from fastmcp.tools.tool_transform import ArgTransform
 
-from xmcp import XMCP, DisplayEnvelope, XMCPError
+from xmcp import XMCP, DisplayEnvelope, ToolResponse, XMCPError
 from xmcp_models.registry import (
     DISPLAY_META_KEY,
     ERROR_META_KEY,
@@ -69,9 +69,7 @@ async def test_tools_of_another_server_answer_with_one_document_under_the_name_t
     reply = await call(mcp, f"{prefix}stock", item="<tea>")
     assert reply.tool_name == f"{prefix}stock"
     assert reply.structured == {"item": "<tea>", "n": 3}
-    assert reply.llm_output == (
-        "<result>\n  <item>&lt;tea&gt;</item>\n  <n>3</n>\n</result>" if kind is XMCP else '{"item":"<tea>","n":3}'
-    )
+    assert reply.llm_output == ('{"item":"<tea>","n":3}')
     assert reply.text.count("tool_response ") == 1
 
     reply = await call(mcp, f"{prefix}fails")
@@ -245,7 +243,7 @@ async def test_middleware_that_redacts_text_is_heeded(call: Any) -> None:
         return {"key": "s3cr3t"}
 
     reply = await call(mcp, "leak")
-    assert "<key>•••</key>" in reply.llm_output
+    assert reply.llm_output == '{"key":"•••"}'
     assert "s3cr3t" not in reply.wire
 
 
@@ -264,8 +262,21 @@ async def test_middleware_that_adds_content_is_announced_to_the_model(call: Any)
         return {"a": 1}
 
     reply = await call(mcp, "pair")
-    assert reply.llm_output.endswith("</result>\n\nAttached: 1 × image (image/png). It may not be visible to you.")
-    assert reply.format is None  # with that sentence it is no XML
+    assert reply.llm_output == '{"a":1}\n\nAttached: 1 × image (image/png). It may not be visible to you.'
+    assert reply.format is None  # with that sentence it is no JSON
+
+
+async def test_marks_survive_a_proxy_of_a_server_that_sends_plain_mcp(call: Any) -> None:
+    inner = XMCP("inner", wire="negotiated")
+    inner.tool(lambda: "a\ud800b", name="replaced")
+    inner.tool(lambda: ToolResponse("x", llm_output="cut", truncated=True), name="cut")
+    inner.tool(lambda: "whole", name="whole")
+    mcp = XMCP("outer")
+    mcp.mount(create_proxy(inner))
+    replaced, cut, whole = [await call(mcp, name) for name in ("replaced", "cut", "whole")]
+    assert (replaced.llm_output, replaced.lossy) == ("a\ufffdb", True)
+    assert (cut.llm_output, cut.truncated) == ("cut", True)
+    assert (whole.lossy, whole.truncated) == (False, False)
 
 
 async def test_a_mounting_plain_server_passes_documents_on_and_announces_nothing(call: Any, era: str) -> None:

@@ -65,15 +65,13 @@ async def test_without_the_switch_nothing_is_shown_and_the_model_gets_the_data(
 ) -> None:
     reply = await call(mcp, "always", **switch)
     assert reply.display is None
-    assert "<region>EMEA</region>" in reply.llm_output
-    assert "<title>Sales</title>" in reply.llm_output
+    assert reply.llm_output == '{"title":"Sales","payload":[{"region":"EMEA","sales":42,"note":null}]}'
     reply = await call(mcp, "described", **switch)
     assert reply.display is None
-    assert "<alt>Sales rose.</alt>" in reply.llm_output
-    assert "<mark>bar</mark>" in reply.llm_output
+    assert reply.llm_output == '{"title":"Sales","alt":"Sales rose.","payload":{"mark":"bar"}}'
     reply = await call(mcp, "either", **switch)
     assert reply.structured == {"sales": 42}
-    assert "<sales>42</sales>" in reply.llm_output
+    assert (reply.llm_output, reply.format) == ('{"sales":42}', "application/json")
 
 
 async def test_a_function_that_declares_the_switch_is_given_it(mcp: XMCP, call: Any) -> None:
@@ -115,8 +113,7 @@ async def test_a_plain_tool_has_no_switch_and_shows_nothing(call: Any) -> None:
 
     reply = await call(mcp, "envelope")
     assert reply.display is None
-    assert "<region>EMEA</region>" in reply.llm_output
-    assert "null</title>" not in reply.llm_output
+    assert reply.llm_output == '{"type":"table","payload":[{"region":"EMEA","sales":42,"note":null}]}'
     assert reply.structured["payload"] == ROWS
     assert (await call(mcp, "envelope", show_user=True)).code == "VALIDATION_FAIL"
 
@@ -137,7 +134,7 @@ async def test_the_switch_also_rules_a_response_the_author_built(call: Any) -> N
     assert (reply.llm_output, reply.display) == ("see above", None)
     reply = await call(mcp, "built")
     assert reply.display is None
-    assert "<region>EMEA</region>" in reply.llm_output
+    assert reply.llm_output == '{"alt":"EMEA sold 42.","payload":[{"region":"EMEA","sales":42,"note":null}]}'
 
 
 async def test_the_model_is_told_of_a_large_display_within_a_budget(call: Any) -> None:

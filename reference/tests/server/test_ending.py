@@ -312,12 +312,12 @@ def test_a_program_that_goes_on_after_its_server_is_left_alone(monkeypatch: pyte
     left: list[str] = []
     monkeypatch.setattr("xmcp.server.transports.ending._leave", lambda: left.append("process"))
     ending = Ending()
-    ending.within(0.2)
+    ending.within(1)
     ending.returned()
     blocked = threading.Event()
     thread = threading.Thread(target=blocked.wait, name="AnyIO worker thread")
     thread.start()
-    time.sleep(0.4)
+    time.sleep(1.3)
     blocked.set()
     thread.join()
     assert left == []

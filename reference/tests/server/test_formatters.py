@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -327,3 +328,119 @@ def test_an_async_formatter_is_refused_where_it_stands() -> None:
     for given in (later, Later, Later()):
         with pytest.raises(TypeError, match=r"xml_formatter must not be async, as '[Ll]ater' is"):
             XMCP().tool(xml_formatter=given)(shout_tool)
+
+
+def rows() -> list[dict[str, int]]:
+    return [{"a": 1}]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "media_type"),
+    [
+        ("json", '[{"a":1}]', "application/json"),
+        ("table", "| a |\n| --- |\n| 1 |", "text/markdown"),
+        ("xml", "<result>\n  <item>\n    <a>1</a>\n  </item>\n</result>", "application/xml"),
+    ],
+)
+async def test_formatters_with_a_name_write_the_text_of_one_tool_or_of_a_server(
+    name: str, text: str, media_type: str, call: Any
+) -> None:
+    bound, default = XMCP("bound"), XMCP("default", formatter=name)
+    bound.tool(lambda: [{"a": 1}], name="rows", xml_formatter=name)
+    default.tool(lambda: [{"a": 1}], name="rows")
+    default.tool(lambda: [{"a": 1}], name="own", xml_formatter="json")
+    given = XMCP("given", formatter=name, tools=[rows])
+    added = XMCP("added", formatter=name)
+    added.add_tool(rows)
+    for mcp in (bound, default, given, added):
+        reply = await call(mcp, "rows")
+        assert (reply.llm_output, reply.format) == (text, media_type)
+        tool = await mcp.get_tool("rows")
+        assert tool is not None
+        assert tool.meta[TOOL_META_KEY]["xml_formatter"] == name
+    assert (await call(default, "own")).llm_output == '[{"a":1}]'
+
+
+async def test_a_server_with_a_formatter_that_is_none_does_not_start() -> None:
+    with pytest.raises(TypeError, match="must not be async"):
+        XMCP("wrong", formatter=_async_formatter)
+    mcp = XMCP("unknown", formatter="Nobody")
+    mcp.tool(lambda: 1, name="one")
+    with pytest.raises(LookupError, match=r"known formatters: .*json.*table.*xml"):
+        mcp.check_tools()
+
+
+async def _async_formatter(data: Any, _level: int) -> str:
+    return str(data)
+
+
+async def test_a_formatter_says_what_it_writes(call: Any) -> None:
+    class Lines:
+        media_type = "text/csv"
+
+        def __call__(self, data: Any, _level: int) -> str:
+            return ",".join(data)
+
+    mcp = XMCP("lines")
+    mcp.tool(lambda: ["a", "b"], name="rows", xml_formatter=Lines)
+    assert ((reply := await call(mcp, "rows")).llm_output, reply.format) == ("a,b", "text/csv")
+
+
+@pytest.mark.parametrize("name", ["json", "table", "xml"])
+@pytest.mark.parametrize("value", ['line one\nline "two"', None, 3, 1e-7, True, math.nan, math.inf, b"raw", ""])
+async def test_a_formatter_with_a_name_leaves_texts_and_numbers_as_they_are(name: str, value: Any, call: Any) -> None:
+    plain, bound, default = XMCP("plain"), XMCP("bound"), XMCP("default", formatter=name)
+    plain.tool(lambda: value, name="one")
+    bound.tool(lambda: value, name="one", xml_formatter=name)
+    default.tool(lambda: value, name="one")
+    expected = await call(plain, "one")
+    for mcp in (bound, default):
+        assert ((reply := await call(mcp, "one")).llm_output, reply.format) == (expected.llm_output, None)
+
+
+async def test_json_is_what_a_tool_without_a_formatter_sends(call: Any) -> None:
+    for value in ([{"a": "é<b>", "n": math.inf, "f": 1e-7, "d": {"x": [None, True]}}], {"a b": [1]}, [], ["x"], {}):
+        with_name, without = XMCP("with", formatter="json"), XMCP("without")
+        for mcp in (with_name, without):
+            mcp.tool(lambda value=value: value, name="one")
+        expected, reply = await call(without, "one"), await call(with_name, "one")
+        assert (reply.llm_output, reply.format) == (expected.llm_output, expected.format)
+        assert reply.format == "application/json"
+
+
+async def test_no_formatter_is_asked_for_a_number_that_json_does_not_have(call: Any) -> None:
+    mcp = XMCP("wrong")
+    mcp.tool(lambda: math.nan, name="one", xml_formatter=lambda data, _level: "null")
+    assert (await call(mcp, "one")).llm_output == "NaN"
+
+
+async def test_the_formatter_of_a_server_does_not_take_the_place_of_a_displays_words(call: Any) -> None:
+    envelope = {"type": "table", "payload": [{"a": 1}], "alt": "one row"}
+    mcp = XMCP("shown", formatter="table")
+    mcp.display_tool(lambda: envelope, name="show")
+    assert (await call(mcp, "show", show_user=True)).llm_output == "one row"
+    assert (await call(mcp, "show")).llm_output == "| a |\n| --- |\n| 1 |"
+
+
+async def test_a_formatter_of_the_author_comes_before_one_that_every_server_knows(call: Any) -> None:
+    class Falsy:
+        def __len__(self) -> int:
+            return 0
+
+        def __call__(self, data: Any, _level: int) -> str:
+            return f"mine: {data}"
+
+    mcp = XMCP("named")
+    mcp.add_xml_formatter(Falsy(), "table")
+    mcp.tool(lambda: [1], name="one", xml_formatter="table")
+    assert (await call(mcp, "one")).llm_output == "mine: [1]"
+
+
+async def test_an_empty_list_is_not_nothing(call: Any) -> None:
+    mcp = XMCP("empty")
+
+    @mcp.tool
+    def none() -> list[int]:
+        return []
+
+    assert ((reply := await call(mcp, "none")).llm_output, reply.format) == ("[]", "application/json")

@@ -10,8 +10,15 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 PAGE = Path(__file__).resolve().parents[3] / "docs/guides/from-fastmcp.md"
 PRINTS = re.compile(r"print\(.*\)  # (.*)$", re.MULTILINE)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def documents_for_every_client() -> None:
+    """The page shows servers as they are by default."""
 
 
 async def test_the_examples_print_what_the_page_says() -> None:

@@ -91,7 +91,7 @@ def test_a_limit_is_a_positive_number(limit: int) -> None:
 
 LARGE = """
 from xmcp import XMCP
-mcp = XMCP("large")
+mcp = XMCP("large", wire="always")
 @mcp.tool
 def text(n: int):
     return "y" * n

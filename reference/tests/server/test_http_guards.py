@@ -308,3 +308,45 @@ async def test_a_trailer_is_no_header_also_with_httptools(over_http: Any) -> Non
 
 def test_a_protocol_of_another_kind_is_left_alone() -> None:
     assert with_head_timeout(asyncio.Protocol) is asyncio.Protocol
+
+
+# ---- bodies from other servers than uvicorn ----
+
+
+async def guarded(receive: Any, seconds: float = 0.2) -> list[Any]:
+    """Return what an application behind the guard received, and the statuses that were sent."""
+    seen: list[Any] = []
+
+    async def app(_scope: Any, receive: Any, _send: Any) -> None:
+        seen.append((await receive())["body"])
+
+    async def send(sent: Any) -> None:
+        seen.append(sent.get("status"))
+
+    await BodyGuard(app, 1000, seconds)({"type": "http", "headers": []}, receive, send)
+    return seen
+
+
+async def test_a_message_without_a_body_is_an_empty_one() -> None:
+    async def receive() -> Any:
+        return {"type": "http.request"}
+
+    assert await guarded(receive) == [b""]
+
+
+async def test_a_source_that_turns_the_end_of_its_time_into_a_piece_is_refused_or_served() -> None:
+    async def receive() -> Any:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            return {"type": "http.request", "body": b"x", "more_body": True}
+
+    assert (await guarded(receive))[0] == 408
+
+
+async def test_a_time_out_of_the_source_is_not_that_of_the_body() -> None:
+    async def receive() -> Any:
+        raise TimeoutError("of its own")
+
+    with pytest.raises(TimeoutError, match="of its own"):
+        await guarded(receive)

@@ -76,7 +76,7 @@ async def test_bound_methods_and_static_methods_are_tools(call: Any) -> None:
     mcp.tool(Shop.static)
     mcp.add_tool(shop.marked)
     assert [(await call(mcp, name)).llm_output for name in ("count", "later", "static")] == ["3", "4", "7"]
-    assert (await call(mcp, "marked")).llm_output == "<result>\n  <stock>3</stock>\n</result>"
+    assert (await call(mcp, "marked")).llm_output == '{"stock":3}'
 
 
 async def test_an_unbound_method_is_refused_with_the_way_out() -> None:
@@ -254,7 +254,7 @@ async def test_functions_given_to_the_constructor_are_tools_like_any_other(call:
     def pair() -> dict[str, int]:
         return {"a": 1}
 
-    assert (await call(XMCP("given", tools=[pair]), "pair")).format == "application/xml"
+    assert (await call(XMCP("given", tools=[pair]), "pair")).format == "application/json"
 
 
 async def test_a_tool_marked_as_disabled_stays_hidden() -> None:

@@ -121,23 +121,20 @@ VALUES = {
     nothing: "",
     truth: "true",
     number: "42",
-    fraction: "1e-07",
-    city: "<result>\n  <city>Ottawa</city>\n  <temperature>18.0</temperature>\n</result>",
-    point: "<result>\n  <x>1</x>\n  <y>2</y>\n</result>",
-    mapping: (
-        '<result>\n  <item key="a b">\n    <item>1</item>\n    <item>null</item>\n    <item>\n      <c>true</c>\n'
-        "    </item>\n  </item>\n  <ok>x&lt;y</ok>\n</result>"
-    ),
-    listing: "<result>\n  <item>1</item>\n  <item>2</item>\n</result>",
-    unannotated: "<result>\n  <item>a</item>\n  <item>\n    <b>1</b>\n  </item>\n</result>",
+    fraction: "1e-7",
+    city: '{"city":"Ottawa","temperature":18.0}',
+    point: '{"x":1,"y":2}',
+    mapping: '{"a b":[1,null,{"c":true}],"ok":"x<y"}',
+    listing: "[1,2]",
+    unannotated: '["a",{"b":1}]',
     colour: "red",
     moment: "2026-07-28",
     money: "1.10",
     identity: "00000000-0000-0000-0000-000000000001",
     raw: "plain bytes",
     binary: "/wBh",
-    generated: "<result>\n  <item>1</item>\n  <item>2</item>\n</result>",
-    streamed: "<result>\n  <item>1</item>\n</result>",
+    generated: "[1,2]",
+    streamed: "[1]",
 }
 
 
@@ -154,7 +151,7 @@ async def test_a_value_reaches_the_model_as_text(function: Any, values: XMCP, ca
     reply = await call(values, function.__name__)
     assert reply.tool_name == function.__name__
     assert reply.llm_output == VALUES[function]
-    assert reply.format == ("application/xml" if reply.llm_output.startswith("<result>") else None)
+    assert reply.format == ("application/json" if reply.llm_output.startswith(("[", "{")) else None)
     assert reply.display is None
     assert not reply.lossy
 
@@ -326,11 +323,28 @@ async def test_a_result_that_no_reader_has_to_take_is_an_error_that_says_how_lar
     def fill(count: int) -> str:
         return letter * count
 
-    written = {"x": 1, "é": 2, "&": 5, "\U0001f642": 4}[letter]
     around = len('<tool_response tool_name="fill"><llm_output></llm_output></tool_response>')
-    most = (8 * 1024 * 1024 - around) // written
+    around += len("<![CDATA[]]>") if letter == "&" else 0
+    most = (8 * 1024 * 1024 - around) // len(letter.encode())
     assert (await call(mcp, "fill", count=most)).llm_output == letter * most
     reply = await call(mcp, "fill", count=most + 1)
     assert (reply.code, reply.retryable) == ("RESULT_TOO_LARGE", False)
     assert reply.meta["params"]["limit"] == 8 * 1024 * 1024
     assert reply.meta["params"]["bytes"] > 8 * 1024 * 1024
+
+
+async def test_words_that_another_library_writes_for_its_data_are_no_json(
+    call: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As FastMCP does for a user interface of Prefab, which is not installed here."""
+
+    class App:
+        pass
+
+    monkeypatch.setattr("fastmcp.tools.base.is_prefab_app", lambda value: isinstance(value, App))
+    monkeypatch.setattr("fastmcp.tools.base._prefab_to_json", lambda *_, **__: {"view": {"rows": [1]}})
+    mcp = XMCP("prefab")
+    mcp.tool(lambda: App(), name="app")
+    reply = await call(mcp, "app")
+    assert (reply.llm_output, reply.format) == ("[Rendered Prefab UI]", None)
+    assert reply.structured == {"view": {"rows": [1]}}

@@ -299,8 +299,8 @@ async def test_a_number_that_json_does_not_have_is_named_in_the_text(number: Any
         assert (await call(mcp, name)).llm_output == text
     reply = await call(mcp, "inside")
     assert reply.structured == {"n": None, "rows": [None]}
-    assert "<n>null</n>" in reply.llm_output
-    assert "<item>null</item>" in (await call(mcp, "shown")).llm_output
+    assert reply.llm_output == '{"n":null,"rows":[null]}'
+    assert "[null]" in (await call(mcp, "shown")).llm_output
     reply = await call(mcp, "shown", show_user=True)
     assert (reply.display["payload"], reply.llm_output) == ([None], "Shown to the user (json):\n[null]")
 
@@ -368,9 +368,9 @@ async def test_an_iterator_is_read_once_for_data_and_text(call: Any) -> None:
     def promised() -> Iterator[int]:
         return iter([1, 2])
 
-    assert (await call(mcp, "alone")).llm_output.count("<item>") == 2
+    assert (await call(mcp, "alone")).llm_output == '["1","2"]'
     assert (await call(mcp, "inside")).structured == {"rows": [1, 2], "of": 2}
-    assert (await call(mcp, "promised")).llm_output.count("<item>") == 2
+    assert (await call(mcp, "promised")).llm_output == "[1,2]"
 
 
 async def test_an_endless_iterator_ends(
@@ -386,7 +386,7 @@ async def test_an_endless_iterator_ends(
         assert (await call(mcp, "generated")).code == "INTERNAL"
     assert "a count with more than 10 entries" in caplog.text
     assert "a generator with more than 10 entries" in caplog.text
-    assert (await call(mcp, "enough")).llm_output.count("<item>") == 10
+    assert (await call(mcp, "enough")).llm_output == "[0,1,2,3,4,5,6,7,8,9]"
 
 
 # ---- responses ----
@@ -399,7 +399,7 @@ async def test_a_response_whose_text_is_no_text_is_written_like_a_result(call: A
     mcp.tool(lambda: ToolResponse("t", llm_output="a", format="no media type"), name="media")
     assert (await call(mcp, "number")).llm_output == "5"
     reply = await call(mcp, "data")
-    assert (reply.llm_output, reply.format) == ("<result>\n  <a>1</a>\n</result>", "application/xml")
+    assert (reply.llm_output, reply.format) == ('{"a":1}', "application/json")
     reply = await call(mcp, "media")
     assert (reply.llm_output, reply.format) == ("a", None)
 

@@ -91,7 +91,7 @@ async def test_sales_summary(mcp: XMCP, call: Any) -> None:
     assert shown.display == {"type": "table", "payload": [{"region": "EMEA", "sales": 42}]}
     told = await call(mcp, "sales_summary", region="EMEA")
     assert told.display is None
-    assert "<sales>42</sales>" in told.llm_output
+    assert told.llm_output == '{"region":"EMEA","sales":42}'
 
 
 @pytest.mark.parametrize("tool", ["get_weather", "get_weather_by_name"])

@@ -6,17 +6,19 @@ import base64
 import json
 import uuid
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from fastmcp import Client
 from fastmcp.exceptions import ToolError
 from fastmcp.server.middleware.caching import ResponseCachingMiddleware
+from fastmcp.tools import Tool
 from fastmcp.utilities.types import Image
 from mcp_types import InputRequiredResult, TextContent
 from pydantic import BaseModel, Field, SecretStr
 
 from xmcp import XMCP, DisplayEnvelope, ToolResponse, XMCPError
+from xmcp.wire import decode
 
 SECRET = "sk-live-4711"
 
@@ -109,6 +111,35 @@ async def test_a_default_a_code_and_an_earlier_value_are_not_told_either(call: A
         raise XMCPError("AUTH_REQUIRED", "Not with SK_LIVE_4711.")
 
     assert "SK_LIVE" not in (await call(mcp, "second")).wire
+
+
+@pytest.mark.parametrize("wire", ["always", "negotiated"])
+@pytest.mark.parametrize("adopted", [False, True])
+@pytest.mark.parametrize(
+    ("value", "leaks"),
+    [("Musterstraße 7\n12345 Köln", "Musterstra"), ('p"ss-w0rd', "ss-w0rd"), (0.000012345, "2345"), (4711, "4711")],
+)
+async def test_data_with_a_sensitive_value_is_told_without_it(
+    value: Any, leaks: str, adopted: bool, wire: Any, era: str
+) -> None:
+    """FastMCP writes the JSON of data before the values are taken out: in forms in which they cannot be found."""
+
+    def data(key: Annotated[Any, Field(json_schema_extra={"server_populated": True, "sensitive": True})]) -> Any:
+        return {"x": key, "inner": json.dumps({"pw": key}), "list": [key]}
+
+    mcp = XMCP(wire=wire)
+    if adopted:
+        mcp.add_tool(Tool.from_function(data))
+    else:
+        mcp.tool(data)
+    mcp.param_provider("key")(lambda: value)
+    async with Client(mcp, mode=era) as client:
+        result = await client.call_tool_mcp("data", {})
+    assert leaks not in json.dumps(result.model_dump(mode="json"), ensure_ascii=False)
+    (text,) = [block.text for block in result.content if isinstance(block, TextContent)]
+    if wire == "always":
+        text = decode(text).llm_output or ""
+    assert json.loads(text)["x"] == "[redacted]"
 
 
 async def test_a_question_to_the_client_tells_no_sensitive_value() -> None:

@@ -64,7 +64,7 @@ async def test_an_added_tool_does_not_answer_with_nothing_for_an_envelope_or_an_
     mcp = XMCP()
     mcp.add_tool(Tool.from_function(lambda: DisplayEnvelope(type="markdown", payload="hello"), name="envelope"))
     mcp.add_tool(Tool.from_function(lambda: {"a": object(), "b": 1}, name="unknown"))
-    assert "<payload>hello</payload>" in (await call(mcp, "envelope")).llm_output
+    assert (await call(mcp, "envelope")).llm_output == '{"type":"markdown","payload":"hello"}'
     reply = await call(mcp, "unknown")
     assert (reply.llm_output, reply.structured) == ('{"a":"<object>","b":1}', None)
 

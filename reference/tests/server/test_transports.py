@@ -66,8 +66,8 @@ async def test_hostile_text_reaches_the_client_intact_or_marked_and_the_session_
             assert replies["as_text"].lossy == (trap in traps.LOSSY)
             assert replies["as_text"].structured == {"result": without_surrogates}
             assert replies["as_mapping"].structured["value"] == without_surrogates
-            assert replies["as_mapping"].lossy == (trap in traps.LOSSY)
-            assert replies["as_list"].lossy == (trap in traps.LOSSY)
+            assert replies["as_mapping"].lossy == (trap in traps.LOSSY_AS_JSON)
+            assert replies["as_list"].lossy == (trap in traps.LOSSY_AS_JSON)
             assert replies["as_model"].structured == {"text": without_surrogates}
             assert replies["as_display"].display["payload"] == {"value": without_surrogates}
             assert replies["as_error"].message == carried
@@ -88,7 +88,7 @@ def _is_xml_char(c: str) -> bool:
 async def test_the_extension_is_announced(transport: str, era: str, traps: ModuleType, over_http: Any) -> None:
     async with connected(transport, era, traps, over_http) as client:
         extensions = client.session.server_capabilities.extensions
-    assert extensions[EXTENSION_ID] == {"versions": ["1.0"]}
+    assert extensions[EXTENSION_ID] == {"versions": ["1.0"], "wire": "always"}
 
 
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
@@ -115,7 +115,7 @@ async def test_the_announcement_is_in_the_bytes_of_both_eras(traps: ModuleType, 
             }
         },
     }
-    announced = f'"{EXTENSION_ID}":{{"versions":["1.0"]}}'
+    announced = f'"{EXTENSION_ID}":{{"versions":["1.0"],"wire":"always"}}'
     async with over_http(traps.mcp.http_app()) as url, httpx2.AsyncClient() as http:
         answer = await http.post(f"{url}/mcp", json=initialize, headers=HEADERS)
         assert announced in answer.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from xmcp.xml_formatters import default_formatter
+from xmcp.xml_formatters import NAMED_FORMATTERS, default_formatter
 
 SAFE = ["a", "_", "A-b.c_1", "b2"]
 UNSAFE = ["a b", "1", "", "xml", "XmlThing", "a:b", "é", "<k>", 'q"q', "a\nb", "-a", ".a", "a\t", "item key"]
@@ -93,3 +94,41 @@ def test_every_value_can_be_read_back_from_the_structure(value: Any) -> None:
 
     if not ambiguous(value):
         assert read(etree.fromstring(default_formatter(value))) == flat(value)
+
+
+# ---- formatters with a name ----
+
+ROWS = [{"id": 1, "name": "a|b", "open": True}, {"id": 2, "note": "x\r\ny", "name": None, "of": {"n": [1, None]}}]
+TABLE = (
+    "| id | name | open | note | of |\n"
+    "| --- | --- | --- | --- | --- |\n"
+    "| 1 | a\\|b | true |  |  |\n"
+    '| 2 |  |  | x<br>y | {"n":[1,null]} |'
+)
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (ROWS, TABLE),
+        ({"total": 2, "hits": ROWS, "none": None}, f"total: 2\nnone: \n\nhits:\n\n{TABLE}"),
+        ({"hits": ROWS}, f"hits:\n\n{TABLE}"),
+        ([], "[]"),
+        ([{}], "[{}]"),
+        ([1, "é"], '[1,"é"]'),
+        ([{"a": 1}, 2], '[{"a":1},2]'),
+        ({"a": {"b": 1}}, '{"a":{"b":1}}'),
+        (
+            {"hits": [{f"c{n}": n} for n in range(6)], "rows": [{"a": 1}]},
+            'hits: [{"c0":0},{"c1":1},{"c2":2},{"c3":3},{"c4":4},{"c5":5}]\n\nrows:\n\n| a |\n| --- |\n| 1 |',
+        ),
+    ],
+)
+def test_a_table_has_the_names_of_its_columns_once_and_other_data_is_json(data: Any, text: str) -> None:
+    assert NAMED_FORMATTERS["table"](data, 0) == text
+
+
+def test_rows_with_few_columns_in_common_cost_no_more_than_their_size() -> None:
+    rows = [{f"c{n}": n} for n in range(3000)]
+    for data in (rows, {"hits": rows}):
+        assert len(NAMED_FORMATTERS["table"](data, 0)) < 2 * len(json.dumps(rows))

@@ -24,13 +24,14 @@ TRAPS = {
     "two_surrogates": "\ud83d\ude00",
 }
 LOSSY = {"nul", "escape", "noncharacters", "lone_surrogate", "two_surrogates"}
+LOSSY_AS_JSON = LOSSY - {"nul", "escape"}  # which JSON writes as escapes
 
 
 class Model(BaseModel):
     text: str
 
 
-mcp = XMCP("traps")
+mcp = XMCP("traps", wire="always")
 
 
 @mcp.tool

@@ -67,7 +67,7 @@ class ToolResponseExtension(ServerExtension):
 
     def settings(self) -> dict[str, Any]:
         """Return what is announced."""
-        return {"versions": ["1.0"]}
+        return {"versions": ["1.0"], "wire": "always"}
 
 
 def document(text: str, *, is_error: bool = False) -> ToolResult:
@@ -259,7 +259,7 @@ def garbling() -> Any:
 
     from xmcp import XMCP
 
-    mcp: Any = XMCP("garbling")
+    mcp: Any = XMCP("garbling", wire="always")
 
     @mcp.tool
     def garble(kind: str) -> str:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import httpx2
+from sse_starlette.sse import AppStatus
 
 VERSIONS = {"modern": "2026-07-28", "handshake": "2025-11-25"}
 """The protocol version that stands for each era."""
@@ -61,6 +62,8 @@ class ServedApp:
         return self._runner.run(self._send(method, body, headers, seconds))
 
     async def _send(self, method: str, body: bytes, headers: Any, seconds: float) -> httpx2.Response:
+        # A test that stopped a uvicorn server in this process has set this; each stream would end before its answer.
+        AppStatus.should_exit = False
         transport = httpx2.ASGITransport(app=self._app)
         async with asyncio.timeout(seconds), httpx2.AsyncClient(transport=transport) as client:
             return await client.send(httpx2.Request(method, "http://127.0.0.1/mcp", headers=headers, content=body))

@@ -93,7 +93,14 @@ from xmcp.storage import (
     Refused,
     StoreError,
 )
-from xmcp.xml_formatters import DeclarativeXMLFormatter, Field, XMLFormatter, default_formatter
+from xmcp.xml_formatters import (
+    NAMED_FORMATTERS,
+    DataFormatter,
+    DeclarativeXMLFormatter,
+    Field,
+    XMLFormatter,
+    default_formatter,
+)
 
 
 def use(*values: object) -> None:
@@ -176,6 +183,8 @@ def decorated_functions_keep_their_types() -> None:
     assert_type(whoami(), str)
     assert_type(chart(show_user=True), DisplayEnvelope | str)
     assert_type(default_formatter({}), str)
+    assert_type(NAMED_FORMATTERS["xml"]({}, 0), str)
+    assert_type(DataFormatter(repr, "text/x-python")([]), str)
 
 
 def serve() -> None:

@@ -24,6 +24,7 @@ WHOLE = encode(
     )
 ).replace("t.é", "t")
 PLAIN = '<tool_response tool_name="t"><llm_output>some text</llm_output></tool_response>'
+CDATA = encode(ToolResponse("t", "if a < b && c > d: é <p>&</p>", format="text/html", truncated=True))
 SHOWN = '<tool_response tool_name="t"><display>{"type":"text","payload":"x"}</display></tool_response>'
 HURTING = [
     *(
@@ -40,6 +41,8 @@ HURTING = [
         "<",
         "<!-- -->",
         "<![CDATA[x]]>",
+        "<![CDATA[",
+        "]]><![CDATA[",
     ),
     *("\r", "\n", "\t", "\0", "\x1b", "\x7f", "\x85", "\ufeff", "\ufffe", "\uffff", "\u2028", "é", "\U0001fffe"),
     *("NaN", "1e999", '"a":1,', '"payload":', "\\ud800", "\\u0000", "[[[[", "/>", "<?p?>", ' lossy="true"', " x='1'"),
@@ -78,7 +81,8 @@ def same(one: ToolResponse, other: Any) -> bool:
 
 
 def test_the_form_is_the_one_that_the_encoder_writes() -> None:
-    for document in (WHOLE, PLAIN, SHOWN):
+    assert "<![CDATA[" in CDATA
+    for document in (WHOLE, PLAIN, CDATA, SHOWN):
         found = at_a_glance(document)
         assert found is not None
         assert same(found, walked(document))
@@ -96,7 +100,7 @@ def test_whatever_the_encoder_writes_is_read_alike_both_ways(text: str, call_id:
 @pytest.mark.slow
 @settings(max_examples=1500)
 @given(
-    st.sampled_from([WHOLE, PLAIN, SHOWN]),
+    st.sampled_from([WHOLE, PLAIN, CDATA, SHOWN]),
     st.lists(st.tuples(st.floats(0, 1), st.integers(0, 3), st.sampled_from(HURTING) | st.text(max_size=3)), max_size=3),
 )
 def test_a_document_near_the_form_is_read_as_the_walk_reads_it_or_not_at_all(
@@ -113,7 +117,7 @@ def test_a_document_near_the_form_is_read_as_the_walk_reads_it_or_not_at_all(
 @pytest.mark.slow
 @settings(max_examples=1500)
 @given(
-    st.sampled_from([WHOLE.encode(), PLAIN.encode(), SHOWN.encode()]),
+    st.sampled_from([WHOLE.encode(), PLAIN.encode(), CDATA.encode(), SHOWN.encode()]),
     st.lists(st.tuples(st.floats(0, 1), st.integers(0, 2), st.binary(max_size=3)), max_size=3),
 )
 def test_damaged_bytes_are_read_as_the_walk_reads_them_or_not_at_all(
@@ -131,7 +135,7 @@ def test_damaged_bytes_are_read_as_the_walk_reads_them_or_not_at_all(
     "damage", [*(text.encode() for text in HURTING), b"\xed\xa0\x80", b"\xc3", b"\xff", b"\xef\xbf\xbe"]
 )
 def test_what_hurts_is_not_read_differently_anywhere(damage: bytes) -> None:
-    for document in (WHOLE.encode(), PLAIN.encode(), SHOWN.encode()):
+    for document in (WHOLE.encode(), PLAIN.encode(), CDATA.encode(), SHOWN.encode()):
         for at in range(len(document) + 1):
             damaged = document[:at] + damage + document[at:]
             found = at_a_glance(damaged)

@@ -21,6 +21,7 @@ from lxml import etree
 from pydantic import BaseModel
 
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse, decode, encode
+from xmcp_conformance.reader import read
 
 # All code points, the surrogates included, and often the ones that hurt.
 nasty = st.sampled_from(list("&<>\"'\r\n\t\0\x1b\x7f\x85\u2028\ufeff\ufffe\uffff\ud800\udfff]é🙂"))
@@ -64,6 +65,29 @@ def test_every_string_that_xml_can_carry_comes_back_exactly(text: str, name: str
             want[0] != name or want[2] != call_id,
             want[1] != text,
         )
+
+
+MARKUP = "if (a < b && c < d) { return a > b; } "
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        (MARKUP, f"<![CDATA[{MARKUP}]]>"),
+        ("a < b & c", "a &lt; b &amp; c"),  # shorter than with CDATA
+        ("a > b, ]]>", "a > b, ]]&gt;"),
+        (MARKUP + "]]>", "if (a &lt; b &amp;&amp; c &lt; d) { return a > b; } ]]&gt;"),
+        (MARKUP + "\r\n", "if (a &lt; b &amp;&amp; c &lt; d) { return a > b; } &#13;\n"),
+        ("&&&&</LLM_Output >", "&amp;&amp;&amp;&amp;&lt;/LLM_Output >"),
+        ("<<<<<<display/>", "&lt;&lt;&lt;&lt;&lt;&lt;display/>"),
+        ('[{"a":"b > c"}]', '[{"a":"b > c"}]'),
+    ],
+)
+def test_text_is_cdata_where_that_is_shorter_and_can_carry_it(text: str, written: str) -> None:
+    document = encode(ToolResponse("t", text))
+    assert document == f'<tool_response tool_name="t"><llm_output>{written}</llm_output></tool_response>'
+    assert decode(document).llm_output == text
+    assert [seen for seen in read(document).observations if not seen.ok] == []
 
 
 said = texts.filter(lambda text: bool(text.strip(" \t\r\n")))

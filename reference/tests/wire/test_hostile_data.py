@@ -104,7 +104,10 @@ def test_it_comes_back_as_what_the_channel_can_carry_and_forges_nothing(data: st
     text = HOSTILE[data]
     document = encode(build(text))
     assert not re.search("[\0-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]", document)
-    tags = [re.sub(" .*", "", tag).strip("<>") for tag in re.findall("<[^>]*>", document)]
+    sections = re.findall(r"<!\[CDATA\[(.*?)\]\]>", document, re.DOTALL)
+    assert not any(re.search("</?(tool_response|llm_output|display|error|meta)", one, re.I) for one in sections)
+    outside = re.sub(r"<!\[CDATA\[.*?\]\]>", "", document, flags=re.DOTALL)
+    tags = [re.sub(" .*", "", tag).strip("<>") for tag in re.findall("<[^>]*>", outside)]
     plain = encode(build("plain"))
     assert tags == [re.sub(" .*", "", tag).strip("<>") for tag in re.findall("<[^>]*>", plain)]
     XSD.assertValid(etree.fromstring(document.encode()))

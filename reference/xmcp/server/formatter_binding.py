@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from xmcp.server.errors import XMCPError
-from xmcp.xml_formatters import DeclarativeXMLFormatter, XMLFormatter, default_formatter
+from xmcp.wire import is_media_type
+from xmcp.xml_formatters import NAMED_FORMATTERS, DataFormatter, DeclarativeXMLFormatter, XMLFormatter
 
 
 class NamedFormatter:
@@ -38,6 +39,45 @@ class NamedFormatter:
         if self._found is None:
             self._found = _named(self.name, self._registered)
         return self._found
+
+
+class DefaultFormatter:
+    """The formatter of all tools of a server that have none of their own; for objects and lists only."""
+
+    def __init__(self, formatter: XMLFormatter) -> None:
+        self.formatter = formatter
+
+    def __call__(self, data: Any, indent_level: int, /) -> str:
+        """Call the formatter."""
+        return self.formatter(data, indent_level)
+
+
+def _itself(formatter: XMLFormatter) -> XMLFormatter:
+    """Return the formatter that writes, where it is given by name or for all tools of a server."""
+    if isinstance(formatter, DefaultFormatter):
+        formatter = formatter.formatter
+    return formatter.found() if isinstance(formatter, NamedFormatter) else formatter
+
+
+def check_found(formatter: XMLFormatter | None) -> None:
+    """Check that a formatter that is given by name is there.
+
+    Raises:
+        LookupError: As `NamedFormatter.found`.
+    """
+    if formatter is not None:
+        _itself(formatter)
+
+
+def writes_data_only(formatter: XMLFormatter) -> bool:
+    """Tell whether a formatter is for objects and lists only: one of a server, or one that every server knows."""
+    return isinstance(formatter, DefaultFormatter) or isinstance(_itself(formatter), DataFormatter)
+
+
+def media_type_of(formatter: XMLFormatter, text: str) -> str:
+    """Return the media type of what a formatter wrote: that of the attribute `media_type` of either, or XML."""
+    given = getattr(text, "media_type", None) or getattr(_itself(formatter), "media_type", None)
+    return given if isinstance(given, str) and is_media_type(given) else "application/xml"
 
 
 def bound(given: Any, registered: Mapping[str, XMLFormatter]) -> XMLFormatter:
@@ -68,6 +108,8 @@ def bound(given: Any, registered: Mapping[str, XMLFormatter]) -> XMLFormatter:
 
 def name_of(given: Any) -> str:
     """Return the name of a formatter in the tool's metadata."""
+    if isinstance(given, DefaultFormatter):
+        return name_of(given.formatter)
     if isinstance(given, str | NamedFormatter):
         return str(given)
     own = getattr(given, "__name__", None)
@@ -78,7 +120,7 @@ class FormatterError(Exception):
     """A formatter failed. The caller is told no more than that; the cause is in the log."""
 
 
-def formatted(formatter: XMLFormatter | None, data: Any) -> str:
+def formatted(formatter: XMLFormatter, data: Any) -> str:
     """Return the text that a model reads for `data`.
 
     Only the bound formatter writes it: the author may have chosen it to leave fields out (XMCP-RSP-091).
@@ -86,10 +128,7 @@ def formatted(formatter: XMLFormatter | None, data: Any) -> str:
     Raises:
         FormatterError: The formatter failed, or returned something that is not a text.
         XMCPError: The formatter raised it, to answer with that error.
-        ValueError: The default formatter cannot write the data.
     """
-    if formatter is None:
-        return default_formatter(data)
     try:
         text: object = formatter(data, 0)
     except XMCPError:
@@ -120,11 +159,13 @@ def _named(name: str, registered: Mapping[str, XMLFormatter]) -> XMLFormatter:
     if classes:
         places = ", ".join(sorted(f"{kind.__module__}.{kind.__qualname__}" for kind in classes))
         raise LookupError(f"there are several formatters named {name!r}: {places}. Give the class itself.")
-    known = sorted({*registered, *(kind.__name__ for kind in _subclasses(DeclarativeXMLFormatter))})
-    available = f"known formatters: {', '.join(known)}" if known else "no formatter is registered"
+    if name in NAMED_FORMATTERS:
+        return NAMED_FORMATTERS[name]
+    declared = (one.__name__ for one in _subclasses(DeclarativeXMLFormatter))
+    available = ", ".join(sorted({*registered, *NAMED_FORMATTERS, *declared}))
     raise LookupError(
-        f"there is no formatter named {name!r}; {available}. Subclass DeclarativeXMLFormatter, or register "
-        "a function with `mcp.add_xml_formatter(function)`."
+        f"there is no formatter named {name!r}; known formatters: {available}. Subclass DeclarativeXMLFormatter, or "
+        "register a function with `mcp.add_xml_formatter(function)`."
     )
 
 

@@ -10,7 +10,7 @@ from mcp_types import CallToolResult, ContentBlock
 from pydantic import PrivateAttr
 
 from xmcp.server.parameters.sensitive import Secrets
-from xmcp.server.result_data import as_json
+from xmcp.server.result_data import as_json, is_non_finite
 from xmcp.wire import DisplayEnvelope, ToolResponse
 from xmcp_models.display_envelope import DisplayEnvelope as EnvelopeModel
 
@@ -22,13 +22,17 @@ class KeptResult(ToolResult):
 
     _value: Any = PrivateAttr(default=None)
     _data: Any = PrivateAttr(default=None)
+    _is_converted: bool = PrivateAttr(default=False)
 
     @classmethod
-    def of(cls, native: ToolResult, value: Any, data: Any) -> KeptResult:
-        """Return the result `native` of `value`, whose JSON is `data`."""
+    def of(cls, native: ToolResult, value: Any, data: Any, *, is_converted: bool = False) -> KeptResult:
+        """Return the result `native` of `value`, whose JSON is `data`.
+
+        `is_converted`: `data` is not what FastMCP makes of the value, so its text is not used either.
+        """
         result = cls(content=native.content, meta=native.meta, is_error=native.is_error)
         result.structured_content = native.structured_content
-        result._value, result._data = value, data
+        result._value, result._data, result._is_converted = value, data, is_converted
         return result
 
     def without(self, secrets: Secrets) -> KeptResult:
@@ -40,12 +44,24 @@ class KeptResult(ToolResult):
             value = secrets.out_of_display(DisplayEnvelope.model_validate(members_of(value)))
         elif not is_mcp(value):
             value = secrets.out_of(value)
-        return KeptResult.of(secrets.out_of_result(self), value, secrets.out_of(data))
+        # FastMCP's text has the secrets in forms in which they cannot all be found, so it is written again.
+        return KeptResult.of(secrets.out_of_result(self), value, secrets.out_of(data), is_converted=True)
 
     @property
     def kept(self) -> tuple[Any, Any]:
         """The value that the function returned, and the same as JSON."""
         return self._value, self._data
+
+    @property
+    def has_fastmcps_text(self) -> bool:
+        """Whether the text is what FastMCP writes of such a value, and right.
+
+        FastMCP would write all members of an envelope that are not set, and nothing for an empty list or for a number
+        that is not in JSON.
+        """
+        if self._is_converted or isinstance(self._value, EnvelopeModel | ToolResponse) or is_non_finite(self._value):
+            return False
+        return bool(self.content) or self._value is None
 
 
 def members_of(envelope: EnvelopeModel) -> dict[str, Any]:

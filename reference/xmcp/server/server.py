@@ -34,7 +34,7 @@ from xmcp.server.containment import contain
 from xmcp.server.fastmcp_internals.components import local_tools, unwrapped
 from xmcp.server.fastmcp_internals.dispatch import add_dispatch_middleware, wrap_dispatch
 from xmcp.server.fastmcp_internals.listing import skip_listing_before_calls
-from xmcp.server.formatter_binding import NamedFormatter, bound, name_of
+from xmcp.server.formatter_binding import DefaultFormatter, bound, check_found, name_of
 from xmcp.server.middleware import ResponseMiddleware
 from xmcp.server.parameters.providers import OnOverride, ParamProvider, ParamProviders
 from xmcp.server.request_ids import refuse_ids_in_use
@@ -60,7 +60,8 @@ class ToolOptions(TypedDict, total=False):
     - `provides`: the parameter name under which the whole result is offered to tools that depend on this one.
     - `cacheable`: a call with the same arguments can be answered from a cache; marks the tool read-only.
     - `xml_formatter`: writes the text that the model reads: a class or an object such as `DeclarativeXMLFormatter`, a
-      function `(data, indent_level) -> str`, or the name of one.
+      function `(data, indent_level) -> str`, or the name of one (`"xml"`, `"json"`, `"table"`, or one of yours).
+      Without one, the text is the JSON that FastMCP writes.
     - `server_populated`: parameters that the server fills in (`param_provider`), besides those marked with
       `Field(json_schema_extra={"server_populated": True})`.
     - `sensitive`: those of them whose values are not disclosed; or mark them with `"sensitive": True`.
@@ -95,12 +96,16 @@ class XMCP(Serving[LifespanResultT]):
 
     Accepts every option of `FastMCP`. (`subscription_bus` carries the notifications that a list has changed; the
     default works within this process.) The results and failures of all its tools, including those of mounted and
-    proxied servers, are sent as one response document each. `@mcp.tool` and `@mcp.display_tool` register functions,
-    `mcp.serve()` runs the server.
+    proxied servers, are sent as tool responses: as documents, or as plain MCP. `@mcp.tool` and `@mcp.display_tool`
+    register functions, `mcp.serve()` runs the server.
 
     Args:
-        wire: Which clients get documents (spec section 6.1). `always`: every client. `negotiated`: clients that
-            declare the extension; others get plain MCP, with the display and the error in `_meta`.
+        wire: Which clients get documents (spec section 6.1). `negotiated`: clients that declare the extension; others
+            get plain MCP, with the display and the error in `_meta`. `always`: every client, which is right for a
+            host that drops `_meta` and passes on the text.
+        formatter: Writes the objects and lists that the model reads, for each tool without an `xml_formatter` of its
+            own: `"json"` (as without one), `"xml"`, `"table"`, or whatever `xml_formatter` takes. Tools that FastMCP
+            made keep its text, and those of mounted servers theirs.
         on_param_override: What happens to a value that a caller sends for a parameter that the server fills in.
             `override`: it is replaced, and the answer says so. `reject`: `FORBIDDEN_PARAM_OVERRIDE`.
         mask_error_details: FastMCP's option. Unlike FastMCP, this server never sends the text of an exception that the
@@ -122,7 +127,8 @@ class XMCP(Serving[LifespanResultT]):
         middleware: Sequence[Middleware] | None = None,
         tools: Sequence[Tool | Callable[..., Any]] | None = None,
         tasks: bool | None = None,
-        wire: Wire = "always",
+        wire: Wire = "negotiated",
+        formatter: XMLFormatter | type[XMLFormatter] | str | None = None,
         on_param_override: OnOverride = "override",
         mask_error_details: bool | None = None,
         debug: bool | None = None,
@@ -132,13 +138,14 @@ class XMCP(Serving[LifespanResultT]):
         self.wire = checked_wire(wire)
         self.param_providers = ParamProviders(on_param_override)
         self._formatters: dict[str, XMLFormatter] = {}
+        self._formatter = None if formatter is None else DefaultFormatter(bound(formatter, self._formatters))
         self._runs_tools_as_tasks = bool(tasks)
         self.masking = _masking(mask_error_details, debug=debug)
         super().__init__(
             name,
             instructions,
             middleware=[ResponseMiddleware(self.wire, self.masking), *map(for_every_caller, middleware or ())],
-            tools=[_as_tool(tool) for tool in tools or ()],
+            tools=[self._as_tool(tool) for tool in tools or ()],
             tasks=tasks,
             mask_error_details=mask_error_details,
             lifespan=_checking(lifespan),
@@ -199,7 +206,7 @@ class XMCP(Serving[LifespanResultT]):
             ValueError: The tool was made by FastMCP, and shows the caller a parameter that the server fills in.
         """
         metadata = None if isinstance(tool, Tool) else get_fastmcp_meta(tool)
-        added = super().add_tool(adopted(_as_tool(tool), self.param_providers))
+        added = super().add_tool(adopted(self._as_tool(tool), self.param_providers))
         if isinstance(metadata, ToolMeta) and not metadata.enabled:
             self.local_provider.disable(keys={added.key})
         return added
@@ -268,11 +275,10 @@ class XMCP(Serving[LifespanResultT]):
         for tool in tools:
             if not isinstance(tool, XMCPTool):
                 continue
-            if isinstance(tool.formatter, NamedFormatter):
-                try:
-                    tool.formatter.found()
-                except LookupError as error:
-                    raise LookupError(f"The tool {tool.name!r}: {error}") from None
+            try:
+                check_found(tool.formatter)
+            except LookupError as error:
+                raise LookupError(f"The tool {tool.name!r}: {error}") from None
             for name, parameter in tool.server_parameters.items():
                 if parameter.default is None and not self.param_providers.provides(name):
                     logger.warning("The parameter %r of the tool %r has no provider yet.", name, tool.name)
@@ -300,13 +306,23 @@ class XMCP(Serving[LifespanResultT]):
 
         return register if named else register(name_or_fn)
 
+    def _as_tool(self, tool: Tool | Callable[..., Any]) -> Tool:
+        if isinstance(tool, Tool):
+            return tool
+        metadata = get_fastmcp_meta(tool)
+        if not isinstance(metadata, ToolMeta):
+            metadata = ToolMeta()
+        if metadata.app:
+            metadata = replace(metadata, meta=_meta_with_app(metadata.meta, metadata.app), app=None)
+        return XMCPTool.of(tool, metadata, self._take_options({}, display=False))
+
     def _take_options(self, options: dict[str, Any], *, display: bool) -> XMCPToolOptions:
         """Remove the options of XMCP from `options` and return them."""
         metadata = take_metadata(options)
-        formatter = metadata.get("xml_formatter")
+        given = metadata.get("xml_formatter")
+        formatter = self._formatter if given is None else bound(given, self._formatters)
         if formatter is not None:
-            metadata["xml_formatter"] = name_of(formatter)
-            formatter = bound(formatter, self._formatters)
+            metadata["xml_formatter"] = name_of(formatter if given is None else given)
         populated, sensitive = (
             checked_names(key, () if (given := options.pop(key, None)) is None else given)
             for key in ("server_populated", "sensitive")
@@ -349,17 +365,6 @@ def _masking(option: bool | None, *, debug: bool | None) -> bool | None:
     if debug is None:
         debug = os.environ.get(DEBUG_VARIABLE) == "1"
     return False if debug else fastmcp.settings.mask_error_details or None
-
-
-def _as_tool(tool: Tool | Callable[..., Any]) -> Tool:
-    if isinstance(tool, Tool):
-        return tool
-    metadata = get_fastmcp_meta(tool)
-    if not isinstance(metadata, ToolMeta):
-        metadata = ToolMeta()
-    if metadata.app:
-        metadata = replace(metadata, meta=_meta_with_app(metadata.meta, metadata.app), app=None)
-    return XMCPTool.of(tool, metadata)
 
 
 def _meta_with_app(meta: dict[str, Any] | None, app: AppConfig | dict[str, Any] | bool) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple, cast, get_args
@@ -22,7 +23,7 @@ from fastmcp.tools.function_tool import FunctionTool, ToolMeta
 from fastmcp.utilities.async_utils import is_coroutine_function
 from fastmcp.utilities.types import NotSet, get_cached_typeadapter
 from mcp.server.session import ServerSession
-from mcp_types import TextContent
+from mcp_types import ContentBlock, TextContent
 from pydantic import BaseModel, Field, PrivateAttr
 from pydantic import ValidationError as PydanticValidationError
 from pydantic_core import PydanticSerializationError
@@ -37,8 +38,8 @@ from xmcp.server.parameters.providers import ParamProviders
 from xmcp.server.parameters.sensitive import Secrets
 from xmcp.server.parameters.server_parameters import ServerParameter, hidden_from_caller, server_parameters_of
 from xmcp.server.parameters.withheld import withhold
-from xmcp.server.responses.mcp_results import response_from, to_mcp_result
-from xmcp.server.responses.returned_values import NO_ENVELOPE, apply_show_user, response_to, without_envelope
+from xmcp.server.responses.mcp_results import ATTRIBUTES_KEY, response_from, to_mcp_result
+from xmcp.server.responses.returned_values import JSON, NO_ENVELOPE, apply_show_user, response_to, without_envelope
 from xmcp.server.result_data import UnsendableResultError, as_json, check_data, is_non_finite, known_to_pydantic, listed
 from xmcp.server.tool_metadata import in_meta
 from xmcp.server.worker_threads import Threads, in_threads
@@ -47,9 +48,7 @@ from xmcp.xml_formatters import XMLFormatter
 from xmcp_models.display_envelope import DisplayEnvelope as EnvelopeModel
 from xmcp_models.registry import POPULATED_META_KEY
 
-_SHOW_USER_DESCRIPTION: Final = (
-    "True shows the result to the person, as a chart, a table or the like; false only returns it to you."
-)
+_SHOW_USER_DESCRIPTION: Final = "True shows the user the result; you then read a summary."
 
 logger = logging.getLogger("xmcp.server")
 
@@ -80,8 +79,6 @@ class XMCPTool(FunctionTool):
     """The threads of a synchronous function with a time-out, which FastMCP would wait for; else None."""
     _validator: tuple[dict[str, Any] | None, Any] = PrivateAttr(default=(None, None))
     """The output schema, and its validator as soon as there was a result."""
-    has_fastmcps_text: bool = Field(default=False, exclude=True)
-    """Whether the model reads the text that FastMCP makes of a value."""
     param_providers: Any = Field(default=None, exclude=True)
     """Those of the server that the tool was added to first, wherever it runs; None until it is added to one."""
 
@@ -114,7 +111,6 @@ class XMCPTool(FunctionTool):
             ValueError: A mark stands inside a parameter, where it would hide nothing, or beside an `AliasPath`.
         """
         tool = cls.model_construct(**dict(other))
-        tool.has_fastmcps_text = True
         if _mentions(tool.return_type, ToolResponse):
             tool.output_schema = None
         return cls._configured(tool, other.fn, XMCPToolOptions())
@@ -224,8 +220,10 @@ class XMCPTool(FunctionTool):
 
     def _answer(self, result: KeptResult, *, show_user: bool) -> ToolResult:
         value, data = result.kept
-        if self.has_fastmcps_text and not self._is_ours_to_write(value):
-            return result
+        if self.formatter is None and not self.display and result.has_fastmcps_text:
+            if isinstance(data, dict | list) and not is_mcp(value) and _is_json(result.content[0]):
+                result.meta = {**(result.meta or {}), ATTRIBUTES_KEY: {"format": JSON}}
+            return result  # with the text that FastMCP wrote
         if not is_mcp(value):
             response = response_to(
                 self.name, value, data, display_tool=self.display, show_user=show_user, formatter=self.formatter
@@ -238,12 +236,6 @@ class XMCPTool(FunctionTool):
         response = response_from(self.name, result)
         allowed = apply_show_user(response, show_user=show_user)
         return result if allowed is response else self._shown(allowed, result)
-
-    def _is_ours_to_write(self, value: Any) -> bool:
-        """Tell whether the result has no text of FastMCP for `value`, or a wrong one."""
-        is_envelope = isinstance(value, EnvelopeModel) and self.output_schema is None
-        # FastMCP would write nothing for a number that JSON does not have.
-        return is_envelope or isinstance(value, ToolResponse) or is_non_finite(value)
 
     def _shown(self, response: ToolResponse, native: ToolResult) -> ToolResult:
         if response.error is not None and response.error.code == NO_ENVELOPE:
@@ -299,8 +291,9 @@ class XMCPTool(FunctionTool):
             data = as_json(value, name_unknown=True)
             native = FunctionTool.convert_result(tool, without_lone_surrogates(data))
             native.structured_content = None
-            return KeptResult.of(native, value, data)
-        return KeptResult.of(FunctionTool.convert_result(tool, without_lone_surrogates(data)), value, data)
+            return KeptResult.of(native, value, data, is_converted=True)
+        native = FunctionTool.convert_result(tool, without_lone_surrogates(data))
+        return KeptResult.of(native, value, data, is_converted=True)
 
     def _without_show_user(self, arguments: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
         rest = {name: value for name, value in arguments.items() if name != SHOW_USER}
@@ -337,6 +330,14 @@ def _offline_validator(schema: dict[str, Any]) -> Any:
         return jsonschema_rs.validator_for(schema, offline=True)
     except (ValueError, jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError):
         return None
+
+
+def _is_json(block: ContentBlock) -> bool:
+    """Tell whether FastMCP wrote data as JSON; for a user interface of Prefab it writes a few words."""
+    return isinstance(block, TextContent) and _JSON_BEGINS.match(block.text) is not None
+
+
+_JSON_BEGINS: Final = re.compile(r"\{[\"}]|\[[\"\]\[{tfn0-9-]")
 
 
 class _ServerValueError(Exception):

@@ -1,9 +1,9 @@
 """The fast path of the decoder: a success in the form in which encoder.py writes it, read without an XML parser.
 
-Nearly every document was written by an encoder like ours: no CDATA, no comment, no prefix. Its few tags can be found by
-searching bytes, and its JSON can be passed to the JSON reader as it is. For a document in any other form, or with any
-fault, the result is None, and content.py reads it and reports faults. So this file must not accept anything that
-content.py would refuse or read differently: the tests compare the two.
+Nearly every document was written by an encoder like ours: no comment, no prefix, and CDATA only around a whole text.
+Its few tags can be found by searching bytes, and its JSON can be passed to the JSON reader as it is. For a document in
+any other form, or with any fault, the result is None, and content.py reads it and reports faults. So this file must not
+accept anything that content.py would refuse or read differently: the tests compare the two.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ _ROOT = re.compile(rb'<tool_response tool_name="(%b{1,128})"(?: call_id="(%b{1,2
 _OUTPUT = re.compile(rb'<llm_output(?: format="(%b{1,127})")?( truncated="true")?>' % _SPELLED).match
 # Characters that XML does not allow, and CR, which a parser changes.
 _CONTROLS = bytes([*range(0x09), *range(0x0B, 0x20)])
+_CDATA, _CDATA_END = b"<![CDATA[", b"]]>"
 
 
 def read_canonical(data: bytes, limits: Limits) -> ToolResponse | None:
@@ -38,8 +39,7 @@ def read_canonical(data: bytes, limits: Limits) -> ToolResponse | None:
         if output := _OUTPUT(data, at):
             written, truncated = output.groups()
             media_type = None if written is None else lexical.media_type(written.decode())
-            raw, at = _leaf(data, output.end(), b"</llm_output>")
-            text = _text(raw)
+            text, at = _character_data(data, output.end(), b"</llm_output>")
         if data.startswith(b"<display>", at):
             raw, at = _leaf(data, at + len(b"<display>"), b"</display>")
             display = read_envelope(_json(raw, limits.json_depth))
@@ -78,8 +78,24 @@ def _leaf(data: bytes, start: int, end_tag: bytes) -> tuple[bytes, int]:
     return data[start:end], end + len(end_tag)
 
 
+def _character_data(data: bytes, start: int, end_tag: bytes) -> tuple[str, int]:
+    """Return the text from `start` to `end_tag`, which is one CDATA section or none, and the position after the tag."""
+    if not data.startswith(_CDATA, start):
+        raw, at = _leaf(data, start, end_tag)
+        return _text(raw), at
+    end = data.find(_CDATA_END, start)
+    raw, at = data[start + len(_CDATA) : end], end + len(_CDATA_END)
+    if not data.startswith(end_tag, at) or not _is_plain(raw):
+        raise ValueError
+    return _decoded(raw), at + len(end_tag)
+
+
+def _is_plain(raw: bytes) -> bool:
+    return len(raw.translate(None, _CONTROLS)) == len(raw)
+
+
 def _text(raw: bytes) -> str:
-    if b"&" not in raw and b"]]>" not in raw and len(raw.translate(None, _CONTROLS)) == len(raw):
+    if b"&" not in raw and b"]]>" not in raw and _is_plain(raw):
         return _decoded(raw)
     # expat knows all references, and is faster than several passes of replacement.
     pieces: list[str] = []

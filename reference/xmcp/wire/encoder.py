@@ -9,7 +9,7 @@ from xmcp.wire.display_envelope import DisplayEnvelope
 from xmcp.wire.emitter_rules import check_error, check_server_populated, display_faults
 from xmcp.wire.jsontext import dump_json
 from xmcp.wire.response import ErrorInfo, ToolResponse
-from xmcp.wire.xmltext import Illegal, escape, escape_attribute, legal
+from xmcp.wire.xmltext import Illegal, character_data, escape, escape_attribute, legal
 
 _LOSSY = ' lossy="true"'
 
@@ -78,7 +78,7 @@ def _llm_output(response: ToolResponse, llm_output: str, illegal: Illegal) -> st
         attributes += ' truncated="true"'
     if lossy:
         attributes += _LOSSY
-    return f"<llm_output{attributes}>{escape(text)}</llm_output>"
+    return f"<llm_output{attributes}>{character_data(text)}</llm_output>"
 
 
 def _error(error: ErrorInfo, illegal: Illegal, check: bool) -> str:

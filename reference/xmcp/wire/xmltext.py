@@ -1,7 +1,7 @@
 """Strings as character data and attribute values of XML 1.0, so that every parser returns them exactly.
 
 A character that XML 1.0 cannot carry becomes U+FFFD, which is reported; characters that a parser would change are
-written as references (CR in text, TAB and LF in attributes). No comments, no CDATA, no pretty-printing.
+written as references (CR in text, TAB and LF in attributes). No comments, no pretty-printing.
 """
 
 from __future__ import annotations
@@ -40,12 +40,27 @@ def _is_legal(text: str) -> bool:
     return text.isascii() or ("\ufffe" not in text and "\uffff" not in text)
 
 
+CDATA, CDATA_END = "<![CDATA[", "]]>"
+
+_FORGED = re.compile("</?(?:tool_response|llm_output|display|error|meta|server_populated)", re.IGNORECASE)
+"""What CDATA must not show to a reader that does not parse (XMCP-RSP-027), and a few longer names."""
+
+
+def character_data(text: str) -> str:
+    """Return legal text as character data: as CDATA where that is shorter and can carry it, otherwise escaped."""
+    longer = 4 * text.count("&") + 3 * text.count("<")
+    if longer <= len(CDATA + CDATA_END) or "\r" in text or CDATA_END in text or _FORGED.search(text):
+        return escape(text)
+    return f"{CDATA}{text}{CDATA_END}"
+
+
 def escape(text: str) -> str:
-    """Return legal text as character data."""
-    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    """Return legal text as character data with references."""
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace("]]>", "]]&gt;")
     return text.replace("\r", "&#13;") if "\r" in text else text
 
 
 def escape_attribute(text: str) -> str:
     """Return legal text as an attribute value for double quotes."""
-    return escape(text).replace('"', "&quot;").replace("\t", "&#9;").replace("\n", "&#10;")
+    text = escape(text).replace(">", "&gt;").replace('"', "&quot;")
+    return text.replace("\t", "&#9;").replace("\n", "&#10;")

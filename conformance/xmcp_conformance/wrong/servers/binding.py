@@ -25,7 +25,7 @@ class AnnouncesAVersionAsText(Miniature):
     """Announces one version where a list belongs."""
 
     def extensions(self) -> dict[str, Any]:
-        return {EXTENSION_ID: {"versions": "1.0"}}
+        return {EXTENSION_ID: {"versions": "1.0", "wire": self.wire}}
 
 
 @breaks("XMCP-TOL-001", profile="server")

@@ -279,8 +279,7 @@ class Miniature:
 
     def extensions(self) -> dict[str, Any]:
         """Return what is announced."""
-        said = {"versions": ["1.0"]}
-        return {EXTENSION_ID: said if self.wire == "always" else {**said, "wire": self.wire}}
+        return {EXTENSION_ID: {"versions": ["1.0"], "wire": self.wire}}
 
     def outcome(self, name: str, arguments: Json) -> ToolOutcome:
         """Make a call, and return its outcome."""

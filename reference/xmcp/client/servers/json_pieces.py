@@ -15,6 +15,12 @@ from pydantic_core import from_json
 PIECE: Final = 64 * 1024
 """Maximum number of bytes of a piece, other than a single string. It takes at most about 3 ms."""
 
+SPARSE_BYTES: Final = 2 << 20
+SPARSE_VALUES: Final = 20_000
+"""A text of at most so many bytes and values is decoded in one piece: it is mostly long strings, such as a document.
+It takes 4 ms per MiB, or 15 ms if it is numbers of thousands of digits; finding the ends of its strings would take
+longer."""
+
 MAX_OPEN: Final = 190
 """Maximum levels of arrays and objects around a piece. `from_json` accepts 200 levels of a text."""
 
@@ -46,7 +52,14 @@ def decode_json(data: bytes) -> Any:
     Raises:
         ValueError: it is not JSON, or nested too deeply.
     """
-    return from_json(data) if len(data) <= PIECE else _Decoder(data).decode()
+    return from_json(data) if len(data) <= PIECE or _is_sparse(data) else _Decoder(data).decode()
+
+
+def _is_sparse(data: bytes) -> bool:
+    if len(data) > SPARSE_BYTES:
+        return False
+    # Each value but the first follows one of these; so do some parts of strings.
+    return len(data) - len(data.translate(None, b",[{:")) <= SPARSE_VALUES
 
 
 class _Decoder:

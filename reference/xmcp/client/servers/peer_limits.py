@@ -27,7 +27,7 @@ MAX_CONTAINERS: Final = 200_000
 Reading one takes a microsecond or more on the event loop, in the SDK, however few bytes it has."""
 
 MAX_ITEMS: Final = 5_000
-"""Maximum number of members of a list or object whose form MCP defines: the blocks of a result, or the tools of a page.
+"""Maximum number of members of a list or object whose form MCP defines, such as the tools of a page.
 The SDK takes long for each (`result_checks`)."""
 
 CONTAINERS_PER_SECOND: Final = 400.0

@@ -19,8 +19,8 @@ from xmcp.client.servers.peer_limits import MAX_CONTAINERS, MAX_ITEMS
 SLICE: Final = 500
 """Values that are checked at a time, which takes 30 ms if each is wrong; also the maximum of a list within a member."""
 
-MAX_FORMED: Final = 20_000
-"""Maximum number of values with a form in a result, other than a list of tools: 5,000 blocks of text have 15,000, and
+MAX_FORMED: Final = 12_500
+"""Maximum number of values with a form in a result, other than a list of tools: 4,000 blocks of text have 12,000, and
 checking them takes 40 ms."""
 
 FORMED_LEVELS: Final = 8

@@ -41,7 +41,7 @@ def checked_wire(wire: str) -> Wire:
 
 def announcement(wire: Wire) -> dict[str, Any]:
     """Return what a server announces: the versions of the format it writes, and its wire (spec sections 1.3, 6.1)."""
-    return {"versions": [VERSION], **({} if wire == "always" else {"wire": wire})}
+    return {"versions": [VERSION], "wire": wire}
 
 
 class ToolResponseExtension(ServerExtension):

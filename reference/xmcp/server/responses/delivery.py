@@ -21,6 +21,7 @@ from xmcp.server.lone_surrogates import sendable, sendable_block, without_lone_s
 from xmcp.server.responses.capability import Reader
 from xmcp.server.responses.failures import safe_tool_name
 from xmcp.server.responses.mcp_results import (
+    ATTRIBUTES_KEY,
     document_in,
     is_document,
     other_blocks,
@@ -165,12 +166,17 @@ def _plain(response: ToolResponse, native: ToolResult) -> ToolResult:
     if server_populated is not None:
         check_server_populated(server_populated)
         meta[POPULATED_META_KEY] = _json(dict(server_populated), "server_populated")
+    marks = {name: True for name in ("truncated", "lossy") if getattr(response, name)}
     if error is not None:
         content = _error_content(error, native)
     elif is_document(native):
         content = [text_block(response.llm_output or ""), *map(sendable_block, other_blocks(native))]
     else:
         content = [*map(sendable_block, native.content)]  # already plain MCP, in the author's order
+        if any(sent is not block for sent, block in zip(content, native.content, strict=True)):
+            marks["lossy"] = True
+    if marks:
+        meta[ATTRIBUTES_KEY] = marks
     return _result(content, response, native, meta)
 
 

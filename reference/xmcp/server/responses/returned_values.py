@@ -14,9 +14,9 @@ from typing import Any, Final
 from pydantic import ValidationError as PydanticValidationError
 from pydantic_core import PydanticSerializationError, to_json
 
-from xmcp.server.formatter_binding import formatted
+from xmcp.server.formatter_binding import formatted, media_type_of, writes_data_only
 from xmcp.server.responses.failures import field_errors
-from xmcp.server.result_data import UnsendableResultError, as_json
+from xmcp.server.result_data import UnsendableResultError, as_json, is_non_finite
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse, display_faults, in_json_types, is_media_type
 from xmcp.xml_formatters import XMLFormatter
 from xmcp_models.display_envelope import DisplayEnvelope as EnvelopeModel
@@ -27,7 +27,7 @@ SUMMARY_BUDGET: Final = 2048  # bytes of a display's payload that the model sees
 DATA_URI_SHOWN: Final = 64  # characters of a data URI that a model sees: enough to know its media type
 NO_ENVELOPE: Final = "INVALID_PAYLOAD"
 _NO_JSON_FORM: Final = "no_json_form"
-XML: Final = "application/xml"
+JSON: Final = "application/json"
 
 
 def response_to(
@@ -53,8 +53,9 @@ def response_to(
     envelope = envelope_of(value)
     if isinstance(envelope, DisplayEnvelope):
         shown = ToolResponse(tool_name, display=envelope if show_user else None)
-        if formatter is not None:
-            return replace(shown, llm_output=formatted(formatter, as_json(envelope.payload)), format=XML)
+        if formatter is not None and not (show_user and writes_data_only(formatter)):
+            text, media_type = model_text(as_json(envelope.payload), formatter)
+            return replace(shown, llm_output=text, format=media_type)
         return _with_summary(shown) if show_user else _as_text(tool_name, envelope)
     if show_user:
         return ToolResponse(tool_name, error=_no_envelope(envelope))
@@ -101,17 +102,21 @@ def envelope_of(value: Any) -> DisplayEnvelope | list[dict[str, str]]:
 
 def model_text(data: Any, formatter: XMLFormatter | None = None) -> tuple[str, str | None]:
     """Return the text a model reads for JSON `data`, and its media type; None for plain text."""
-    if formatter is not None:
-        return formatted(formatter, data), XML
+    is_data = isinstance(data, Mapping | list | tuple)
+    if formatter is not None and not is_non_finite(data) and (is_data or not writes_data_only(formatter)):
+        text = formatted(formatter, data)
+        return str(text), media_type_of(formatter, text)
     match data:
         case None:
             return "", None
         case str():
             return data, None
+        case float() if is_non_finite(data):
+            return json.dumps(data), None  # by its name (XMCP-RSP-092)
         case bool() | int() | float():
-            return json.dumps(data), None
+            return _compact(data), None
         case _:
-            return formatted(None, data), XML
+            return _compact(data), JSON
 
 
 def _for_the_model(tool_name: str, value: Any, data: Any, formatter: XMLFormatter | None) -> ToolResponse:
@@ -173,8 +178,8 @@ def _as_text(tool_name: str, envelope: DisplayEnvelope) -> ToolResponse:
         body = envelope.alt if envelope.alt is not None and payload != envelope.payload else payload
         return ToolResponse(tool_name, llm_output="\n".join(filter(None, [envelope.title, body])))
     members = {"title": envelope.title, "alt": envelope.alt, "payload": payload}
-    text = formatted(None, {key: part for key, part in members.items() if part is not None})
-    return ToolResponse(tool_name, llm_output=text, format=XML)
+    text = _compact({key: part for key, part in members.items() if part is not None})
+    return ToolResponse(tool_name, llm_output=text, format=JSON)
 
 
 def _compact(payload: Any) -> str:

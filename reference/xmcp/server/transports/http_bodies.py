@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import re
 from dataclasses import dataclass, field
 from typing import Final, Never
 
-import anyio
 import anyio.to_thread
 from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR
-from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -73,8 +72,8 @@ def _finite(digits: str) -> float:
 class _Arriving:
     """A body of which the end has not come."""
 
+    wait: asyncio.Timeout
     data: bytearray = field(default_factory=bytearray)
-    wait: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     given_up: bool = False
 
 
@@ -101,7 +100,7 @@ class BodyGuard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        received = await self._received(Headers(scope=scope).get("content-length", ""), receive)
+        received = await self._received(_declared_length(scope), receive)
         if isinstance(received, JSONResponse):
             await received(scope, receive, send)
             return
@@ -118,34 +117,38 @@ class BodyGuard:
 
         await self.app(scope, replay, send)
 
-    async def _received(self, declared: str, receive: Receive) -> list[Message] | JSONResponse:
+    async def _received(self, declared: bytes, receive: Receive) -> list[Message] | JSONResponse:
         """Return the body as one message, with what came instead of its end; or the refusal."""
-        if declared.isdecimal() and (len(declared) > 20 or int(declared) > self.max_body_bytes):
+        if declared.isdigit() and (len(declared) > 20 or int(declared) > self.max_body_bytes):
             return self._too_long()
-        body = _Arriving()
+        begun = asyncio.get_running_loop().time()
+        body = _Arriving(asyncio.timeout_at(begun + self._seconds))
         self._arriving[body] = None
         try:
-            return await self._whole(body, receive)
+            async with body.wait:
+                return await self._whole(body, begun, receive)
+        except TimeoutError:
+            if not body.wait.expired():  # not of this body
+                raise
+            if body.given_up:
+                return _given_up()
+            text = f"The request body did not arrive in time: {len(body.data):,} bytes in {self._seconds:g} seconds."
+            return _closing(refusal(408, INVALID_REQUEST, text))
         finally:
             self._forget(body)
 
-    async def _whole(self, body: _Arriving, receive: Receive) -> list[Message] | JSONResponse:
-        begun = anyio.current_time()
+    async def _whole(self, body: _Arriving, begun: float, receive: Receive) -> list[Message] | JSONResponse:
         while True:
-            left = begun + self._seconds + len(body.data) / BODY_RATE - anyio.current_time()
-            message: Message | None = None
-            with anyio.move_on_after(left) as body.wait:
-                message = await receive()
+            message = await receive()
+            if body.wait.expired():
+                raise TimeoutError  # `receive` returned in spite of the cancellation
             if body.given_up:
                 return _given_up()
-            if message is None:
-                text = (
-                    f"The request body did not arrive in time: {len(body.data):,} bytes in {self._seconds:g} seconds."
-                )
-                return _closing(refusal(408, INVALID_REQUEST, text))
             if message["type"] != "http.request":
                 return [{"type": "http.request", "body": bytes(body.data), "more_body": True}, message]
             chunk = message.get("body", b"")
+            if not body.data and len(chunk) <= self.max_body_bytes and not message.get("more_body", False):
+                return [{"type": "http.request", "body": chunk, "more_body": False}]
             body.data += chunk
             self._held += len(chunk)
             if len(body.data) > self.max_body_bytes:
@@ -156,11 +159,13 @@ class BodyGuard:
                 self._give_up(next(iter(self._arriving)))
             if body.given_up:
                 return _given_up()
+            body.wait.reschedule(begun + self._seconds + len(body.data) / BODY_RATE)
 
     def _give_up(self, body: _Arriving) -> None:
         self._forget(body)
         body.given_up = True
-        body.wait.cancel()
+        if not body.wait.expired():
+            body.wait.reschedule(0)
 
     def _forget(self, body: _Arriving) -> None:
         if body in self._arriving:
@@ -171,6 +176,10 @@ class BodyGuard:
     def _too_long(self) -> JSONResponse:
         text = f"The request body is longer than the {self.max_body_bytes:,} bytes this server accepts."
         return refusal(413, INVALID_REQUEST, text)
+
+
+def _declared_length(scope: Scope) -> bytes:
+    return next((value for name, value in scope["headers"] if name == b"content-length"), b"")
 
 
 def _given_up() -> JSONResponse:

@@ -39,7 +39,7 @@ def combined(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]
     """
     values: dict[bytes, list[bytes]] = {}
     for name, value in headers:
-        values.setdefault(name.lower(), []).append(value)
+        values.setdefault(name, []).append(value)
     return [(name, (b"; " if name == b"cookie" else b", ").join(several)) for name, several in values.items()]
 
 
@@ -55,12 +55,17 @@ class HeaderGuard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        if (name := repeated(scope["headers"])) is not None:
+        headers = scope["headers"]
+        if len({name for name, _ in headers}) == len(headers):
+            await self._serve(scope, receive, send)
+        elif (name := repeated(headers)) is None:
+            await self._serve({**scope, "headers": combined(headers)}, receive, send)
+        else:
             code = HEADER_MISMATCH if name.startswith(_MCP.decode()) else INVALID_REQUEST
             text = f"The header {name[:_MAX_SHOWN]!r} appears more than once. Send it once."
             await refusal(400, code, text)(scope, receive, send)
-            return
-        scope = {**scope, "headers": combined(scope["headers"])}
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         refused = False
 
         async def answer(message: Message) -> None:

@@ -9,10 +9,12 @@ from xmcp_conformance.profiles.server.catalogue import Catalogue, announced_vers
 from xmcp_conformance.reader import Document
 from xmcp_models.registry import EXTENSION_ID
 
+WIRES = ("always", "negotiated")
 
-@check("XMCP-CNF-002", "XMCP-CNF-003", profile="server")
+
+@check("XMCP-CNF-002", "XMCP-CNF-003", "XMCP-MCP-005", profile="server")
 def extension_entry(catalogue: Catalogue) -> Observations:
-    """Judge whether the extension is announced, with a list of versions."""
+    """Judge whether the extension is announced, with a list of versions and the wire."""
     announced = catalogue.extensions.get(EXTENSION_ID)
     yield either(
         "XMCP-CNF-002",
@@ -23,6 +25,9 @@ def extension_entry(catalogue: Catalogue) -> Observations:
     if EXTENSION_ID in catalogue.extensions:
         listed = announced_versions(catalogue) is not None
         yield either("XMCP-CNF-003", listed, f"`{quoted(str(announced))}`", 'such as {"versions": ["1.0"]}')
+        wire = announced.get("wire") if isinstance(announced, dict) else None
+        expected = f"`wire` with the value {' or '.join(f'`{one}`' for one in WIRES)}"
+        yield either("XMCP-MCP-005", wire in WIRES, f"`{quoted(str(announced))}`", expected)
 
 
 @check("XMCP-CNF-003", profile="server")

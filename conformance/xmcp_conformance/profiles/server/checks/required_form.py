@@ -18,7 +18,7 @@ class RequiredForm(Enum):
     """The form in which a server must answer a client (sections 6.1 to 6.3)."""
 
     DOCUMENT = auto()
-    """A document: the wire is `always`."""
+    """A document: the wire is `always`, or not announced."""
     UNDECLARED = auto()
     """A document: the wire is `always`, and the client declared nothing."""
     NEGOTIATED = auto()
@@ -53,7 +53,7 @@ def answer_form(exchange: Exchange, form: RequiredForm, is_document: bool) -> Ob
         yield either("XMCP-MCP-015", is_document, exchange.first_block, expected)
     if form is RequiredForm.UNDECLARED and not is_document:
         seen = f"{exchange.first_block}; a client that declares the extension gets a document"
-        yield broken("XMCP-MCP-005", seen, "`wire`: `negotiated` in the announcement, or a document")
+        yield broken("XMCP-MCP-005", seen, "the wire `negotiated` in the announcement, or a document")
     if form is RequiredForm.PLAIN:
         tagged = plain_results.document_markup(exchange)
         seen = f"the text `{quoted(tagged or '')}`"
