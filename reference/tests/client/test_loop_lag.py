@@ -2,8 +2,8 @@
 
 Each row drives the real `AIClient`. What is measured is the CPU time of the loop's thread between two heartbeats, which
 run once in each round of the loop: other processes on the machine do not count, nor does work in other threads. The
-best of a few runs counts, and a machine that is slower than it was is given more time. What comes as bytes is in
-`test_transport_lag.py`.
+best of a few runs counts, and a machine that is slower than the one of the limits is given more time. What comes as
+bytes is in `test_transport_lag.py`.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import marshal
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -90,6 +91,22 @@ def copied_value(value: Any) -> Any:
     if kind is list:
         return [part if type(part) in _ATOMS else copied_value(part) for part in value]
     return value if kind in _ATOMS else deepcopy(value)
+
+
+def copied_json(value: Any) -> Any:
+    """As `copied_value` for what was decoded from JSON, in half the time if it is large."""
+    # Version 2 has no references: a list that occurs twice is copied twice. Nothing is read but what was just written.
+    return marshal.loads(marshal.dumps(value, 2))  # noqa: S302
+
+
+def copied_arguments(value: dict[str, Any]) -> dict[str, Any]:
+    """As `copied_value` for an object that may be large and need not come from JSON."""
+    try:
+        orjson.dumps(value)  # refuses arrays and other buffers, which `marshal` would take for bytes
+        copy: dict[str, Any] = copied_json(value)  # refuses everything that is not exactly of a built-in type
+    except (TypeError, ValueError):
+        copy = copied_value(value)
+    return copy
 
 
 def containers(data: bytes) -> int:

@@ -28,7 +28,7 @@ from xmcp.chat.events import (
     ToolStarted,
     ToolWarning,
 )
-from xmcp.chat.json_values import copied_value
+from xmcp.chat.json_values import copied_json
 from xmcp.chat.tool_schemas import legal_name
 from xmcp.chat.vendor_state import with_vendor_state
 from xmcp.client.calls import app_parameters, context_budget, server_results
@@ -45,6 +45,9 @@ MAX_CALLS: Final = 128
 
 EVENTS_IN_A_ROW: Final = 32
 """After so many events the other tasks of the event loop have their turn."""
+
+READ_IN_A_ROW: Final = 256 * 1024
+"""After so many characters of arguments, too."""
 
 CANCEL_SECONDS: Final = 5.0
 """How long the turn waits for cancelled calls to end, in seconds."""
@@ -110,7 +113,7 @@ class ToolTurn:
         self._vendor_state = vendor_state
         self._legal_names = {name: legal_name(name) for name in {call.name for call in calls}}
         self._entries = [catalogue.entries.get(self._legal_names[call.name]) for call in calls]
-        self._arguments = [parse_arguments(call.arguments) for call in calls]
+        self._arguments: list[dict[str, Any] | ErrorInfo] = []
         self._max_calls = max_calls
         self._predecessors = dependencies.predecessors(self._entries_in_graph())
         self._finished = {index: asyncio.Event() for needed in self._predecessors for index in needed}
@@ -148,7 +151,7 @@ class ToolTurn:
     def meta_tool_text(self, tool: str) -> str:
         """Return the text argument of the last successful call of the meta tool `tool`; empty if there is none."""
         text = ""
-        for call, arguments, outcome in zip(self._calls, self._arguments, self.outcomes, strict=True):
+        for call, arguments, outcome in zip(self._calls, self._arguments, self.outcomes, strict=False):
             succeeded = outcome is not None and outcome.response.error is None
             if call.name == tool and tool in self._meta_tools and isinstance(arguments, dict) and succeeded:
                 text = meta_tools.text_of(tool, arguments) or text
@@ -161,9 +164,15 @@ class ToolTurn:
             QuotaExceeded: a middleware stopped the chat.
         """
         await self._refuse_calls_above_the_limit()
-        for index, (call, parsed) in enumerate(zip(self._calls, self._arguments, strict=True)):
-            arguments = None if isinstance(parsed, ErrorInfo) else copied_value(parsed)
+        read = 0
+        for index, call in enumerate(self._calls):
+            self._arguments.append(parsed := parse_arguments(call.arguments))
+            arguments = None if isinstance(parsed, ErrorInfo) else copied_json(parsed)
             yield ToolRequested(**self._fields(call), arguments=arguments, text=call.arguments)
+            read += len(call.arguments)
+            if read > READ_IN_A_ROW:
+                await asyncio.sleep(0)
+                read = 0
             await let_others_run(index + 1)
         tasks = [
             asyncio.create_task(self._run_call(index), name=f"xmcp call {self._legal_names[call.name]}")

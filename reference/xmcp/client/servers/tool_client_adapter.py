@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from xmcp.chat import client_made_errors
 from xmcp.chat.errors import CallFailed
-from xmcp.chat.json_values import copied_value
+from xmcp.chat.json_values import copied_arguments
 from xmcp.client.hooks.log import EventLog
 from xmcp.client.servers.errors import ConnectFailed, describe
 from xmcp.client.servers.server_protocols import ToolClient
@@ -107,7 +107,7 @@ class ToolClientAdapter:
 
         try:
             # A copy: the object may change it, and other attempts and calls must not see that.
-            own = copied_value(arguments)
+            own = copied_arguments(arguments)
         except Exception as exc:
             raise CallFailed(client_made_errors.not_sendable(), cause="client") from exc
         try:

@@ -31,7 +31,7 @@ SHOW_USER: Final = "show_user"
 WRAPPED: Final = "x-fastmcp-wrap-result"
 """FastMCP's mark in an output schema: the result is not an object and is wrapped as `{"result": ...}`."""
 
-MAX_SEARCHED: Final = 32
+MAX_SEARCHED: Final = 16
 """Maximum number of dependencies that are followed from a tool to find what can fill its parameters, nearest first."""
 
 MAX_VALIDATORS: Final = 256
