@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from typing import Final
 
-from xmcp.chat.json_values import encode_json
 from xmcp.wire import REFERENCE_TYPE, DisplayEnvelope, ToolResponse, encode
 
 DISPLAY_BUDGET: Final = 4096
@@ -75,7 +75,7 @@ def reference(display: DisplayEnvelope) -> DisplayEnvelope:
 
 def size(display: DisplayEnvelope) -> int:
     """Return the size of the display as compact JSON, in bytes of UTF-8."""
-    return len(encode_json(display.to_dict()))
+    return len(json.dumps(display.to_dict(), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
 
 
 def _above(text: str, budget: int) -> bool:
