@@ -21,7 +21,7 @@ async def judged(miniature: Miniature, options: Options = FEW) -> ServerReport:
     return await report_on(miniature, options)
 
 
-ONLY_NEGOTIATED = {f"XMCP-MCP-{number:03}" for number in [15, *range(20, 28)]}
+ONLY_NEGOTIATED = {f"XMCP-MCP-{number:03}" for number in [15, *range(20, 26), 44, 47, 48]} | {"XMCP-DSP-025"}
 
 
 async def test_the_miniature_conforms_in_both_eras_and_gives_occasion_for_every_check_of_its_wire():
@@ -175,10 +175,10 @@ async def test_a_server_that_escapes_nothing_is_told_just_that():
 class _Asks(Miniature):
     """Asks the client for input before it answers."""
 
-    def answer(self, name, arguments):
+    def answer(self, name, arguments, *, declared):
         if name == "echo":
             return mcp_types.InputRequiredResult(input_requests={}, request_state="later")
-        return super().answer(name, arguments)
+        return super().answer(name, arguments, declared=declared)
 
 
 async def test_a_question_to_the_client_is_not_taken_for_an_answer():

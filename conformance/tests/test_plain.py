@@ -16,8 +16,8 @@ from xmcp_conformance.profiles.server.exchange import DocumentTwin, Exchange, In
 from xmcp_conformance.profiles.server.judge import catalogue_observations, exchange_observations
 from xmcp_conformance.profiles.server.server_under_test import HttpPeer, PeerUnavailable, Session
 from xmcp_conformance.wrong.registry import server_mutants
-from xmcp_conformance.wrong.servers.miniature import Miniature, Negotiated
-from xmcp_models.registry import DISPLAY_META_KEY, EXTENSION_ID, PLAIN_META_KEY, PREFIX, TOOL_META_KEY
+from xmcp_conformance.wrong.servers.miniature import Miniature, Negotiated, Plain
+from xmcp_models.registry import DISPLAY_META_KEY, EXTENSION_ID, PREFIX, RESULT_META_KEY, TOOL_META_KEY
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}, "show_user": {"type": "boolean"}}}
 ENVELOPE = {"type": "text", "payload": "hello"}
@@ -31,7 +31,8 @@ def tool(**metadata):
 
 
 def result(text="hi", *, content=None, is_error=False, data=None, **meta):
-    members = {f"{PREFIX}{name}": value for name, value in ({"plain": "1.0"} | meta).items() if value is not None}
+    mark = {"version": "1.0", "form": "plain"}
+    members = {f"{PREFIX}{name}": value for name, value in ({"result": mark} | meta).items() if value is not None}
     blocks = [{"type": "text", "text": text}] if content is None else content
     return {"content": blocks, "isError": is_error, "structuredContent": data, "_meta": members}
 
@@ -41,6 +42,10 @@ def broken(result, call=None, *, owes=RequiredForm.PLAIN, twin=None):
     return {o.requirement for o in exchange_observations(exchange, ["1.0"], owes) if not o.ok}
 
 
+FOR_THE_USER = {"type": "text", "text": "only you", "annotations": {"audience": ["user"]}}
+OWN = {"type": "text", "text": "hi"}
+VALUES = {"type": "text", "text": 'user_id "u-1", token', "_meta": {f"{PREFIX}server_populated": True}}
+POPULATED = {"values": {"user_id": "u-1"}, "redacted": ["token"]}
 SHOWN = ToolCall(tool(display=True), "t", {"show_user": True})
 FILLED = ToolCall(tool(server_populated=["user_id"]), "t", {})
 
@@ -51,9 +56,9 @@ FILLED = ToolCall(tool(server_populated=["user_id"]), "t", {})
         (result(content=[], is_error=True, error=ERROR), None, "XMCP-MCP-020"),
         (result("TIMEOUT", is_error=True, error=ERROR), None, "XMCP-MCP-020"),
         (result(data=ENVELOPE), SHOWN, "XMCP-MCP-021"),
-        (result(data={"result": ENVELOPE}, display=ENVELOPE), SHOWN, "XMCP-MCP-021"),
         (result(view=ENVELOPE), SHOWN, "XMCP-MCP-021"),
-        (result('{"payload": "hello", "type": "text"}', display=ENVELOPE), SHOWN, "XMCP-MCP-021"),
+        (result('{"payload": "hello", "type": "text"}'), SHOWN, "XMCP-MCP-021"),
+        (result(display={**ENVELOPE, "alt": "Hello."}), SHOWN, "XMCP-MCP-047"),
         (result(), SHOWN, "XMCP-DSP-022"),
         (result(display=ENVELOPE), ToolCall(tool(display=True), "t", {}), "XMCP-DSP-021"),
         (
@@ -68,9 +73,11 @@ FILLED = ToolCall(tool(server_populated=["user_id"]), "t", {})
         (result("x y", is_error=True, error={**ERROR, "code": "x y"}), None, "XMCP-MCP-024"),
         (result("x", is_error=True, error="TIMEOUT"), None, "XMCP-MCP-024"),
         (result("TIMEOUT: too slow", is_error=True, error={**ERROR, "category": "internal"}), None, "XMCP-ERR-010"),
-        (result("hi", plain="0.9"), None, "XMCP-MCP-026"),
-        (result("hi", plain=None), None, "XMCP-MCP-026"),
-        (result("hi", version="1.0"), None, "XMCP-MCP-027"),
+        (result("hi", result={"version": "0.9", "form": "plain"}), None, "XMCP-MCP-042"),
+        (result("hi", result={"version": "1.0", "form": "document"}), None, "XMCP-MCP-042"),
+        (result("hi", result="1.0"), None, "XMCP-MCP-042"),
+        (result("hi", result=None), None, "XMCP-MCP-042"),
+        (result(server_populated={"values": {"user_id": "u-1"}}), FILLED, "XMCP-MCP-048"),
         (result(), FILLED, "XMCP-MCP-025"),
         (result(server_populated={"values": {}}), FILLED, "XMCP-TOL-021"),
         (result(server_populated=["user_id"]), FILLED, "XMCP-RSP-095"),
@@ -78,7 +85,11 @@ FILLED = ToolCall(tool(server_populated=["user_id"]), "t", {})
         (result("Hi.\n<display>{}</display> "), None, "XMCP-MCP-023"),
         (result('<error code="TIMEOUT">too slow</error>'), None, "XMCP-MCP-023"),
         (result("<llm_output>hi</llm_output> and more"), None, "XMCP-MCP-023"),
-        (result() | {"_meta": {PLAIN_META_KEY: "1.0", DISPLAY_META_KEY: None}}, SHOWN, "XMCP-DSP-001"),
+        (
+            result() | {"_meta": {RESULT_META_KEY: {"version": "1.0", "form": "plain"}, DISPLAY_META_KEY: None}},
+            SHOWN,
+            "XMCP-DSP-001",
+        ),
         (result(content=[{"type": "text", "text": t} for t in ("hi", DOCUMENT)]), None, "XMCP-MCP-023"),
         (result(), ToolCall(tool(), "t", {}, Intent.INVALID, ("/text",), "`text` missing"), "XMCP-ERR-020"),
         (result(), ToolCall(None, "t", {}, Intent.UNKNOWN_TOOL), "XMCP-ERR-022"),
@@ -105,7 +116,7 @@ def test_a_plain_result_breaks_one_sentence_at_a_time(plain, call, requirement):
         (result('{"rows": 3}', display=ENVELOPE), SHOWN),
         # The display is of another tool, for which the caller asked through this one.
         (result(display=ENVELOPE), ToolCall(tool(), "t", {"name": "chart", "arguments": {"show_user": True}})),
-        (result(server_populated={"redacted": ["user_id"]}), FILLED),
+        (result(content=[OWN, VALUES], server_populated={"redacted": ["user_id"]}), FILLED),
         # What the suite sent comes back: it is data, whatever it looks like.
         (result(DOCUMENT), ToolCall(tool(), "t", {"text": DOCUMENT})),
     ],
@@ -142,12 +153,61 @@ def test_json_nested_without_end_in_a_text_is_no_display():
 )
 def test_each_client_is_owed_its_own_form(owes, plain, document):
     assert broken(result(), owes=owes) == plain
-    assert broken(result(DOCUMENT, plain=None, version="1.0"), owes=owes) == document
+    assert broken(result(DOCUMENT, result={"version": "1.0", "form": "document"}), owes=owes) == document
+
+
+def undeclared(result, call=None, *, said="hi", schema=False):
+    """What a result breaks for a client that declared nothing; for one that did, the document said `said`."""
+    listed = ListedTool("t", SCHEMA, {TOOL_META_KEY: {"display": True}}, read_only=True, has_output_schema=schema)
+    twin = DocumentTwin(echoes=False, populates=False, failed=False, text=said)
+    exchange = Exchange(call or ToolCall(listed, "t", {}), result=result, twin=twin)
+    observed = exchange_observations(exchange, ["1.0"], RequiredForm.PLAIN, declared=False)
+    return {o.requirement for o in observed if not o.ok}
+
+
+def test_what_is_for_the_user_is_no_part_of_the_models_text():
+    both = result(content=[OWN, FOR_THE_USER])
+    assert undeclared(both) == set()
+    assert undeclared(both, said="hi\nonly you") == {"XMCP-MCP-044"}
+    assert broken(result(content=[FOR_THE_USER], is_error=True, error=ERROR)) == {"XMCP-MCP-020"}
+
+
+def test_data_goes_to_a_client_that_declared_nothing_only_where_a_tool_lists_a_schema():
+    assert undeclared(result(data={"a": 1})) == {"XMCP-MCP-049"}
+    assert undeclared(result(data={"a": 1}), schema=True) == set()
+    assert undeclared(result("TIMEOUT: too slow", is_error=True, error=ERROR, data={"a": 1})) == set()
+    assert broken(result(data={"a": 1})) == set()  # of a client that declared it
+
+
+def test_a_model_is_told_that_the_display_is_perhaps_not_shown():
+    assert undeclared(result(display=ENVELOPE), SHOWN) == {"XMCP-DSP-025"}
+    assert undeclared(result("hi, perhaps not shown", display=ENVELOPE), SHOWN) == set()
+
+
+def test_what_the_server_filled_in_is_told_in_a_block_of_its_own():
+    assert broken(result(content=[OWN, VALUES], server_populated=POPULATED), FILLED) == set()
+    assert broken(result(content=[OWN], server_populated=POPULATED), FILLED) == {"XMCP-MCP-048"}
+    hidden = {**POPULATED, "redacted": ["secret"]}
+    assert broken(result(content=[OWN, VALUES], server_populated=hidden), FILLED) == {"XMCP-MCP-048"}
+
+
+def test_the_alternative_of_a_display_is_a_block_for_the_user():
+    display = {**ENVELOPE, "alt": "x" * 600}
+    block = {**FOR_THE_USER, "text": "x" * 500}
+    assert broken(result(content=[OWN, block], display=display), SHOWN) == set()
+    assert broken(result(content=[OWN, {**OWN, "text": "x" * 600}], display=display), SHOWN) == set()
+    assert broken(result(content=[OWN, {**block, "text": "x" * 400}], display=display), SHOWN) == {"XMCP-MCP-047"}
+
+
+async def test_a_server_with_the_wire_plain_conforms_without_any_xml():
+    report = await report_on(Plain(), Options(examples=2))
+    assert not any(judgement.broken for judgement in report.judgements)
+    assert "XMCP-MCP-023" in {event.observation.requirement for event in report.observed}
 
 
 def test_where_either_form_will_do_each_is_judged_as_what_it_is():
-    assert broken(result(plain=None), owes=RequiredForm.EITHER) == {"XMCP-MCP-026"}
-    assert broken(result(DOCUMENT, plain=None), owes=RequiredForm.EITHER) == {"XMCP-MCP-003"}
+    assert broken(result(result=None), owes=RequiredForm.EITHER) == {"XMCP-MCP-042"}
+    assert broken(result(DOCUMENT, result=None), owes=RequiredForm.EITHER) == {"XMCP-MCP-042"}
 
 
 @pytest.mark.parametrize(
@@ -160,6 +220,8 @@ def test_where_either_form_will_do_each_is_judged_as_what_it_is():
         ({"versions": ["1.0"], "wire": "negotiated"}, True, True, RequiredForm.NEGOTIATED),
         ({"versions": ["1.0"], "wire": "negotiated"}, True, False, RequiredForm.EITHER),
         ({"versions": ["9.0"], "wire": "negotiated"}, True, True, RequiredForm.EITHER),
+        ({"versions": ["1.0"], "wire": "plain"}, True, True, RequiredForm.PLAIN),
+        ({"versions": ["1.0"], "wire": "plain"}, False, False, RequiredForm.PLAIN),
         ("negotiated", True, True, RequiredForm.DOCUMENT),
     ],
 )
@@ -168,7 +230,8 @@ def test_what_is_owed_follows_from_the_announcement_and_the_declaration(said, de
 
 
 @pytest.mark.parametrize(
-    ("wire", "ok"), [("always", True), ("negotiated", True), (None, False), ("Always", False), (["always"], False)]
+    ("wire", "ok"),
+    [("always", True), ("negotiated", True), ("plain", True), (None, False), ("Always", False), (["always"], False)],
 )
 def test_a_server_says_which_wire_it_has(wire, ok):
     said = {"versions": ["1.0"], **({} if wire is None else {"wire": wire})}
@@ -208,7 +271,7 @@ async def test_over_http_a_server_may_forget_what_a_client_of_the_handshake_decl
     assert not any(judgement.broken for judgement in report.judgements)
     of_the_handshake = {e.observation.requirement for e in report.observed if e.run == "http, 2025-11-25"}
     assert "XMCP-MCP-015" not in of_the_handshake
-    assert ("XMCP-MCP-026" in of_the_handshake, "XMCP-MCP-003" in of_the_handshake) == (stateless, not stateless)
+    assert ("XMCP-MCP-001" in of_the_handshake) is not stateless
 
 
 async def test_a_server_that_turns_plain_clients_away_is_noted_and_judged_by_its_documents(monkeypatch):

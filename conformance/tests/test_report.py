@@ -48,7 +48,7 @@ async def test_a_conforming_server_is_told_so():
 
 
 async def test_a_run_as_a_plain_client_is_told_apart_from_the_other():
-    report = await report_of(server_mutants()["XMCP-MCP-026"]())
+    report = await report_of(server_mutants()["XMCP-MCP-042"]())
     assert [run["client"] for run in to_dict(report)["runs"]] == ["declared", "plain"] * 2
     text = printed(report, width=200)
     assert "2026-07-28: 9 tools" in text

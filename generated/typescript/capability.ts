@@ -13,7 +13,7 @@ export interface Capability {
   /**
    * Server: which clients get documents. Every server has it in its announcement (XMCP-MCP-005).
    */
-  wire?: "always" | "negotiated";
+  wire?: "always" | "negotiated" | "plain";
   /**
    * Client: the display types that its renderer knows.
    */

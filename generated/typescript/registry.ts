@@ -9,11 +9,8 @@ export const EXTENSION_ID = "io.github.xmcp-spec/tool-response" as const;
 /** Key of the tool metadata in a tool's `_meta`. */
 export const TOOL_META_KEY = "io.github.xmcp-spec/tool" as const;
 
-/** Key of the version in a result's `_meta`. */
-export const VERSION_META_KEY = "io.github.xmcp-spec/version" as const;
-
-/** Key of the version in the `_meta` of a plain result. */
-export const PLAIN_META_KEY = "io.github.xmcp-spec/plain" as const;
+/** Key of form and version in a result's `_meta`. */
+export const RESULT_META_KEY = "io.github.xmcp-spec/result" as const;
 
 /** Key of the display in the `_meta` of a plain result. */
 export const DISPLAY_META_KEY = "io.github.xmcp-spec/display" as const;

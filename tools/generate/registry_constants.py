@@ -28,8 +28,7 @@ def constants() -> Iterator[Constant]:
     yield Constant("PREFIX", "str", prefix, "Prefix of everything XMCP adds to MCP.")
     yield Constant("EXTENSION_ID", "str", prefix + "tool-response", "The MCP extension identifier.")
     yield Constant("TOOL_META_KEY", "str", prefix + "tool", "Key of the tool metadata in a tool's `_meta`.")
-    yield Constant("VERSION_META_KEY", "str", prefix + "version", "Key of the version in a result's `_meta`.")
-    yield Constant("PLAIN_META_KEY", "str", prefix + "plain", "Key of the version in the `_meta` of a plain result.")
+    yield Constant("RESULT_META_KEY", "str", prefix + "result", "Key of form and version in a result's `_meta`.")
     yield Constant(
         "DISPLAY_META_KEY", "str", prefix + "display", "Key of the display in the `_meta` of a plain result."
     )

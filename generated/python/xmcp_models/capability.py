@@ -32,7 +32,7 @@ class Capability(BaseModel):
     """
     Versions of the specification that the server emits, or the client reads.
     """
-    wire: Literal["always", "negotiated"] | None = None
+    wire: Literal["always", "negotiated", "plain"] | None = None
     """
     Server: which clients get documents. Every server has it in its announcement (XMCP-MCP-005).
     """

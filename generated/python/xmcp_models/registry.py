@@ -11,11 +11,8 @@ EXTENSION_ID: Final[str] = "io.github.xmcp-spec/tool-response"
 TOOL_META_KEY: Final[str] = "io.github.xmcp-spec/tool"
 """Key of the tool metadata in a tool's `_meta`."""
 
-VERSION_META_KEY: Final[str] = "io.github.xmcp-spec/version"
-"""Key of the version in a result's `_meta`."""
-
-PLAIN_META_KEY: Final[str] = "io.github.xmcp-spec/plain"
-"""Key of the version in the `_meta` of a plain result."""
+RESULT_META_KEY: Final[str] = "io.github.xmcp-spec/result"
+"""Key of form and version in a result's `_meta`."""
 
 DISPLAY_META_KEY: Final[str] = "io.github.xmcp-spec/display"
 """Key of the display in the `_meta` of a plain result."""

@@ -19,7 +19,7 @@ from xmcp import ToolResponse
 from xmcp.client import AIClient
 from xmcp.client.calls.foreign_errors import error_in
 from xmcp.client.calls.server_results import read
-from xmcp_models.registry import PLAIN_META_KEY
+from xmcp_models.registry import RESULT_META_KEY
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_the_message_is_the_text_and_without_text_nothing_is_lost(
 ) -> None:
     blocks = [TextContent(type="text", text=text)] if text else []
     result = CallToolResult(content=[*blocks], structured_content=structured, is_error=True)
-    result.meta = {PLAIN_META_KEY: "1.0"} if speaks_xmcp else None
+    result.meta = {RESULT_META_KEY: {"form": "plain"}} if speaks_xmcp else None
     error = read(result, "t", speaks_xmcp=speaks_xmcp).response.error
     assert error is not None
     assert error.message == message

@@ -30,7 +30,7 @@ from xmcp.client.tools.dependencies import _validator as compiled
 from xmcp.providers import Completion, ToolCall
 from xmcp.storage import MemoryCache
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
-from xmcp_models.registry import DISPLAY_META_KEY, PLAIN_META_KEY, TOOL_META_KEY
+from xmcp_models.registry import DISPLAY_META_KEY, RESULT_META_KEY, TOOL_META_KEY
 
 
 @dataclass
@@ -273,7 +273,7 @@ def a_large_display_seen_by_a_hook() -> Row:
 @row
 def a_large_display_beside_a_plain_result() -> Row:
     table = [{"name": "a < b & c", "count": n} for n in range(2 * MIB // 40)]
-    meta = {PLAIN_META_KEY: "1.0", DISPLAY_META_KEY: {"type": "table", "payload": table}}
+    meta = {RESULT_META_KEY: {"form": "plain"}, DISPLAY_META_KEY: {"type": "table", "payload": table}}
     answer = mt.CallToolResult.model_validate({"content": [{"type": "text", "text": "seen"}], "_meta": meta})
     return Row(2 * MIB, [calls(1)], {"t": lambda _: answer}, options={"on_display": lambda *_: None})
 

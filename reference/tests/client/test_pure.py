@@ -29,7 +29,7 @@ from xmcp.client.tools.catalogue import build
 from xmcp.client.tools.names import Listing, expose
 from xmcp.providers import Completion, ToolCall, Usage
 from xmcp.wire import ErrorInfo, ToolResponse
-from xmcp_models.registry import PLAIN_META_KEY, PREFIX
+from xmcp_models.registry import PREFIX, RESULT_META_KEY
 
 NAMES = st.text(st.sampled_from("ab_./é"), min_size=1, max_size=3) | st.text(min_size=1, max_size=200)
 JSON = st.recursive(
@@ -241,7 +241,7 @@ class TestResults:
     TOLD = {"code": "CONFLICT", "message": "m", "category": "conflict", "retryable": True, "x": 1}
 
     def plain(self, said: str, *, speaks_xmcp: bool = True, is_error: bool = False, **members: Any) -> Any:
-        meta = {PLAIN_META_KEY: "1.0", **{f"{PREFIX}{name}": value for name, value in members.items()}}
+        meta = {RESULT_META_KEY: {"form": "plain"}, **{f"{PREFIX}{name}": value for name, value in members.items()}}
         given = result(text(said), is_error=is_error, _meta=meta)
         return server_results.read(given, "t", speaks_xmcp=speaks_xmcp).response
 

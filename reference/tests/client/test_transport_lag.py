@@ -22,7 +22,7 @@ from support.raw_peer import hello
 from support.scripted_model import ScriptedModel, asks
 
 from xmcp.client import AIClient
-from xmcp_models.registry import DISPLAY_META_KEY, PLAIN_META_KEY
+from xmcp_models.registry import DISPLAY_META_KEY, RESULT_META_KEY
 
 TOOLS = {"tools": [{"name": "look", "inputSchema": {"type": "object"}}]}
 ID: Final = b'"the id"'
@@ -50,7 +50,7 @@ PLACES: Final = {
     "meta": '{"content":[{"type":"text","text":"seen"}],"_meta":{"a":%s}}',
     "meta_of_a_block": '{"content":[{"type":"text","text":"seen","_meta":{"a":%s}}]}',
     "display": '{"content":[{"type":"text","text":"seen"}],"_meta":{"'
-    f'{PLAIN_META_KEY}":"1.0","{DISPLAY_META_KEY}":'
+    f'{RESULT_META_KEY}":{{"form":"plain"}},"{DISPLAY_META_KEY}":'
     '{"type":"json","payload":{"a":%s}}}}',
     "unknown_member": '{"content":[{"type":"text","text":"seen"}],"more":%s}',
     "annotations": '{"content":[{"type":"text","text":"seen","annotations":{"audience":%s}}]}',

@@ -16,7 +16,7 @@ from support.silence import Silence
 from xmcp import AIClient
 from xmcp.chat.messages import begin
 from xmcp.wire import ToolResponse
-from xmcp_models.registry import DISPLAY_META_KEY, ERROR_CODES, ERROR_META_KEY, PLAIN_META_KEY, POPULATED_META_KEY
+from xmcp_models.registry import DISPLAY_META_KEY, ERROR_CODES, ERROR_META_KEY, POPULATED_META_KEY, RESULT_META_KEY
 
 TOOLS = {"tools": [{"name": "look", "inputSchema": {"type": "object"}}]}
 DOCUMENT = (
@@ -26,7 +26,7 @@ DOCUMENT = (
 ERROR = {"code": "DB_TIMEOUT", "message": "late", "retryable": False, "retry_after_ms": 1, "meta": {"a": 1}}
 DISPLAY = {"type": "table", "title": "t", "payload": [{"a": 1}], "alt": "x", "fallback": [], "id": "i", "meta": {}}
 META = {
-    PLAIN_META_KEY: "1.0",
+    RESULT_META_KEY: {"version": "1.0", "form": "plain"},
     DISPLAY_META_KEY: DISPLAY,
     ERROR_META_KEY: ERROR,
     POPULATED_META_KEY: {"values": {"user": "u"}},

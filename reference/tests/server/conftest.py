@@ -18,7 +18,7 @@ from rich.logging import RichHandler
 from support.http_host import hosted
 
 from xmcp import XMCP
-from xmcp_models.registry import PREFIX, VERSION_META_KEY
+from xmcp_models.registry import PREFIX, RESULT_META_KEY
 
 _DATA = files("xmcp_models") / "data"
 _XSD = etree.XMLSchema(etree.fromstring((_DATA / "tool_response.xsd").read_bytes()))
@@ -69,8 +69,8 @@ class Reply:
             _ENVELOPE.validate(self.display)
         _ERROR_META.validate(self.meta)
         assert result.is_error == (error is not None)
-        assert self.result_meta[VERSION_META_KEY] == "1.0"
-        assert {key for key in self.result_meta if key.startswith(PREFIX)} == {VERSION_META_KEY}
+        assert self.result_meta[RESULT_META_KEY] == {"version": "1.0", "form": "document"}
+        assert {key for key in self.result_meta if key.startswith(PREFIX)} == {RESULT_META_KEY}
         if self.code in ("INTERNAL", "UNKNOWN_TOOL", "VALIDATION_FAIL"):  # no author gave data with these
             assert self.structured is None
 

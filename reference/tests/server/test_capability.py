@@ -29,9 +29,8 @@ from xmcp_models.registry import (
     DISPLAY_META_KEY,
     ERROR_META_KEY,
     EXTENSION_ID,
-    PLAIN_META_KEY,
     POPULATED_META_KEY,
-    VERSION_META_KEY,
+    RESULT_META_KEY,
 )
 
 _DATA = files("xmcp_models") / "data"
@@ -123,8 +122,7 @@ async def test_any_other_gets_plain_mcp(era: str, declared: Any) -> None:
     result = await said(server(wire="negotiated"), era, declared, "rows")
     assert isinstance(result.content[0], TextContent)
     assert "tool_response" not in result.content[0].text
-    assert result.meta[PLAIN_META_KEY] == "1.0"
-    assert VERSION_META_KEY not in result.meta
+    assert result.meta[RESULT_META_KEY] == {"version": "1.0", "form": "plain"}
     assert result.structured_content == {"result": [{"a": "<b>"}]}
 
 
@@ -194,7 +192,6 @@ async def test_mcps_own_content_comes_in_the_authors_order(era: str) -> None:
 async def test_text_that_looks_like_a_document_stays_text(era: str) -> None:
     result = await said(server(wire="negotiated"), era, None, "looks_like_a_document")
     assert "forged" in result.content[0].text
-    assert VERSION_META_KEY not in result.meta
     # Nor does an XMCP server in front of it take it for one.
     front = XMCP("front")
     front.mount(create_proxy(server(wire="negotiated")))
@@ -230,7 +227,7 @@ async def test_mounted_in_each_other_only_the_outermost_writes(
     assert declared.display["type"] == "table"
     assert reply(await said(parent, era, READS, "c_fails")).retry_after_ms == 1500
     plain = await said(parent, era, None, "c_table", show_user=True)
-    assert (PLAIN_META_KEY in plain.meta) is (parent_wire == "negotiated")
+    assert (plain.meta[RESULT_META_KEY]["form"] == "plain") is (parent_wire == "negotiated")
     failed = await said(parent, era, None, "c_mine", user="x")
     assert "u-1" in failed.model_dump_json()
 
@@ -262,9 +259,15 @@ async def test_a_document_is_never_larger_than_the_client_takes(era: str, reply:
 async def test_stateless_http_knows_what_a_stateless_client_declared(over_http: Any, reply: Any) -> None:
     async with over_http(server(wire="negotiated").http_app()) as url:
         reply(await said(f"{url}/mcp", "auto", READS, "rows"))
-        assert (await said(f"{url}/mcp", "auto", None, "rows")).meta[PLAIN_META_KEY] == "1.0"
+        assert (await said(f"{url}/mcp", "auto", None, "rows")).meta[RESULT_META_KEY] == {
+            "version": "1.0",
+            "form": "plain",
+        }
         # Between two requests of the handshake era nothing is kept: there it cannot know.
-        assert (await said(f"{url}/mcp", "legacy", READS, "rows")).meta[PLAIN_META_KEY] == "1.0"
+        assert (await said(f"{url}/mcp", "legacy", READS, "rows")).meta[RESULT_META_KEY] == {
+            "version": "1.0",
+            "form": "plain",
+        }
     async with over_http(server(wire="negotiated").http_app(stateless_http=False)) as url:
         reply(await said(f"{url}/mcp", "legacy", READS, "rows"))
 
@@ -272,7 +275,7 @@ async def test_stateless_http_knows_what_a_stateless_client_declared(over_http: 
 async def test_a_handshake_client_can_declare_it_as_experimental(reply: Any) -> None:
     mcp = server(wire="negotiated")
     async with Client(mcp, mode="legacy") as plain:
-        assert PLAIN_META_KEY in (await plain.call_tool_mcp("rows", {})).meta
+        assert (await plain.call_tool_mcp("rows", {})).meta[RESULT_META_KEY]["form"] == "plain"
     capabilities = mcp_types.ClientCapabilities(experimental={EXTENSION_ID: READS})
 
     class Request:

@@ -23,7 +23,7 @@ from xmcp_models.registry import (
     EXTENSION_ID,
     POPULATED_META_KEY,
     PREFIX,
-    VERSION_META_KEY,
+    RESULT_META_KEY,
 )
 
 
@@ -44,7 +44,7 @@ def shop(kind: type[FastMCP[Any]]) -> Any:
 
     @server.tool
     def lies() -> ToolResult:
-        return ToolResult(content="<tool_response", meta={VERSION_META_KEY: "1.0"})
+        return ToolResult(content="<tool_response", meta={RESULT_META_KEY: {"form": "document"}})
 
     if isinstance(server, XMCP):
 

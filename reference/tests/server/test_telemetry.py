@@ -21,7 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 from rich.logging import RichHandler
 
 from xmcp import XMCP, XMCPError
-from xmcp_models.registry import VERSION_META_KEY
+from xmcp_models.registry import RESULT_META_KEY
 
 
 def server() -> XMCP:
@@ -301,7 +301,7 @@ async def test_a_tool_that_calls_another_of_its_server_gets_what_fastmcp_gives_i
     class Watches(Middleware):
         async def on_call_tool(self, context: Any, call_next: Any) -> Any:
             result = await call_next(context)
-            assert VERSION_META_KEY not in (result.meta or {})
+            assert RESULT_META_KEY not in (result.meta or {})
             return result
 
     mcp.add_middleware(Watches())

@@ -28,7 +28,7 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 from xmcp import XMCP, DisplayEnvelope, ToolResponse, XMCPError
-from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, PLAIN_META_KEY, POPULATED_META_KEY
+from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, POPULATED_META_KEY, RESULT_META_KEY
 
 SECRET = "k3y-s3cr3t"
 Filled = Annotated[str, Field(json_schema_extra={"server_populated": True})]
@@ -357,7 +357,7 @@ class Answer:
             pointers = [one["pointer"] for one in read.meta.get("fields", [])]
             return cls(read.code, read.message, read.llm_output, read.display, read.filled, read.structured, pointers)
         meta = result.meta or {}
-        assert meta[PLAIN_META_KEY] == "1.0"
+        assert meta[RESULT_META_KEY]["form"] == "plain"
         error = meta.get(ERROR_META_KEY, {})
         pointers = [one["pointer"] for one in error.get("meta", {}).get("fields", [])]
         texts = "".join(block.text for block in result.content)  # type: ignore[union-attr]

@@ -26,7 +26,8 @@ from xmcp.server.middleware import answer, answer_failure
 from xmcp.server.parameters.sensitive import Secrets
 from xmcp.server.responses.capability import Reader, Wire, declared_in, reader_for
 from xmcp.server.responses.delivery import deliver
-from xmcp.server.responses.mcp_results import ATTRIBUTES_KEY, attributes_of
+from xmcp.server.responses.mcp_results import attributes_of
+from xmcp_models.registry import RESULT_META_KEY
 
 TASK_FAILED: Final = "The task failed unexpectedly."
 _PLAIN: Final = Reader(documents=False)
@@ -97,7 +98,7 @@ class KeptAnswer(ToolResult):
 
     def delivered(self, reader: Reader) -> ToolResult:
         """Return what `reader` is sent."""
-        result = self.model_copy(update={"meta": {**(self.meta or {}), ATTRIBUTES_KEY: self._attributes}})
+        result = self.model_copy(update={"meta": {**(self.meta or {}), RESULT_META_KEY: self._attributes}})
         # Whether the caller asked for the display was decided when the tool ran.
         call = ServedCall(self._attributes["tool_name"], {SHOW_USER: True})
         try:

@@ -29,15 +29,13 @@ from xmcp.server.relayed_calls import with_checked_arguments
 from xmcp.server.responses.capability import Reader, Wire, announcement, declared_by, reader_for
 from xmcp.server.responses.delivery import deliver, deliver_error
 from xmcp.server.responses.failures import cause_of, error_for, internal, must_propagate
-from xmcp.server.responses.mcp_results import ATTRIBUTES_KEY
 from xmcp.server.tool_ordering import as_listed
 from xmcp.wire import ErrorInfo
 from xmcp_models.registry import (
     DISPLAY_META_KEY,
     EXTENSION_ID,
-    PLAIN_META_KEY,
     POPULATED_META_KEY,
-    VERSION_META_KEY,
+    RESULT_META_KEY,
 )
 
 
@@ -170,7 +168,7 @@ def _without_secrets(result: ToolResult, secrets: Secrets) -> ToolResult:
     return cleaned
 
 
-_CLEAN_KEYS: Final = frozenset({ATTRIBUTES_KEY, PLAIN_META_KEY, POPULATED_META_KEY, VERSION_META_KEY})
+_CLEAN_KEYS: Final = frozenset({POPULATED_META_KEY, RESULT_META_KEY})
 """Members of `_meta` that hold nothing of a tool's text."""
 
 

@@ -38,7 +38,7 @@ from xmcp.server.parameters.providers import ParamProviders
 from xmcp.server.parameters.sensitive import Secrets
 from xmcp.server.parameters.server_parameters import ServerParameter, hidden_from_caller, server_parameters_of
 from xmcp.server.parameters.withheld import withhold
-from xmcp.server.responses.mcp_results import ATTRIBUTES_KEY, response_from, to_mcp_result
+from xmcp.server.responses.mcp_results import RESULT_META_KEY, response_from, to_mcp_result
 from xmcp.server.responses.returned_values import JSON, NO_ENVELOPE, apply_show_user, response_to, without_envelope
 from xmcp.server.result_data import UnsendableResultError, as_json, check_data, is_non_finite, known_to_pydantic, listed
 from xmcp.server.tool_metadata import in_meta
@@ -222,7 +222,7 @@ class XMCPTool(FunctionTool):
         value, data = result.kept
         if self.formatter is None and not self.display and result.has_fastmcps_text:
             if isinstance(data, dict | list) and not is_mcp(value) and _is_json(result.content[0]):
-                result.meta = {**(result.meta or {}), ATTRIBUTES_KEY: {"format": JSON}}
+                result.meta = {**(result.meta or {}), RESULT_META_KEY: {"format": JSON}}
             return result  # with the text that FastMCP wrote
         if not is_mcp(value):
             response = response_to(

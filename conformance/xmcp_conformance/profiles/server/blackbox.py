@@ -18,7 +18,8 @@ from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.untrusted_text import quoted
 
 from .call_plan import Options, plan
-from .catalogue import Catalogue, announced_versions, negotiates
+from .catalogue import Catalogue, announced_versions, announced_wire
+from .checks.plain_results import begins_a_document
 from .checks.required_form import required_form
 from .exchange import DocumentTwin, Exchange, Intent, ToolCall
 from .judge import catalogue_observations, exchange_observations
@@ -94,7 +95,7 @@ async def _check_in_era(peer: Peer, era: str, options: Options, spoken: set[str]
         if catalogue.protocol_version in spoken:
             return
         spoken.add(catalogue.protocol_version)
-        seen.negotiates = negotiates(catalogue)
+        seen.negotiates = announced_wire(catalogue) == "negotiated"
         await _check_run(session, catalogue, plan(catalogue, options, run.note), run, seen)
     if not seen.negotiates and not (first and seen.samples):
         return
@@ -138,13 +139,13 @@ async def _check_run(session: Session, catalogue: Catalogue, calls: Iterable[Too
         async for exchange in exchanges:
             call = exchange.call
             exchange.twin = seen.twins.get(call.key) if run.plain else None
-            for observation in exchange_observations(exchange, announced, form):
+            for observation in exchange_observations(exchange, announced, form, declared=not run.plain):
                 run.emit(Observed(observation, run.name, str(call)))
             document = exchange.reading.document
-            if document is not None and not run.plain:
+            if document is not None and not run.plain and begins_a_document(exchange.text):
                 echoes = bool(call.trap) and call.trap in (document.llm_output or "")
                 populates, failed = document.server_populated is not None, document.error is not None
-                seen.twins[call.key] = DocumentTwin(echoes, populates, failed)
+                seen.twins[call.key] = DocumentTwin(echoes, populates, failed, document.llm_output)
             answered = document is not None and call.intent is Intent.VALID
             if answered:
                 seen.samples.setdefault(call.name, call)

@@ -17,6 +17,7 @@ class ListedTool:
     input_schema: dict[str, Any]
     meta: dict[str, Any]
     read_only: bool
+    has_output_schema: bool = False
 
     @property
     def metadata(self) -> Any:
@@ -58,10 +59,10 @@ def announced_versions(catalogue: Catalogue) -> list[str] | None:
     return None
 
 
-def negotiates(catalogue: Catalogue) -> bool:
-    """Return whether a server announces the wire `negotiated` (section 6.1)."""
+def announced_wire(catalogue: Catalogue) -> Any:
+    """Return the wire that a server announces (section 6.1), whatever it is; `None` if it announces none."""
     entry = catalogue.extensions.get(EXTENSION_ID)
-    return isinstance(entry, dict) and entry.get("wire") == "negotiated"
+    return entry.get("wire") if isinstance(entry, dict) else None
 
 
 def populated_parameters(tool: ListedTool | None) -> list[str]:

@@ -70,12 +70,14 @@ class ToolCall:
 class DocumentTwin:
     """What the document said that the server sent for the same call to a client that declared the extension.
 
-    `echoes`: it had the text of the trap. `populates`: it had `server_populated`. `failed`: it had an error.
+    `text`: its `llm_output`. `echoes`: that had the text of the trap. `populates`: it had `server_populated`. `failed`:
+    it had an error.
     """
 
     echoes: bool
     populates: bool
     failed: bool
+    text: str | None = None
 
 
 @dataclass(slots=True)

@@ -37,7 +37,11 @@ def catalogue_observations(catalogue: Catalogue) -> Observations:
 
 
 def exchange_observations(
-    exchange: Exchange, announced: list[str] | None = None, form: RequiredForm = RequiredForm.DOCUMENT
+    exchange: Exchange,
+    announced: list[str] | None = None,
+    form: RequiredForm = RequiredForm.DOCUMENT,
+    *,
+    declared: bool = True,
 ) -> Observations:
     """Yield what all checks of one call observe, and set `exchange.reading`.
 
@@ -45,6 +49,7 @@ def exchange_observations(
         exchange: the call and how it ended.
         announced: the versions that the server says it emits, where it says so.
         form: the form that the answer must have. The content is judged only where the form is right.
+        declared: whether the client declared the extension.
     """
     if exchange.malformed:
         yield from mcp_results.malformed_result(exchange, form)
@@ -61,6 +66,8 @@ def exchange_observations(
     yield from of_form
     if all(observation.ok for observation in of_form):
         yield from _of_document(exchange, announced) if is_document else _of_plain_result(exchange, announced)
+        if not declared:
+            yield from _for_a_client_that_declared_nothing(exchange)
 
 
 def _of_document(exchange: Exchange, announced: list[str] | None) -> Observations:
@@ -89,6 +96,13 @@ def _of_plain_result(exchange: Exchange, announced: list[str] | None) -> Observa
         yield from _of_content(exchange.call, document)
         yield from server_parameters.named_in_plain_result(exchange, document)
         yield from server_parameters.forged_arguments(exchange, document)
+
+
+def _for_a_client_that_declared_nothing(exchange: Exchange) -> Observations:
+    yield from mcp_results.unlisted_data(exchange)
+    document = exchange.reading.document
+    if document is not None:
+        yield from displays.truth_about_displays(exchange, document.llm_output or "", document)
 
 
 def _of_content(call: ToolCall, document: Document) -> Observations:

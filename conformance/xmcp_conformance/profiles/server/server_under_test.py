@@ -165,6 +165,7 @@ def _tool(tool: mcp_types.Tool) -> ListedTool:
         input_schema=schema if usable else _FITS_NOTHING,
         meta=dict(tool.meta or {}),
         read_only=bool(tool.annotations and tool.annotations.read_only_hint),
+        has_output_schema=tool.output_schema is not None,
     )
 
 

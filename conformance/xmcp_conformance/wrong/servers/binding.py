@@ -118,22 +118,14 @@ class AnswersInPlainText(Miniature):
 class NeverSaysThatItFailed(Miniature):
     """Leaves `isError` false for an error."""
 
-    def result(self, document: str, *, failed: bool) -> mcp_types.CallToolResult:
-        return super().result(document, failed=False)
-
-
-@breaks("XMCP-MCP-003", profile="server")
-class LeavesTheVersionOut(Miniature):
-    """Puts no version into the result's `_meta`."""
-
-    def result(self, document: str, *, failed: bool) -> mcp_types.CallToolResult:
-        return super().result(document, failed=failed).model_copy(update={"meta": None})
+    def result(self, document: str, *, failed: bool, note: str = "") -> mcp_types.CallToolResult:
+        return super().result(document, failed=False, note=note)
 
 
 @breaks("XMCP-MCP-004", profile="server")
 class StructuresAnError(Miniature):
     """Puts an error into `structuredContent`."""
 
-    def result(self, document: str, *, failed: bool) -> mcp_types.CallToolResult:
-        result = super().result(document, failed=failed)
+    def result(self, document: str, *, failed: bool, note: str = "") -> mcp_types.CallToolResult:
+        result = super().result(document, failed=failed, note=note)
         return result.model_copy(update={"structured_content": {"error": "failed"}}) if failed else result

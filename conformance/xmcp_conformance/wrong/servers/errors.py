@@ -17,10 +17,10 @@ from .miniature import Failure, Json, Miniature
 class FailsOutsideTheDocument(Miniature):
     """Answers a failed call with a JSON-RPC error."""
 
-    def answer(self, name: str, arguments: Json) -> mcp_types.CallToolResult:
+    def answer(self, name: str, arguments: Json, *, declared: bool) -> mcp_types.CallToolResult:
         if name == "busy" and not arguments:
             raise MCPError(code=-32000, message="Too many calls")
-        return super().answer(name, arguments)
+        return super().answer(name, arguments, declared=declared)
 
 
 class _Busy(Miniature):

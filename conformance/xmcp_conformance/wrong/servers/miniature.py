@@ -22,10 +22,9 @@ from xmcp_models.registry import (
     ERROR_CODES,
     ERROR_META_KEY,
     EXTENSION_ID,
-    PLAIN_META_KEY,
     POPULATED_META_KEY,
+    RESULT_META_KEY,
     TOOL_META_KEY,
-    VERSION_META_KEY,
 )
 
 Json = dict[str, Any]
@@ -54,12 +53,16 @@ class Failure(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """The outcome of a call, before it is written; `populated` is what the server filled in."""
+    """The outcome of a call, before it is written.
+
+    `populated` is what the server filled in, `note` a text for the user alone.
+    """
 
     text: str = ""
     envelope: Any = None
     populated: Any = None
     failure: Failure | None = None
+    note: str = ""
 
 
 def _schema(needed: list[str] | None = None, **properties: Json) -> Json:
@@ -123,6 +126,10 @@ class Miniature:
             raise ZeroDivisionError("division by zero")
         envelope = self.card(arguments["text"]) if name == "card" else self.picture()
         return f"Shown: {arguments.get('text', 'a picture')}", envelope if self.shows(arguments) else None
+
+    def note(self, name: str) -> str:
+        """Return the text that a tool has for the user alone."""
+        return "Prices include tax." if name == "pair" else ""
 
     def shows(self, arguments: Json) -> bool:
         """Return whether the caller asked for a display."""
@@ -281,49 +288,71 @@ class Miniature:
         """Return what is announced."""
         return {EXTENSION_ID: {"versions": ["1.0"], "wire": self.wire}}
 
-    def outcome(self, name: str, arguments: Json) -> ToolOutcome:
-        """Make a call, and return its outcome."""
+    def outcome(self, name: str, arguments: Json, *, declared: bool) -> ToolOutcome:
+        """Make a call of a client that declared the extension, or did not, and return its outcome."""
         try:
             if name not in self.tools():
                 raise self.unknown(name)
             given, forged = self.set_aside(name, self.without_null(name, arguments))
             self.refuse(name, given)
             text, envelope = self.run(name, given)
-            return ToolOutcome(text, envelope, self.filled_in(name, forged))
+            if envelope is not None and not declared:
+                text = self.without_a_renderer(text)
+            return ToolOutcome(text, envelope, self.filled_in(name, forged), note=self.note(name))
         except Failure as failure:
             return ToolOutcome(failure=failure)
         except ZeroDivisionError as error:
             return ToolOutcome(failure=self.unforeseen(error))
 
-    def answer(self, name: str, arguments: Json) -> mcp_types.CallToolResult:
+    def without_a_renderer(self, text: str) -> str:
+        """Return the text of a display tool for a client that may not show displays."""
+        return f"{text}\nThis client may not be able to show it."
+
+    def answer(self, name: str, arguments: Json, *, declared: bool) -> mcp_types.CallToolResult:
         """Answer a call with a document."""
-        outcome = self.outcome(name, arguments)
+        outcome = self.outcome(name, arguments, declared=declared)
         if outcome.failure is not None:
             return self.result(self.document(name, self.error(outcome.failure)), failed=True)
-        body = self.success(outcome.text, outcome.envelope) + self.server_populated(outcome.populated)
-        return self.result(self.document(name, body), failed=False)
+        body = self.success(self.in_document(outcome), outcome.envelope) + self.server_populated(outcome.populated)
+        return self.result(self.document(name, body), failed=False, note=outcome.note)
 
-    def reads_documents(self, capabilities: mcp_types.ClientCapabilities | None) -> bool:
-        """Return whether a client with these capabilities gets documents."""
-        if self.wire == "always":
-            return True
+    def in_document(self, outcome: ToolOutcome) -> str:
+        """Return the text for the model in a document."""
+        return outcome.text
+
+    def declares(self, capabilities: mcp_types.ClientCapabilities | None) -> bool:
+        """Return whether a client with these capabilities declares the extension."""
         places = (capabilities.extensions, capabilities.experimental) if capabilities else ()
         return any("1.0" in (place or {}).get(EXTENSION_ID, {}).get("versions", ()) for place in places)
 
-    def result(self, document: str, *, failed: bool) -> mcp_types.CallToolResult:
+    def reads_documents(self, *, declared: bool) -> bool:
+        """Return whether such a client gets documents."""
+        return self.wire == "always" or (self.wire == "negotiated" and declared)
+
+    def for_the_user(self, text: str) -> list[mcp_types.TextContent]:
+        """Return the block for a text that is for the user alone, if there is a text."""
+        annotations = mcp_types.Annotations(audience=["user"])
+        return [mcp_types.TextContent(type="text", text=text, annotations=annotations)] if text else []
+
+    def mark(self, form: str) -> Json:
+        """Return what says which of the two forms a result has."""
+        return {"version": "1.0", "form": form}
+
+    def result(self, document: str, *, failed: bool, note: str = "") -> mcp_types.CallToolResult:
         """Return the MCP result around a document."""
         return mcp_types.CallToolResult(
-            content=[mcp_types.TextContent(type="text", text=document)],
+            content=[mcp_types.TextContent(type="text", text=document), *self.for_the_user(note)],
             is_error=failed,
-            _meta={VERSION_META_KEY: "1.0"},
+            _meta={RESULT_META_KEY: self.mark("document")},
         )
 
     # -- MCP for clients that do not read documents ------------------------------------------------------------
 
     def plain(self, outcome: ToolOutcome) -> mcp_types.CallToolResult:
         """Return the result for a client that does not read documents."""
+        told = [mcp_types.TextContent(type="text", text=self.said(outcome)), *self.told_values(outcome)]
         return mcp_types.CallToolResult(
-            content=[mcp_types.TextContent(type="text", text=self.said(outcome))],
+            content=[*told, *self.for_the_user(outcome.note), *self.for_the_user(self.alternative(outcome))],
             is_error=outcome.failure is not None,
             _meta=self.members(outcome),
         )
@@ -332,9 +361,20 @@ class Miniature:
         """Return the text for the model."""
         return outcome.text if outcome.failure is None else f"{outcome.failure.code}: {outcome.failure.message}"
 
+    def told_values(self, outcome: ToolOutcome) -> list[mcp_types.TextContent]:
+        """Return the block that says what the server filled in, if it did."""
+        if outcome.populated is None:
+            return []
+        text = f"Filled in by the server: {json.dumps(outcome.populated)}"
+        return [mcp_types.TextContent(type="text", text=text, _meta={POPULATED_META_KEY: True})]
+
+    def alternative(self, outcome: ToolOutcome) -> str:
+        """Return what a host without displays can show in the place of the display."""
+        return str((outcome.envelope or {}).get("alt", ""))
+
     def members(self, outcome: ToolOutcome) -> Json:
         """Return the `_meta` of a plain result."""
-        members: Json = {PLAIN_META_KEY: "1.0"}
+        members: Json = {RESULT_META_KEY: self.mark("plain")}
         if outcome.failure is not None:
             members[ERROR_META_KEY] = self.error_value(outcome.failure)
         if outcome.envelope is not None:
@@ -367,9 +407,10 @@ class Miniature:
 
         async def call_tool(context: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
             name, arguments = params.name, params.arguments or {}
-            if self.reads_documents(context.session.client_capabilities):
-                return self.answer(name, arguments)
-            return self.plain(self.outcome(name, arguments))
+            declared = self.declares(context.session.client_capabilities)
+            if self.reads_documents(declared=declared):
+                return self.answer(name, arguments, declared=declared)
+            return self.plain(self.outcome(name, arguments, declared=declared))
 
         server = _Server(type(self).__name__, on_list_tools=list_tools, on_call_tool=call_tool)
         server.extensions.update(self.extensions())
@@ -391,3 +432,9 @@ class Negotiated(Miniature):
     """The same server with the wire `negotiated`."""
 
     wire = "negotiated"
+
+
+class Plain(Miniature):
+    """The same server with the wire `plain`: it needs no XML."""
+
+    wire = "plain"

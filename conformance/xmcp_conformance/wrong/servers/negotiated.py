@@ -7,7 +7,7 @@ from typing import Any
 import mcp_types
 
 from xmcp_conformance.wrong.registry import breaks
-from xmcp_models.registry import ERROR_META_KEY, EXTENSION_ID, PLAIN_META_KEY, POPULATED_META_KEY, VERSION_META_KEY
+from xmcp_models.registry import DISPLAY_META_KEY, EXTENSION_ID, POPULATED_META_KEY
 
 from .miniature import Failure, Json, Negotiated, ToolOutcome
 
@@ -24,7 +24,7 @@ class NegotiatesWithoutAWord(Negotiated):
 class OverlooksTheDeclaration(Negotiated):
     """Sends plain results to clients that declared the extension."""
 
-    def reads_documents(self, capabilities: mcp_types.ClientCapabilities | None) -> bool:
+    def reads_documents(self, *, declared: bool) -> bool:
         return False
 
 
@@ -37,11 +37,13 @@ class KeepsTheCodeFromTheModel(Negotiated):
 
 
 @breaks("XMCP-MCP-021", profile="server")
-class ShowsTheDisplayTwice(Negotiated):
-    """Sends the display as `structuredContent` too."""
+class RenamesTheDisplay(Negotiated):
+    """Sends the display under a name of its own."""
 
-    def plain(self, outcome: ToolOutcome) -> mcp_types.CallToolResult:
-        return super().plain(outcome).model_copy(update={"structured_content": outcome.envelope})
+    def members(self, outcome: ToolOutcome) -> Json:
+        members = super().members(outcome)
+        display = members.pop(DISPLAY_META_KEY, None)
+        return members if display is None else {**members, "acme/view": display}
 
 
 @breaks("XMCP-MCP-022", profile="server")
@@ -80,18 +82,50 @@ class RenamesWhatItFilledIn(Negotiated):
         return members if populated is None else {**members, "acme/filled-in": populated}
 
 
-@breaks("XMCP-MCP-026", profile="server")
-class SaysNotThatItIsPlain(Negotiated):
-    """Puts no version into the `_meta` of an error."""
-
-    def members(self, outcome: ToolOutcome) -> Json:
-        members = super().members(outcome)
-        return {name: members[name] for name in members if name != PLAIN_META_KEY or ERROR_META_KEY not in members}
-
-
-@breaks("XMCP-MCP-027", profile="server")
+@breaks("XMCP-MCP-042", profile="server")
 class PassesForADocument(Negotiated):
     """Marks a plain result as a document."""
 
-    def members(self, outcome: ToolOutcome) -> Json:
-        return {**super().members(outcome), VERSION_META_KEY: "1.0"}
+    def mark(self, form: str) -> Json:
+        return super().mark("document")
+
+
+@breaks("XMCP-MCP-044", profile="server")
+class TellsTheModelToo(Negotiated):
+    """Writes what is for the user alone into the text for the model of a document."""
+
+    def in_document(self, outcome: ToolOutcome) -> str:
+        return f"{outcome.text}\n{outcome.note}".rstrip("\n")
+
+
+@breaks("XMCP-MCP-047", profile="server")
+class LeavesThePersonWithNothing(Negotiated):
+    """Sends no block with the `alt` of a display."""
+
+    def alternative(self, outcome: ToolOutcome) -> str:
+        return ""
+
+
+@breaks("XMCP-MCP-048", profile="server")
+class KeepsTheValuesInMeta(Negotiated):
+    """Says nowhere in the content what it filled in."""
+
+    def told_values(self, outcome: ToolOutcome) -> list[mcp_types.TextContent]:
+        return []
+
+
+@breaks("XMCP-MCP-049", profile="server")
+class SendsDataNobodyWasPromised(Negotiated):
+    """Sends structured content that its tools do not list."""
+
+    def plain(self, outcome: ToolOutcome) -> mcp_types.CallToolResult:
+        data = {"result": outcome.text} if outcome.failure is None else None
+        return super().plain(outcome).model_copy(update={"structured_content": data})
+
+
+@breaks("XMCP-DSP-025", profile="server")
+class SaysShownToEverybody(Negotiated):
+    """Tells each model that the person sees the display."""
+
+    def without_a_renderer(self, text: str) -> str:
+        return text

@@ -15,8 +15,8 @@ from pydantic_core import to_json
 
 from xmcp.chat import client_made_errors
 from xmcp.client.calls.foreign_errors import error_in
-from xmcp.wire import DecodeError, ErrorInfo, ToolResponse, decode, encode
-from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, PLAIN_META_KEY, POPULATED_META_KEY
+from xmcp.wire import DecodeError, DisplayEnvelope, ErrorInfo, ToolResponse, decode, encode
+from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, POPULATED_META_KEY, RESULT_META_KEY
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, ContentBlock
@@ -42,21 +42,33 @@ def read(result: ServerResult, tool_name: str, *, speaks_xmcp: bool) -> Reading:
     meta = result.meta or {}
     if not speaks_xmcp:
         reading = Reading(_read_plain(result, tool_name))
-    elif PLAIN_META_KEY in meta:
+    elif _says_plain(meta.get(RESULT_META_KEY)):
         reading = Reading(_read_members(result, tool_name, meta))
     else:
         reading = _read_document(result, tool_name)
     return replace(reading, structured=None if reading.response.error else result.structured_content)
 
 
+def _says_plain(member: object) -> bool:
+    return isinstance(member, Mapping) and member.get("form") == "plain"
+
+
 def rough_length(result: ServerResult) -> int:
     """Return about how many characters the texts of a result and the display beside them have."""
     texts = sum(len(block.text) for block in result.content if block.type == "text")
     display = (result.meta or {}).get(DISPLAY_META_KEY)
-    payload = display.get("payload") if isinstance(display, Mapping) else None
+    return texts + _rough_size(display.get("payload") if isinstance(display, Mapping) else None)
+
+
+def rough_size(display: DisplayEnvelope | None) -> int:
+    """Return about how many characters a display has as JSON."""
+    return 0 if display is None else _rough_size(display.payload)
+
+
+def _rough_size(payload: Any) -> int:
     members = payload.values() if isinstance(payload, Mapping) else (payload,)
     parts = sum(_PART_LENGTH * len(member) for member in members if isinstance(member, list | dict))
-    return texts + parts + sum(len(member) for member in members if isinstance(member, str))
+    return parts + sum(len(member) for member in members if isinstance(member, str))
 
 
 _PART_LENGTH: Final = 50

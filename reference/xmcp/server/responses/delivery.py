@@ -21,7 +21,6 @@ from xmcp.server.lone_surrogates import sendable, sendable_block, without_lone_s
 from xmcp.server.responses.capability import Reader
 from xmcp.server.responses.failures import safe_tool_name
 from xmcp.server.responses.mcp_results import (
-    ATTRIBUTES_KEY,
     document_in,
     is_document,
     other_blocks,
@@ -42,10 +41,9 @@ from xmcp.wire import (
 from xmcp_models.registry import (
     DISPLAY_META_KEY,
     ERROR_META_KEY,
-    PLAIN_META_KEY,
     POPULATED_META_KEY,
+    RESULT_META_KEY,
     VERSION,
-    VERSION_META_KEY,
 )
 
 MAX_MESSAGE: Final = 2000  # characters of the message of an error that was raised
@@ -147,13 +145,15 @@ def _with_document(
         message = f"The result has {size:,} bytes as a document; {most:,} can be sent. Ask for less of it at once."
         raise XMCPError("RESULT_TOO_LARGE", message, meta={"params": {"bytes": size, "limit": most}})
     content = [text_block(document), *map(sendable_block, other_blocks(native))]
-    return _result(content, response, native, {VERSION_META_KEY: VERSION}), response.error
+    return _result(
+        content, response, native, {RESULT_META_KEY: {"version": VERSION, "form": "document"}}
+    ), response.error
 
 
 def _plain(response: ToolResponse, native: ToolResult) -> ToolResult:
     """Return plain MCP, with error, display and server-filled parameters in `_meta`."""
     error, display, server_populated = response.error, response.display, response.server_populated
-    meta: dict[str, Any] = {PLAIN_META_KEY: VERSION}
+    meta: dict[str, Any] = {}
     if error is not None:
         check_error(error)
         members = {name: value for name, value in asdict(error).items() if value is not None}
@@ -175,8 +175,7 @@ def _plain(response: ToolResponse, native: ToolResult) -> ToolResult:
         content = [*map(sendable_block, native.content)]  # already plain MCP, in the author's order
         if any(sent is not block for sent, block in zip(content, native.content, strict=True)):
             marks["lossy"] = True
-    if marks:
-        meta[ATTRIBUTES_KEY] = marks
+    meta[RESULT_META_KEY] = {"version": VERSION, "form": "plain", **marks}
     return _result(content, response, native, meta)
 
 

@@ -20,16 +20,11 @@ from xmcp.wire import DecodeError, DisplayEnvelope, ErrorInfo, ToolResponse, dec
 from xmcp_models.registry import (
     DISPLAY_META_KEY,
     ERROR_META_KEY,
-    PLAIN_META_KEY,
     POPULATED_META_KEY,
-    PREFIX,
-    VERSION_META_KEY,
+    RESULT_META_KEY,
 )
 
-ATTRIBUTES_KEY: Final = f"{PREFIX}attributes"
-_OWN_KEYS: Final = frozenset(
-    {DISPLAY_META_KEY, ERROR_META_KEY, POPULATED_META_KEY, PLAIN_META_KEY, VERSION_META_KEY, ATTRIBUTES_KEY}
-)
+_OWN_KEYS: Final = frozenset({DISPLAY_META_KEY, ERROR_META_KEY, POPULATED_META_KEY, RESULT_META_KEY})
 _ATTRIBUTES: Final = ("format", "truncated", "lossy", "call_id")
 
 
@@ -41,7 +36,7 @@ def to_mcp_result(response: ToolResponse, native: ToolResult) -> ToolResult:
         DISPLAY_META_KEY: response.display and response.display.to_dict(),
         ERROR_META_KEY: error and asdict(error),
         POPULATED_META_KEY: response.server_populated,
-        ATTRIBUTES_KEY: {name: value for name in _ATTRIBUTES if (value := getattr(response, name))},
+        RESULT_META_KEY: {name: value for name in _ATTRIBUTES if (value := getattr(response, name))},
     }
     return result_of(
         [*([] if text is None else [text_block(text)]), *other_blocks(native)],
@@ -62,7 +57,7 @@ def result_of(
 
 def is_document(result: ToolResult) -> bool:
     """Tell whether the text of `result` is a document: `_meta` says so, not the text."""
-    return VERSION_META_KEY in (result.meta or {})
+    return attributes_of(result).get("form") == "document"
 
 
 def has_error_in_meta(result: ToolResult) -> bool:
@@ -113,7 +108,7 @@ def _from_plain(tool_name: str, result: ToolResult) -> ToolResponse:
 
 def attributes_of(result: ToolResult) -> Mapping[str, Any]:
     """Return the attributes of the response in a plain `result`; empty if it has none."""
-    attributes = (result.meta or {}).get(ATTRIBUTES_KEY)
+    attributes = (result.meta or {}).get(RESULT_META_KEY)
     return attributes if isinstance(attributes, Mapping) else {}
 
 

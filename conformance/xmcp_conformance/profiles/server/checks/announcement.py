@@ -9,7 +9,7 @@ from xmcp_conformance.profiles.server.catalogue import Catalogue, announced_vers
 from xmcp_conformance.reader import Document
 from xmcp_models.registry import EXTENSION_ID
 
-WIRES = ("always", "negotiated")
+WIRES = ("always", "negotiated", "plain")
 
 
 @check("XMCP-CNF-002", "XMCP-CNF-003", "XMCP-MCP-005", profile="server")

@@ -6,7 +6,7 @@ from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import either
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.server.catalogue import ListedTool
-from xmcp_conformance.profiles.server.exchange import Intent, ToolCall
+from xmcp_conformance.profiles.server.exchange import Exchange, Intent, ToolCall
 from xmcp_conformance.reader import Document
 
 
@@ -34,6 +34,16 @@ def show_user_without_value(call: ToolCall, document: Document) -> Observations:
     code = document.error and document.error.code
     seen = f"tool `{call.name}`: the error `{quoted(str(code))}`"
     yield either("XMCP-DSP-024", code != "VALIDATION_FAIL", seen, "the answer to a call without `show_user`")
+
+
+@check("XMCP-DSP-025", profile="server")
+def truth_about_displays(exchange: Exchange, text: str, document: Document) -> Observations:
+    """Judge what a model reads, `text`, whose client did not say that it shows displays; `document` is the answer."""
+    call, twin = exchange.call, exchange.twin
+    if twin is None or twin.text is None or not call.shows or not document.has_display or document.error is not None:
+        return
+    expected = "another text than for a client that declared the extension: this one may not show the display"
+    yield either("XMCP-DSP-025", text != twin.text, f"the text `{quoted(text)}`, as for a client that did", expected)
 
 
 @check("XMCP-DSP-021", "XMCP-DSP-022", "XMCP-TOL-002", profile="server")

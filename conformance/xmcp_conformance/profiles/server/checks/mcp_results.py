@@ -7,10 +7,10 @@ from xmcp_conformance.core.observation import broken, either
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.server.exchange import Exchange
 from xmcp_conformance.reader import Document
-from xmcp_models.registry import VERSION_META_KEY
 
 from .errors import data_of_failure
 from .required_form import RequiredForm
+from .result_member import result_member
 
 A_DOCUMENT = "a text block that holds one tool response document"
 """What the first block of a result has to be, in words for a report."""
@@ -24,7 +24,18 @@ def malformed_result(exchange: Exchange, form: RequiredForm) -> Observations:
     yield broken(requirement, exchange.malformed or "", expected)
 
 
-@check("XMCP-MCP-002", "XMCP-MCP-003", "XMCP-MCP-004", profile="server")
+@check("XMCP-MCP-049", profile="server")
+def unlisted_data(exchange: Exchange) -> Observations:
+    """Judge data for a client that did not declare the extension, of a tool that promises it none."""
+    tool, result = exchange.call.tool, exchange.result or {}
+    if tool is None or tool.has_output_schema or result.get("isError") is True:
+        return
+    data = result.get("structuredContent")
+    seen = f"`structuredContent` of `{quoted(tool.name)}`, which lists no output schema: `{quoted(str(data))}`"
+    yield either("XMCP-MCP-049", data is None, seen, "the text alone: some hosts give the model the data in its place")
+
+
+@check("XMCP-MCP-002", "XMCP-MCP-004", "XMCP-MCP-042", profile="server")
 def result_of_document(exchange: Exchange, document: Document) -> Observations:
     """Judge the MCP result around a document."""
     result = exchange.result or {}
@@ -36,9 +47,7 @@ def result_of_document(exchange: Exchange, document: Document) -> Observations:
         f"isError={flag} with {'`error`' if failed else 'no `error`'} in the document",
         f"isError={failed}",
     )
-    version = (result.get("_meta") or {}).get(VERSION_META_KEY)
     if document.version is not None:
-        expected = f"`{VERSION_META_KEY}`: `{document.version}`"
-        yield either("XMCP-MCP-003", version == document.version, f"`{quoted(str(version))}`", expected)
+        yield from result_member(result.get("_meta") or {}, "document", [document.version])
     if document.error is not None:
         yield from data_of_failure(document.error.code, result)

@@ -7,9 +7,7 @@ content, as they judge the content of documents.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
-from operator import eq
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pydantic_core import from_json
@@ -18,12 +16,13 @@ from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import Observation, broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.server.checks import errors
+from xmcp_conformance.profiles.server.checks.result_member import result_member
 from xmcp_conformance.profiles.server.exchange import Exchange
 from xmcp_conformance.reader import MOST_BYTES, Document, Reading
 from xmcp_conformance.reader.checks import display_envelope, error_element, server_populated
 from xmcp_conformance.reader.schemas import faults, validator
 from xmcp_conformance.reader.strict_json import strings
-from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, PLAIN_META_KEY, POPULATED_META_KEY, VERSION_META_KEY
+from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, POPULATED_META_KEY
 
 _SPACE = " \t\r\n"
 _FIRST_TAG = re.compile(r"<([A-Za-z_][\w.:-]*)")
@@ -77,7 +76,7 @@ def read(exchange: Exchange, announced: list[str] | None) -> Reading:
     raw_meta = result.get("_meta")
     meta: dict[str, Any] = raw_meta if isinstance(raw_meta, dict) else {}
     document = Document(version=None)
-    observations = [*_version(meta, announced), *errors.failure_marks(result, meta)]
+    observations = [*result_member(meta, "plain", announced), *errors.failure_marks(result, meta)]
     if ERROR_META_KEY in meta:
         value = meta[ERROR_META_KEY]
         valid = validator(_ERROR).is_valid(value)
@@ -90,10 +89,14 @@ def read(exchange: Exchange, announced: list[str] | None) -> Reading:
     else:
         document.llm_output = _text(result)
         observations += _result_text(exchange)
+        observations += _blocks_for_the_user(exchange, result)
     observations += _display(exchange, result, meta, document)
     if POPULATED_META_KEY in meta:
         document.server_populated = meta[POPULATED_META_KEY]
-        observations += server_populated.observations(document.server_populated)
+        faults_of_it = list(server_populated.observations(document.server_populated))
+        observations += faults_of_it
+        if document.error is None and all(one.ok for one in faults_of_it):
+            observations += _told_what_was_filled_in(result, document.server_populated)
     return Reading(document, _without_repeats(observations))
 
 
@@ -106,26 +109,34 @@ def _without_repeats(observations: Iterable[Observation]) -> list[Observation]:
 
 
 def _text(result: Mapping[str, Any]) -> str:
-    """Return the text of a plain result that a model reads."""
-    return "\n".join(_texts(result))
+    """Return the tool's own text for the model in a plain result."""
+    return "\n".join(
+        text for text, block in _blocks(result) if not _is_for_the_user(block) and not _is_about_values(block)
+    )
 
 
-def _texts(result: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the texts of the text blocks."""
+def _blocks(result: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the text blocks, each with its text before it."""
     content = result.get("content")
     for block in content if isinstance(content, list) else ():
         if isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str):
-            yield block["text"]
+            yield block["text"], block
 
 
-@check("XMCP-MCP-026", "XMCP-MCP-027", profile="server")
-def _version(meta: Mapping[str, Any], announced: list[str] | None) -> Observations:
-    version = meta.get(PLAIN_META_KEY)
-    known = isinstance(version, str) and (announced is None or version in announced)
-    expected = f"`{PLAIN_META_KEY}`: {quoted(' or '.join(announced or ['such as 1.0']))}"
-    yield either("XMCP-MCP-026", known, f"`{quoted(str(version))}`" if version else "no such member", expected)
-    unmarked = VERSION_META_KEY not in meta
-    yield either("XMCP-MCP-027", unmarked, f"`{VERSION_META_KEY}` with a plain result", "no such member")
+def _texts(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the texts of all text blocks."""
+    return (text for text, _ in _blocks(result))
+
+
+def _is_for_the_user(block: Mapping[str, Any]) -> bool:
+    annotations = block.get("annotations")
+    return isinstance(annotations, dict) and annotations.get("audience") == ["user"]
+
+
+def _is_about_values(block: Mapping[str, Any]) -> bool:
+    """Return whether a block says which values the server filled in (XMCP-MCP-048)."""
+    meta = block.get("_meta")
+    return isinstance(meta, dict) and meta.get(POPULATED_META_KEY) is True
 
 
 @check("XMCP-MCP-024", profile="server")
@@ -170,30 +181,62 @@ def _result_text(exchange: Exchange) -> Observations:
     yield either("XMCP-MCP-020", whole, f"the text `{quoted(text)}`", expected)
 
 
+@check("XMCP-MCP-044", profile="server")
+def _blocks_for_the_user(exchange: Exchange, result: Mapping[str, Any]) -> Observations:
+    """Judge whether the document for the same call kept what is for the user alone out of the model's text."""
+    document, own = exchange.twin and exchange.twin.text, _text(result)
+    for text, block in _blocks(result):
+        if _is_for_the_user(block) and document is not None and text.strip() and text not in own:
+            seen = f"the text for the user `{quoted(text)}` in the `llm_output` of the document for the same call"
+            yield either("XMCP-MCP-044", text not in document, seen, "a block of its own, with its annotations")
+
+
+@check("XMCP-MCP-048", profile="server")
+def _told_what_was_filled_in(result: Mapping[str, Any], populated: Mapping[str, Any]) -> Observations:
+    """Judge whether the model reads which parameters the server filled in, and their values."""
+    said = "\n".join(text for text, block in _blocks(result) if _is_about_values(block))
+    values = populated.get("values", {})
+    told = [*values, *populated.get("redacted", ()), *(v for v in values.values() if isinstance(v, str))]
+    missing = [f"`{quoted(part)}`" for part in told if part not in said]
+    expected = f"a text block with `{POPULATED_META_KEY}`: true in its `_meta` and {', '.join(missing)} in its text"
+    yield either("XMCP-MCP-048", not missing, f"the text `{quoted(said)}`", expected)
+
+
 def _display(
     exchange: Exchange, result: Mapping[str, Any], meta: Mapping[str, Any], document: Document
 ) -> Iterator[Observation]:
-    """Read the display into `document`, and judge the envelope and its place: `_meta`, and nowhere else."""
+    """Read the display into `document`, and judge the envelope and its place."""
     call = exchange.call
     in_place = DISPLAY_META_KEY in meta
     display = meta.get(DISPLAY_META_KEY)
     requested = call.shows and call.tool is not None and call.tool.displays and document.error is None
-    if not (in_place or requested):
-        return
-    is_display: Callable[[Any], bool] = partial(eq, display) if in_place else _is_envelope
-    misplaced = (at for at, value in _elsewhere(result, meta) if isinstance(value, dict) and is_display(value))
-    wrong_place = next(misplaced, None)
-    document.has_display, document.display = in_place or wrong_place is not None, display
-    if document.has_display:
-        yield from _display_place(wrong_place)
     if in_place:
+        document.has_display, document.display = True, display
+        yield from _display_place(None)
         yield from display_envelope.observations(display)
+        yield from _alternative(result, display)
+    elif requested:
+        elsewhere = _elsewhere(result, meta)
+        wrong_place = next((at for at, value in elsewhere if isinstance(value, dict) and _is_envelope(value)), None)
+        document.has_display = wrong_place is not None
+        if wrong_place is not None:
+            yield from _display_place(wrong_place)
+
+
+@check("XMCP-MCP-047", profile="server")
+def _alternative(result: Mapping[str, Any], display: Any) -> Observations:
+    """Judge whether a host without displays can show the person at least the `alt` of this one."""
+    alt = display.get("alt") if isinstance(display, dict) else None
+    if isinstance(alt, str) and alt.strip() and alt not in _text(result):
+        shown = any(text.startswith(alt[:500]) for text, block in _blocks(result) if _is_for_the_user(block))
+        expected = f"a text block for the user alone with `{quoted(alt)}`"
+        yield either("XMCP-MCP-047", shown, "no block for the user with the display's `alt`", expected)
 
 
 @check("XMCP-MCP-021", profile="server")
 def _display_place(wrong_place: str | None) -> Observations:
     """Judge where the display is; `wrong_place` describes a place other than the member of `_meta`, if there is one."""
-    expected = f"a display as `{DISPLAY_META_KEY}` of `_meta` only"
+    expected = f"a display as `{DISPLAY_META_KEY}` of `_meta`"
     yield either("XMCP-MCP-021", wrong_place is None, f"a display as {wrong_place}", expected)
 
 
@@ -202,7 +245,7 @@ def _is_envelope(value: Any) -> bool:
 
 
 def _elsewhere(result: Mapping[str, Any], meta: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield a description and the value of each place where a display is not allowed."""
+    """Yield a description and the value of each other place where a server could have put a display."""
     data = result.get("structuredContent")
     yield "`structuredContent`", data
     for name, value in data.items() if isinstance(data, dict) else ():

@@ -7,7 +7,7 @@ from enum import Enum, auto
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
-from xmcp_conformance.profiles.server.catalogue import Catalogue, announced_versions, negotiates
+from xmcp_conformance.profiles.server.catalogue import Catalogue, announced_versions, announced_wire
 from xmcp_conformance.profiles.server.exchange import Exchange
 from xmcp_models.registry import VERSION
 
@@ -24,7 +24,7 @@ class RequiredForm(Enum):
     NEGOTIATED = auto()
     """A document: the wire is `negotiated`, and the client declared that it reads documents."""
     PLAIN = auto()
-    """A plain MCP result: the wire is `negotiated`, and the client declared nothing."""
+    """A plain result: the wire is `plain`, or it is `negotiated` and the client declared nothing."""
     EITHER = auto()
     """Either of the two: the server cannot be expected to know what the client declared."""
 
@@ -37,7 +37,10 @@ def required_form(catalogue: Catalogue, *, declared: bool, known: bool) -> Requi
         declared: whether the client declared the extension, in the version of this suite.
         known: whether the server can know what the client declared.
     """
-    if not negotiates(catalogue):
+    wire = announced_wire(catalogue)
+    if wire == "plain":
+        return RequiredForm.PLAIN
+    if wire != "negotiated":
         return RequiredForm.DOCUMENT if declared else RequiredForm.UNDECLARED
     if not declared:
         return RequiredForm.PLAIN
@@ -53,7 +56,7 @@ def answer_form(exchange: Exchange, form: RequiredForm, is_document: bool) -> Ob
         yield either("XMCP-MCP-015", is_document, exchange.first_block, expected)
     if form is RequiredForm.UNDECLARED and not is_document:
         seen = f"{exchange.first_block}; a client that declares the extension gets a document"
-        yield broken("XMCP-MCP-005", seen, "the wire `negotiated` in the announcement, or a document")
+        yield broken("XMCP-MCP-005", seen, "the wire `negotiated` or `plain` in the announcement, or a document")
     if form is RequiredForm.PLAIN:
         tagged = plain_results.document_markup(exchange)
         seen = f"the text `{quoted(tagged or '')}`"
