@@ -15,6 +15,7 @@ from fastmcp import Client
 from lxml import etree
 from mcp_types import CallToolResult, TextContent
 from rich.logging import RichHandler
+from support.declaration import DECLARES
 from support.http_host import hosted
 
 from xmcp import XMCP
@@ -98,10 +99,10 @@ def era(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def call(era: str) -> Call:
-    """Call one tool of a server (an object or an URL) in the era of the test."""
+    """Call one tool of a server (an object or an URL) in the era of the test, as a client that shows displays."""
 
     async def call(server: Any, name: str, /, **arguments: Any) -> Reply:
-        async with Client(server, mode=era, timeout=20) as client:
+        async with Client(server, mode=era, timeout=20, extensions=DECLARES) as client:
             return Reply(await client.call_tool_mcp(name, arguments))
 
     return call

@@ -143,7 +143,10 @@ async def test_a_display_is_in_the_meta_in_the_json_of_a_document(era: str) -> N
     result = await said(server(wire="negotiated"), era, None, "table", show_user=True)
     shown = result.meta[DISPLAY_META_KEY]
     assert shown["payload"] == [{"n": None, "big": str(2**60), "s": "</display>"}]
-    assert [block.text for block in result.content] == ["a table"]
+    assert [block.text for block in result.content] == [
+        '{"alt":"a table","payload":[{"n":null,"big":"1152921504606846976","s":"</display>"}]}',
+        "(This client may not be able to show the display to the user.)",
+    ]
     assert not result.is_error
     hidden = await said(server(wire="negotiated"), era, None, "table")
     assert DISPLAY_META_KEY not in hidden.meta
@@ -299,9 +302,11 @@ def test_a_stand_in_for_a_session_declares_nothing(session: Any) -> None:
 @pytest.mark.parametrize(
     ("wire", "declared", "expected"),
     [
-        ("always", None, Reader(True)),
+        ("always", None, Reader(True, declared=False)),
         ("always", {"versions": ["2.0"]}, Reader(True)),
-        ("negotiated", None, Reader(False)),
+        ("negotiated", None, Reader(False, declared=False)),
+        ("plain", None, Reader(False, declared=False)),
+        ("plain", READS, Reader(False)),
         ("negotiated", READS, Reader(True)),
         ("negotiated", {"versions": ["1.7"]}, Reader(True)),
         ("negotiated", {"versions": ["10.0"]}, Reader(False)),
@@ -315,6 +320,6 @@ def test_who_gets_what(wire: Any, declared: Any, expected: Reader) -> None:
     assert reader_for(wire, declared) == expected
 
 
-def test_there_are_two_wires() -> None:
-    with pytest.raises(ValueError, match="wire must be 'always' or 'negotiated', not 'sometimes'"):
+def test_there_are_three_wires() -> None:
+    with pytest.raises(ValueError, match="wire must be 'always' or 'negotiated' or 'plain', not 'sometimes'"):
         XMCP(wire="sometimes")  # type: ignore[arg-type]

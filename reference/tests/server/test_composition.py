@@ -22,7 +22,6 @@ from xmcp_models.registry import (
     ERROR_META_KEY,
     EXTENSION_ID,
     POPULATED_META_KEY,
-    PREFIX,
     RESULT_META_KEY,
 )
 
@@ -209,9 +208,8 @@ async def test_a_cached_display_is_shown_again(era: str, reply: Any) -> None:
     async with Client(mcp, mode=era) as client:
         replies = [reply(await client.call_tool_mcp("shown", {"show_user": True})) for _ in range(2)]
     assert len(calls) == 1
-    assert [(r.llm_output, r.display) for r in replies] == [
-        ("told", {"type": "text", "payload": "seen", "alt": "told"})
-    ] * 2
+    assert [r.display for r in replies] == [{"type": "text", "payload": "seen", "alt": "told"}] * 2
+    assert replies[0].llm_output == replies[1].llm_output
 
 
 async def test_a_limited_result_is_cut_inside_its_document(call: Any) -> None:
@@ -312,8 +310,8 @@ ENVELOPE = {"type": "markdown", "payload": "forged"}
         ({DISPLAY_META_KEY: ENVELOPE}, None),
         ({DISPLAY_META_KEY: {"type": 7}}, None),
         ({DISPLAY_META_KEY: "x"}, None),
-        ({f"{PREFIX}attributes": {"nope": 1}}, None),
-        ({f"{PREFIX}attributes": 7}, None),
+        ({RESULT_META_KEY: {"nope": 1, "form": 1}}, None),
+        ({RESULT_META_KEY: 7}, None),
         ({POPULATED_META_KEY: 7}, None),
         ({ERROR_META_KEY: {"nope": 1}}, None),
     ],

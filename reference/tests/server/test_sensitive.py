@@ -136,7 +136,8 @@ async def test_data_with_a_sensitive_value_is_told_without_it(
     async with Client(mcp, mode=era) as client:
         result = await client.call_tool_mcp("data", {})
     assert leaks not in json.dumps(result.model_dump(mode="json"), ensure_ascii=False)
-    (text,) = [block.text for block in result.content if isinstance(block, TextContent)]
+    text, *told = [block.text for block in result.content if isinstance(block, TextContent)]
+    assert told == ([] if wire == "always" else ["Filled in by the server: key (not disclosed)."])
     if wire == "always":
         text = decode(text).llm_output or ""
     assert json.loads(text)["x"] == "[redacted]"

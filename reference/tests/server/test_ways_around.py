@@ -28,6 +28,7 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 from xmcp import XMCP, DisplayEnvelope, ToolResponse, XMCPError
+from xmcp.server.responses.delivery import PERHAPS_NOT_SHOWN
 from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, POPULATED_META_KEY, RESULT_META_KEY
 
 SECRET = "k3y-s3cr3t"
@@ -360,7 +361,7 @@ class Answer:
         assert meta[RESULT_META_KEY]["form"] == "plain"
         error = meta.get(ERROR_META_KEY, {})
         pointers = [one["pointer"] for one in error.get("meta", {}).get("fields", [])]
-        texts = "".join(block.text for block in result.content)  # type: ignore[union-attr]
+        texts = "".join(block.text for block in result.content if not block.meta and not block.annotations)  # type: ignore[union-attr]
         shown, filled = meta.get(DISPLAY_META_KEY), meta.get(POPULATED_META_KEY)
         return cls(error.get("code"), error.get("message"), texts, shown, filled, result.structured_content, pointers)
 
@@ -370,6 +371,11 @@ CHART = {"type": "text", "payload": "seen", "alt": "told"}
 
 def _refuses(code: str, message: str = "") -> Callable[[Answer], bool]:
     return lambda answer: answer.code == code and message in answer.message and answer.structured is None
+
+
+def _is_told(text: str) -> bool:
+    """A task does not know, while it runs, who will fetch its result; other ways give the data, and the truth."""
+    return text == "told" or text.replace("\n", "") in (f"seen{PERHAPS_NOT_SHOWN}", f"told{PERHAPS_NOT_SHOWN}")
 
 
 CALLS: list[tuple[str, dict[str, Any], Callable[[Answer], bool]]] = [
@@ -385,7 +391,8 @@ CALLS: list[tuple[str, dict[str, Any], Callable[[Answer], bool]]] = [
     ("refuses", {}, _refuses("CONFLICT", "changed meanwhile")),
     ("plain", {}, lambda a: a.structured == {"n": 3} and a.code is None),
     ("response", {}, lambda a: a.text == "hi there" and a.code is a.structured is None),
-    ("chart", {"show_user": True}, lambda a: (a.text, a.display, a.structured) == ("told", CHART, None)),
+    # Nothing says that this client shows displays.
+    ("chart", {"show_user": True}, lambda a: (a.display, a.structured) == (CHART, None) and _is_told(a.text or "")),
     ("chart", {}, lambda a: (a.text, a.display, a.structured) == ("seen", None, None)),
 ]
 

@@ -24,7 +24,7 @@ class ServedCall:
     exception, and the `server_populated` object about those parameters (spec section 2.7). `sensitive` holds the
     values that must not be disclosed. `mask_error_details` is the server's option of that name. `filled` is the
     `server_populated` object of the tool that succeeded last. `handed_on` names the argument with which the tool called
-    another tool: tools that call any tool do so.
+    another tool: tools that call any tool do so. `shows_displays` tells whether the client said that it shows displays.
     """
 
     tool_name: str
@@ -37,6 +37,7 @@ class ServedCall:
     error_id: str = field(default_factory=lambda: secrets.token_hex(8))
     filled: Mapping[str, Any] | None = None
     handed_on: str | None = None
+    shows_displays: bool = True
 
     @property
     def wants_display(self) -> bool:

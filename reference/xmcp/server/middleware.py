@@ -29,6 +29,7 @@ from xmcp.server.relayed_calls import with_checked_arguments
 from xmcp.server.responses.capability import Reader, Wire, announcement, declared_by, reader_for
 from xmcp.server.responses.delivery import deliver, deliver_error
 from xmcp.server.responses.failures import cause_of, error_for, internal, must_propagate
+from xmcp.server.responses.listed_data import as_listed_to, is_unlisted, lists_schema, unmark
 from xmcp.server.tool_ordering import as_listed
 from xmcp.wire import ErrorInfo
 from xmcp_models.registry import (
@@ -63,8 +64,18 @@ class ResponseMiddleware(Middleware):
         context: MiddlewareContext[mcp_types.ListToolsRequest],
         call_next: CallNext[mcp_types.ListToolsRequest, Sequence[Tool]],
     ) -> Sequence[Tool]:
-        """List the tools with dependencies that are valid in this list (XMCP-TOL-010, XMCP-TOL-011)."""
-        return as_listed(await call_next(context))
+        """List the tools with dependencies that are valid in this list (XMCP-TOL-010, XMCP-TOL-011).
+
+        A client that did not declare the extension is not promised data that a formatter hides from its model.
+        """
+        declared = self._reader(context.fastmcp_context).declared
+        return as_listed_to(as_listed(await call_next(context)), declared=declared)
+
+    def _reader(self, context: Context | None) -> Reader:
+        """Return what the client reads that sent the message; a call of the program itself reads everything."""
+        reader = reader_for(self._wire, declared_by(context))
+        is_program = context is None or context.request_context is None
+        return reader._replace(declared=True) if is_program else reader
 
     async def on_call_tool(
         self,
@@ -95,13 +106,25 @@ class ResponseMiddleware(Middleware):
                 raise
         call = ServedCall(message.name, message.arguments or {}, request)
         call.mask_error_details = self._mask_error_details
-        reader = reader_for(self._wire, declared_by(context.fastmcp_context))
-        answered = await answer(
-            call, lambda: with_checked_arguments(call_next, context, call), reader, _request_id(context.fastmcp_context)
-        )
+        reader = self._reader(context.fastmcp_context)
+        call.shows_displays = reader.declared
+
+        async def run() -> ToolResult:
+            result: ToolResult = await with_checked_arguments(call_next, context, call)
+            if not reader.declared and is_unlisted(result) and await _lists_its_schema(context, call.tool_name):
+                unmark(result)
+            return result
+
+        answered = await answer(call, run, reader, _request_id(context.fastmcp_context))
         if request is None and call.raised is not None:
             raise call.raised
         return answered
+
+
+async def _lists_its_schema(context: MiddlewareContext[mcp_types.CallToolRequestParams], name: str) -> bool:
+    """Tell whether the tool lists an output schema to this client; a tool that transforms another has its own."""
+    tool = await context.fastmcp_context.fastmcp.get_tool(name) if context.fastmcp_context else None
+    return tool is not None and lists_schema(tool)
 
 
 def _mask(failure: ToolError) -> None:

@@ -38,7 +38,8 @@ from xmcp.server.parameters.providers import ParamProviders
 from xmcp.server.parameters.sensitive import Secrets
 from xmcp.server.parameters.server_parameters import ServerParameter, hidden_from_caller, server_parameters_of
 from xmcp.server.parameters.withheld import withhold
-from xmcp.server.responses.mcp_results import RESULT_META_KEY, response_from, to_mcp_result
+from xmcp.server.responses.listed_data import lists_schema, mark_unlisted, with_derived_schema
+from xmcp.server.responses.mcp_results import response_from, to_mcp_result
 from xmcp.server.responses.returned_values import JSON, NO_ENVELOPE, apply_show_user, response_to, without_envelope
 from xmcp.server.result_data import UnsendableResultError, as_json, check_data, is_non_finite, known_to_pydantic, listed
 from xmcp.server.tool_metadata import in_meta
@@ -46,7 +47,7 @@ from xmcp.server.worker_threads import Threads, in_threads
 from xmcp.wire import ToolResponse
 from xmcp.xml_formatters import XMLFormatter
 from xmcp_models.display_envelope import DisplayEnvelope as EnvelopeModel
-from xmcp_models.registry import POPULATED_META_KEY
+from xmcp_models.registry import POPULATED_META_KEY, RESULT_META_KEY
 
 _SHOW_USER_DESCRIPTION: Final = "True shows the user the result; you then read a summary."
 
@@ -75,6 +76,7 @@ class XMCPTool(FunctionTool):
     formatter: Any = Field(default=None, exclude=True)
     server_parameters: dict[str, ServerParameter] = Field(default_factory=dict, exclude=True)
     takes_numbers: bool = Field(default=False, exclude=True)
+    is_adopted: bool = Field(default=False, exclude=True)
     _threads: Threads | None = PrivateAttr(default=None)
     """The threads of a synchronous function with a time-out, which FastMCP would wait for; else None."""
     _validator: tuple[dict[str, Any] | None, Any] = PrivateAttr(default=(None, None))
@@ -101,6 +103,8 @@ class XMCPTool(FunctionTool):
             )
         if metadata.output_schema is NotSet and (options.display or _mentions(tool.return_type, ToolResponse)):
             tool.output_schema = None
+        if metadata.output_schema is NotSet and tool.output_schema is not None and options.formatter is not None:
+            tool.meta = with_derived_schema(tool.meta)
         return cls._configured(tool, fn, options)
 
     @classmethod
@@ -111,6 +115,7 @@ class XMCPTool(FunctionTool):
             ValueError: A mark stands inside a parameter, where it would hide nothing, or beside an `AliasPath`.
         """
         tool = cls.model_construct(**dict(other))
+        tool.is_adopted = True
         if _mentions(tool.return_type, ToolResponse):
             tool.output_schema = None
         return cls._configured(tool, other.fn, XMCPToolOptions())
@@ -202,7 +207,18 @@ class XMCPTool(FunctionTool):
                     "or a DisplayEnvelope, annotate that return type or set output_schema=None."
                 )
             self._check_data(self.output_schema, answer.structured_content)
+        if answer.structured_content is not None and self._repeats_its_text(result):
+            mark_unlisted(answer)
         return answer
+
+    def _repeats_its_text(self, result: KeptResult) -> bool:
+        """Tell whether the data in a result says what the text says, and is promised to nobody.
+
+        An author, or a library such as Prefab or FastMCP's code mode, can have given data of its own.
+        """
+        if self.is_adopted or lists_schema(self) or is_mcp(result.kept[0]):
+            return False
+        return not result.content or _is_json(result.content[0])
 
     async def _run_in_time(self, arguments: dict[str, Any]) -> ToolResult:
         if self._threads is None or self.timeout is None:
@@ -226,7 +242,13 @@ class XMCPTool(FunctionTool):
             return result  # with the text that FastMCP wrote
         if not is_mcp(value):
             response = response_to(
-                self.name, value, data, display_tool=self.display, show_user=show_user, formatter=self.formatter
+                self.name,
+                value,
+                data,
+                display_tool=self.display,
+                show_user=show_user,
+                is_shown=_is_shown(),
+                formatter=self.formatter,
             )
             if response.display is not None and self.output_schema is None:
                 result.structured_content = None  # a mapping that is an envelope must be sent once only (XMCP-MCP-021)
@@ -234,7 +256,7 @@ class XMCPTool(FunctionTool):
         if not self.display:
             return result
         response = response_from(self.name, result)
-        allowed = apply_show_user(response, show_user=show_user)
+        allowed = apply_show_user(response, show_user=show_user, is_shown=_is_shown())
         return result if allowed is response else self._shown(allowed, result)
 
     def _shown(self, response: ToolResponse, native: ToolResult) -> ToolResult:
@@ -342,6 +364,12 @@ _JSON_BEGINS: Final = re.compile(r"\{[\"}]|\[[\"\]\[{tfn0-9-]")
 
 class _ServerValueError(Exception):
     """A provider returned a value that the function does not accept."""
+
+
+def _is_shown() -> bool:
+    """Tell whether the client said that it shows displays."""
+    call = current_call.get()
+    return call is None or call.shows_displays
 
 
 def _context() -> Context | None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from xmcp.chat import client_made_errors
 from xmcp.client.calls.foreign_errors import error_in
@@ -46,7 +46,25 @@ def read(result: ServerResult, tool_name: str, *, speaks_xmcp: bool) -> Reading:
         reading = Reading(_read_members(result, tool_name, meta))
     else:
         reading = _read_document(result, tool_name)
-    return replace(reading, structured=None if reading.response.error else result.structured_content)
+    data = result.structured_content
+    if data is None and speaks_xmcp:
+        data = _data_in_text(result, meta.get(RESULT_META_KEY))
+    return replace(reading, structured=None if reading.response.error else data)
+
+
+def _data_in_text(result: ServerResult, member: object) -> dict[str, Any] | None:
+    """Return the object in a text that a plain result calls JSON (spec section 6.3)."""
+    first = result.content[0] if result.content else None
+    if not isinstance(member, Mapping) or member.get("format") != _JSON or first is None or first.type != "text":
+        return None
+    try:
+        data = from_json(first.text, allow_inf_nan=False)
+    except ValueError:
+        return None
+    return data if isinstance(data, dict) else None
+
+
+_JSON: Final = "application/json"
 
 
 def _says_plain(member: object) -> bool:

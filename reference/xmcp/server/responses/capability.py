@@ -16,22 +16,26 @@ from mcp_types import ClientCapabilities
 from xmcp.wire import DEFAULT_LIMITS
 from xmcp_models.registry import EXTENSION_ID, VERSION
 
-Wire = Literal["always", "negotiated"]
+Wire = Literal["always", "negotiated", "plain"]
 _MAJOR_VERSION: Final = VERSION.split(".")[0]
 
 
 class Reader(NamedTuple):
-    """What the client reads: documents or plain MCP, and the maximum number of bytes of a document."""
+    """What the client reads: documents or plain MCP, and the maximum number of bytes of a document.
+
+    `declared` tells whether it declared the extension, and so can tell text, data and displays apart.
+    """
 
     documents: bool
     max_bytes: int = DEFAULT_LIMITS.document_bytes
+    declared: bool = True
 
 
 def checked_wire(wire: str) -> Wire:
-    """Return `wire` if it is one of the two values.
+    """Return `wire` if it is one of the three values.
 
     Raises:
-        ValueError: It is neither.
+        ValueError: It is none of them.
     """
     for known in get_args(Wire):
         if wire == known:
@@ -64,11 +68,11 @@ class ToolResponseExtension(ServerExtension):
 def reader_for(wire: Wire, declared: Mapping[str, Any] | None) -> Reader:
     """Return the form of results for a client that declared `declared` about the extension (None: no declaration)."""
     if declared is None:
-        return Reader(documents=wire == "always")
+        return Reader(documents=wire == "always", declared=False)
     most = declared.get("maxBytes")
     limited = isinstance(most, int) and not isinstance(most, bool) and 0 < most < DEFAULT_LIMITS.document_bytes
     return Reader(
-        documents=wire == "always" or _reads_our_version(declared.get("versions")),
+        documents=wire == "always" or (wire == "negotiated" and _reads_our_version(declared.get("versions"))),
         max_bytes=most if limited and isinstance(most, int) else DEFAULT_LIMITS.document_bytes,
     )
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, replace
 from typing import Any, Final
 
 from fastmcp.tools.base import ToolResult
-from mcp_types import AudioContent, ContentBlock, EmbeddedResource, ImageContent, TextContent
+from mcp_types import Annotations, AudioContent, ContentBlock, EmbeddedResource, ImageContent, TextContent
 
 from xmcp.server.call_state import ServedCall
 from xmcp.server.error_repairs import sendable_error
@@ -20,9 +20,13 @@ from xmcp.server.errors import XMCPError
 from xmcp.server.lone_surrogates import sendable, sendable_block, without_lone_surrogates
 from xmcp.server.responses.capability import Reader
 from xmcp.server.responses.failures import safe_tool_name
+from xmcp.server.responses.listed_data import is_unlisted
 from xmcp.server.responses.mcp_results import (
     document_in,
+    is_about_values,
     is_document,
+    is_for_the_user,
+    is_models_text,
     other_blocks,
     others_meta,
     response_from,
@@ -48,6 +52,11 @@ from xmcp_models.registry import (
 
 MAX_MESSAGE: Final = 2000  # characters of the message of an error that was raised
 MAX_RESULT_MESSAGE: Final = 50_000  # characters of the message of an error that is a tool's result
+PERHAPS_NOT_SHOWN: Final = "(This client may not be able to show the display to the user.)"
+_JSON: Final = "application/json"
+_FORMATS_OF_DATA: Final = frozenset({_JSON, "application/xml"})
+MAX_ALTERNATIVE: Final = 500  # characters of the text that hosts without displays can show the user
+_BESIDE_THE_ANSWER: Final = 0.8  # priority of that text: useful, but the answer does not depend on it
 
 
 def deliver(call: ServedCall, result: ToolResult, reader: Reader) -> tuple[ToolResult, ErrorInfo | None]:
@@ -69,10 +78,12 @@ def deliver(call: ServedCall, result: ToolResult, reader: Reader) -> tuple[ToolR
         response = replace(response, tool_name=tool_name)
     else:
         response = _without_unrequested_display(response, call)
+    if response.display is not None and response.llm_output is not None and not reader.declared:
+        response = _perhaps_not_shown(response)
     if not reader.documents:
-        return _plain(response, result), response.error
+        return _plain(response, result, reader), response.error
     if not is_document(result):
-        response = _with_note(response, other_blocks(result))
+        response = _with_note(response, [block for block in other_blocks(result) if not is_for_the_user(block)])
     # A document of another server is not checked against the rules for emitters.
     return _with_document(encode(response, check=not is_document(result)), response, result, reader)
 
@@ -92,7 +103,7 @@ def deliver_error(
     )
     native = ToolResult(content=[])
     if not reader.documents:
-        return _plain(response, native), response.error
+        return _plain(response, native, reader), response.error
     # Even if the maximum size is very small, the client must learn that the call failed.
     return _with_document(encode(response), response, native, Reader(documents=True))
 
@@ -104,6 +115,14 @@ def _without_unrequested_display(response: ToolResponse, call: ServedCall) -> To
     if response.display is None or call.wants_display:
         return response
     return replace(response, display=None, llm_output="" if _is_empty(response) else response.llm_output)
+
+
+def _perhaps_not_shown(response: ToolResponse) -> ToolResponse:
+    """Return `response` with the truth for a model whose client did not say that it shows displays (XMCP-DSP-025)."""
+    if PERHAPS_NOT_SHOWN in (response.llm_output or ""):  # from a server behind this one
+        return response
+    format_ = None if response.format in _FORMATS_OF_DATA else response.format
+    return replace(response, llm_output=f"{response.llm_output}\n{PERHAPS_NOT_SHOWN}", format=format_)
 
 
 def _is_empty(response: ToolResponse) -> bool:
@@ -145,12 +164,11 @@ def _with_document(
         message = f"The result has {size:,} bytes as a document; {most:,} can be sent. Ask for less of it at once."
         raise XMCPError("RESULT_TOO_LARGE", message, meta={"params": {"bytes": size, "limit": most}})
     content = [text_block(document), *map(sendable_block, other_blocks(native))]
-    return _result(
-        content, response, native, {RESULT_META_KEY: {"version": VERSION, "form": "document"}}
-    ), response.error
+    mark = {RESULT_META_KEY: {"version": VERSION, "form": "document"}}
+    return _result(content, response, native, reader, mark), response.error
 
 
-def _plain(response: ToolResponse, native: ToolResult) -> ToolResult:
+def _plain(response: ToolResponse, native: ToolResult, reader: Reader) -> ToolResult:
     """Return plain MCP, with error, display and server-filled parameters in `_meta`."""
     error, display, server_populated = response.error, response.display, response.server_populated
     meta: dict[str, Any] = {}
@@ -166,27 +184,59 @@ def _plain(response: ToolResponse, native: ToolResult) -> ToolResult:
     if server_populated is not None:
         check_server_populated(server_populated)
         meta[POPULATED_META_KEY] = _json(dict(server_populated), "server_populated")
-    marks = {name: True for name in ("truncated", "lossy") if getattr(response, name)}
+    marks: dict[str, Any] = {name: True for name in ("truncated", "lossy") if getattr(response, name)}
     if error is not None:
         content = _error_content(error, native)
     elif is_document(native):
         content = [text_block(response.llm_output or ""), *map(sendable_block, other_blocks(native))]
     else:
-        content = [*map(sendable_block, native.content)]  # already plain MCP, in the author's order
-        if any(sent is not block for sent, block in zip(content, native.content, strict=True)):
+        given = [block for block in native.content if not is_about_values(block)]
+        content = [*map(sendable_block, given)]  # already plain MCP, in the author's order
+        if any(sent is not block for sent, block in zip(content, given, strict=True)):
             marks["lossy"] = True
+        if display is not None and not reader.declared and PERHAPS_NOT_SHOWN not in _models_texts(content):
+            content.append(text_block(PERHAPS_NOT_SHOWN))
+    if error is None and server_populated is not None:
+        content.append(_values_block(server_populated))
+    if display is not None and display.alt and display.alt not in "\n".join(_models_texts(content)):
+        content.append(_alternative_block(display.alt))
+    if response.format == _JSON and is_unlisted(native) and not reader.declared:
+        # A client that declared the extension is not known over HTTP without sessions: it finds the data in the text.
+        marks["format"] = _JSON
     meta[RESULT_META_KEY] = {"version": VERSION, "form": "plain", **marks}
-    return _result(content, response, native, meta)
+    return _result(content, response, native, reader, meta)
+
+
+def _models_texts(content: Sequence[ContentBlock]) -> list[str]:
+    return [block.text for block in content if is_models_text(block)]
+
+
+def _values_block(server_populated: Mapping[str, Any]) -> TextContent:
+    """Return the block that tells a model what the server filled in (XMCP-MCP-048)."""
+    values = {
+        name: dump_json(value, "server_populated")[0] for name, value in server_populated.get("values", {}).items()
+    }
+    told = [f"{name} = {value}" for name, value in values.items()]
+    told += [f"{name} (not disclosed)" for name in server_populated.get("redacted", ())]
+    told += [f"{name} (what you sent was not used)" for name in server_populated.get("overridden", ())]
+    text = f"Filled in by the server: {', '.join(told)}."
+    return TextContent(type="text", text=text, _meta={POPULATED_META_KEY: True})
+
+
+def _alternative_block(alt: str) -> TextContent:
+    """Return the block that hosts without displays can show the user (XMCP-MCP-047)."""
+    for_the_user = Annotations(audience=["user"], priority=_BESIDE_THE_ANSWER)
+    return TextContent(type="text", text=alt[:MAX_ALTERNATIVE], annotations=for_the_user)
 
 
 def _error_content(error: ErrorInfo, native: ToolResult) -> list[ContentBlock]:
     """Return the content of `native` in its order, with the error in the place of its first text."""
     text = text_block(without_lone_surrogates(_error_text(error)))
-    texts = [at for at, block in enumerate(native.content) if isinstance(block, TextContent)]
+    texts = [at for at, block in enumerate(native.content) if is_models_text(block)]
     if not texts or is_document(native):
         return [text, *map(sendable_block, other_blocks(native))]
     before, after = native.content[: texts[0]], native.content[texts[0] :]
-    others = (block for block in after if not isinstance(block, TextContent))
+    others = (block for block in after if not is_models_text(block))
     return [*map(sendable_block, before), text, *map(sendable_block, others)]
 
 
@@ -204,12 +254,13 @@ def _json(value: dict[str, Any], where: str) -> Any:
 
 
 def _result(
-    content: list[ContentBlock], response: ToolResponse, native: ToolResult, meta: dict[str, Any]
+    content: list[ContentBlock], response: ToolResponse, native: ToolResult, reader: Reader, meta: dict[str, Any]
 ) -> ToolResult:
+    structured = None if is_unlisted(native) and not reader.declared else native.structured_content
     # What is in the result of a failure came from its author: the server itself adds no data (XMCP-MCP-004).
     return result_of(
         content,
-        sendable(native.structured_content),
+        sendable(structured),
         {**sendable(others_meta(native)), **meta},
         is_error=response.error is not None,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from fastmcp.tools.base import ToolResult
 from mcp_types import ContentBlock, TextContent
@@ -87,7 +87,7 @@ def response_from(tool_name: str, result: ToolResult) -> ToolResponse:
 
 def _from_plain(tool_name: str, result: ToolResult) -> ToolResponse:
     meta, attributes = result.meta or {}, attributes_of(result)
-    texts = [block.text for block in result.content if isinstance(block, TextContent)]
+    texts = [block.text for block in result.content if is_models_text(block)]
     filled = meta.get(POPULATED_META_KEY)
     response = ToolResponse(
         tool_name,
@@ -132,8 +132,23 @@ def others_meta(result: ToolResult) -> dict[str, Any]:
 
 
 def other_blocks(result: ToolResult) -> list[ContentBlock]:
-    """Return the content blocks of `result` that are not text."""
-    return [block for block in result.content if not isinstance(block, TextContent)]
+    """Return the content blocks of `result` that are no part of the text for the model."""
+    return [block for block in result.content if not is_models_text(block) and not is_about_values(block)]
+
+
+def is_models_text(block: ContentBlock) -> TypeGuard[TextContent]:
+    """Tell whether a block is a part of the tool's text for the model (spec section 6.3)."""
+    return isinstance(block, TextContent) and not is_for_the_user(block) and not is_about_values(block)
+
+
+def is_for_the_user(block: ContentBlock) -> bool:
+    """Tell whether the author of a block meant it for the user alone (XMCP-MCP-044)."""
+    return block.annotations is not None and block.annotations.audience == ["user"]
+
+
+def is_about_values(block: ContentBlock) -> bool:
+    """Tell whether a block says what the server filled in (XMCP-MCP-048)."""
+    return (block.meta or {}).get(POPULATED_META_KEY) is True
 
 
 def text_block(text: str) -> TextContent:

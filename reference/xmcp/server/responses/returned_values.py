@@ -37,26 +37,33 @@ def response_to(
     *,
     display_tool: bool,
     show_user: bool,
+    is_shown: bool = True,
     formatter: XMLFormatter | None = None,
 ) -> ToolResponse:
     """Return the response for `value`, which the tool returned.
 
     `data` is `value` as JSON, as in structuredContent; `formatter` writes it, or the payload of an envelope, for the
     model. There is a display only if a display tool was called with `show_user`; then there must be one, otherwise
-    the response is the error `INVALID_PAYLOAD`. A `ToolResponse` of the tool is kept, except for that rule.
+    the response is the error `INVALID_PAYLOAD`. A `ToolResponse` of the tool is kept, except for that rule. `is_shown`
+    tells whether the client said that it shows displays; the model of another one gets the data instead of a summary.
     """
     if isinstance(value, ToolResponse):
         value = _writable(replace(value, tool_name=tool_name))
-        return apply_show_user(value, show_user=show_user)  # never set for a plain tool
+        return apply_show_user(value, show_user=show_user, is_shown=is_shown)  # never set for a plain tool
     if not display_tool:
         return _for_the_model(tool_name, value, data, formatter)
     envelope = envelope_of(value)
     if isinstance(envelope, DisplayEnvelope):
         shown = ToolResponse(tool_name, display=envelope if show_user else None)
-        if formatter is not None and not (show_user and writes_data_only(formatter)):
+        summarises = show_user and is_shown
+        if formatter is not None and not (summarises and writes_data_only(formatter)):
             text, media_type = model_text(as_json(envelope.payload), formatter)
-            return replace(shown, llm_output=text, format=media_type)
-        return _with_summary(shown) if show_user else _as_text(tool_name, envelope)
+            shown = replace(shown, llm_output=text, format=media_type)
+        elif summarises:
+            shown = _with_summary(shown)
+        else:
+            shown = replace(_as_text(tool_name, envelope), display=shown.display)
+        return shown
     if show_user:
         return ToolResponse(tool_name, error=_no_envelope(envelope))
     return _for_the_model(tool_name, value, data, formatter)
@@ -125,8 +132,8 @@ def _for_the_model(tool_name: str, value: Any, data: Any, formatter: XMLFormatte
     return ToolResponse(tool_name, llm_output=text, format=media_type)
 
 
-def apply_show_user(response: ToolResponse, *, show_user: bool) -> ToolResponse:
-    """Apply the caller's `show_user` to a response that the author built."""
+def apply_show_user(response: ToolResponse, *, show_user: bool, is_shown: bool = True) -> ToolResponse:
+    """Apply the caller's `show_user` to a response that the author built; `is_shown` as for `response_to`."""
     shown = response.display
     if show_user:
         if response.error is not None:
@@ -135,7 +142,11 @@ def apply_show_user(response: ToolResponse, *, show_user: bool) -> ToolResponse:
         if not isinstance(envelope, DisplayEnvelope):
             return ToolResponse(response.tool_name, error=_no_envelope(envelope))
         response = replace(response, display=envelope)
-        return response if response.llm_output is not None else _with_summary(response)
+        if response.llm_output is not None:
+            return response
+        return (
+            _with_summary(response) if is_shown else replace(_as_text(response.tool_name, envelope), display=envelope)
+        )
     if shown is None:
         return response
     if response.error is not None or response.llm_output is not None:

@@ -184,7 +184,7 @@ def _result_text(exchange: Exchange) -> Observations:
 @check("XMCP-MCP-044", profile="server")
 def _blocks_for_the_user(exchange: Exchange, result: Mapping[str, Any]) -> Observations:
     """Judge whether the document for the same call kept what is for the user alone out of the model's text."""
-    document, own = exchange.twin and exchange.twin.text, _text(result)
+    document, own = exchange.twin.text if exchange.twin else None, _text(result)
     for text, block in _blocks(result):
         if _is_for_the_user(block) and document is not None and text.strip() and text not in own:
             seen = f"the text for the user `{quoted(text)}` in the `llm_output` of the document for the same call"
