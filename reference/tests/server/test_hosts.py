@@ -1,0 +1,285 @@
+"""What hosts get that know nothing of XMCP: most give the model the text or the data, and show the person little."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fastmcp import Client
+from fastmcp.server import create_proxy
+from fastmcp.tools import Tool
+from fastmcp.tools.base import ToolResult
+from fastmcp.tools.tool_transform import ArgTransform
+from fastmcp.utilities.types import Image
+from mcp_types import Annotations, ImageContent, TextContent
+from support.declaration import DECLARES
+
+from xmcp import XMCP, DisplayEnvelope, ToolResponse
+from xmcp.server.responses.delivery import PERHAPS_NOT_SHOWN
+from xmcp_models.registry import DISPLAY_META_KEY, POPULATED_META_KEY, RESULT_META_KEY
+
+
+@pytest.fixture(autouse=True, scope="module")
+def documents_for_every_client() -> None:
+    """Here, servers have the wire that they have by default."""
+
+
+async def asked(mcp: Any, era: str, name: str, declared: bool = False, **arguments: Any) -> Any:
+    async with Client(mcp, mode=era, extensions=DECLARES if declared else None) as client:
+        return await client.call_tool_mcp(name, arguments)
+
+
+async def listed(mcp: Any, era: str, declared: bool = False) -> dict[str, Any]:
+    async with Client(mcp, mode=era, extensions=DECLARES if declared else None) as client:
+        return {tool.name: tool for tool in await client.list_tools()}
+
+
+def texts(result: Any) -> list[str]:
+    return [block.text for block in result.content if isinstance(block, TextContent)]
+
+
+def for_the_user(text: str) -> TextContent:
+    return TextContent(type="text", text=text, annotations=Annotations(audience=["user"]))
+
+
+def notes(wire: Any = "negotiated") -> XMCP:
+    mcp = XMCP("notes", wire=wire)
+
+    @mcp.tool
+    def prices() -> Any:
+        return ["9 EUR", for_the_user("only you"), Image(data=b"\x89PNG", format="png")]
+
+    @mcp.tool
+    def fails() -> Any:
+        content = [for_the_user("only you"), TextContent(type="text", text="out of stock")]
+        return ToolResult(content=content, is_error=True)
+
+    return mcp
+
+
+# ---- what is for the user alone ----
+
+
+@pytest.mark.parametrize("wire", ["always", "negotiated", "plain"])
+@pytest.mark.parametrize("declared", [True, False])
+@pytest.mark.parametrize("way", ["direct", "mounted", "proxied"])
+async def test_a_block_for_the_user_alone_is_a_block_of_its_own(era: str, wire: Any, declared: bool, way: str) -> None:
+    mcp = notes(wire)
+    if way != "direct":
+        front = XMCP("front", wire=wire)
+        front.mount(mcp) if way == "mounted" else front.mount(create_proxy(mcp))
+        mcp = front
+    for name, said in ("prices", "9 EUR"), ("fails", "TOOL_ERROR: out of stock"):
+        result = await asked(mcp, era, name, declared)
+        (note,) = [block for block in result.content if block.annotations is not None]
+        assert (note.text, note.annotations.audience) == ("only you", ["user"])
+        others = [block.text for block in result.content if isinstance(block, TextContent) and block is not note]
+        assert "only you" not in "".join(others)
+        if result.meta[RESULT_META_KEY]["form"] == "plain":
+            assert others == [said]
+        else:
+            assert said.removeprefix("TOOL_ERROR: ") in others[0]
+
+
+async def test_only_what_is_for_the_model_is_announced_to_it(era: str) -> None:
+    mcp = XMCP(wire="always")
+    picture = ImageContent(type="image", data="AAAA", mime_type="image/png", annotations=Annotations(audience=["user"]))
+
+    @mcp.tool
+    def two() -> Any:
+        return ["seen", picture, for_the_user("x")]
+
+    assert "Attached" not in texts(await asked(mcp, era, "two"))[0]
+
+
+# ---- what the server filled in ----
+
+
+def filling(wire: Any = "negotiated") -> XMCP:
+    mcp = XMCP("filling", wire=wire)
+
+    @mcp.tool(server_populated=["region", "key"], sensitive=["key"])
+    def orders(region: str, key: str, fail: bool = False) -> str:
+        if fail:
+            raise LookupError(key)
+        return f"3 in {region}"
+
+    mcp.param_provider("region")(lambda: "north")
+    mcp.param_provider("key")(lambda: "s3cr3t-key")
+    return mcp
+
+
+async def test_values_that_the_server_filled_in_are_told_to_every_model(era: str) -> None:
+    result = await asked(filling(), era, "orders")
+    own, told = result.content
+    assert own.text == "3 in north"
+    assert told.text == 'Filled in by the server: region = "north", key (not disclosed).'
+    assert told.meta == {POPULATED_META_KEY: True}
+    assert "Filled in" not in str((await asked(filling(), era, "orders", fail=True)).content)
+    forged = await asked(filling(), era, "orders", region="south")
+    assert "region (what you sent was not used)" in forged.content[1].text
+
+
+async def test_they_are_told_once_behind_another_server(era: str) -> None:
+    front = XMCP("front")
+    front.mount(create_proxy(filling()))
+    assert len((await asked(front, era, "orders")).content) == 2
+    (document,) = (await asked(front, era, "orders", declared=True)).content
+    assert "<llm_output>3 in north</llm_output>" in document.text
+    assert "Filled in" not in document.text
+
+
+# ---- displays that perhaps nobody shows ----
+
+ROWS = [{"a": 1}]
+
+
+def showing(wire: Any = "negotiated") -> XMCP:
+    mcp = XMCP("showing", wire=wire)
+
+    @mcp.display_tool
+    def table() -> DisplayEnvelope:
+        return DisplayEnvelope(type="table", payload=ROWS, alt="one row")
+
+    @mcp.display_tool(xml_formatter="table")
+    def formatted() -> DisplayEnvelope:
+        return DisplayEnvelope(type="table", payload=ROWS)
+
+    @mcp.display_tool
+    def own() -> ToolResponse:
+        return ToolResponse("own", "My words.", DisplayEnvelope(type="table", payload=ROWS, alt="x" * 600))
+
+    return mcp
+
+
+async def test_a_model_whose_client_shows_nothing_gets_the_data_and_the_truth(era: str) -> None:
+    mcp = showing()
+    assert texts(await asked(mcp, era, "table", show_user=True)) == [
+        '{"alt":"one row","payload":[{"a":1}]}',
+        PERHAPS_NOT_SHOWN,
+    ]
+    assert texts(await asked(mcp, era, "formatted", show_user=True)) == ["| a |\n| --- |\n| 1 |", PERHAPS_NOT_SHOWN]
+    declared = await asked(mcp, era, "table", declared=True, show_user=True)
+    assert "<llm_output>one row</llm_output>" in declared.content[0].text
+    assert PERHAPS_NOT_SHOWN not in str(declared)
+    assert PERHAPS_NOT_SHOWN not in str(await asked(mcp, era, "table"))
+
+
+async def test_with_documents_for_everybody_too(era: str) -> None:
+    result = await asked(showing("always"), era, "table", show_user=True)
+    assert PERHAPS_NOT_SHOWN in result.content[0].text
+    assert '"payload":[{"a":1}]' in result.content[0].text.partition("<display>")[0]
+
+
+async def test_the_alternative_of_a_display_is_for_the_user_where_it_says_more(era: str) -> None:
+    result = await asked(showing(), era, "own", show_user=True)
+    own, truth, alternative = result.content
+    assert (own.text, truth.text) == ("My words.", PERHAPS_NOT_SHOWN)
+    assert alternative.text == "x" * 500
+    assert alternative.annotations.audience == ["user"]
+    assert result.meta[DISPLAY_META_KEY]["payload"] == ROWS
+    assert len((await asked(showing(), era, "table", show_user=True)).content) == 2  # its text says the same
+
+
+# ---- data ----
+
+
+def dataful(**options: Any) -> XMCP:
+    mcp = XMCP("data", **options)
+
+    @mcp.tool
+    def untyped():  # type: ignore[no-untyped-def]
+        return {"a": 1}
+
+    @mcp.tool
+    def typed() -> dict[str, int]:
+        return {"a": 1}
+
+    @mcp.tool(xml_formatter="xml")
+    def formatted() -> dict[str, int]:
+        return {"a": 1}
+
+    @mcp.tool(xml_formatter="xml", output_schema={"type": "object"})
+    def promised() -> dict[str, int]:
+        return {"a": 1}
+
+    @mcp.tool
+    def given():  # type: ignore[no-untyped-def]
+        return ToolResult(content="words", structured_content={"a": 1})
+
+    return mcp
+
+
+DATA = {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "others", "schema"),
+    [
+        ("untyped", None, (False, False)),
+        ("typed", DATA, (True, True)),
+        ("formatted", None, (False, True)),
+        ("promised", DATA, (True, True)),
+        ("given", DATA, (False, False)),
+    ],
+)
+@pytest.mark.parametrize("wire", ["always", "negotiated"])
+@pytest.mark.parametrize("way", ["direct", "mounted", "mounted_twice"])
+async def test_data_goes_where_a_schema_or_the_author_promises_it(
+    era: str, wire: Any, way: str, name: str, others: Any, schema: tuple[bool, bool]
+) -> None:
+    mcp = dataful(wire=wire)
+    for _ in range({"direct": 0, "mounted": 1, "mounted_twice": 2}[way]):
+        front = XMCP("front", wire=wire)
+        front.mount(mcp)
+        mcp = front
+    assert (await asked(mcp, era, name)).structured_content == others
+    assert (await asked(mcp, era, name, declared=True)).structured_content == DATA
+    shown = [(await listed(mcp, era, declared))[name] for declared in (False, True)]
+    assert tuple(tool.output_schema is not None for tool in shown) == schema
+    assert not any("derived" in str(tool.meta) for tool in shown)
+    async with Client(mcp, mode=era) as client:  # which checks the data against the schema that it was listed
+        await client.call_tool(name)
+
+
+async def test_a_tool_that_transforms_another_promises_what_it_lists(era: str) -> None:
+    mcp = dataful()
+    source = await mcp.get_tool("formatted")
+    assert source is not None
+    arguments: dict[str, ArgTransform] = {}
+    mcp.add_tool(Tool.from_tool(source, name="same", transform_args=arguments))
+    mcp.add_tool(
+        Tool.from_tool(source, name="own", transform_args=arguments, output_schema={"type": "object"}, meta={})
+    )
+    tools = await listed(mcp, era)
+    async with Client(mcp, mode=era) as client:
+        for name in ("same", "own"):
+            result = await client.call_tool(name)
+            assert (result.structured_content is not None) is (tools[name].output_schema is not None), name
+
+
+async def test_a_program_that_calls_its_own_server_gets_the_data() -> None:
+    for name in ("untyped", "formatted"):
+        assert (await dataful().call_tool(name)).structured_content == DATA
+    assert {tool.name for tool in await dataful().list_tools() if tool.output_schema} == {
+        "typed",
+        "formatted",
+        "promised",
+    }
+
+
+async def test_the_formatter_of_a_server_decides_what_is_read_too(era: str) -> None:
+    mcp = dataful(formatter="table")
+    assert (await asked(mcp, era, "typed")).structured_content is None
+    assert (await listed(mcp, era))["typed"].output_schema is None
+
+
+# ---- the wire `plain` ----
+
+
+async def test_with_the_wire_plain_nobody_gets_a_document(era: str) -> None:
+    mcp = showing("plain")
+    result = await asked(mcp, era, "table", declared=True, show_user=True)
+    assert result.meta[RESULT_META_KEY] == {"version": "1.0", "form": "plain"}
+    assert texts(result) == ["one row"]
+    assert result.meta[DISPLAY_META_KEY]["payload"] == ROWS
