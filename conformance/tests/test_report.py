@@ -12,9 +12,10 @@ from server_reports import report_on
 
 from xmcp_conformance.profiles.server.call_plan import Options
 from xmcp_conformance.reports.server_json import SCHEMA, to_dict
+from xmcp_conformance.reports.server_report import ServerReport
 from xmcp_conformance.reports.server_terminal import show
 from xmcp_conformance.wrong.registry import server_mutants
-from xmcp_conformance.wrong.servers.miniature import Miniature, Negotiated
+from xmcp_conformance.wrong.servers.miniature import Miniature, Negotiated, Plain
 
 
 async def report_of(miniature):
@@ -45,6 +46,27 @@ async def test_a_broken_requirement_is_told_with_its_sentence_what_was_seen_and_
 
 async def test_a_conforming_server_is_told_so():
     assert printed(await report_of(Miniature())).rstrip().endswith("CONFORMS")
+
+
+@pytest.mark.parametrize(
+    ("server", "first", "second"),
+    [
+        (Miniature, "holds", "holds"),
+        (Plain, "holds", "not claimed"),
+        (server_mutants()["XMCP-RSP-023"], "holds", "does not hold"),
+        (server_mutants()["XMCP-MCP-042"], "does not hold", "does not hold"),
+    ],
+)
+async def test_the_levels_that_hold_are_named(server, first, second):
+    report = await report_of(server())
+    assert to_dict(report)["levels"] == {"1": first, "2": second}
+    assert f"Level 1: {first}. Level 2: {second}." in printed(report)
+
+
+async def test_no_level_holds_of_a_server_that_was_not_seen_to_answer():
+    report = ServerReport()
+    assert to_dict(report)["levels"] == {}
+    assert "Level" not in printed(report)
 
 
 async def test_a_run_as_a_plain_client_is_told_apart_from_the_other():

@@ -15,6 +15,10 @@ export interface Capability {
    */
   wire?: "always" | "negotiated" | "plain";
   /**
+   * Client: false if it reads plain results only (section 1.6). Absent means true.
+   */
+  documents?: boolean;
+  /**
    * Client: the display types that its renderer knows.
    */
   displayTypes?: string[];

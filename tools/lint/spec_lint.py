@@ -43,7 +43,9 @@ _REQUIREMENT = re.compile(r"- (?P<quote>.*\S) \[(?P<id>XMCP-[A-Z]{3}-\d{3})\]")
 _KEY_WORD = re.compile(r"\b(MUST NOT|MUST|SHALL NOT|SHALL|SHOULD NOT|SHOULD|REQUIRED|RECOMMENDED|MAY|OPTIONAL)\b")
 _LEVELS = ("MUST", "MUST NOT", "SHOULD", "SHOULD NOT", "MAY")
 _LOWER_CASE = re.compile(r"\b(must|shall|should|may|required|recommended|optional)\b", re.IGNORECASE)
-_FIELDS = ("id", "level", "role", "section", "quote", "verified_by", "excluded")
+_FIELDS = ("id", "level", "role", "section", "from_level", "quote", "verified_by", "excluded")
+_ROLES_WITH_LEVELS = ("server", "emitter", "reader", "client")
+_CHAPTERS_WITH_LEVELS = ("1", "2", "3", "4", "5", "6", "8", "9")
 _EXEMPT = "<!-- key words are explained here, not used -->"
 _INCLUDE = re.compile(r'^--8<-- "(?P<path>[^"]+)"$')
 
@@ -159,6 +161,16 @@ def lint_registry(chapters: Mapping[str, str], entries: Sequence[Mapping[str, An
                 yield f"{entry['id']}: {name} is stale: the registry has {entry.get(name)!r}, the text {expected!r}"
 
 
+def lint_levels(entries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Where an entry lacks the level of conformance from which its sentence holds, or has one that it cannot have."""
+    for entry in entries:
+        has_levels = entry["role"] in _ROLES_WITH_LEVELS and entry["section"].split(".")[0] in _CHAPTERS_WITH_LEVELS
+        if has_levels and entry.get("from_level") not in (1, 2):
+            yield f"{entry['id']}: needs `from_level`, 1 or 2 (section 1.6)"
+        if not has_levels and "from_level" in entry:
+            yield f"{entry['id']}: has `from_level`, and its role or its chapter has no levels (section 1.6)"
+
+
 def lint_evidence(entries: Sequence[Mapping[str, Any]], evidence: Evidence) -> Iterator[str]:
     """Where a requirement claims a check, a mutant or a vector that is not there, or the other way round."""
     known = {entry["id"] for entry in entries}
@@ -265,6 +277,7 @@ def main() -> None:
     faults = [
         *lint_text(current, ROOT, prefix),
         *lint_registry(current, entries),
+        *lint_levels(entries),
         *lint_evidence(entries, evidence()),
         *manifest.faults(ROOT),
     ]

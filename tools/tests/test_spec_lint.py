@@ -219,3 +219,20 @@ def test_this_repository_has_no_fault(capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["spec_lint.py"])
     lint.main()
     assert "verified by server checks" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("entry", "faults"),
+    [
+        ({"role": "server", "section": "6.2", "from_level": 1}, 0),
+        ({"role": "reader", "section": "2.5", "from_level": 2}, 0),
+        ({"role": "renderer", "section": "3.6"}, 0),
+        ({"role": "client", "section": "11.3"}, 0),
+        ({"role": "server", "section": "6.2"}, 1),
+        ({"role": "client", "section": "6.4", "from_level": 3}, 1),
+        ({"role": "client", "section": "11.3", "from_level": 1}, 1),
+        ({"role": "renderer", "section": "3.6", "from_level": 1}, 1),
+    ],
+)
+def test_a_sentence_has_a_level_where_there_are_levels(entry, faults):
+    assert len(list(lint.lint_levels([{"id": "XMCP-ABC-001", **entry}]))) == faults

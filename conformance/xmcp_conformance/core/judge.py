@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
+from typing import Final
 
 from .events import Observed
 from .requirements import Requirement, registry
@@ -77,6 +78,26 @@ def status_of(observed: Observed, *, strict: bool = False) -> Status:
     requirement = registry().requirements.get(observed.observation.requirement)
     fails = strict or observed.unread or requirement is None or requirement.mandatory
     return Status.FAIL if fails else Status.WARN
+
+
+class LevelStatus(StrEnum):
+    """The verdict on one level of conformance (section 1.6)."""
+
+    HOLDS = "holds"
+    DOES_NOT_HOLD = "does not hold"
+    NOT_CLAIMED = "not claimed"
+
+
+LEVELS: Final = (1, 2)
+
+
+def level_status(judgements: Sequence[Judgement], level: int) -> LevelStatus:
+    """Return the verdict on a level. One above the first is claimed by whoever does what its own sentences are about."""
+    own = [one for one in judgements if one.requirement.from_level == level]
+    if level > LEVELS[0] and not any(one.occasions for one in own):
+        return LevelStatus.NOT_CLAIMED
+    up_to = (one for one in judgements if (one.requirement.from_level or LEVELS[0]) <= level)
+    return LevelStatus.DOES_NOT_HOLD if any(one.status is Status.FAIL for one in up_to) else LevelStatus.HOLDS
 
 
 def conforms(judgements: Iterable[Judgement], answers: int) -> bool:

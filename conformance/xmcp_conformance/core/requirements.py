@@ -13,6 +13,7 @@ from xmcp_models import DATA
 class Requirement:
     """One normative sentence.
 
+    `from_level` is the level of conformance from which it holds (section 1.6), `None` where there are no levels.
     `verified_by` names the means that can find it broken: `server`, `vectors`, `document`, `client`. Where it is empty,
     `excluded` says why.
     """
@@ -22,6 +23,7 @@ class Requirement:
     role: str
     section: str
     quote: str
+    from_level: int | None = None
     verified_by: tuple[str, ...] = ()
     excluded: str | None = None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from xmcp_conformance.core.judge import ExitCode, Judgement, Status
+from xmcp_conformance.core.judge import LEVELS, ExitCode, Judgement, Status, level_status
 
 from .server_report import PeerRun, ServerReport
 
@@ -24,6 +24,7 @@ def to_dict(report: ServerReport) -> dict[str, Any]:
         "exit_code": int(report.exit_code),
         "options": dict(report.options),
         "runs": [_run(run) for run in report.runs],
+        "levels": {str(level): level_status(judgements, level).value for level in LEVELS} if report.answers else {},
         "counts": {status.value: sum(j.status is status for j in judgements) for status in Status},
         "requirements": [_requirement(judgement) for judgement in judgements],
     }
@@ -48,6 +49,7 @@ def _requirement(judgement: Judgement) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "id": requirement.id,
         "level": requirement.level,
+        "from_level": requirement.from_level,
         "section": requirement.section,
         "sentence": requirement.quote,
         "status": judgement.status.value,

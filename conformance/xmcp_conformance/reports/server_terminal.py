@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from xmcp_conformance.core.judge import ExitCode, Judgement, Status
+from xmcp_conformance.core.judge import LEVELS, ExitCode, Judgement, Status, level_status
 
 from .server_report import ServerReport
 
@@ -110,6 +110,8 @@ def _show_verdict(report: ServerReport, judgements: list[Judgement], console: Co
         words.append(f", {counts[Status.WARN]} warned of", style="yellow")
     console.print()
     console.print(words)
+    if report.answers:
+        console.print(Text(". ".join(f"Level {n}: {level_status(judgements, n)}" for n in LEVELS) + ".", style="dim"))
     if report.exit_code is ExitCode.CONFORMS:
         console.print(Text("CONFORMS", style="bold green"))
     elif not counts[Status.FAIL]:

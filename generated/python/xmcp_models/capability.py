@@ -36,6 +36,10 @@ class Capability(BaseModel):
     """
     Server: which clients get documents. Every server has it in its announcement (XMCP-MCP-005).
     """
+    documents: bool | None = None
+    """
+    Client: false if it reads plain results only (section 1.6). Absent means true.
+    """
     display_types: Annotated[list[DisplayType] | None, Field(alias="displayTypes")] = (
         None
     )

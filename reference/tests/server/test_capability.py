@@ -307,6 +307,8 @@ def test_a_stand_in_for_a_session_declares_nothing(session: Any) -> None:
         ("negotiated", None, Reader(False, declared=False)),
         ("plain", None, Reader(False, declared=False)),
         ("plain", READS, Reader(False)),
+        ("negotiated", {**READS, "documents": False}, Reader(False)),
+        ("negotiated", {**READS, "documents": True}, Reader(True)),
         ("negotiated", READS, Reader(True)),
         ("negotiated", {"versions": ["1.7"]}, Reader(True)),
         ("negotiated", {"versions": ["10.0"]}, Reader(False)),

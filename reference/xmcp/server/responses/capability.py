@@ -69,10 +69,11 @@ def reader_for(wire: Wire, declared: Mapping[str, Any] | None) -> Reader:
     """Return the form of results for a client that declared `declared` about the extension (None: no declaration)."""
     if declared is None:
         return Reader(documents=wire == "always", declared=False)
+    reads_documents = _reads_our_version(declared.get("versions")) and declared.get("documents") is not False
     most = declared.get("maxBytes")
     limited = isinstance(most, int) and not isinstance(most, bool) and 0 < most < DEFAULT_LIMITS.document_bytes
     return Reader(
-        documents=wire == "always" or (wire == "negotiated" and _reads_our_version(declared.get("versions"))),
+        documents=wire == "always" or (wire == "negotiated" and reads_documents),
         max_bytes=most if limited and isinstance(most, int) else DEFAULT_LIMITS.document_bytes,
     )
 
