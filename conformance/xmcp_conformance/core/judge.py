@@ -92,7 +92,7 @@ LEVELS: Final = (1, 2)
 
 
 def level_status(judgements: Sequence[Judgement], level: int) -> LevelStatus:
-    """Return the verdict on a level. One above the first is claimed by whoever does what its own sentences are about."""
+    """Return the verdict on a level. One above the first is claimed by doing what its own sentences are about."""
     own = [one for one in judgements if one.requirement.from_level == level]
     if level > LEVELS[0] and not any(one.occasions for one in own):
         return LevelStatus.NOT_CLAIMED
