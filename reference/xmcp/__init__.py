@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from xmcp.client import AIClient, ChatChunk, CircuitOpenError, Conversation, QuotaExceeded, SyncAIClient
     from xmcp.dependency_graph import DependencyError
-    from xmcp.server import XMCP, ParamRequest, XMCPError
+    from xmcp.server import XMCP, ParamRequest, XMCPError, use_xmcp
     from xmcp.wire import DecodeError, DisplayEnvelope, ErrorInfo, ToolResponse
 
     __version__: str
@@ -32,6 +32,7 @@ _HOME: Final[dict[str, str]] = {
     "ToolResponse": "xmcp.wire",
     "XMCP": "xmcp.server",
     "XMCPError": "xmcp.server",
+    "use_xmcp": "xmcp.server",
 }
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "SyncAIClient",
     "ToolResponse",
     "XMCPError",
+    "use_xmcp",
 ]
 
 

@@ -7,6 +7,7 @@ from contextlib import aclosing
 from typing import Any, assert_never, assert_type
 from uuid import UUID
 
+from fastmcp import FastMCP
 from mcp_types import CallToolResult, TextContent
 
 from xmcp import (
@@ -24,6 +25,7 @@ from xmcp import (
     SyncAIClient,
     ToolResponse,
     XMCPError,
+    use_xmcp,
 )
 from xmcp.client import (
     CallFailed,
@@ -78,6 +80,7 @@ from xmcp.providers import (
     Turn,
     Usage,
 )
+from xmcp.server import UsedXMCP
 from xmcp.storage import (
     Admitted,
     BreakerState,
@@ -110,6 +113,15 @@ def use(*values: object) -> None:
 # -- a server ---------------------------------------------------------------------------------------------------------
 
 mcp = XMCP("shop", wire="negotiated", on_param_override="reject")
+used: UsedXMCP = use_xmcp(FastMCP("plain"), wire="plain")
+
+
+@used.display_tool
+def shown() -> DisplayEnvelope:
+    return DisplayEnvelope(type="text", payload="x")
+
+
+used.remove()
 
 
 class Cities(DeclarativeXMLFormatter):

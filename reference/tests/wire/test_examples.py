@@ -13,7 +13,7 @@ from lxml import etree
 from tools.generate import export_vectors
 from xmcp.wire import DecodeError, DisplayEnvelope, ErrorInfo, decode, encode
 from xmcp_conformance.reader import read
-from xmcp_models.registry import PREFIX
+from xmcp_models.registry import PREFIX, RESULT_META_KEY
 
 SCHEMAS = Path(__file__).resolve().parents[3] / "schemas"
 EXAMPLES = SCHEMAS / "examples"
@@ -177,8 +177,7 @@ def test_a_result_has_what_it_says(path: Path) -> None:
     result = json.loads(path.read_bytes())
     meta = result["_meta"]
     plain = path.stem.startswith("negotiated")
-    assert meta[f"{PREFIX}plain" if plain else f"{PREFIX}version"] == "1.0"
-    assert (f"{PREFIX}version" in meta) is not plain
+    assert meta[RESULT_META_KEY] == {"version": "1.0", "form": "plain" if plain else "document"}
     first = result["content"][0]["text"]
     if display := meta.get(f"{PREFIX}display"):
         DisplayEnvelope.model_validate(display)
