@@ -113,15 +113,15 @@ def use(*values: object) -> None:
 # -- a server ---------------------------------------------------------------------------------------------------------
 
 mcp = XMCP("shop", wire="negotiated", on_param_override="reject")
-used: UsedXMCP = use_xmcp(FastMCP("plain"), wire="plain")
+beside: UsedXMCP = use_xmcp(FastMCP("plain"), wire="plain")
 
 
-@used.display_tool
-def shown() -> DisplayEnvelope:
+@beside.display_tool
+def price_list() -> DisplayEnvelope:
     return DisplayEnvelope(type="text", payload="x")
 
 
-used.remove()
+beside.remove()
 
 
 class Cities(DeclarativeXMLFormatter):
