@@ -118,7 +118,10 @@ def schemas() -> str:
 
 def _schema_lines() -> Iterator[str]:
     yield from ("# Schemas and registries", "", "## Error codes", "")
-    yield from ("| code | category | retryable | helps | HTTP | meaning |", "|---|---|---|---|---|---|")
+    yield from (
+        "| code | category | retryable | helps | HTTP | JSON-RPC | gRPC | meaning |",
+        "|---|---|---|---|---|---|---|---|",
+    )
     for row in _json("registry/error_codes.json")["codes"]:
         names = " ".join(f"`{name}`" for name in (row["code"], *row.get("aliases", ())))
         cells = (
@@ -127,6 +130,8 @@ def _schema_lines() -> Iterator[str]:
             "yes" if row["retryable"] else "no",
             row["recovery"],
             row["http_status"],
+            row["jsonrpc_code"],
+            f"`{row['grpc_status']}`",
         )
         yield f"| {' | '.join(map(str, cells))} | {row['description']} |"
     yield from ("", "## Display types", "", "| type | status | media type | meaning |", "|---|---|---|---|")
