@@ -1,7 +1,8 @@
 """Reading what a server returned as one `ToolResponse` (spec chapter 6). Pure.
 
 Only the text of a server that announced the extension is read as a document, unless `_meta` says that the result
-is plain. The text of any other server stays text, and its `_meta` is not read.
+is plain. The text of any other server stays text, and its `_meta` is not read. `content_blocks` says which blocks are
+for the model, whatever the server is.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from pydantic_core import to_json
 
 from xmcp.chat import client_made_errors
+from xmcp.client.calls import content_blocks
 from xmcp.client.calls.foreign_errors import error_in
-from xmcp.wire import DecodeError, ErrorInfo, ToolResponse, decode, encode
+from xmcp.wire import DecodeError, DisplayEnvelope, ErrorInfo, ToolResponse, decode, encode
 from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, PLAIN_META_KEY, POPULATED_META_KEY
 
 if TYPE_CHECKING:
-    from mcp_types import CallToolResult, ContentBlock
+    from mcp_types import CallToolResult
 
 MAX_FAULT: Final = 200
 """Maximum number of characters of a fault that a warning quotes: it has names that a server chose."""
@@ -39,24 +41,27 @@ class Reading:
 
 def read(result: ServerResult, tool_name: str, *, speaks_xmcp: bool) -> Reading:
     """Read a result. Nothing of a document that cannot be read is passed on but the kind of fault and its place."""
-    meta = result.meta or {}
+    meta, parts = result.meta or {}, content_blocks.divide(result.content)
     if not speaks_xmcp:
-        reading = Reading(_read_plain(result, tool_name))
+        reading = Reading(_read_plain(result, tool_name, parts.text))
     elif PLAIN_META_KEY in meta:
-        reading = Reading(_read_members(result, tool_name, meta))
+        reading = Reading(_read_members(result, tool_name, parts.text, meta))
     else:
         reading = _read_document(result, tool_name)
-    return replace(reading, structured=None if reading.response.error else result.structured_content)
+    response = reading.response
+    response.for_person = tuple(shown for shown in parts.displays if not _repeats(shown, response.display))
+    response.warnings += parts.warnings
+    return replace(reading, structured=None if response.error else result.structured_content)
 
 
 def rough_length(result: ServerResult) -> int:
-    """Return about how many characters the texts of a result and the display beside them have."""
-    texts = sum(len(block.text) for block in result.content if block.type == "text")
+    """Return about how many characters the blocks of a result and the display beside them have."""
+    blocks = sum(map(content_blocks.length, result.content))
     display = (result.meta or {}).get(DISPLAY_META_KEY)
     payload = display.get("payload") if isinstance(display, Mapping) else None
     members = payload.values() if isinstance(payload, Mapping) else (payload,)
     parts = sum(_PART_LENGTH * len(member) for member in members if isinstance(member, list | dict))
-    return texts + parts + sum(len(member) for member in members if isinstance(member, str))
+    return blocks + parts + sum(len(member) for member in members if isinstance(member, str))
 
 
 _PART_LENGTH: Final = 50
@@ -68,9 +73,15 @@ def failed(tool_name: str, error: ErrorInfo) -> Reading:
     return Reading(ToolResponse(tool_name, error=error))
 
 
+def _repeats(shown: DisplayEnvelope, display: DisplayEnvelope | None) -> bool:
+    """Return whether a text for the person has only words of the display, which hosts without XMCP are sent as a block."""
+    alt = display.alt if display is not None else None
+    return alt is not None and shown.type == "text" and alt.startswith(shown.payload)
+
+
 def _read_document(result: CallToolResult, tool_name: str) -> Reading:
     first = result.content[0] if result.content else None
-    if first is None or first.type != "text":
+    if first is None or first.type != "text" or content_blocks.is_for_user_alone(first):
         return failed(tool_name, client_made_errors.no_document())
     try:
         response = decode(first.text, bad_display="drop")
@@ -90,9 +101,9 @@ def _read_document(result: CallToolResult, tool_name: str) -> Reading:
     return Reading(response, None if left_out else first.text)
 
 
-def _read_members(result: CallToolResult, tool_name: str, meta: Mapping[str, Any]) -> ToolResponse:
+def _read_members(result: CallToolResult, tool_name: str, text: str, meta: Mapping[str, Any]) -> ToolResponse:
     """Read a plain result of an XMCP server: everything but its text is in `_meta` (spec section 6.3)."""
-    response, filled, warnings = _read_plain(result, tool_name), meta.get(POPULATED_META_KEY), []
+    response, filled, warnings = _read_plain(result, tool_name, text), meta.get(POPULATED_META_KEY), []
     error = response.error
     if error is not None and isinstance(given := meta.get(ERROR_META_KEY), Mapping):
         known = {name: given[name] for name in ErrorInfo.__dataclass_fields__ if name in given}
@@ -133,17 +144,19 @@ def _writable(response: ToolResponse) -> ToolResponse:
     return response
 
 
-def _read_plain(result: CallToolResult, tool_name: str) -> ToolResponse:
-    text = "\n".join(_block_text(block) for block in result.content)
+def _read_plain(result: CallToolResult, tool_name: str, text: str) -> ToolResponse:
     described = error_in(result.structured_content) if result.is_error else None
-    if not text and described is not None:
-        text = described.message
-    if not text and result.structured_content is not None:
-        text = _as_text(result.structured_content)
-    if described is not None:
-        return ToolResponse(tool_name, error=replace(described, message=text))
+    # Data beside a block that is for the user alone may repeat it: MCP recommends to send them as text, too.
+    if not text and not any(map(content_blocks.is_for_user_alone, result.content)):
+        if described is not None:
+            text = described.message
+        if not text and result.structured_content is not None:
+            text = _as_text(result.structured_content)
     if result.is_error:
-        return ToolResponse(tool_name, error=client_made_errors.tool_failed(text))
+        failure = client_made_errors.tool_failed(text)
+        return ToolResponse(
+            tool_name, error=failure if described is None else replace(described, message=failure.message)
+        )
     return ToolResponse(tool_name, llm_output=text)
 
 
@@ -152,15 +165,3 @@ def _as_text(structured: Mapping[str, Any]) -> str:
         return to_json(structured).decode()  # takes a fifth of the time of `json.dumps`
     except ValueError:
         return json.dumps(structured)  # half of a surrogate pair, from a server in this process
-
-
-def _block_text(block: ContentBlock) -> str:
-    """Return text as it is, and a note in the place of anything else, which a chat message cannot carry."""
-    if block.type == "text":
-        return block.text
-    if block.type == "resource":
-        resource: Any = block.resource
-        return getattr(resource, "text", None) or f"[resource {resource.uri}]"
-    if block.type == "resource_link":
-        return f"[resource {block.uri}]"
-    return f"[{block.type} {block.mime_type}]"
