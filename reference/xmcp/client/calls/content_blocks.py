@@ -75,10 +75,10 @@ def _audience(block: ContentBlock) -> set[str]:
 def _picture_for_person(block: ContentBlock) -> tuple[str, str] | None:
     """Return the media type and the data (base64) of a block that is a picture, unless it is for the model alone."""
     held: Any = block.resource if block.type == "resource" else block
-    data, mime = getattr(held, "data" if block.type == "image" else "blob", None), getattr(held, "mime_type", None)
-    if data is None or not (mime or "").lower().startswith("image/") or _audience(block) == {"assistant"}:
-        return None
-    return mime, data
+    mime: str = getattr(held, "mime_type", None) or ""
+    data: str | None = getattr(held, "data" if block.type == "image" else "blob", None)
+    is_picture = block.type == "image" or mime.lower().startswith("image/")
+    return (mime, data) if is_picture and data is not None and _audience(block) != {"assistant"} else None
 
 
 def _image(mime: str, data: str) -> DisplayEnvelope | None:

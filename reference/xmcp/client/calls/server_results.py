@@ -74,9 +74,9 @@ def failed(tool_name: str, error: ErrorInfo) -> Reading:
 
 
 def _repeats(shown: DisplayEnvelope, display: DisplayEnvelope | None) -> bool:
-    """Return whether a text for the person has only words of the display, which hosts without XMCP are sent as a block."""
+    """Return whether a text for the person only repeats the display, whose `alt` other hosts are sent as a block."""
     alt = display.alt if display is not None else None
-    return alt is not None and shown.type == "text" and alt.startswith(shown.payload)
+    return alt is not None and shown.type == "text" and alt.startswith(str(shown.payload))
 
 
 def _read_document(result: CallToolResult, tool_name: str) -> Reading:
