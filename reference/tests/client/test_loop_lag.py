@@ -309,14 +309,22 @@ def a_large_picture_for_two_that_wait() -> Row:
 
 @row
 def very_many_blocks_for_the_user_alone() -> Row:
+    block = {"type": "text", "text": "x" * 3_000, "annotations": {"audience": ["user"]}}
+    return shown_beside_a_text(12 * MIB, *[block] * 4_000)
+
+
+@row
+def blocks_for_the_user_alone_in_a_whole_turn() -> Row:
     block = {"type": "text", "text": "x", "annotations": {"audience": ["user"]}}
-    return shown_beside_a_text(MAX_CALLS * 100 * 70, *[block] * 4_000, number=MAX_CALLS)
+    made = shown_beside_a_text(MIB, *[block] * 100)
+    made.answers = [calls(MAX_CALLS)]
+    return made
 
 
-def shown_beside_a_text(size: int, *blocks: dict[str, Any], number: int = 1) -> Row:
+def shown_beside_a_text(size: int, *blocks: dict[str, Any]) -> Row:
     answer = mt.CallToolResult.model_validate({"content": [{"type": "text", "text": "seen"}, *blocks]})
     options = {"on_display": lambda *_: None, "middleware": [Middleware()]}
-    return Row(size, [calls(number)], {"t": lambda _: answer}, speaks_xmcp=False, options=options)
+    return Row(size, [calls(1)], {"t": lambda _: answer}, speaks_xmcp=False, options=options)
 
 
 @row

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from xmcp.wire import DisplayEnvelope
 
@@ -64,8 +64,9 @@ def is_for_user_alone(block: ContentBlock) -> bool:
 
 def length(block: ContentBlock) -> int:
     """Return how many characters the text or the data of a block has."""
-    held: Any = block.resource if block.type == "resource" else block
-    return len(next((data for name in ("text", "data", "blob") if (data := getattr(held, name, None))), ""))
+    # `vars`, because pydantic takes microseconds to find out that there is no such member.
+    held = vars(block.resource if block.type == "resource" else block)
+    return len(held.get("text") or held.get("data") or held.get("blob") or "")
 
 
 def _audience(block: ContentBlock) -> set[str]:
@@ -74,11 +75,14 @@ def _audience(block: ContentBlock) -> set[str]:
 
 def _picture_for_person(block: ContentBlock) -> tuple[str, str] | None:
     """Return the media type and the data (base64) of a block that is a picture, unless it is for the model alone."""
-    held: Any = block.resource if block.type == "resource" else block
-    mime: str = getattr(held, "mime_type", None) or ""
-    data: str | None = getattr(held, "data" if block.type == "image" else "blob", None)
-    is_picture = block.type == "image" or mime.lower().startswith("image/")
-    return (mime, data) if is_picture and data is not None and _audience(block) != {"assistant"} else None
+    if block.type == "image":
+        mime, data = block.mime_type, block.data
+    elif block.type == "resource":
+        mime, data = block.resource.mime_type or "", vars(block.resource).get("blob", "")
+    else:
+        return None
+    is_picture = block.type == "image" or (data and mime.lower().startswith("image/"))
+    return (mime, data) if is_picture and _audience(block) != {"assistant"} else None
 
 
 def _image(mime: str, data: str) -> DisplayEnvelope | None:
@@ -103,8 +107,7 @@ def _text(block: ContentBlock) -> str:
     if block.type == "text":
         return block.text
     if block.type == "resource":
-        resource: Any = block.resource
-        return getattr(resource, "text", None) or f"[resource {resource.uri}]"
+        return vars(block.resource).get("text") or f"[resource {block.resource.uri}]"
     if block.type == "resource_link":
         return f"[resource {block.uri}]"
     return f"[{block.type} {block.mime_type}]"
