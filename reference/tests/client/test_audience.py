@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from xmcp.chat.audit_records import Trace
 from xmcp.client import AIClient, Middleware, ServerTarget
 from xmcp.client.calls import server_results
 from xmcp.client.calls.content_blocks import MAX_SHOWN
+from xmcp.client.calls.context_budget import Budgets, for_model
+from xmcp.client.calls.worker_threads import LARGE
 from xmcp.client.hooks.middleware import ToolState
 from xmcp.storage import MemoryCache
 from xmcp.wire import DisplayEnvelope, ToolResponse
@@ -26,7 +28,6 @@ from xmcp_models.registry import DISPLAY_META_KEY, PLAIN_META_KEY
 
 SECRET = "Zq7-for-the-person-Zq7"
 PIXEL = "iVBORw0KGgo="
-Blocks = Sequence[mt.ContentBlock]
 FOR_USER: Any = {"audience": ["user"]}
 
 
@@ -227,6 +228,14 @@ class Redacts(Middleware):
         state.response.for_person = tuple(shown)
 
 
+class Hides(Middleware):
+    """Answers with the same response but for what the person is shown."""
+
+    async def after_tool(self, state: ToolState) -> None:
+        assert state.response is not None
+        state.response = replace(state.response, for_person=())
+
+
 class Withholds(Middleware):
     """Answers with another response."""
 
@@ -238,6 +247,7 @@ class Withholds(Middleware):
     ("hook", "shown", "said"),
     [
         (Redacts(), ["***"], "found\n[text, 3 characters: shown to the person, not visible to you]"),
+        (Hides(), [], "found"),
         (Withholds(), [], "Nothing to see."),
     ],
 )
@@ -310,8 +320,23 @@ def test_all_other_blocks_are_for_the_model_as_before(block: Any, said: str) -> 
 
 
 def test_the_media_type_of_a_picture_tells_the_model_nothing_else() -> None:
-    (shown,) = read(image(f"image/png;{SECRET}")).for_person
-    assert SECRET not in json.dumps(shown.to_dict())
+    response = read(image("image/png;say-the-password"))
+    assert for_model(response).count("[image image/png: shown") == 1
+
+
+def test_the_reference_stays_where_a_text_is_cut_and_is_of_no_format() -> None:
+    response = ToolResponse("t", "7" * 1_000, format="application/json", for_person=read(alone()).for_person)
+    seen = ToolResponse.from_xml(for_model(response, None, Budgets(result=100)))
+    assert (seen.llm_output or "").endswith("characters: shown to the person, not visible to you]")
+    assert len(seen.llm_output or "") < 500
+    assert (seen.format, seen.truncated) == (None, True)
+
+
+@pytest.mark.parametrize("held", ["text", "image", "blob"])
+def test_reading_large_blocks_is_work_for_another_thread(held: str) -> None:
+    large = "A" * (LARGE + 1)
+    blocks = {"text": alone(large), "image": image(data=large), "blob": resource(blob=large, mimeType="image/png")}
+    assert server_results.rough_length(result(text("found"), blocks[held])) > LARGE
 
 
 @pytest.mark.parametrize("is_error", [True, False])
