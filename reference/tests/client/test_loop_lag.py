@@ -309,15 +309,21 @@ def a_large_picture_for_two_that_wait() -> Row:
 
 @row
 def very_many_blocks_for_the_user_alone() -> Row:
-    block = {"type": "text", "text": "x" * 3_000, "annotations": {"audience": ["user"]}}
-    return shown_beside_a_text(12 * MIB, *[block] * 4_000)
+    block = {"type": "text", "text": "x", "annotations": {"audience": ["user"]}}
+    return shown_beside_a_text(MIB, *[block] * 4_000)
 
 
 @row
 def blocks_for_the_user_alone_in_a_whole_turn() -> Row:
     block = {"type": "text", "text": "x", "annotations": {"audience": ["user"]}}
     made = shown_beside_a_text(MIB, *[block] * 100)
-    made.answers = [calls(MAX_CALLS)]
+    made.answers = [calls(MAX_CALLS, lambda n: "u" if n else "slow")]
+
+    async def slow(_: Any) -> mt.CallToolResult:
+        await asyncio.sleep(0.3)
+        return result("7")
+
+    made.tools = {"slow": slow, "u": made.tools["t"]}
     return made
 
 

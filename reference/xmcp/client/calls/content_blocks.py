@@ -16,7 +16,7 @@ from xmcp.wire import DisplayEnvelope
 if TYPE_CHECKING:
     from mcp_types import ContentBlock
 
-MAX_SHOWN: Final = 100
+MAX_SHOWN: Final = 64
 """Maximum number of displays from the blocks of one result: each is an event, and a call of `on_display`."""
 
 

@@ -325,7 +325,6 @@ class ToolTurn:
             error = outcome.response.error
             for display in outcome.response.displays:
                 self.displays.append(display)
-                await let_others_run(len(self.displays))
                 if self._hooks.on_display is not None:
                     await self._notify("on_display", self._hooks.on_display, display)
             if error is not None and self._hooks.on_error is not None:
