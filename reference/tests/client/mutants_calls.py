@@ -13,7 +13,7 @@ from mutants import breaks, put_first
 
 from xmcp.chat import client_made_errors
 from xmcp.client import ai_client
-from xmcp.client.calls import attempt, server_results
+from xmcp.client.calls import attempt, content_blocks, context_budget, server_results
 from xmcp.client.calls.active_call import ActiveCall, Next
 from xmcp.client.calls.server_results import Reading
 from xmcp.client.loop.chat import Chat
@@ -367,8 +367,8 @@ def takes_the_text_of_others_apart(patch: pytest.MonkeyPatch) -> None:
     """Leaves the white space at the ends of a stranger's text out, and everything in angle brackets."""
     read_plain = server_results._read_plain
 
-    def stripped(result: Any, name: str) -> ToolResponse:
-        response = read_plain(result, name)
+    def stripped(result: Any, name: str, text: str) -> ToolResponse:
+        response = read_plain(result, name, text)
         if response.llm_output and response.llm_output.startswith("<"):
             return ToolResponse(name, "".join(part.partition(">")[2] for part in response.llm_output.split("<")))
         return response
@@ -380,6 +380,18 @@ def takes_the_text_of_others_apart(patch: pytest.MonkeyPatch) -> None:
 def does_not_read_the_errors_of_others(patch: pytest.MonkeyPatch) -> None:
     """Takes each failure of a server without the extension for one without a code."""
     patch.setattr(server_results, "error_in", lambda structured: None)
+
+
+@breaks("XMCP-MCP-045")
+def tells_the_model_what_is_for_the_user(patch: pytest.MonkeyPatch) -> None:
+    """Gives the model the content of what the person is shown, instead of a reference."""
+    patch.setattr(context_budget, "_reference_line", lambda display: str(display.payload))
+
+
+@breaks("XMCP-MCP-046")
+def shows_nobody_what_is_for_the_user(patch: pytest.MonkeyPatch) -> None:
+    """Leaves out the blocks that are for the user alone."""
+    patch.setattr(content_blocks, "_words", lambda block: None)
 
 
 @breaks("XMCP-TOL-003")

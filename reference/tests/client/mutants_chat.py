@@ -354,7 +354,7 @@ def shows_before_the_result(patch: pytest.MonkeyPatch) -> None:
         if isinstance(event, ToolResult | ToolError) and event.response.display is not None:
             held.append(event)
             return []
-        return [event, held.pop()] if isinstance(event, ToolDisplay) else [event]
+        return [event, held.pop()] if held and isinstance(event, ToolDisplay) else [event]
 
     rewrite_events(patch, ToolTurn, later)
 

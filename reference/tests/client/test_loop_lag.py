@@ -288,6 +288,52 @@ def a_large_display_for_two_that_wait() -> Row:
 
 
 @row
+def a_large_text_for_the_user_alone() -> Row:
+    block = {"type": "text", "text": text_of(2 * MIB), "annotations": {"audience": ["user"]}}
+    return shown_beside_a_text(2 * MIB, block)
+
+
+@row
+def a_large_picture() -> Row:
+    return shown_beside_a_text(2 * MIB, {"type": "image", "data": "iVBO" * (MIB // 2), "mimeType": "image/png"})
+
+
+@row
+def a_large_picture_for_two_that_wait() -> Row:
+    made = a_large_picture()
+    made.answers = [calls(2)]
+    made.options = {"cache": MemoryCache()}
+    made.listing = [tool("t", metadata={"cacheable": True})]
+    return made
+
+
+@row
+def very_many_blocks_for_the_user_alone() -> Row:
+    block = {"type": "text", "text": "x", "annotations": {"audience": ["user"]}}
+    return shown_beside_a_text(MIB, *[block] * 4_000)
+
+
+@row
+def blocks_for_the_user_alone_in_a_whole_turn() -> Row:
+    block = {"type": "text", "text": "x", "annotations": {"audience": ["user"]}}
+    made = shown_beside_a_text(MIB, *[block] * 100)
+    made.answers = [calls(MAX_CALLS, lambda n: "u" if n else "slow")]
+
+    async def slow(_: Any) -> mt.CallToolResult:
+        await asyncio.sleep(0.3)
+        return result("7")
+
+    made.tools = {"slow": slow, "u": made.tools["t"]}
+    return made
+
+
+def shown_beside_a_text(size: int, *blocks: dict[str, Any]) -> Row:
+    answer = mt.CallToolResult.model_validate({"content": [{"type": "text", "text": "seen"}, *blocks]})
+    options = {"on_display": lambda *_: None, "middleware": [Middleware()]}
+    return Row(size, [calls(1)], {"t": lambda _: answer}, speaks_xmcp=False, options=options)
+
+
+@row
 def structured_content() -> Row:
     value = {"rows": [[n, "x"] for n in range(2 * MIB // 12)]}
     return Row(2 * MIB, [calls(1)], {"t": ("seen", value)})

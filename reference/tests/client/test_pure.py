@@ -278,7 +278,8 @@ class TestResults:
             mt.EmbeddedResource(type="resource", resource=mt.BlobResourceContents(uri="file:///b", blob="AAAA")),
         )
         read = server_results.read(result(*blocks), "t", speaks_xmcp=False)
-        assert read.response.llm_output == "a\n[image image/png]\n[resource file:///r]\ninside\n[resource file:///b]"
+        assert read.response.llm_output == "a\n[resource file:///r]\ninside\n[resource file:///b]"
+        assert [shown.type for shown in read.response.for_person] == ["image"]
 
     def test_a_result_with_structured_content_only_is_that_as_json(self) -> None:
         read = server_results.read(result(structured_content={"a": "é"}), "t", speaks_xmcp=False)

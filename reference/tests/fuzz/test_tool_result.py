@@ -31,9 +31,12 @@ META = {
     ERROR_META_KEY: ERROR,
     POPULATED_META_KEY: {"values": {"user": "u"}},
 }
+ALONE = "Zq7-for-the-user-alone-Zq7"
+FOR_USER = {"type": "text", "text": ALONE, "annotations": {"audience": ["user"]}}
 RESOURCE = {"uri": "file:///a", "mimeType": "text/plain", "text": "t"}
 BLOCKS = [
-    {"type": "text", "text": DOCUMENT, "annotations": {"audience": ["user"], "priority": 1}},
+    {"type": "text", "text": DOCUMENT, "annotations": {"audience": ["user", "assistant"], "priority": 1}},
+    FOR_USER,
     {"type": "image", "data": "AAAA", "mimeType": "image/png"},
     {"type": "audio", "data": "AAAA", "mimeType": "audio/wav"},
     {"type": "resource", "resource": RESOURCE},
@@ -80,6 +83,12 @@ RESULTS = st.tuples(
 """A result, and whether its server announces the extension."""
 
 
+def is_for_user_alone(result: Any) -> bool:
+    """Return whether a result has `ALONE` in blocks for the user alone, and nowhere else."""
+    others = [block for block in result.get("content") or () if block != FOR_USER]
+    return ALONE not in json.dumps([others, {**result, "content": None}])
+
+
 async def outcome(given_result: tuple[Any, bool]) -> ToolResponse:
     """Return what the model gets of a result."""
     (result, xmcp), silence = given_result, Silence()
@@ -95,6 +104,7 @@ async def outcome(given_result: tuple[Any, bool]) -> ToolResponse:
     history = events[-1].result["history"]  # type: ignore[union-attr]
     begin(history, "go on")
     (answer,) = [message["content"] for message in history if message["role"] == "tool"]
+    assert ALONE not in answer or not is_for_user_alone(result)
     return ToolResponse.from_xml(answer)
 
 

@@ -307,6 +307,9 @@ class Watching(Middleware):
     async def after_tool(self, state: ToolState) -> None:
         """See a tool call."""
         assert_type(state.response, ToolResponse | None)
+        if state.response is not None:
+            assert_type(state.response.for_person, tuple[DisplayEnvelope, ...])
+            assert_type(state.response.displays, tuple[DisplayEnvelope, ...])
 
 
 def shown(envelope: DisplayEnvelope, history: list[dict[str, Any]]) -> None:

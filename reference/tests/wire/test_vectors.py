@@ -15,6 +15,8 @@ from xmcp_conformance.profiles.codec.vectors import Vector, facts, load, pieces,
 ALL = load(Path(__file__).resolve().parents[3] / "conformance" / "vectors" / "wire.json")
 OF_A_CODEC = [vector for vector in ALL if vector.direction in ("encode", "decode", "stream")]
 WRITTEN = [vector for vector in OF_A_CODEC if vector.direction == "encode" and "refused" not in vector.expect]
+BESIDE = ("warnings", "for_person")
+"""Members of a response that no document has."""
 
 
 class WireCodec:
@@ -53,7 +55,7 @@ class PiecesCodec(WireCodec):
 
 
 def told(response: ToolResponse) -> tuple[Response, int]:
-    members: dict[str, Any] = {name: getattr(response, name) for name in response.__slots__ if name != "warnings"}
+    members: dict[str, Any] = {name: getattr(response, name) for name in response.__slots__ if name not in BESIDE}
     if response.display:
         members["display"] = response.display.to_dict()
     if response.error:

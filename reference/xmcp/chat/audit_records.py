@@ -165,7 +165,7 @@ class Trace:
             outcome=_OUTCOMES.get(code, "error"),
             error=response.error,
             duration_ms=duration_ms,
-            displayed=response.display is not None,
+            displayed=bool(response.displays),
         )
         self._add("tool_call", tool_call=call)
 

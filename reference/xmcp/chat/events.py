@@ -312,8 +312,8 @@ match chunk:
 ```
 
 Calls of one turn run at the same time, so their events are interleaved. The events of one call come in this order:
-`ToolRequested`, `ToolStarted`, any number of `ToolRetry`, either `ToolResult` or `ToolError`, `ToolDisplay`. The last
-event of a chat is `Done`.
+`ToolRequested`, `ToolStarted`, any number of `ToolRetry`, either `ToolResult` or `ToolError`, any number of
+`ToolDisplay`. The last event of a chat is `Done`.
 """
 
 

@@ -76,7 +76,8 @@ class ToolResponse:
     media type of `llm_output`, `truncated` tells whether it was cut. `server_populated` tells which parameters the
     server filled in (spec section 2.7): an object with `values`, `redacted`, `overridden`. In a decoded response
     `lossy` tells whether a character was replaced because the wire cannot carry it, and `warnings` has one sentence
-    for each part that the reader ignored.
+    for each part that the reader ignored. `for_person` has what a client shows the person beside the display: pictures,
+    and blocks of the MCP result that are for the user alone (spec section 6.4). No document has it.
     """
 
     tool_name: str
@@ -90,6 +91,7 @@ class ToolResponse:
     server_populated: Mapping[str, Any] | None
     lossy: bool
     warnings: tuple[str, ...]
+    for_person: tuple[DisplayEnvelope, ...]
 
     def __init__(
         self,
@@ -105,6 +107,7 @@ class ToolResponse:
         server_populated: Mapping[str, Any] | None = None,
         lossy: bool = False,
         warnings: tuple[str, ...] = (),
+        for_person: tuple[DisplayEnvelope, ...] = (),
     ) -> None:
         """Create a response; a `display` given as a mapping becomes a `DisplayEnvelope`.
 
@@ -131,6 +134,12 @@ class ToolResponse:
         self.server_populated = server_populated
         self.lossy = lossy
         self.warnings = warnings
+        self.for_person = for_person
+
+    @property
+    def displays(self) -> tuple[DisplayEnvelope, ...]:
+        """All that the person is shown: the display first, then `for_person`."""
+        return self.for_person if self.display is None else (self.display, *self.for_person)
 
     def to_xml(self) -> str:
         """Return the document. `xmcp.wire.encode` has options and documents the exceptions."""

@@ -46,6 +46,8 @@ class Act:
     category: str | None = None
     error_data: Mapping[str, Any] | None = None
     """What a server without the extension says of an `error` in its structured content: the same as above."""
+    for_user: str | None = None
+    """The text of a further block of an `ok` or an `error`, whose audience is the user alone."""
 
 
 OK: Final = Act()

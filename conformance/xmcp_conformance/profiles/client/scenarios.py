@@ -79,6 +79,23 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         },
         _one(Says("", [Ask(0), Ask(1), Ask(2)]), Says("done")),
     ),
+    "blocks for the user alone": Scenario(
+        _setup(_tool("a"), _tool("b"), _tool("c", server=1), servers=[Server(xmcp=False), Server()]),
+        {
+            0: [Act(for_user="Thank you, Ada."), Act(text="", for_user="Your bolts arrive on Friday.")],
+            1: [Act("error", for_user="Your card was refused.")],
+            2: [Act(for_user="Shown beside a document."), Act(display="small", for_user="Shown beside a display.")],
+        },
+        _one(Says("", [Ask(0), Ask(1), Ask(2)]), Says("", [Ask(0), Ask(2)]), Says("done")),
+    ),
+    "a block for the user alone does not end a chat": Scenario(
+        _setup(_tool("a")), {0: [Act(for_user="Thank you, Ada.")]}, _one(Says("", [Ask(0)]), Says("done"))
+    ),
+    "a block for the user alone in a cache": Scenario(
+        _setup(_tool("kept", cacheable=True, read_only=True), cache=True),
+        {0: [Act(for_user="Thank you, Ada.")]},
+        [Conversation([Says("", [Ask(0, tag="same")]), Says("done")], begins=begins) for begins in (0, 5)],
+    ),
     "displays that are no displays": Scenario(
         _setup(_tool("a"), _tool("b")),
         {0: [Act("bad_display")], 1: [Act("only_bad_display")]},

@@ -6,6 +6,7 @@ The documents in them are minimal documents according to chapters 2 to 4 of the 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 from xml.sax.saxutils import escape, quoteattr
 
@@ -68,13 +69,14 @@ def answer(act: Act, tool: str, call: int, tag: Any, *, xmcp: bool) -> tuple[Jso
         known = xmcp or data is not None
         error = _error(act, text) if known else {"code": "TOOL_ERROR", "message": text, "retryable": False}
         raw = _document(tool, _error_element(error)) if xmcp else text
-        answered = Answered(call=call, outcome="error", error=error, structured=data)
-        return _result(raw, structured=data, is_error=True), answered
+        answered = Answered(call=call, outcome="error", error=error, structured=data, for_user=act.for_user)
+        return _result(raw, structured=data, is_error=True, for_user=act.for_user), answered
     display = _display(act, call) if xmcp else None
     shown = "" if display is None else _display_element(display)
     raw = _document(tool, _llm_output(text) + shown) if xmcp else text
-    result = _result(raw, structured=act.structured)
-    return result, Answered(call=call, outcome="ok", text=text, structured=act.structured, display=display)
+    result = _result(raw, structured=act.structured, for_user=act.for_user)
+    answered = Answered(call=call, outcome="ok", text=text, structured=act.structured, display=display)
+    return result, replace(answered, for_user=act.for_user)
 
 
 def _error(act: Act, message: str) -> Json:
@@ -122,6 +124,8 @@ def _inert_json(value: Any) -> str:
     return compact(value).replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def _result(text: str, *, structured: Any = None, is_error: bool = False) -> Json:
+def _result(text: str, *, structured: Any = None, is_error: bool = False, for_user: str | None = None) -> Json:
     result: Json = {"content": [{"type": "text", "text": text}], "isError": is_error}
+    if for_user is not None:
+        result["content"].append({"type": "text", "text": for_user, "annotations": {"audience": ["user"]}})
     return result if structured is None else {**result, "structuredContent": structured}

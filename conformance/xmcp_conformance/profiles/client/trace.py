@@ -165,6 +165,8 @@ class Answered(Record):
     """False where a server that announces the extension sent an unreadable document; then `text` is all of it."""
     bad_display: bool = False
     """True where the only faults of the document are in `display`, which is then not recorded here."""
+    for_user: str | None = None
+    """The text of a further block of the result, whose audience is the user alone."""
     exception: str | None = None
     """The text of the exception that the client's MCP library raised for a lost call, where it is known."""
 

@@ -30,7 +30,7 @@ from .trace import (
     Trace,
     Unreachable,
 )
-from .trace_model import INSTANT, NEVER, Attempt, Chat, ModelCall, Turn
+from .trace_model import INSTANT, NEVER, Attempt, Chat, ModelCall, Turn, gives_text
 
 
 class TraceIndex:
@@ -278,7 +278,7 @@ class TraceIndex:
             if call.attempts or not call.succeeded or call.meta or call.reply is None:
                 continue
             before = [a for a in self.attempts if a.outcome == "ok" and a.ended_at < call.turn.next_at]
-            alike = [a for a in before if a.answered is not None and a.answered.text == call.reply.llm_output]
+            alike = [a for a in before if a.answered is not None and gives_text(a.answered, call.reply.llm_output)]
             own = [a for a in alike if call.tool and key_of(call.tool) == (a.server, a.tool)]
             if own or alike:
                 call.source = (own or alike)[-1].answered
@@ -290,7 +290,7 @@ def _says(call: ModelCall, answer: Answered) -> bool:
         return False
     if call.reply.error is not None:
         return answer.outcome == "error" and call.reply.error.message == (answer.error or {}).get("message")
-    return answer.outcome == "ok" and call.reply.llm_output == answer.text
+    return answer.outcome == "ok" and gives_text(answer, call.reply.llm_output)
 
 
 def has_circle(tools: Sequence[Tool]) -> bool:

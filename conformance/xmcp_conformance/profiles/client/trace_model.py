@@ -31,6 +31,14 @@ INSTANT = 0.001
 """Records that are at most this far apart, in seconds, count as simultaneous."""
 
 
+def gives_text(answer: Answered, taken: str | None) -> bool:
+    """Return whether a text for the model is that of an answer.
+
+    Beside what is for the user alone, it can have references to that (section 6.4).
+    """
+    return taken == answer.text or (answer.for_user is not None and (answer.text or "") in (taken or ""))
+
+
 @dataclass(eq=False, slots=True)
 class Attempt:
     """One attempt to make a call at a server. `called` is `None` where the server could not be reached."""

@@ -14,6 +14,8 @@ INNER = result("inner")
 PLAIN = [Server(xmcp=False)]
 LARGE = {**TABLE, "payload": [{"part": "b" * 99}]}
 OTHER = {"type": "text", "payload": "Only seven."}
+THANKS = "Thank you, Ada."
+SHOWN = "[text, 15 characters: shown to the person, not visible to you]"
 
 
 @breaks("XMCP-MCP-010", profile="client")
@@ -97,6 +99,39 @@ def a_bad_display_is_dropped_in_silence(wrong: bool) -> Trace:
     s.reply()
     s.finish()
     s.tell("done")
+    return s.trace
+
+
+@breaks("XMCP-MCP-045", profile="client")
+def the_model_reads_what_is_for_the_user(wrong: bool) -> Trace:
+    s = turn(call(), servers=PLAIN)
+    s.answered(s.called(), for_user=THANKS)
+    s.reply(content=result(f"found\n{THANKS if wrong else SHOWN}"))
+    s.ask()
+    s.say("Seven.")
+    s.end("Seven.", displays=[{"type": "text", "payload": THANKS}])
+    return s.trace
+
+
+@breaks("XMCP-MCP-045", profile="client")
+def the_model_reads_it_in_an_error(wrong: bool) -> Trace:
+    s = turn(call(), servers=PLAIN)
+    s.failed(s.called(), failure("TOOL_ERROR"), for_user=THANKS)
+    s.reply(content=error("TOOL_ERROR", f"It failed.\n{THANKS}") if wrong else None)
+    s.ask()
+    s.say("Seven.")
+    s.end("Seven.", displays=[{"type": "markdown", "payload": f"**{THANKS}**"}])
+    return s.trace
+
+
+@breaks("XMCP-MCP-046", profile="client")
+def what_is_for_the_user_is_shown_to_nobody(wrong: bool) -> Trace:
+    s = turn(call(), servers=PLAIN)
+    s.answered(s.called(), for_user=THANKS)
+    s.reply()
+    s.ask()
+    s.say("Seven.")
+    s.end("Seven.", displays=[] if wrong else [{"type": "text", "payload": THANKS}])
     return s.trace
 
 

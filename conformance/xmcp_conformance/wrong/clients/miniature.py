@@ -11,7 +11,7 @@ import json
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from xmcp_conformance.profiles.client.adapter import (
@@ -47,11 +47,12 @@ class OfferedTool:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a call came to: the document for the model, and the display for the person."""
+    """What a call came to: the document for the model, the display for the person, and what is for the user alone."""
 
     document: str
     failed: bool = True
     display: Any = None
+    for_user: Sequence[Any] = ()
 
 
 class Miniature:
@@ -102,7 +103,8 @@ class Miniature:
                 return _ended(history, "stop", text, displays)
             replies = await self._make_calls(history, text, answer.calls, tenant)
             shown = [reply.display for reply in replies if reply.display is not None]
-            displays += shown
+            for reply in replies:
+                displays += [*([reply.display] if reply.display is not None else []), *reply.for_user]
             if self.setup.display == "exit" and len(shown) == len(replies):
                 return _ended(history, "display", text, displays)
         return _ended(history, "max_turns", text, displays)
@@ -168,7 +170,8 @@ class Miniature:
             return Reply(error("TIMEOUT", "The tool did not answer in time.", name=name))
         except (ServerUnreachable, ConnectionLost) as exc:
             return Reply(error("CONNECTION_FAILED", self.words_for(exc), name=name))
-        return self._read(name, tool, answered)
+        reply = self._read(name, tool, answered)
+        return replace(reply, for_user=[{"type": "text", "payload": text} for text in _for_user(answered)])
 
     @asynccontextmanager
     async def _slot(self, tenant: str | None) -> AsyncIterator[None]:
@@ -225,6 +228,11 @@ def _arguments(written: str) -> Json | None:
     except ValueError:
         return None
     return arguments if isinstance(arguments, dict) else None
+
+
+def _for_user(answered: Json) -> list[str]:
+    """Return the texts whose audience is the user alone (XMCP-MCP-046); the suite puts none of them first."""
+    return [block["text"] for block in answered["content"][1:] if block["annotations"] == {"audience": ["user"]}]
 
 
 def _code_in(structured: Any) -> str:

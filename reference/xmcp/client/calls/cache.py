@@ -207,6 +207,7 @@ def _copied(reading: Reading) -> Reading:
     response.display = display and _copied_display(display)
     response.error = error and replace(error, meta=error.meta and copied_value(dict(error.meta)))
     response.server_populated = copied_value(response.server_populated)
+    response.for_person = tuple(map(_copied_display, response.for_person))
     return replace(reading, response=response, structured=copied_value(reading.structured))
 
 
@@ -218,9 +219,12 @@ def _copied_display(display: DisplayEnvelope) -> DisplayEnvelope:
 
 def _written(reading: Reading) -> str:
     document = reading.document if reading.document is not None else encode(reading.response, check=False)
-    return orjson.dumps({"document": document, "structured": reading.structured}).decode()
+    for_person = [shown.to_dict() for shown in reading.response.for_person]
+    return orjson.dumps({"document": document, "structured": reading.structured, "for_person": for_person}).decode()
 
 
 def _read(value: Any) -> Reading:
     kept = orjson.loads(value)
-    return Reading(decode(kept["document"], bad_display="drop"), kept["document"], kept["structured"])
+    response = decode(kept["document"], bad_display="drop")
+    response.for_person = tuple(map(DisplayEnvelope.model_validate, kept["for_person"]))
+    return Reading(response, kept["document"], kept["structured"])

@@ -28,7 +28,7 @@ def for_model(response: ToolResponse, document: str | None = None, budgets: Budg
 
     A display above its budget is replaced by a reference with its type, title and size; the person still sees all of
     it. Of a text above its budget the beginning and the end are kept, with a note between them, and the document is
-    marked as `truncated`.
+    marked as `truncated`. Of what is for the person, a line says that it was shown (XMCP-MCP-045).
     """
     display, text = response.display, response.llm_output
     seen = response
@@ -36,6 +36,10 @@ def for_model(response: ToolResponse, document: str | None = None, budgets: Budg
         seen = replace(seen, display=reference(display))
     if text is not None and _above(text, budgets.result):
         seen = replace(seen, llm_output=cut(text, budgets.result), truncated=True)
+    if response.for_person and response.error is None:
+        lines = [seen.llm_output, *map(_reference_line, response.for_person)]
+        # With these lines the text is no longer of the format that the server named.
+        seen = replace(seen, llm_output="\n".join(filter(None, lines)), format=None)
     if response.error is not None and _above(response.error.message, budgets.result):
         seen = replace(seen, error=replace(response.error, message=cut(response.error.message, budgets.result)))
     most = 2 * (budgets.result + budgets.display)
@@ -71,6 +75,14 @@ def reference(display: DisplayEnvelope) -> DisplayEnvelope:
             "note": "Shown to the person; too large to repeat here.",
         },
     )
+
+
+def _reference_line(display: DisplayEnvelope) -> str:
+    """Return what the model reads in the place of what only the person is shown: none of its content."""
+    payload = display.payload
+    mime = payload.get("mime") if isinstance(payload, dict) else None
+    what = f"{display.type}, {len(payload)} characters" if isinstance(payload, str) else display.type
+    return f"[{what}{f' {mime}' if mime else ''}: shown to the person, not visible to you]"
 
 
 def size(display: DisplayEnvelope) -> int:

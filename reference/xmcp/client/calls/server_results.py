@@ -1,7 +1,8 @@
 """Reading what a server returned as one `ToolResponse` (spec chapter 6). Pure.
 
 Only the text of a server that announced the extension is read as a document, unless `_meta` says that the result
-is plain. The text of any other server stays text, and its `_meta` is not read.
+is plain. The text of any other server stays text, and its `_meta` is not read. `content_blocks` says which blocks are
+for the model, whatever the server is.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from pydantic_core import from_json, to_json
 
 from xmcp.chat import client_made_errors
+from xmcp.client.calls import content_blocks
 from xmcp.client.calls.foreign_errors import error_in
 from xmcp.wire import DecodeError, DisplayEnvelope, ErrorInfo, ToolResponse, decode, encode
 from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, POPULATED_META_KEY, RESULT_META_KEY
@@ -40,42 +42,46 @@ class Reading:
 def read(result: ServerResult, tool_name: str, *, speaks_xmcp: bool) -> Reading:
     """Read a result. Nothing of a document that cannot be read is passed on but the kind of fault and its place."""
     meta = result.meta or {}
+    member = meta.get(RESULT_META_KEY) if speaks_xmcp else None
+    mark: Mapping[str, Any] = member if isinstance(member, Mapping) else {}
+    plain = mark.get("form") == "plain"
+    parts = content_blocks.divide([block for block in result.content if not (plain and _is_about_values(block))])
     if not speaks_xmcp:
-        reading = Reading(_read_plain(result, tool_name))
-    elif _says_plain(meta.get(RESULT_META_KEY)):
-        reading = Reading(_read_members(result, tool_name, meta))
+        reading = Reading(_read_plain(result, tool_name, parts.text))
+    elif plain:
+        reading = Reading(_read_members(result, tool_name, parts.text, meta))
     else:
         reading = _read_document(result, tool_name)
-    data = result.structured_content
-    if data is None and speaks_xmcp:
-        data = _data_in_text(result, meta.get(RESULT_META_KEY))
-    return replace(reading, structured=None if reading.response.error else data)
-
-
-def _data_in_text(result: ServerResult, member: object) -> dict[str, Any] | None:
-    """Return the object in a text that a plain result calls JSON (spec section 6.3)."""
-    first = result.content[0] if result.content else None
-    if not isinstance(member, Mapping) or member.get("format") != _JSON or first is None or first.type != "text":
-        return None
-    try:
-        data = from_json(first.text, allow_inf_nan=False)
-    except ValueError:
-        return None
-    return data if isinstance(data, dict) else None
+    response, data = reading.response, result.structured_content
+    response.for_person = tuple(shown for shown in parts.displays if not _repeats(shown, response.display))
+    response.warnings += parts.warnings
+    if data is None and mark.get("format") == _JSON:
+        data = _object_in(parts.text)
+    return replace(reading, structured=None if response.error else data)
 
 
 _JSON: Final = "application/json"
 
 
-def _says_plain(member: object) -> bool:
-    return isinstance(member, Mapping) and member.get("form") == "plain"
+def _is_about_values(block: ContentBlock) -> bool:
+    """Return whether a block tells what the server filled in, which the response has anyway (XMCP-MCP-048)."""
+    return (block.meta or {}).get(POPULATED_META_KEY) is True
+
+
+def _object_in(text: str) -> dict[str, Any] | None:
+    """Return the object in a text that a plain result calls JSON (spec section 6.3)."""
+    try:
+        data = from_json(text, allow_inf_nan=False)
+    except ValueError:
+        return None
+    return data if isinstance(data, dict) else None
 
 
 def rough_length(result: ServerResult) -> int:
-    """Return about how many characters the texts of a result and the display beside them have."""
-    texts = sum(len(block.text) for block in result.content if block.type == "text")
+    """Return about how many characters the blocks of a result and the display beside them have."""
+    blocks = sum(map(content_blocks.length, result.content))
     display = (result.meta or {}).get(DISPLAY_META_KEY)
-    return texts + _rough_size(display.get("payload") if isinstance(display, Mapping) else None)
+    return blocks + _rough_size(display.get("payload") if isinstance(display, Mapping) else None)
 
 
 def rough_size(display: DisplayEnvelope | None) -> int:
@@ -98,9 +104,15 @@ def failed(tool_name: str, error: ErrorInfo) -> Reading:
     return Reading(ToolResponse(tool_name, error=error))
 
 
+def _repeats(shown: DisplayEnvelope, display: DisplayEnvelope | None) -> bool:
+    """Return whether a text for the person only repeats the display, whose `alt` other hosts are sent as a block."""
+    alt = display.alt if display is not None else None
+    return alt is not None and shown.type == "text" and alt.startswith(str(shown.payload))
+
+
 def _read_document(result: CallToolResult, tool_name: str) -> Reading:
     first = result.content[0] if result.content else None
-    if first is None or first.type != "text":
+    if first is None or first.type != "text" or content_blocks.is_for_user_alone(first):
         return failed(tool_name, client_made_errors.no_document())
     try:
         response = decode(first.text, bad_display="drop")
@@ -120,9 +132,9 @@ def _read_document(result: CallToolResult, tool_name: str) -> Reading:
     return Reading(response, None if left_out else first.text)
 
 
-def _read_members(result: CallToolResult, tool_name: str, meta: Mapping[str, Any]) -> ToolResponse:
+def _read_members(result: CallToolResult, tool_name: str, text: str, meta: Mapping[str, Any]) -> ToolResponse:
     """Read a plain result of an XMCP server: everything but its text is in `_meta` (spec section 6.3)."""
-    response, filled, warnings = _read_plain(result, tool_name), meta.get(POPULATED_META_KEY), []
+    response, filled, warnings = _read_plain(result, tool_name, text), meta.get(POPULATED_META_KEY), []
     error = response.error
     if error is not None and isinstance(given := meta.get(ERROR_META_KEY), Mapping):
         known = {name: given[name] for name in ErrorInfo.__dataclass_fields__ if name in given}
@@ -163,17 +175,19 @@ def _writable(response: ToolResponse) -> ToolResponse:
     return response
 
 
-def _read_plain(result: CallToolResult, tool_name: str) -> ToolResponse:
-    text = "\n".join(_block_text(block) for block in result.content)
+def _read_plain(result: CallToolResult, tool_name: str, text: str) -> ToolResponse:
     described = error_in(result.structured_content) if result.is_error else None
-    if not text and described is not None:
-        text = described.message
-    if not text and result.structured_content is not None:
-        text = _as_text(result.structured_content)
-    if described is not None:
-        return ToolResponse(tool_name, error=replace(described, message=text))
+    # Data beside a block that is for the user alone may repeat it: MCP recommends to send them as text, too.
+    if not text and not any(map(content_blocks.is_for_user_alone, result.content)):
+        if described is not None:
+            text = described.message
+        if not text and result.structured_content is not None:
+            text = _as_text(result.structured_content)
     if result.is_error:
-        return ToolResponse(tool_name, error=client_made_errors.tool_failed(text))
+        failure = client_made_errors.tool_failed(text)
+        return ToolResponse(
+            tool_name, error=failure if described is None else replace(described, message=failure.message)
+        )
     return ToolResponse(tool_name, llm_output=text)
 
 
@@ -182,15 +196,3 @@ def _as_text(structured: Mapping[str, Any]) -> str:
         return to_json(structured).decode()  # takes a fifth of the time of `json.dumps`
     except ValueError:
         return json.dumps(structured)  # half of a surrogate pair, from a server in this process
-
-
-def _block_text(block: ContentBlock) -> str:
-    """Return text as it is, and a note in the place of anything else, which a chat message cannot carry."""
-    if block.type == "text":
-        return block.text
-    if block.type == "resource":
-        resource: Any = block.resource
-        return getattr(resource, "text", None) or f"[resource {resource.uri}]"
-    if block.type == "resource_link":
-        return f"[resource {block.uri}]"
-    return f"[{block.type} {block.mime_type}]"

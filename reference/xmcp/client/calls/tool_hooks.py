@@ -61,6 +61,8 @@ def snapshot(response: ToolResponse) -> Any:
         # The document has these two only as attributes of `llm_output`.
         None if response.llm_output is None else (response.format, response.truncated),
         response.lossy,
+        # Not copied: no document has them, so that a change within one needs no other document.
+        response.for_person,
     )
 
 

@@ -140,7 +140,10 @@ class ToolTurn:
 
     @property
     def shows_all(self) -> bool:
-        """Whether the displays answer the query (XMCP-CLI-060): no call failed, and each chain ends with one."""
+        """Whether the displays answer the query (XMCP-CLI-060): no call failed, and each chain ends with one.
+
+        What is for the person alone answers no query: it comes beside an answer that the model has not seen yet.
+        """
         ended = [outcome.response for outcome in self.outcomes if outcome is not None]
         return (
             len(ended) == len(self._calls)
@@ -319,8 +322,8 @@ class ToolTurn:
         while reported in self._yielded and (outcome := self.outcomes[reported]) is not None:
             reported += 1
             await let_others_run(reported)  # a slow first call keeps very many waiting
-            display, error = outcome.response.display, outcome.response.error
-            if display is not None:
+            error = outcome.response.error
+            for display in outcome.response.displays:
                 self.displays.append(display)
                 if self._hooks.on_display is not None:
                     await self._notify("on_display", self._hooks.on_display, display)
@@ -377,8 +380,7 @@ class ToolTurn:
             events.append(ToolError(**fields, response=response, error=response.error, report=report))
         else:
             events.append(ToolResult(**fields, response=response, text=response.llm_output or "", report=report))
-        if response.display is not None:
-            events.append(ToolDisplay(**fields, envelope=response.display))
+        events += [ToolDisplay(**fields, envelope=display) for display in response.displays]
         return events
 
     def _fields(self, call: ToolCall) -> _CallFields:

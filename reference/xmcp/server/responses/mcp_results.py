@@ -143,7 +143,7 @@ def is_models_text(block: ContentBlock) -> TypeGuard[TextContent]:
 
 def is_for_the_user(block: ContentBlock) -> bool:
     """Tell whether the author of a block meant it for the user alone (XMCP-MCP-044)."""
-    return block.annotations is not None and block.annotations.audience == ["user"]
+    return block.annotations is not None and set(block.annotations.audience or ()) == {"user"}
 
 
 def is_about_values(block: ContentBlock) -> bool:

@@ -13,7 +13,7 @@ from xmcp_conformance.profiles.client.name_resolution import key_of
 from xmcp_conformance.profiles.client.permitted_codes import permitted_codes
 from xmcp_conformance.profiles.client.trace import Tool
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import Attempt, ModelCall
+from xmcp_conformance.profiles.client.trace_model import Attempt, ModelCall, gives_text
 from xmcp_conformance.reader import Document
 
 UNCACHED = "health_check"
@@ -75,7 +75,7 @@ def _cached_answer_of_equal_call(trace: TraceIndex) -> Observations:
 def _answers_before(trace: TraceIndex, call: ModelCall, like: Document | None = None) -> list[Attempt]:
     """Return the results that came before the model got that of a call; with `like` only those with the same text."""
     found = [a for a in trace.attempts if a.outcome == "ok" and a.ended_at < call.turn.next_at]
-    return [a for a in found if like is None or (a.answered is not None and a.answered.text == like.llm_output)]
+    return [a for a in found if like is None or (a.answered is not None and gives_text(a.answered, like.llm_output))]
 
 
 def _difference(trace: TraceIndex, call: ModelCall, attempt: Attempt) -> str | None:

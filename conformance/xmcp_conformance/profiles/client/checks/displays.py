@@ -70,6 +70,22 @@ def _whole_display_shown(trace: TraceIndex) -> Observations:
             yield either("XMCP-DSP-042", not (missing or not_in_events), seen, "the whole display", where=chat.ended_at)
 
 
+@check("XMCP-MCP-046", profile="client")
+def _blocks_for_the_user_shown(trace: TraceIndex) -> Observations:
+    for chat in trace.chats.values():
+        if chat.ended is None or chat.cut:
+            continue
+        in_events = [t.event.get("envelope") for _, t in chat.received if t.event.get("type") == "tool_display"]
+        shown = compact([*in_events, *((chat.ended.result or {}).get("displays") or ())])
+        for call in (call for turn in chat.turns for call in turn.calls):
+            text = call.answer.for_user if call.answer is not None else None
+            if text is None or was_cut_short(call):
+                continue
+            seen = f"no display with `{quoted(text)}`, which {call} was answered with for the user"
+            is_shown = compact(text)[1:-1] in shown
+            yield either("XMCP-MCP-046", is_shown, seen, "a display with that text", where=chat.ended_at)
+
+
 @check("XMCP-CLI-064", profile="client")
 def _failing_callback(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import either
 from xmcp_conformance.core.untrusted_text import quoted
-from xmcp_conformance.profiles.client.messages import compact, document_of, text_of
+from xmcp_conformance.profiles.client.messages import compact, document_of, strings_of, text_of
 from xmcp_conformance.profiles.client.permitted_codes import permitted_codes, was_cut_short
 from xmcp_conformance.profiles.client.trace import Answered
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import ModelCall
+from xmcp_conformance.profiles.client.trace_model import ModelCall, gives_text
 from xmcp_conformance.reader import Document, looks_like_a_document, read
 
 REFERENCE = "x-xmcp-reference"
@@ -57,7 +57,7 @@ def _difference_from_answer(trace: TraceIndex, call: ModelCall, reply: Document)
                 return None
             return f"the error {quoted(reply.error.code)}", "the result that the server gave"
         cut = 'truncated="true"' in (call.content or "") or "llm_output" in reply.lossy
-        if answer.text is None or cut or reply.llm_output == answer.text:
+        if answer.text is None or cut or gives_text(answer, reply.llm_output):
             return "", ""
         return f"the text `{quoted(reply.llm_output or '')}`", f"`{quoted(answer.text)}`"
     message = (answer.error or {}).get("message")
@@ -74,7 +74,7 @@ def _text_of_plain_servers(trace: TraceIndex) -> Observations:
         if xmcp or answer.outcome != "ok" or answer.text is None:
             continue
         text, taken = answer.text, reply.llm_output
-        kept = taken == text or "llm_output" in reply.lossy or 'truncated="true"' in (call.content or "")
+        kept = gives_text(answer, taken) or "llm_output" in reply.lossy or 'truncated="true"' in (call.content or "")
         inner = read(text).document if looks_like_a_document(text) else None
         seen = f"{call}, at a server without the extension, is answered by `{quoted(call.content or '')}`"
         read_as_one = not kept and inner is not None and _same_content(reply, inner)
@@ -93,6 +93,19 @@ def _errors_of_other_conventions(trace: TraceIndex) -> Observations:
         seen = f"{call}, which failed with the code {quoted(str(code))}, is answered by {call.code or 'a result'}"
         same = reply.error is not None and reply.error.code == code
         yield either("XMCP-MCP-040", same, seen, f"the error {quoted(str(code))}", where=call.turn.next_at)
+
+
+@check("XMCP-MCP-045", profile="client")
+def _text_for_the_user_alone(trace: TraceIndex) -> Observations:
+    for call in trace.calls:
+        text = call.answer.for_user if call.answer is not None else None
+        if text is None or not call.turn.went_on or was_cut_short(call):
+            continue
+        later = [(at, asked) for at, asked in call.turn.chat.asks if at > call.turn.said_at]
+        found = next((at for at, asked in later if any(text in said for said in strings_of(asked.messages))), None)
+        at = call.turn.next_at if found is None else found
+        seen = f"the model got `{quoted(text)}`, which was for the user alone, in the answer to {call}"
+        yield either("XMCP-MCP-045", found is None, seen, "nothing of that block before the model", where=at)
 
 
 def _same_content(reply: Document, inner: Document) -> bool:

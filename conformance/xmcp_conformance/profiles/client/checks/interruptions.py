@@ -11,7 +11,7 @@ from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import INSTANT, Chat
 
 _ORDER = re.compile(r"tool_call(?: tool_started)?(?: retry)*(?: (?:tool_result|tool_error))?(?: tool_display)*")
-_WHOLE = re.compile(r"tool_call(?: tool_started)?(?: retry)* (?:tool_result|tool_error)(?: tool_display)?")
+_WHOLE = re.compile(r"tool_call(?: tool_started)?(?: retry)* (?:tool_result|tool_error)(?: tool_display)*")
 _OF_CALLS = ("tool_call", "tool_started", "tool_result", "tool_error", "tool_display")
 
 

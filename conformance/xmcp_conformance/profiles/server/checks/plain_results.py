@@ -130,7 +130,8 @@ def _texts(result: Mapping[str, Any]) -> Iterator[str]:
 
 def _is_for_the_user(block: Mapping[str, Any]) -> bool:
     annotations = block.get("annotations")
-    return isinstance(annotations, dict) and annotations.get("audience") == ["user"]
+    audience = annotations.get("audience") if isinstance(annotations, dict) else None
+    return isinstance(audience, list) and bool(audience) and all(one == "user" for one in audience)
 
 
 def _is_about_values(block: Mapping[str, Any]) -> bool:
