@@ -1,0 +1,72 @@
+"""What the client reads in a plain result of an XMCP server besides its text (spec section 6.3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fastmcp import Client
+from mcp_types import CallToolResult, TextContent
+from support.http_host import hosted
+from support.scripted_model import ScriptedModel, asks
+
+from xmcp import XMCP, AIClient
+from xmcp.client.calls import server_results
+from xmcp_models.registry import POPULATED_META_KEY, RESULT_META_KEY
+
+JSON = "application/json"
+
+
+def plain(*texts: str, speaks_xmcp: bool = True, told: str = "", data: Any = None, **mark: Any) -> Any:
+    blocks = [TextContent(type="text", text=text) for text in texts]
+    if told:
+        blocks.append(TextContent(type="text", text=told, _meta={POPULATED_META_KEY: True}))
+    meta = {RESULT_META_KEY: {"version": "1.0", "form": "plain", **mark}, POPULATED_META_KEY: {"values": {"a": 1}}}
+    result = CallToolResult(content=blocks, structured_content=data, _meta=meta)
+    return server_results.read(result, "t", speaks_xmcp=speaks_xmcp)
+
+
+def test_what_the_server_filled_in_is_read_once() -> None:
+    read = plain("seen", told="Filled in: a = 1.").response
+    assert (read.llm_output, read.server_populated) == ("seen", {"values": {"a": 1}})
+    assert plain("seen", told="Filled in", speaks_xmcp=False).response.llm_output == "seen\nFilled in"
+
+
+@pytest.mark.parametrize(
+    ("texts", "mark", "data", "expected"),
+    [
+        (['{"a":1}'], {"format": JSON}, None, {"a": 1}),
+        (['{"a":1}'], {"format": JSON}, {"b": 2}, {"b": 2}),
+        (['{"a":1}'], {}, None, None),
+        (["[1]"], {"format": JSON}, None, None),
+        (['{"a":NaN}'], {"format": JSON}, None, None),
+        (['{"a":1}', "and words"], {"format": JSON}, None, None),
+        ([], {"format": JSON}, None, None),
+        (["{" * 5_000], {"format": JSON}, None, None),
+    ],
+)
+def test_an_object_in_a_text_that_is_json_is_its_data(texts: list[str], mark: Any, data: Any, expected: Any) -> None:
+    assert plain(*texts, data=data, **mark).structured == expected
+    assert plain(*texts, data=data, speaks_xmcp=False, **mark).structured == data
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_a_result_is_handed_on_though_the_server_knows_nothing_of_its_client(mode: str) -> None:
+    mcp = XMCP("stateless")
+
+    @mcp.tool
+    def first():  # type: ignore[no-untyped-def]
+        return {"number": 7}
+
+    @mcp.tool(depends_on=["first"])
+    def second(number: int) -> str:
+        return f"got {number}"
+
+    model = ScriptedModel(asks("first", "second"), "end")
+    async with (
+        hosted(mcp.http_app(), drain=1) as url,
+        AIClient([Client(f"{url}/mcp", mode=mode)], llm_provider=model) as ai,
+    ):
+        await ai.chat("q", [])
+    told = [message["content"] for message in model.requests[1].messages if message["role"] == "tool"]
+    assert "got 7" in told[1]
