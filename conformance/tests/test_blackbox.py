@@ -11,7 +11,7 @@ from server_reports import report_on
 
 from xmcp_conformance.profiles.server import arguments, blackbox
 from xmcp_conformance.profiles.server.call_plan import Options, plan
-from xmcp_conformance.profiles.server.catalogue import Catalogue, ListedTool
+from xmcp_conformance.profiles.server.catalogue import Catalogue, ListedTool, advice
 from xmcp_conformance.profiles.server.checks import documents
 from xmcp_conformance.profiles.server.exchange import Exchange, ToolCall
 from xmcp_conformance.profiles.server.judge import catalogue_observations, exchange_observations
@@ -186,3 +186,26 @@ def test_a_circle_is_shown_as_each_tool_with_the_one_that_it_depends_on():
 def test_a_result_that_is_not_mcps_breaks_the_binding_and_nothing_else():
     exchange = Exchange(ToolCall(None, "t", {}), malformed="a result that MCP does not allow")
     assert [o.requirement for o in exchange_observations(exchange)] == ["XMCP-MCP-001"]
+
+
+@pytest.mark.parametrize(
+    ("unsaid", "words"),
+    [
+        ([()], None),
+        ([("openWorldHint",), ()], "`t0` do not say openWorldHint: "),
+        ([("destructiveHint",), ("readOnlyHint",)], "`t0`, `t1` do not say readOnlyHint, destructiveHint: "),
+        ([("openWorldHint",)] * 7, "`t4` and 2 more do not say"),
+    ],
+)
+def test_what_directories_demand_is_advice(unsaid, words):
+    tools = tuple(ListedTool(f"t{n}", {}, {}, read_only=True, unsaid_hints=hints) for n, hints in enumerate(unsaid))
+    said = advice(Catalogue("2026-07-28", {}, tools))
+    assert (said is None) if words is None else words in said
+
+
+async def test_the_advice_is_given_once_and_breaks_nothing():
+    report = await report_on(Miniature(), Options(examples=1))
+    notes = [note for run in report.runs for note in run.notes if "directories" in note]
+    assert len(notes) == 2  # in each era
+    assert "do not say destructiveHint, openWorldHint" in notes[0]
+    assert report.exit_code == 0

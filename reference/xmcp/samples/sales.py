@@ -28,7 +28,7 @@ from xmcp.wire import DisplayEnvelope
 
 mcp = XMCP("sales", instructions=f"Revenue of a small company by region, product and month, in {UNIT} (1000 euros).")
 
-_READS = ToolAnnotations(readOnlyHint=True, openWorldHint=False)
+_READS = ToolAnnotations(readOnlyHint=True, destructiveHint=False, openWorldHint=False)
 _WRITES = ToolAnnotations(readOnlyHint=False, destructiveHint=False, idempotentHint=True, openWorldHint=False)
 _TARGETS: dict[Region, float] = {"EMEA": 800.0, "AMER": 1200.0, "APAC": 600.0, "LATAM": 180.0}
 

@@ -18,7 +18,7 @@ from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.untrusted_text import quoted
 
 from .call_plan import Options, plan
-from .catalogue import Catalogue, announced_versions, announced_wire
+from .catalogue import Catalogue, advice, announced_versions, announced_wire
 from .checks.plain_results import begins_a_document
 from .checks.required_form import required_form
 from .exchange import DocumentTwin, Exchange, Intent, ToolCall
@@ -131,6 +131,8 @@ async def _check_run(session: Session, catalogue: Catalogue, calls: Iterable[Too
     run.start(len(catalogue.tools))
     for observation in catalogue_observations(catalogue):
         run.emit(Observed(observation, run.name))
+    if not run.plain and (advised := advice(catalogue)):
+        run.note(advised)
     announced = announced_versions(catalogue)
     # Over HTTP a server need not remember what a client declared with `initialize` (section 6.1).
     known = not (run.peer.transport == "http" and run.era in HANDSHAKE_PROTOCOL_VERSIONS)

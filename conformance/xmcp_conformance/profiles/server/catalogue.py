@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.reader.schemas import validator
 from xmcp_models.registry import EXTENSION_ID, TOOL_META_KEY
 
@@ -18,6 +19,7 @@ class ListedTool:
     meta: dict[str, Any]
     read_only: bool
     has_output_schema: bool = False
+    unsaid_hints: tuple[str, ...] = ()
 
     @property
     def metadata(self) -> Any:
@@ -48,6 +50,23 @@ class Catalogue:
     protocol_version: str
     extensions: dict[str, Any]
     tools: tuple[ListedTool, ...]
+
+
+HINTS = ("readOnlyHint", "destructiveHint", "openWorldHint")
+"""The annotations of MCP that directories of servers demand (OpenAI's refuses a tool without one of them)."""
+
+_MOST_NAMED = 5
+
+
+def advice(catalogue: Catalogue) -> str | None:
+    """Return a sentence about annotations that tools leave out, or `None`; the specification does not require them."""
+    silent = [tool for tool in catalogue.tools if tool.unsaid_hints]
+    if not silent:
+        return None
+    names = ", ".join(f"`{quoted(tool.name)}`" for tool in silent[:_MOST_NAMED])
+    more = f" and {len(silent) - _MOST_NAMED} more" if len(silent) > _MOST_NAMED else ""
+    hints = ", ".join(hint for hint in HINTS if any(hint in tool.unsaid_hints for tool in silent))
+    return f"{names}{more} do not say {hints}: MCP does not require it, some directories of servers do."
 
 
 def announced_versions(catalogue: Catalogue) -> list[str] | None:

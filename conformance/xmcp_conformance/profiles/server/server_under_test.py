@@ -27,7 +27,7 @@ from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models.registry import EXTENSION_ID, VERSION
 
 from .bounded_wire import Bounds, http_wire, stdio_wire
-from .catalogue import Catalogue, ListedTool
+from .catalogue import HINTS, Catalogue, ListedTool
 from .exchange import Exchange, ToolCall
 from .last_words import LastWords
 
@@ -166,7 +166,13 @@ def _tool(tool: mcp_types.Tool) -> ListedTool:
         meta=dict(tool.meta or {}),
         read_only=bool(tool.annotations and tool.annotations.read_only_hint),
         has_output_schema=tool.output_schema is not None,
+        unsaid_hints=tuple(hint for hint, said in zip(HINTS, _said_hints(tool), strict=True) if said is None),
     )
+
+
+def _said_hints(tool: mcp_types.Tool) -> tuple[bool | None, bool | None, bool | None]:
+    said = tool.annotations or mcp_types.ToolAnnotations()
+    return said.read_only_hint, said.destructive_hint, said.open_world_hint
 
 
 @asynccontextmanager
