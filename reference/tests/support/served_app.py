@@ -62,8 +62,10 @@ class ServedApp:
         return self._runner.run(self._send(method, body, headers, seconds))
 
     async def _send(self, method: str, body: bytes, headers: Any, seconds: float) -> httpx2.Response:
-        # A test that stopped a uvicorn server in this process has set this; each stream would end before its answer.
+        # Each stream would end before its answer if a test has stopped a uvicorn server in this process: sse-starlette
+        # finds that in its own flag, or in the server to which a handler of SIGTERM still belongs.
         AppStatus.should_exit = False
+        AppStatus.enable_automatic_graceful_drain = False
         transport = httpx2.ASGITransport(app=self._app)
         async with asyncio.timeout(seconds), httpx2.AsyncClient(transport=transport) as client:
             return await client.send(httpx2.Request(method, "http://127.0.0.1/mcp", headers=headers, content=body))
