@@ -55,7 +55,7 @@ ENVELOPE = {
     "io.modelcontextprotocol/clientCapabilities": {},
 }
 REFUSED = ErrorData(code=INVALID_REQUEST, message="in use")
-SOON = 4.0  # seconds within which something that waits for nothing has happened, on a busy machine
+SOON = 10.0  # seconds within which something that waits for nothing has happened, on a very busy machine
 
 Start = Callable[..., "subprocess.Popen[str]"]
 
