@@ -20,11 +20,10 @@ _PATTERNS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
     (
         "path",
         re.compile(
-            r"(?<![\w./:-])/(?:home|root|Users|usr|var|opt|srv|etc|tmp|app|mnt|workspace)/[\w.@+-]{1,100}[\w./@+-]{0,200}"
+            r"(?:(?<![\w./:-])|(?<=file://))/(?:home|root|Users|usr|var|opt|srv|etc|tmp|app|mnt|workspace)/[\w.@+-]{1,100}[\w./@+-]{0,200}"
         ),
     ),
     ("path", re.compile(r"(?<![\w])[A-Z]:\\[\w.$-]{1,100}\\[\w\\.$ -]{0,200}")),
-    ("path", re.compile(r"file:///[\w.@+/-]{3,300}")),
     (
         "secret",
         re.compile(r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----|\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{30,}"),

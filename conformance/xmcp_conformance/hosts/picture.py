@@ -102,6 +102,11 @@ class Picture:
     tools: tuple[SeenTool, ...]
 
     @property
+    def answered(self) -> bool:
+        """Whether a tool of the server answered any call with a result."""
+        return any(case.case.plain.result is not None for tool in self.tools if tool.tool.exists for case in tool.cases)
+
+    @property
     def findings(self) -> list[Finding]:
         """Everything that goes wrong, once each: leaks first, then what misleads the model, then what is lost."""
         places: dict[tuple[str, str], tuple[dict[str, None], dict[str, Host]]] = {}

@@ -28,7 +28,7 @@ _READS_AS_ERROR: Final = re.compile(
     re.IGNORECASE,
 )
 _COMPARED: Final = 200_000
-_LEAVES: Final = 2_000
+_LEAVES: Final = 500
 _NAMES: Final = {"resource_link": "link", "resource": "resource", "image": "image", "audio": "sound", "text": "text"}
 
 
@@ -89,6 +89,8 @@ def present(answer: Answer, host: Host) -> Shown:
     if answer.is_document and rule.documents:
         draft.kinds.append("document")
         draft.texts.append(_document(answer))
+        # Only the document of such a result is read.
+        draft.lost += [_NAMES.get(str(block.get("type")), "content") for block in answer.blocks[1:]]
         parts = draft.texts
     else:
         _content(answer, rule, draft)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +13,8 @@ from xmcp_conformance.hosts.rules import Host
 
 SCHEMA: Final = Path(__file__).with_name("see.schema.json")
 FORMAT: Final = 1
+MOST_CHARACTERS: Final = 100_000
+"""Maximum number of characters of a text, and of a result as JSON: a longer text is cut, a longer result left out."""
 
 
 def to_dict(pictures: Sequence[Picture]) -> dict[str, Any]:
@@ -33,6 +36,7 @@ def _host(host: Host) -> dict[str, Any]:
         "date": host.date,
         "status": host.status,
         "evidence": list(host.evidence),
+        "note": host.note,
     }
 
 
@@ -77,14 +81,21 @@ def _case(case: SeenCase) -> dict[str, Any]:
 
 
 def _answer(answer: Answer) -> dict[str, Any]:
-    return {"result": answer.result, "failure": answer.failure}
+    size = len(json.dumps(answer.result))
+    return {"result": answer.result if size <= MOST_CHARACTERS else None, "characters": size, "failure": answer.failure}
 
 
 def _seen(seen: Seen) -> dict[str, Any]:
     shown = seen.shown
     return {
         "host": seen.host.name,
-        "model": {"form": shown.form, "text": shown.text, "images": shown.images, "tokens": seen.tokens},
+        "model": {
+            "form": shown.form,
+            "text": shown.text[:MOST_CHARACTERS],
+            "characters": len(shown.text),
+            "images": shown.images,
+            "tokens": seen.tokens,
+        },
         "person": list(shown.person) if seen.host.person else None,
         "lost": list(shown.lost),
         "leaked": list(shown.leaked),

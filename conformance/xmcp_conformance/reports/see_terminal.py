@@ -79,21 +79,28 @@ def _show_tool(
     texts: bool,
 ) -> None:
     if not tool.cases:
-        console.print(Text(quoted(tool.tool.name), style="bold").append(f"  {tool.tool.not_called}", style="dim"))
+        console.print(
+            Text(quoted(tool.tool.name), style="bold").append(f"  {printable(tool.tool.not_called)}", style="dim")
+        )
     for index, case in enumerate(tool.cases):
-        like = before.setdefault((case.case.title.split(":")[0], case.outcome), tool.tool.name)
-        if like != tool.tool.name and case.case.plain.result is not None and len(sides) == 1 and not texts:
-            end = f"  as for {quoted(like)}, {_tokens(case.tokens)} tokens"
+        cases = [side.cases[index] if side and index < len(side.cases) else None for _, side in sides]
+        outcome = tuple(found.outcome if found else None for found in cases)
+        like = before.setdefault((case.case.title.split(":")[0], outcome), tool.tool.name)
+        if like != tool.tool.name and case.case.plain.result is not None and not texts:
+            tokens = " | ".join(_tokens(found.tokens) if found else "–" for found in cases)
+            end = f"  as for {quoted(like)}, {tokens} tokens"
             console.print(_title(tool, case, console.width - len(end)).append(end, style="dim"))
             continue
         console.print(_title(tool, case, console.width))
-        for name, side in sides:
-            if side is None:
-                console.print(_row(console, name, Text("this server does not list it", style="dim")))
-            elif index >= len(side.cases):
-                console.print(_row(console, name, Text(side.tool.not_called or "not called", style="dim")))
+        for (name, side), found in zip(sides, cases, strict=True):
+            if found is not None:
+                _show_case(name, found, console, texts=texts)
             else:
-                _show_case(name, side.cases[index], console, texts=texts)
+                why = (side.tool.not_called or "not called") if side else "this server does not list it"
+                console.print(_row(console, name, Text(printable(why), style="dim")))
+        people = list(dict.fromkeys(_person(found) for found in cases if found and not found.case.plain.is_error))
+        for seen in filter(None, people):
+            console.print(_row(console, "", Text(f"the person sees {seen}", style="dim")))
 
 
 def _title(tool: SeenTool, case: SeenCase, width: int) -> Text:
@@ -114,7 +121,7 @@ def _title(tool: SeenTool, case: SeenCase, width: int) -> Text:
 def _show_case(name: str, case: SeenCase, console: Console, *, texts: bool) -> None:
     if case.case.plain.result is None and case.case.declared is None:
         said = Text(f"no result: {quoted(case.case.plain.failure)}", style="yellow")
-        console.print(_row(console, name, Text("every host"), Text(""), said))
+        console.print(_row(console, name, said))
         return
     everywhere, groups = case.everywhere, case.groups
     for number, group in enumerate(groups):
@@ -127,9 +134,6 @@ def _show_case(name: str, case: SeenCase, console: Console, *, texts: bool) -> N
         line = _fault(kind, what).append(f"  {quoted(example)}" if example else "", style="default")
         line.truncate(console.width - 5, overflow="ellipsis")
         console.print(_row(console, "", line))
-    seen = _person(case)
-    if seen and not case.case.plain.is_error:
-        console.print(_row(console, "", Text(f"the person sees {seen}", style="dim")))
 
 
 def _row(console: Console, name: str, *cells: Text, style: str = "") -> Table:
@@ -233,6 +237,10 @@ def _show_findings(name: str, picture: Picture, console: Console) -> None:
     findings = picture.findings
     console.print()
     title = Text(f"{name}  " if name else "", style="bold cyan")
+    if not picture.answered:
+        hint = "no tool answered, so nothing can be said of its results; see the reasons above"
+        console.print(title.append(f"Nothing seen: {hint}.", style="bold yellow"))
+        return
     if not findings:
         console.print(title.append("Nothing is lost, leaks or misleads in any of these hosts.", style="bold green"))
         return

@@ -34,6 +34,7 @@ from .check_document import write_json
 _DEFAULTS = VisitOptions()
 _UNREACHABLE = 3
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*:[A-Za-z_][\w.]*")
+_ADDRESS = re.compile(r"\w+://\S+")
 _FILE = re.compile(r"[^:]+\.py(?::[A-Za-z_][\w.]*)?")
 
 
@@ -147,11 +148,14 @@ def _arguments(text: str | None, tools: tuple[str, ...]) -> dict[str, Any] | Non
 def _peer(target: tuple[str, ...]) -> Peer:
     """Return the server that a target names: a URL, a file or module that `xmcp serve` serves, or a command."""
     text = " ".join(target)
-    if len(target) == 1 and "://" in text.split()[0]:
+    if len(target) == 1 and _ADDRESS.fullmatch(text):
         if not is_address(text):
             raise click.BadParameter(f"`{text}` is not an http or https address", param_hint="TARGET")
         return HttpPeer(text)
     if len(target) == 1 and _is_served(text):
+        place = text.partition(":")[0]
+        if place.endswith(".py") and not Path(place).is_file():
+            raise click.BadParameter(f"there is no file `{place}`", param_hint="TARGET")
         return StdioPeer((sys.executable, "-m", "xmcp", "serve", text, "--transport", "stdio"))
     try:
         command = tuple(target) if len(target) > 1 else tuple(shlex.split(text))
