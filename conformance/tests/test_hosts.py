@@ -104,6 +104,9 @@ def test_the_schema_refuses_a_rule_that_the_interpreter_does_not_know(wrong):
         ({}, answer(text("a"), {"type": "audio"}), ["a"], ("sound",)),
         ({"blocks": {**BLOCKS, "image": "[image {mimeType}]"}}, answer(IMAGE), ["[image image/png]"], ("image",)),
         ({"blocks": {**BLOCKS, "image": '{"data":"{data}"}'}}, answer(IMAGE), ['{"data":"AAAA"}'], ("image",)),
+        ({"blocks": {**BLOCKS, "image": "seen+See below."}}, answer(text("a"), IMAGE), ["a\nSee below."], ()),
+        ({"structured": "replaces_text"}, answer(text("EMEA"), structuredContent={"region": "EMEA", "n": 1}),
+         ['{"region":"EMEA","n":1}'], ()),
         ({"blocks": {**BLOCKS, "resource_link": "fails"}}, answer(text("a"), LINK), [], ("the whole result",)),
     ],
 )  # fmt: skip

@@ -39,8 +39,10 @@ def differences(host: Host, version: str, heard: dict[str, Heard]) -> list[str]:
 
 def _difference(shown: Shown, got: Heard | None, host: Host) -> str:
     fails = shown.form.startswith("exception")
-    if got is None or fails:
-        return "" if got is None and fails else f"the model heard {'nothing' if got is None else got.text[:200]!r}"
+    if got is None:
+        return "" if fails else "the model heard nothing"
+    if fails:
+        return f"the model heard {got.text[:200]!r}, the data says that the host fails"
     if got.images != shown.images:
         return f"the model got {got.images} images, the data says {shown.images}"
     limit = host.model.most_characters
