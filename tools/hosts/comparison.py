@@ -18,8 +18,10 @@ NEAR: Final = 2_000
 _CHANGING: Final = (
     (re.compile(r"Wall time: [\d.]+ seconds"), "Wall time: 0.0100 seconds"),
     (re.compile(r"\b(File|See file) [0-9a-f]{6}\b"), r"\1 000000"),
+    (re.compile(r'"args":\{\}'), '"args":{…}'),
+    (re.compile(r"\[SYSTEM: Binary content [^\]]*\]"), ""),
     (re.compile(r"</?pyai:tool_result[^>]*>"), ""),
-    (re.compile(r"\{mimeType\}, \d+ bytes|(\(\w+/\w+), \d+ bytes"), r"\1"),
+    (re.compile(r"(\(\w+/\w+), \d+ bytes"), r"\1"),
     (
         re.compile(r'"stack": "Traceback \(most recent call last\):(?:[^"\\]|\\.)*"'),
         '"stack": "Traceback (most recent call last): …"',

@@ -99,6 +99,7 @@ RUN_HERE: Final[dict[str, PythonHost | NodeHost | OwnHost]] = {
     "ai-sdk": NodeHost("ai", "ai_sdk.mjs"),
     "codex": NodeHost("@openai/codex", "codex_host.py", ".bin/codex"),
     "opencode": NodeHost("opencode-ai", "opencode_host.py", "opencode-linux-x64/bin/opencode"),
+    "gemini-cli": NodeHost("@google/gemini-cli", "gemini_host.py", ".bin/gemini"),
     "aiclient": OwnHost("aiclient_host.py"),
 }
 """The hosts that this machine can run, by their names in hosts.json."""

@@ -1,6 +1,6 @@
 """A model on a port of this machine that does what its prompt says, and keeps what it is given back.
 
-It speaks OpenAI's chat completions and Responses, whole and streamed. A prompt with `#call NAME` makes it ask for the
+It speaks OpenAI's chat completions and Responses and Google's Gemini, whole and streamed. A prompt with `#call NAME` makes it ask for the
 tool whose offered name is, or ends with, NAME; once an answer to that call is in the request, it records what came
 after the call, and says "done".
 """
@@ -53,7 +53,7 @@ def stand_in_model() -> Iterator[StandIn]:
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["content-length"])))
             whole, events = _answer(self.path, request, model)
-            stream = bool(request.get("stream"))
+            stream = bool(request.get("stream")) or ":stream" in self.path
             body = b"".join(events) if stream else json.dumps(whole).encode()
             self.send_response(200)
             self.send_header("content-type", "text/event-stream" if stream else "application/json")
@@ -86,7 +86,11 @@ def stand_in_model() -> Iterator[StandIn]:
 def _answer(path: str, request: dict[str, Any], model: StandIn) -> tuple[dict[str, Any], list[bytes]]:
     if path.endswith("/responses"):
         return _of_responses(request, model)
-    return _of_chat(request, model)
+    if path.partition("?")[0].endswith(("generateContent", "GenerateContent")):
+        return _of_gemini(request, model)
+    if path.endswith("/chat/completions"):
+        return _of_chat(request, model)
+    return {"totalTokens": 1}, []  # what a host asks beside the chat, such as Gemini CLI for a count of tokens
 
 
 # ---- chat completions ----
@@ -165,7 +169,44 @@ def _offered_in_responses(wished: str, tools: list[dict[str, Any]]) -> tuple[str
     return None, None
 
 
-# ---- both ----
+# ---- Gemini ----
+
+
+def _of_gemini(request: dict[str, Any], model: StandIn) -> tuple[dict[str, Any], list[bytes]]:
+    contents = [(entry.get("role", ""), {"content": entry.get("parts")}) for entry in request["contents"]]
+    wished, after = _wish(contents)
+    parts = [part for role, entry in after if role != "model" for part in entry["content"]]
+    answered = any("functionResponse" in part for part in parts)
+    names = [entry["name"] for tool in request.get("tools") or () for entry in tool.get("functionDeclarations") or ()]
+    name = _offered(wished, names)
+    if name is None or answered:
+        if wished and answered:
+            _hear(model, wished, [[plain for part in parts for plain in _gemini_parts(part)]])
+        said: dict[str, Any] = {"text": "done"}
+    else:
+        said = {"functionCall": {"name": name, "args": {}}}
+    candidate = {"content": {"role": "model", "parts": [said]}, "finishReason": "STOP", "index": 0}
+    usage = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
+    whole = {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "scripted"}
+    return whole, [b"data: %b\n\n" % json.dumps(whole).encode()]
+
+
+def _gemini_parts(part: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a part in the form of the other formats; a response of a function has parts of its own."""
+    if "inlineData" in part:
+        return [{"type": f"{part['inlineData']['mimeType']} image"}]
+    if "functionResponse" not in part:
+        return [{"type": "text", "text": part.get("text", "")}]
+    response = part["functionResponse"]
+    said = response.get("response", {})
+    text = next((said[name] for name in ("output", "error") if isinstance(said.get(name), str)), json.dumps(said))
+    return [
+        {"type": "text", "text": text},
+        *(one for each in response.get("parts") or () for one in _gemini_parts(each)),
+    ]
+
+
+# ---- all ----
 
 
 def _wish(messages: list[tuple[str, dict[str, Any]]]) -> tuple[str, list[tuple[str, dict[str, Any]]]]:

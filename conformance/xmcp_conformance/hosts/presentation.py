@@ -139,7 +139,7 @@ def _content(answer: Answer, rule: ModelRule, draft: _Draft) -> None:
         draft.lost.append(f"{len(blocks) - 1} of {len(blocks)} blocks of the error")
         blocks = blocks[:1]
     for block in blocks:
-        _add(block, rule, draft)
+        _add({**block, "tool": answer.tool}, rule, draft)
     draft.lost += [name for block in replaced if (name := _lost_to(data, block))]
     gives_data = how != "ignored" and not (how == "if_no_content" and blocks)
     if data is not None and gives_data:
@@ -165,7 +165,7 @@ def _add(block: Mapping[str, Any], rule: ModelRule, draft: _Draft) -> None:
     if form == SEEN or form.startswith(SEEN_WITH):
         draft.images += 1
         draft.kinds.append(name)
-        draft.texts += [form.removeprefix(SEEN_WITH)] if form != SEEN else []
+        draft.texts += [_filled(form.removeprefix(SEEN_WITH), block)] if form != SEEN else []
     elif form == FAILS:
         draft.fails = f"it cannot take {_an(name)}"
     elif form == DROPPED:
@@ -213,7 +213,14 @@ def _joined(texts: list[str], rule: ModelRule) -> str:
 def _around(text: str, answer: Answer, rule: ModelRule) -> dict[str, Any]:
     """Return the fields of the text around a content."""
     content = escape(text) if rule.escape == "xml" else text
-    return {"content": content, "content_json": _json(text, "compact"), "tool": answer.tool}
+    result = answer.result or {}
+    response = {name: result[name] for name in ("content", "structuredContent", "isError") if name in result}
+    return {
+        "content": content,
+        "content_json": _json(text, "compact"),
+        "response": _json(response, "compact"),
+        "tool": answer.tool,
+    }
 
 
 def _cut(parts: list[str], rule: ModelRule, draft: _Draft) -> tuple[str, ...]:
@@ -234,7 +241,7 @@ def _filled(form: str, values: Mapping[str, Any]) -> str:
 
     def value(match: re.Match[str]) -> str:
         if match[1] == "json":
-            return _json(values, "compact")
+            return _json({name: part for name, part in values.items() if name != "tool"}, "compact")
         inner = values.get("resource")
         found = values.get(match[1], inner.get(match[1]) if isinstance(inner, dict) else None)
         return found if isinstance(found, str) else ""

@@ -52,6 +52,10 @@ def show(pictures: Sequence[Picture], console: Console, *, texts: bool = False) 
         _show_findings(name, picture, console)
 
 
+def _side(name: str) -> Text:
+    return Text.assemble((f"{name}  ", "bold cyan") if name else "")
+
+
 def _same_tool(picture: Picture, tool: SeenTool) -> SeenTool | None:
     return next((other for other in picture.tools if other.tool.name == tool.tool.name), None)
 
@@ -60,8 +64,7 @@ def _show_head(name: str, picture: Picture, console: Console) -> None:
     visit = picture.visit
     listed = [tool for tool in visit.tools if tool.exists]
     called = sum(bool(tool.cases) for tool in listed)
-    head = Text(f"{name}  " if name else "", style="bold cyan")
-    console.print(head.append(quoted(visit.server), style="bold"), soft_wrap=True)
+    console.print(_side(name).append(quoted(visit.server), style="bold"), soft_wrap=True)
     xmcp = ", announces XMCP" if visit.announces else ""
     tools = f"{called} of {len(listed) + visit.left_out} tools called"
     console.print(Text(f"{visit.transport}, MCP {printable(visit.protocol_version)}{xmcp}, {tools}", style="dim"))
@@ -131,7 +134,7 @@ def _show_case(name: str, case: SeenCase, console: Console, *, texts: bool) -> N
             _show_texts(group, console)
     for kind, what in everywhere:
         example = case.seen[0].shown.examples.get(what, "")
-        line = _fault(kind, what).append(f"  {quoted(example)}" if example else "", style="default")
+        line = _fault(kind, what).append(f"  {quoted(example)}" if example else "")
         line.truncate(console.width - 5, overflow="ellipsis")
         console.print(_row(console, "", line))
 
@@ -171,8 +174,7 @@ def _hosts(group: Group, *, last: bool, alone: bool) -> str:
 def _gets(group: Group, everywhere: Sequence[tuple[str, str]], console: Console) -> Text:
     """Return what the model gets, with the beginning of it, and below it what goes wrong in this group."""
     shown = group.shown
-    line = Text(shown.form, style="bold")
-    line.append(f"  {printable(' '.join(shown.text[:300].split()))}", style="not bold dim")
+    line = Text.assemble((shown.form, "bold"), (f"  {printable(' '.join(shown.text[:300].split()))}", "dim"))
     line.truncate(_what_width(console), overflow="ellipsis")
     for kind, what in [*wrong(shown), *(("unknown", what) for what in shown.unknown)]:
         if (kind, what) not in everywhere:
@@ -182,7 +184,7 @@ def _gets(group: Group, everywhere: Sequence[tuple[str, str]], console: Console)
 
 def _fault(kind: str, what: str) -> Text:
     mark, style = _MARKS[kind]
-    return Text(f"{mark} {_WORDS[kind]}{printable(what)}", style=f"not bold {style}" if "bold" not in style else style)
+    return Text.assemble((f"{mark} {_WORDS[kind]}{printable(what)}", style))
 
 
 def _person(case: SeenCase) -> str:
@@ -236,7 +238,7 @@ def _show_legend(picture: Picture, console: Console) -> None:
 def _show_findings(name: str, picture: Picture, console: Console) -> None:
     findings = picture.findings
     console.print()
-    title = Text(f"{name}  " if name else "", style="bold cyan")
+    title = _side(name)
     if not picture.answered:
         hint = "no tool answered, so nothing can be said of its results; see the reasons above"
         console.print(title.append(f"Nothing seen: {hint}.", style="bold yellow"))
@@ -247,7 +249,7 @@ def _show_findings(name: str, picture: Picture, console: Console) -> None:
     console.print(title.append(f"What stands out ({len(findings)})", style="bold"))
     for finding in findings[:_MOST_FINDINGS]:
         line = _fault(finding.kind, finding.what)
-        console.print(Padding(line.append(f"  {_where(finding, len(picture.hosts))}", style="default"), (0, 0, 0, 2)))
+        console.print(Padding(line.append(f"  {_where(finding, len(picture.hosts))}"), (0, 0, 0, 2)))
     if len(findings) > _MOST_FINDINGS:
         console.print(Text(f"  and {len(findings) - _MOST_FINDINGS} more; --json has all of them", style="dim"))
 
