@@ -1,8 +1,8 @@
 """A model on a port of this machine that does what its prompt says, and keeps what it is given back.
 
-It speaks OpenAI's chat completions and Responses and Google's Gemini, whole and streamed. A prompt with `#call NAME` makes it ask for the
-tool whose offered name is, or ends with, NAME; once an answer to that call is in the request, it records what came
-after the call, and says "done".
+It speaks OpenAI's chat completions and Responses, and Google's Gemini, whole and streamed. A prompt with `#call NAME`
+makes it ask for the tool whose offered name ends with NAME; once an answer to that call is in the request, it records
+what came after the call, and says "done".
 """
 
 from __future__ import annotations
