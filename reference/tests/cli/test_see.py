@@ -136,9 +136,16 @@ def test_a_second_server_is_shown_beside_the_first_with_the_same_calls(plain, ou
     before, after = done.stdout.split("A  What stands out")[1].split("B  What stands out")
     assert "path" in before
     assert "path" not in after
-    servers = in_json(plain, "--beside", ours)["servers"]
-    asked = [[(tool["name"], [call["arguments"] for call in tool["calls"]]) for tool in s["tools"]] for s in servers]
-    assert asked[0] == asked[1]
+
+
+def test_a_second_server_gets_the_same_arguments_even_if_its_own_schema_asks_for_others(plain, tmp_path):
+    other = tmp_path / "other.py"
+    other.write_text(PLAIN.replace("report(city: str)", "report(city: str, year: int)"))
+    asked = [
+        [call["arguments"] for call in calls_of(server, "report")]
+        for server in in_json(plain, "--beside", str(other))["servers"]
+    ]
+    assert asked == [[{"city": "city"}, {}]] * 2
 
 
 @pytest.mark.parametrize("columns", [80, 120])
@@ -147,6 +154,8 @@ def test_the_picture_fits_the_terminal_and_ends_with_what_stands_out(plain, colu
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()[1:]  # the first is the command, as it was given
     assert [line for line in lines if cell_len(line) > columns] == []
+    [preview] = [line for line in lines if "unmarked: text  Error calling" in line]
+    assert preview.rstrip().endswith("…") or "orders.db" in preview  # one line, however long the text is
     end = done.stdout.split("What stands out")[1]
     assert "leaks: path  in crash; every host" in end
     assert "lost: text, replaced by the data  in report; VS Code, Claude Code" in end
