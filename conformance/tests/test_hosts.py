@@ -99,7 +99,8 @@ def test_the_schema_refuses_a_rule_that_the_interpreter_does_not_know(wrong):
         ({"before": "took 1 s", "structured": "replaces_content"}, answer(structuredContent=DATA),
          ['took 1 s\n{"sales":42}'], ()),
         ({"empty": "(empty)"}, answer(), ["(empty)"], ()),
-        ({"most_characters": 3}, answer(text("abcdef")), ["abc"], ("text above 3 characters",)),
+        ({"most_characters": 3}, answer(text("abcdef")), ["abc"], ("all but 3 characters",)),
+        ({"most_characters": 3, "preview": 2}, answer(text("abcdef")), ["ab"], ("all but 2 characters",)),
         ({}, answer(LINK), ['{"type":"resource_link","uri":"file:///may.csv","name":"may"}'], ()),
         ({}, answer(text("a"), {"type": "audio"}), ["a"], ("sound",)),
         ({"blocks": {**BLOCKS, "image": "[image {mimeType}]"}}, answer(IMAGE), ["[image image/png]"], ("image",)),
@@ -133,6 +134,11 @@ def test_text_for_the_person_only_leaks_where_the_host_does_not_keep_it_back(rul
     assert (list(shown.parts), shown.leaked, shown.unknown) == (parts, leaked, unknown)
 
 
+def test_text_for_the_person_only_does_not_leak_where_the_data_replaces_it():
+    shown = present(answer(text("b", "user"), structuredContent=DATA), host(structured="replaces_content"))
+    assert (shown.leaked, shown.text) == ((), '{"sales":42}')
+
+
 def test_what_leaks_is_what_the_server_wrote_and_not_what_the_host_writes_around_it():
     rule = {"error": '{content} File "/opt/host/x.py", line 3'}
     assert present(answer(text("no such order"), isError=True), host(**rule)).leaked == ()
@@ -158,6 +164,11 @@ def test_meta_before_the_model_leaks():
 )
 def test_an_unmarked_failure_that_reads_like_a_success_misleads_the_model(rule, words, misled):
     assert present(answer(text(words), isError=True), host(**rule)).misled == misled
+
+
+def test_nothing_is_guessed_about_a_host_of_which_nobody_knows_how_it_tells_failures():
+    shown = present(answer(text("The balance is 7."), isError=True), host(error_marked="unknown"))
+    assert (shown.form, shown.misled, shown.unknown) == ("text", (), ("whether it is marked as a failure",))
 
 
 def test_a_display_is_lost_where_nobody_draws_it():
@@ -221,6 +232,12 @@ def test_claude_code_gives_the_data_for_everything_but_of_an_error_the_first_tex
     assert present(answer(text("a"), IMAGE, structuredContent=DATA), named("claude-code")).text == '{"sales":42}'
     failed = answer(text("a"), text("b"), structuredContent=DATA, isError=True)
     assert present(failed, named("claude-code")).text == "a"
+
+
+@pytest.mark.timeout(20)
+def test_a_result_of_many_blocks_takes_time_in_proportion_to_its_size():
+    many = answer(*[text("x" * 100)] * 3_000, structuredContent={"rows": ["y" * 100] * 3_000}, isError=True)
+    assert all(present(many, each).text for each in hosts())
 
 
 # ---- leaks ----

@@ -73,13 +73,15 @@ def _row(host: Host) -> str:
     rule = host.model
     form = rule.blocks["image"]
     image = "seen" if form.startswith("seen") else {"dropped": "dropped", "unknown": "not known"}.get(form, "as text")
-    told = rule.error_marked or rule.error != rule.result
+    told = "not known" if rule.error_marked == "unknown" else "marked"
+    if not rule.error_marked and rule.error == rule.result:
+        told = "not marked"
     cells = (
         host.title,
         _STRUCTURED[rule.structured],
         image,
         _USER_ONLY[rule.user_only],
-        "marked" if told else "not marked",
+        told,
     )
     return f"| {' | '.join(cells)} |"
 

@@ -28,7 +28,11 @@ _READS_AS_ERROR: Final = re.compile(
     re.IGNORECASE,
 )
 _COMPARED: Final = 200_000
+"""Maximum number of characters of a text that are compared with data, or searched for words."""
+
 _LEAVES: Final = 500
+"""Maximum number of values of data that are compared with a text."""
+
 _NAMES: Final = {"resource_link": "link", "resource": "resource", "image": "image", "audio": "sound", "text": "text"}
 
 
@@ -126,7 +130,8 @@ def _document(answer: Answer) -> str:
 def _content(answer: Answer, rule: ModelRule, draft: _Draft) -> None:
     how = rule.error_structured if answer.is_error and rule.error_structured is not None else rule.structured
     data = answer.data
-    blocks = [block for block in answer.blocks if _reaches_the_model(block, rule, draft)]
+    kept = rule.user_only == "kept_from_model"
+    blocks = [block for block in answer.blocks if not (kept and for_user_only(block))]
     texts = [block for block in blocks if block.get("type") == "text"]
     if how == "replaces_text_alone":
         how = "replaces_text" if len(texts) == len(blocks) else "ignored"
@@ -139,6 +144,8 @@ def _content(answer: Answer, rule: ModelRule, draft: _Draft) -> None:
         draft.lost.append(f"{len(blocks) - 1} of {len(blocks)} blocks of the error")
         blocks = blocks[:1]
     for block in blocks:
+        if for_user_only(block):
+            (draft.leaked if rule.user_only == "given" else draft.unknown).append("content for the person only")
         _add({**block, "tool": answer.tool}, rule, draft)
     draft.lost += [name for block in replaced if (name := _lost_to(data, block))]
     gives_data = how != "ignored" and not (how == "if_no_content" and blocks)
@@ -147,16 +154,6 @@ def _content(answer: Answer, rule: ModelRule, draft: _Draft) -> None:
         draft.kinds.append("data")
     elif data is not None and not _holds(_texts(answer), data):
         draft.lost.append("data")
-
-
-def _reaches_the_model(block: Mapping[str, Any], rule: ModelRule, draft: _Draft) -> bool:
-    if not for_user_only(block):
-        return True
-    if rule.user_only == "unknown":
-        draft.unknown.append("content for the person only")
-    elif rule.user_only == "given":
-        draft.leaked.append("content for the person only")
-    return rule.user_only != "kept_from_model"
 
 
 def _add(block: Mapping[str, Any], rule: ModelRule, draft: _Draft) -> None:
@@ -200,7 +197,7 @@ def _whole(answer: Answer, rule: ModelRule, draft: _Draft) -> list[str]:
         joined = _json(texts, "compact") if rule.join == JSON_LIST and len(texts) > 1 else _joined(texts, rule)
         texts = [joined] if joined or not draft.images else []
     form = rule.error if answer.is_error else rule.result
-    parts = [_filled(form, _around(text, answer, rule)) for text in texts]
+    parts = [_filled(form, _around(form, text, answer, rule)) for text in texts]
     if not rule.before:
         return parts
     return ["\n".join([rule.before, *parts])] if draft.kinds == ["data"] else [rule.before, *parts]
@@ -210,17 +207,16 @@ def _joined(texts: list[str], rule: ModelRule) -> str:
     return (rule.join if rule.join != JSON_LIST else "").join(texts)
 
 
-def _around(text: str, answer: Answer, rule: ModelRule) -> dict[str, Any]:
-    """Return the fields of the text around a content."""
-    content = escape(text) if rule.escape == "xml" else text
-    result = answer.result or {}
-    response = {name: result[name] for name in ("content", "structuredContent", "isError") if name in result}
-    return {
-        "content": content,
-        "content_json": _json(text, "compact"),
-        "response": _json(response, "compact"),
-        "tool": answer.tool,
-    }
+def _around(form: str, text: str, answer: Answer, rule: ModelRule) -> dict[str, Any]:
+    """Return the fields of the text around a content, those that cost time only if the form has them."""
+    fields = {"content": escape(text) if rule.escape == "xml" else text, "tool": answer.tool}
+    if "{content_json}" in form:
+        fields["content_json"] = _json(text, "compact")
+    if "{response}" in form:
+        result = answer.result or {}
+        members = {name: result[name] for name in ("content", "structuredContent", "isError") if name in result}
+        fields["response"] = _json(members, "compact")
+    return fields
 
 
 def _cut(parts: list[str], rule: ModelRule, draft: _Draft) -> tuple[str, ...]:
@@ -228,7 +224,8 @@ def _cut(parts: list[str], rule: ModelRule, draft: _Draft) -> tuple[str, ...]:
     left = rule.most_characters
     if left is None or sum(map(len, parts)) <= left:
         return tuple(parts)
-    draft.lost.append(f"text above {rule.most_characters:,} characters")
+    left = rule.preview or left
+    draft.lost.append(f"all but {left:,} characters")
     kept: list[str] = []
     for part in parts:
         kept += [part[:left]] if left > 0 else []
@@ -272,13 +269,16 @@ def _lost_to(data: Any, block: Mapping[str, Any]) -> str:
 
 def _says(data: Any, text: str) -> bool:
     """Return whether data says what a text says: it is the same JSON, or the text is one of its values."""
+    if len(text) > _COMPARED:
+        return False
     try:
-        value = json.loads(text[:_COMPARED])
+        value = json.loads(text)
     except (ValueError, RecursionError):
         value = text
     if value == data or (isinstance(data, dict) and list(data.values()) == [value]):
         return True
-    return any(text.strip() == leaf.strip() for leaf in _leaves(data))
+    stripped = text.strip()
+    return any(stripped == leaf.strip() for leaf in _leaves(data))
 
 
 def _holds(text: str, data: Any) -> bool:
@@ -316,6 +316,8 @@ def _display(answer: Answer, host: Host, draft: _Draft) -> None:
 
 def _beliefs(answer: Answer, rule: ModelRule, draft: _Draft) -> None:
     text = "\n".join(draft.texts)
+    if answer.is_error and rule.error_marked == "unknown":
+        draft.unknown.append("whether it is marked as a failure")
     if answer.is_error and not _tells_errors(rule) and not _READS_AS_ERROR.search(text[:_COMPARED]):
         draft.misled.append("takes the failure for a success")
     if not text.strip() and not draft.images and not draft.unknown:
@@ -323,13 +325,15 @@ def _beliefs(answer: Answer, rule: ModelRule, draft: _Draft) -> None:
 
 
 def _tells_errors(rule: ModelRule) -> bool:
-    return rule.error_marked or rule.error != rule.result
+    return bool(rule.error_marked) or rule.error != rule.result
 
 
 def _form(answer: Answer, rule: ModelRule, draft: _Draft) -> str:
     counted = Counter(draft.kinds)
     words = [kind if count == 1 or kind == "text" else f"{count} × {kind}" for kind, count in counted.items()]
     mark = ("error: " if _tells_errors(rule) else "unmarked: ") if answer.is_error else ""
+    if mark and rule.error_marked == "unknown":
+        mark = ""
     return f"{mark}{' + '.join(words) or ('not known' if draft.unknown else 'nothing')}"
 
 

@@ -39,11 +39,12 @@ class ModelRule:
     error: str = "{content}"
     error_structured: Structured | None = None
     error_blocks: Literal["all", "first"] = "all"
-    error_marked: bool = False
+    error_marked: bool | Literal["unknown"] = False
     empty: str = ""
     escape: Literal["none", "xml"] = "none"
     meta: bool = False
     most_characters: int | None = None
+    preview: int | None = None
     documents: bool = False
 
 

@@ -47,7 +47,7 @@ def show(pictures: Sequence[Picture], console: Console, *, texts: bool = False) 
     for tool in pictures[0].tools:
         console.print()
         _show_tool(tool, [(name, _same_tool(picture, tool)) for name, picture in sides], before, console, texts=texts)
-    _show_legend(pictures[0], console)
+    _show_legend(pictures[0], console, notes=texts)
     for name, picture in sides:
         _show_findings(name, picture, console)
 
@@ -217,7 +217,7 @@ def _readable(text: str) -> str:
 # ---- the end ----
 
 
-def _show_legend(picture: Picture, console: Console) -> None:
+def _show_legend(picture: Picture, console: Console, *, notes: bool) -> None:
     console.print()
     if picture.visit.left_out:
         console.print(Text(f"{picture.visit.left_out} more tools were not called; --tool NAME calls one.", style="dim"))
@@ -226,6 +226,7 @@ def _show_legend(picture: Picture, console: Console) -> None:
     for status, words in kinds.items():
         titles = [f"{host.title} {host.version}".strip() for host in picture.hosts if host.status == status]
         lines += [f"{words}{', '.join(titles)}."] if titles else []
+    lines += [f"{host.title}: {host.note}" for host in picture.hosts if notes and host.note]
     if any(not host.person for host in picture.hosts):
         lines.append("In a library, what the person sees is up to the application.")
     if picture.tokenizer.exact:
