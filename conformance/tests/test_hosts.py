@@ -168,7 +168,7 @@ def test_an_unmarked_failure_that_reads_like_a_success_misleads_the_model(rule, 
 
 def test_nothing_is_guessed_about_a_host_of_which_nobody_knows_how_it_tells_failures():
     shown = present(answer(text("The balance is 7."), isError=True), host(error_marked="unknown"))
-    assert (shown.form, shown.misled, shown.unknown) == ("text", (), ("whether it is marked as a failure",))
+    assert (shown.form, shown.misled, shown.unknown) == ("text", (), ("whether it is marked",))
 
 
 def test_a_display_is_lost_where_nobody_draws_it():

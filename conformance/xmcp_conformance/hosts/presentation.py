@@ -317,7 +317,7 @@ def _display(answer: Answer, host: Host, draft: _Draft) -> None:
 def _beliefs(answer: Answer, rule: ModelRule, draft: _Draft) -> None:
     text = "\n".join(draft.texts)
     if answer.is_error and rule.error_marked == "unknown":
-        draft.unknown.append("whether it is marked as a failure")
+        draft.unknown.append("whether it is marked")
     if answer.is_error and not _tells_errors(rule) and not _READS_AS_ERROR.search(text[:_COMPARED]):
         draft.misled.append("takes the failure for a success")
     if not text.strip() and not draft.images and not draft.unknown:
