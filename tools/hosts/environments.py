@@ -98,6 +98,7 @@ RUN_HERE: Final[dict[str, PythonHost | NodeHost | OwnHost]] = {
     "mcp-use": PythonHost(("mcp-use", "langchain-openai"), "mcp-use", "mcp_use_host.py"),
     "ai-sdk": NodeHost("ai", "ai_sdk.mjs"),
     "codex": NodeHost("@openai/codex", "codex_host.py", ".bin/codex"),
+    # npm installs the program for each platform as a package of its own; this is the one for Linux.
     "opencode": NodeHost("opencode-ai", "opencode_host.py", "opencode-linux-x64/bin/opencode"),
     "gemini-cli": NodeHost("@google/gemini-cli", "gemini_host.py", ".bin/gemini"),
     "aiclient": OwnHost("aiclient_host.py"),

@@ -7,6 +7,7 @@ import urllib.request
 
 import pytest
 
+from tools.hosts.__main__ import measure
 from tools.hosts.cases import CASES, LONG
 from tools.hosts.comparison import differences
 from tools.hosts.environments import RUN_HERE
@@ -62,6 +63,12 @@ def test_a_limit_is_compared_by_length_because_the_host_writes_a_note():
 
 def test_another_version_than_that_of_the_data_is_a_difference():
     assert "this is 999" in differences(CURSOR, "999", as_the_data_says(CURSOR))[0]
+
+
+@pytest.mark.slow
+def test_our_own_client_does_what_the_data_says(tmp_path):
+    installed = RUN_HERE["aiclient"].install(tmp_path)
+    assert differences(DATA["aiclient"], installed.version, measure(installed)) == []
 
 
 def ask(url, body):

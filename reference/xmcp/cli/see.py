@@ -51,7 +51,13 @@ class _See(click.Command):
 
 @click.command(cls=_See)
 @click.argument("target", nargs=-1, required=True, metavar="TARGET")
-@click.option("--host", "host_names", multiple=True, metavar="NAME", help="Show this host only, with the text itself.")
+@click.option(
+    "--host",
+    "host_names",
+    multiple=True,
+    metavar="NAME",
+    help=f"Show this host only, with the text itself: {', '.join(host.name for host in hosts())}.",
+)
 @click.option("--tool", "tools", multiple=True, metavar="NAME", help="Show this tool only, with the text itself.")
 @click.option("--arguments", metavar="JSON", help="Call the tool with these arguments; needs --tool.")
 @click.option("--allow-writes", is_flag=True, help="Also call tools that are not marked read-only.")
