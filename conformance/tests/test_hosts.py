@@ -6,6 +6,8 @@ import json
 
 import jsonschema_rs
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from xmcp_conformance.hosts import presentation, rules, tokens
 from xmcp_conformance.hosts.answers import Answer, Case, Visit, VisitedTool
@@ -218,6 +220,27 @@ def test_no_result_of_a_server_is_too_odd_for_any_host(result):
     for each in [*hosts(), host(meta=True, documents=True)]:
         assert isinstance(present(Answer("t", result), each).text, str)
         assert isinstance(present(Answer("t", {**result, "content": [text("<")]}, is_document=True), each).text, str)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+KINDS = st.sampled_from(["text", "image", "audio", "resource", "resource_link", "x"])
+MEMBERS = dict.fromkeys(("text", "data", "mimeType", "uri", "resource", "annotations", "name"), JSON)
+CONTENT = st.lists(st.fixed_dictionaries({"type": KINDS | JSON}, optional=MEMBERS) | JSON, max_size=3)
+RESULT = {"content": CONTENT | JSON, "structuredContent": JSON, "isError": st.booleans() | JSON, "_meta": JSON}
+
+
+@given(result=st.fixed_dictionaries({}, optional=RESULT), display=JSON, document=st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_whatever_a_server_sends_every_host_shows_something(result, display, document):
+    given_ = Answer("t", result, display=display, is_document=document and bool(result.get("content")))
+    if given_.is_document and not given_.blocks:
+        return
+    visit = Visit("server", "stdio", tools=[VisitedTool("t", [Case("t", {}, "", given_)])])
+    json.dumps(see_json.to_dict([picture(visit, [*hosts(), host(meta=True, documents=True)], tokens.ESTIMATE)]))
 
 
 # ---- the hosts of the data, by the reports that their rules are from ----
