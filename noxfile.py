@@ -1,6 +1,6 @@
 """Every check of this repository, by name.
 
-`uv run nox` runs all of them but `bench`, `fastmcp_tests`, `mcp_conformance`, `release` and `soak`.
+`uv run nox` runs all of them but `bench`, `fastmcp_tests`, `hosts`, `mcp_conformance`, `release` and `soak`.
 In CI (`CI=true`) it runs `soak` too.
 
 The sessions use the environment that `uv run` made: one environment, installed once. Only `fastmcp_tests` has one of
@@ -112,6 +112,12 @@ def fastmcp_tests(session: nox.Session) -> None:
     session.install("-e", ".", "-r", "tools/interop/fastmcp_tests/requirements.txt")
     arguments = ("--folder", session.create_tmp(), *session.posargs)
     session.run("python", "-m", "tools.interop.fastmcp_tests", *arguments)
+
+
+@nox.session
+def hosts(session: nox.Session) -> None:
+    """Run the hosts that run here and compare what their model gets with the data of `xmcp see`; `-- codex` for one."""
+    session.run("python", "-m", "tools.hosts", *session.posargs)
 
 
 @nox.session

@@ -18,6 +18,7 @@ from mkdocs.structure.files import File, Files
 from tools import ROOT
 from tools.generate import export_vectors
 from xmcp_conformance.core.requirements import Requirement, registry
+from xmcp_conformance.hosts.rules import Host, hosts
 from xmcp_conformance.wrong.registry import server_mutants
 
 _ID = re.compile(r" \[(XMCP-[A-Z]{3}-\d{3})\]$", re.MULTILINE)
@@ -31,9 +32,58 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     }
     pages["spec/requirements.md"] = requirements()
     pages["spec/schemas.md"] = schemas()
+    pages["guides/hosts.md"] = known_hosts()
     for path, content in (pages | vectors()).items():
         files.append(File.generated(config, path, content=content))
     return files
+
+
+_STRUCTURED = {
+    "ignored": "not given",
+    "replaces_text": "instead of the text",
+    "replaces_text_alone": "instead of the text, if there is nothing else",
+    "replaces_content": "instead of everything else",
+    "if_no_content": "only if there is nothing else",
+    "beside_content": "after everything else",
+}
+_USER_ONLY = {"given": "given to the model", "kept_from_model": "kept from the model", "unknown": "not known"}
+
+
+def known_hosts() -> str:
+    """Return the page of the hosts: what each does with a result, since which version, and how that is known."""
+    lines = [
+        "# What hosts do with a result",
+        "",
+        "From `conformance/xmcp_conformance/hosts/hosts.json`, which [`xmcp see`](see.md) applies to your results.",
+        "",
+        "| host | structuredContent goes to the model | images | text for the person only | a failure |",
+        "|---|---|---|---|---|",
+        *(_row(host) for host in hosts()),
+        "",
+        "## How that is known",
+        "",
+    ]
+    for host in hosts():
+        lines.append(f"- **{host.title}** {host.version} ({host.status}, {host.date}): {'; '.join(host.evidence)}.")
+        lines += [f"  {host.note}"] if host.note else []
+    return "\n".join(lines) + "\n"
+
+
+def _row(host: Host) -> str:
+    rule = host.model
+    form = rule.blocks["image"]
+    image = "seen" if form.startswith("seen") else {"dropped": "dropped", "unknown": "not known"}.get(form, "as text")
+    told = "not known" if rule.error_marked == "unknown" else "marked"
+    if not rule.error_marked and rule.error == rule.result:
+        told = "not marked"
+    cells = (
+        host.title,
+        _STRUCTURED[rule.structured],
+        image,
+        _USER_ONLY[rule.user_only],
+        told,
+    )
+    return f"| {' | '.join(cells)} |"
 
 
 def vectors() -> dict[str, bytes]:

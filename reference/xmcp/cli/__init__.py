@@ -33,6 +33,7 @@ class _Command:
 
 
 COMMANDS: dict[str, _Command] = {
+    "see": _Command("xmcp.cli.see", "See what the model and the person get of a server's results, in each host."),
     "check": _Command("xmcp.cli.check", "Check whether a server or documents conform to the specification."),
     "serve": _Command("xmcp.cli.serve", "Serve an XMCP or FastMCP server from a module or a file."),
     "bindings": _Command("xmcp.cli.type_bindings", "Write the generated types for your language."),

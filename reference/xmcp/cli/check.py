@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import click
 from rich.console import Console
@@ -29,6 +28,7 @@ from xmcp_conformance.reports.server_json import to_dict
 from xmcp_conformance.reports.server_report import ServerReport
 from xmcp_conformance.reports.server_terminal import show
 
+from .addresses import is_address
 from .check_document import document, write_json
 
 _DEFAULTS = Options()
@@ -123,18 +123,10 @@ def _given(url: str | None, stdio: str | None) -> Iterator[list[Peer]]:
             raise click.BadParameter("the command is empty", param_hint="--stdio")
         peers.append(StdioPeer(command))
     if url is not None:
-        if not _is_address(url):
+        if not is_address(url):
             raise click.BadParameter(f"`{url}` is not an http or https address", param_hint="--url")
         peers.append(HttpPeer(url))
     yield peers
-
-
-def _is_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # an invalid port
-        return False
 
 
 @contextmanager

@@ -189,5 +189,5 @@ def write_json(path: Path, report: dict[str, Any]) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        click.echo(f"xmcp check: the report cannot be written to {path}: {error.strerror}.", err=True)
+        click.echo(f"The report cannot be written to {path}: {error.strerror}.", err=True)
         sys.exit(ExitCode.SUITE_FAILED)

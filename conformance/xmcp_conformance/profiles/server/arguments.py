@@ -103,6 +103,40 @@ def _drawn(schema: Schema, count: int, seed_: int) -> list[Arguments]:
     return sorted(drawn.values(), key=lambda value: len(json.dumps(value)))[:count]
 
 
+def readable(schema: Schema) -> Arguments | None:
+    """Return the required arguments with values that a person understands: `{"city": "city", "days": 1}`.
+
+    They are the schema's own examples where it has some. Returns `None` where these values do not fit the schema.
+    """
+    fits = _fits(schema)
+    if fits is None or '"pattern": ' in json.dumps(schema):  # a regular expression may backtrack for ever
+        return None
+    properties: Schema = schema.get("properties", {})
+    try:
+        arguments = {name: _plain(name, _resolve(properties.get(name), schema)) for name in schema.get("required", ())}
+    except (ValueError, TypeError, LookupError):  # the schema is wrong, or refers to nothing
+        return None
+    return arguments if fits(arguments) and _sendable(arguments) else None
+
+
+def _plain(name: str, subschema: Schema) -> Any:
+    """Return a value for the parameter `name`: one that the schema names, else one that its type suggests."""
+    words = ("default", "const")
+    named = [*subschema.get("examples", ()), *(subschema[word] for word in words if word in subschema)]
+    named += subschema.get("enum", ())
+    if named:
+        return named[0]
+    kinds = _types(subschema)
+    if "string" in kinds or not kinds:
+        return name
+    if kinds & {"integer", "number"}:
+        return max(subschema.get("minimum", 1), 1)
+    return next((empty for kind, empty in _EMPTY.items() if kind in kinds), None)
+
+
+_EMPTY: dict[str, Any] = {"boolean": False, "array": [], "object": {}}
+
+
 def trapped(schema: Schema, base: Arguments) -> Iterator[tuple[str, Arguments]]:
     """Yield `base` with each trap in the first argument that takes any text, as pairs of marked text and arguments."""
     fits = _fits(schema)

@@ -16,7 +16,8 @@ ERAS = ("newest", "handshake")
 """The protocol eras that a server is judged in: the newest that it supports, and the handshake of MCP 2025-11-25."""
 _MAX_NAMES = 10
 """Maximum number of tool names in a note."""
-_NO_SUCH_TOOL = "xmcp_conformance_no_such_tool"
+NO_SUCH_TOOL = "xmcp_conformance_no_such_tool"
+"""The name by which the suite calls a tool that does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +49,14 @@ def plan(catalogue: Catalogue, options: Options, note: Callable[[str], None]) ->
         note(f"Not called, because not marked read-only: {listed}. Use --allow-writes to call such tools.")
     for tool in callable_tools:
         yield from _calls_of(tool, options, note)
-    yield ToolCall(None, _NO_SUCH_TOOL, {}, Intent.UNKNOWN_TOOL)
+    yield ToolCall(None, NO_SUCH_TOOL, {}, Intent.UNKNOWN_TOOL)
 
 
 def _calls_of(tool: ListedTool, options: Options, note: Callable[[str], None]) -> Iterator[ToolCall]:
     populated = populated_parameters(tool)
-    schema = _without(tool.input_schema, populated)
+    schema = without(tool.input_schema, populated)
     # `show_user` is set explicitly below, never at random.
-    drawable = _without(schema, ["show_user"])
+    drawable = without(schema, ["show_user"])
     try:
         drawn = valid(drawable, options.examples, options.seed)
     except TimeoutError as error:
@@ -82,7 +83,7 @@ def _calls_of(tool: ListedTool, options: Options, note: Callable[[str], None]) -
         yield ToolCall(tool, tool.name, refusal.arguments, Intent.INVALID, refusal.pointers, refusal.fault)
 
 
-def _without(schema: dict[str, Any], names: list[str]) -> dict[str, Any]:
+def without(schema: dict[str, Any], names: list[str]) -> dict[str, Any]:
     """Return an input schema without the parameters `names`."""
     properties = {name: value for name, value in schema.get("properties", {}).items() if name not in names}
     return {**schema, "properties": properties, "required": [n for n in schema.get("required", ()) if n not in names]}

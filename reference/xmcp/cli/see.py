@@ -1,0 +1,194 @@
+"""`xmcp see`: what the model and the person get of a server's results in each known host."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from xmcp_conformance.core.untrusted_text import printable
+from xmcp_conformance.hosts.answers import Visit
+from xmcp_conformance.hosts.picture import picture
+from xmcp_conformance.hosts.rules import Host, hosts
+from xmcp_conformance.hosts.tokens import tokenizer
+from xmcp_conformance.profiles.server.call_plan import ERAS
+from xmcp_conformance.profiles.server.server_under_test import HttpPeer, Peer, PeerUnavailable, StdioPeer
+from xmcp_conformance.profiles.server.visit import NoSuchTool, VisitOptions, visit
+from xmcp_conformance.reports.see_json import to_dict
+from xmcp_conformance.reports.see_terminal import show
+
+from .addresses import is_address
+from .check_document import write_json
+
+_DEFAULTS = VisitOptions()
+_UNREACHABLE = 3
+_MODULE = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*:[A-Za-z_][\w.]*")
+_ADDRESS = re.compile(r"\w+://\S+")
+_FILE = re.compile(r"[^:]+\.py(?::[A-Za-z_][\w.]*)?")
+
+
+class _See(click.Command):
+    """Explains what to do about the options of a server's command, which are not those of `xmcp see`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            hint = "If it is an option of the server's command, put the command in quotes."
+            raise click.UsageError(f"{error.format_message()} {hint}", ctx) from None
+
+
+@click.command(cls=_See)
+@click.argument("target", nargs=-1, required=True, metavar="TARGET")
+@click.option(
+    "--host",
+    "host_names",
+    multiple=True,
+    metavar="NAME",
+    help=f"Show this host only, with the text itself: {', '.join(host.name for host in hosts())}.",
+)
+@click.option("--tool", "tools", multiple=True, metavar="NAME", help="Show this tool only, with the text itself.")
+@click.option("--arguments", metavar="JSON", help="Call the tool with these arguments; needs --tool.")
+@click.option("--allow-writes", is_flag=True, help="Also call tools that are not marked read-only.")
+@click.option("--beside", metavar="TARGET", help="Show the same calls of a second server next to them.")
+@click.option("--era", type=click.Choice(ERAS), default=_DEFAULTS.era, show_default=True, help="Protocol era to speak.")
+@click.option(
+    "--connect-timeout",
+    type=click.FloatRange(0.1, 300),
+    default=_DEFAULTS.connect_timeout,
+    show_default=True,
+    help="Seconds.",
+)
+@click.option(
+    "--call-timeout",
+    type=click.FloatRange(0.1, 300),
+    default=_DEFAULTS.call_timeout,
+    show_default=True,
+    help="Seconds.",
+)
+@click.option(
+    "--json",
+    "json_path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also write the picture as JSON; - for standard output.",
+)
+def see(
+    target: tuple[str, ...],
+    host_names: tuple[str, ...],
+    tools: tuple[str, ...],
+    arguments: str | None,
+    allow_writes: bool,
+    beside: str | None,
+    era: str,
+    connect_timeout: float,
+    call_timeout: float,
+    json_path: Path | None,
+) -> None:
+    """See what the model and the person get of a server's results, in each host that is known.
+
+    TARGET is a URL, a command in quotes, or a server as for `xmcp serve`: file.py or package.module:attribute. The
+    server can be written in any language. Tools that are marked read-only are called, with arguments made from their
+    schemas and with wrong ones. No model is asked: what each host does with a result is data, with version and source.
+
+    Exit codes: 0 seen, 2 usage, 3 the server cannot be reached.
+    """
+    chosen = _hosts(host_names)
+    options = VisitOptions(
+        allow_writes=allow_writes,
+        tools=tools,
+        arguments=_arguments(arguments, tools),
+        era=era,
+        connect_timeout=connect_timeout,
+        call_timeout=call_timeout,
+    )
+    peers = [_peer(target)] + ([_peer((beside,))] if beside is not None else [])
+    # The SDK logs invalid messages of a peer with tracebacks; here they become one sentence.
+    logging.getLogger("mcp").setLevel(logging.CRITICAL)
+    console = Console(stderr=json_path == Path("-"), highlight=False)
+    try:
+        visits = _visits(peers, options, console)
+    except NoSuchTool as error:
+        raise click.BadParameter(str(error), param_hint="--tool") from error
+    except PeerUnavailable as error:
+        click.echo(f"xmcp see: {error}", err=True)
+        sys.exit(_UNREACHABLE)
+    pictures = [picture(seen, chosen, tokenizer()) for seen in visits]
+    show(pictures, console, texts=bool(host_names or tools))
+    if json_path is not None:
+        write_json(json_path, to_dict(pictures))
+
+
+def _hosts(names: tuple[str, ...]) -> tuple[Host, ...]:
+    known = {host.name: host for host in hosts()}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise click.BadParameter(f"there is no host {unknown[0]!r}; known: {', '.join(known)}", param_hint="--host")
+    return tuple(known[name] for name in names) or tuple(known.values())
+
+
+def _arguments(text: str | None, tools: tuple[str, ...]) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    if len(tools) != 1:
+        raise click.BadParameter("name the tool that gets them with one --tool NAME", param_hint="--arguments")
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise click.BadParameter(f"this is not JSON: {error}", param_hint="--arguments") from error
+    if not isinstance(value, dict):
+        raise click.BadParameter('write a JSON object, such as \'{"city": "Paris"}\'', param_hint="--arguments")
+    return value
+
+
+def _peer(target: tuple[str, ...]) -> Peer:
+    """Return the server that a target names: a URL, a file or module that `xmcp serve` serves, or a command."""
+    text = " ".join(target)
+    if len(target) == 1 and _ADDRESS.fullmatch(text):
+        if not is_address(text):
+            raise click.BadParameter(f"`{text}` is not an http or https address", param_hint="TARGET")
+        return HttpPeer(text)
+    if len(target) == 1 and _is_served(text):
+        place = text.partition(":")[0]
+        if place.endswith(".py") and not Path(place).is_file():
+            raise click.BadParameter(f"there is no file `{place}`", param_hint="TARGET")
+        return StdioPeer((sys.executable, "-m", "xmcp", "serve", text, "--transport", "stdio"))
+    try:
+        command = tuple(target) if len(target) > 1 else tuple(shlex.split(text))
+    except ValueError as error:
+        raise click.BadParameter(f"{error} in `{text}`", param_hint="TARGET") from error
+    if not command:
+        raise click.BadParameter("the command is empty", param_hint="TARGET")
+    return StdioPeer(command)
+
+
+def _is_served(text: str) -> bool:
+    """Return whether a target is a file or module for `xmcp serve`, and not a command."""
+    return (bool(_FILE.fullmatch(text)) or bool(_MODULE.fullmatch(text))) and shutil.which(text) is None
+
+
+def _visits(peers: list[Peer], options: VisitOptions, console: Console) -> list[Visit]:
+    """Visit the servers; on a terminal, with a line that says what is being called."""
+    if not console.is_terminal:
+        return asyncio.run(_visit_all(peers, options, lambda _: None))
+    with console.status("connecting …") as status:
+        return asyncio.run(_visit_all(peers, options, lambda name: status.update(Text(f"calling {printable(name)} …"))))
+
+
+async def _visit_all(peers: list[Peer], options: VisitOptions, progress: Callable[[str], None]) -> list[Visit]:
+    visits = [await visit(peers[0], options, progress=progress)]
+    for peer in peers[1:]:
+        visits.append(
+            await visit(peer, options, calls={tool.name: tool.cases for tool in visits[0].tools}, progress=progress)
+        )
+    return visits
