@@ -132,6 +132,7 @@ def _content(answer: Answer, rule: ModelRule, draft: _Draft) -> None:
     data = answer.data
     kept = rule.user_only == "kept_from_model"
     blocks = [block for block in answer.blocks if not (kept and for_user_only(block))]
+    noted = [block for block in answer.blocks if kept and for_user_only(block) and not answer.is_error]
     texts = [block for block in blocks if block.get("type") == "text"]
     if how == "replaces_text_alone":
         how = "replaces_text" if len(texts) == len(blocks) else "ignored"
@@ -147,6 +148,8 @@ def _content(answer: Answer, rule: ModelRule, draft: _Draft) -> None:
         if for_user_only(block):
             (draft.leaked if rule.user_only == "given" else draft.unknown).append("content for the person only")
         _add({**block, "tool": answer.tool}, rule, draft)
+    for block in noted if rule.user_only_note else ():
+        draft.texts.append(_filled(rule.user_only_note, {"length": str(len(str(block.get("text") or "")))}))
     draft.lost += [name for block in replaced if (name := _lost_to(data, block))]
     gives_data = how != "ignored" and not (how == "if_no_content" and blocks)
     if data is not None and gives_data:

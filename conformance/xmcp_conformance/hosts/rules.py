@@ -35,6 +35,7 @@ class ModelRule:
     before: str = ""
     json: Literal["compact", "spaced", "indented"] = "compact"
     user_only: Literal["given", "kept_from_model", "unknown"] = "given"
+    user_only_note: str = ""
     result: str = "{content}"
     error: str = "{content}"
     error_structured: Structured | None = None
