@@ -1,0 +1,58 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+)
+
+var sold = map[any]int{"EMEA": 42, "APAC": 17}
+
+var article = object{
+	"type":                 "object",
+	"properties":           map[string]object{"article": {"type": "string"}},
+	"required":             []string{"article"},
+	"additionalProperties": false,
+}
+
+var tools = map[string]Tool{
+	"price": {
+		Description: "Price of an article.",
+		Input:       article,
+		Run: func(given object) (string, object, error) {
+			if given["article"] != "lamp" {
+				message := fmt.Sprintf("There is no article %q.", given["article"])
+				return "", nil, Failure{"NOT_FOUND", "not_found", message, nil}
+			}
+			return "A lamp is 19 €.", nil, nil
+		},
+	},
+	"sales": {
+		Description: "Sales of a region. With show_user the person gets a table of them.",
+		Display:     true,
+		Input: object{
+			"type": "object",
+			"properties": map[string]object{
+				"region":    {"type": "string", "enum": []string{"EMEA", "APAC"}},
+				"show_user": {"type": "boolean"},
+			},
+			"required":             []string{"region"},
+			"additionalProperties": false,
+		},
+		Run: func(given object) (string, object, error) {
+			region := given["region"]
+			text := fmt.Sprintf("%v sold %d units in May.", region, sold[region])
+			if given["show_user"] != true {
+				return text, nil, nil
+			}
+			rows := []object{{"region": region, "sold": sold[region]}}
+			return text, object{"type": "table", "payload": rows, "alt": fmt.Sprintf("%d units in %v", sold[region], region)}, nil
+		},
+	},
+	"stock": {
+		Description: "Stock of an article. It always fails, unforeseen.",
+		Input:       article,
+		Run: func(object) (string, object, error) {
+			return "", nil, errors.New("/srv/shop/stock.db is locked") // for the log; the model gets an id in its place
+		},
+	},
+}
