@@ -7,17 +7,10 @@ import (
 
 var sold = map[any]int{"EMEA": 42, "APAC": 17}
 
-var article = object{
-	"type":                 "object",
-	"properties":           map[string]object{"article": {"type": "string"}},
-	"required":             []string{"article"},
-	"additionalProperties": false,
-}
-
 var tools = map[string]Tool{
 	"price": {
 		Description: "Price of an article.",
-		Input:       article,
+		Input:       schema(map[string]object{"article": {"type": "string"}}, "article"),
 		Run: func(given object) (string, object, error) {
 			if given["article"] != "lamp" {
 				message := fmt.Sprintf("There is no article %q.", given["article"])
@@ -29,15 +22,10 @@ var tools = map[string]Tool{
 	"sales": {
 		Description: "Sales of a region. With show_user the person gets a table of them.",
 		Display:     true,
-		Input: object{
-			"type": "object",
-			"properties": map[string]object{
-				"region":    {"type": "string", "enum": []string{"EMEA", "APAC"}},
-				"show_user": {"type": "boolean"},
-			},
-			"required":             []string{"region"},
-			"additionalProperties": false,
-		},
+		Input: schema(map[string]object{
+			"region":    {"type": "string", "enum": []string{"EMEA", "APAC"}},
+			"show_user": {"type": "boolean"},
+		}, "region"),
 		Run: func(given object) (string, object, error) {
 			region := given["region"]
 			text := fmt.Sprintf("%v sold %d units in May.", region, sold[region])
@@ -49,10 +37,15 @@ var tools = map[string]Tool{
 		},
 	},
 	"stock": {
-		Description: "Stock of an article. It always fails, unforeseen.",
-		Input:       article,
+		Description: "Everything in stock. It always fails, unforeseen.",
+		Input:       schema(map[string]object{}),
 		Run: func(object) (string, object, error) {
 			return "", nil, errors.New("/srv/shop/stock.db is locked") // for the log; the model gets an id in its place
 		},
 	},
+}
+
+func schema(properties map[string]object, required ...string) object {
+	given := append([]string{}, required...) // never null in JSON
+	return object{"type": "object", "properties": properties, "required": given, "additionalProperties": false}
 }

@@ -63,7 +63,7 @@ def as_failure(name: str, error: ToolError) -> Failure:
         said = "; ".join(f"{field['pointer']}: {field['message']}" for field in fields)
         return Failure("VALIDATION_FAIL", "invalid_input", said, meta={"fields": fields, "side_effects": "none"})
     if cause is None:
-        return Failure("UNKNOWN_TOOL", "not_found", f"There is no tool {name!r}.", meta={"side_effects": "none"})
+        return Failure("UNKNOWN_TOOL", "not_found", f"There is no tool {name!r}.")
     return Failure("TOOL_ERROR", "internal", str(cause))
 
 
@@ -97,9 +97,9 @@ def sales(region: Literal["EMEA", "APAC"], show_user: bool = False) -> CallToolR
 
 
 @server.tool(annotations=READ_ONLY)
-def stock(article: str) -> str:
-    """Stock of an article. It always fails, unforeseen."""
-    raise OSError(f"/srv/shop/{article}.db is locked")  # for the log; the model gets an id in its place
+def stock() -> str:
+    """Everything in stock. It always fails, unforeseen."""
+    raise OSError("/srv/shop/stock.db is locked")  # for the log; the model gets an id in its place
 
 
 if __name__ == "__main__":

@@ -34,16 +34,8 @@ server.registerTool(
   },
 );
 
-server.registerTool(
-  "stock",
-  {
-    description: "Stock of an article. It always fails, unforeseen.",
-    inputSchema: { article: z.string() },
-    annotations,
-  },
-  () => {
-    throw new Error("/srv/shop/stock.db is locked"); // for the log; the model gets an id in its place
-  },
-);
+server.registerTool("stock", { description: "Everything in stock. It always fails, unforeseen.", annotations }, () => {
+  throw new Error("/srv/shop/stock.db is locked"); // for the log; the model gets an id in its place
+});
 
 await server.connect(new StdioServerTransport());

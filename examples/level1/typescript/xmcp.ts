@@ -85,7 +85,8 @@ export function level1<Mcp extends { registerTool: any; server: any }>(mcp: Mcp)
       const result = await answer(request, extra);
       return unexplained(result) ? failed(result.content) : marked(result);
     };
-    return handle(what, (what.shape?.method.value ?? what) === "tools/call" ? call : answer);
+    const isCall = (what.shape?.method.value ?? what) === "tools/call"; // version 1 gives a schema, version 2 the name
+    return handle(what, isCall ? (request: Json, extra: object) => call(request, extra).catch(failed) : answer);
   };
   return mcp;
 }
