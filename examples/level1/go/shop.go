@@ -9,14 +9,17 @@ var sold = map[any]int{"EMEA": 42, "APAC": 17}
 
 var tools = map[string]Tool{
 	"price": {
-		Description: "Price of an article.",
-		Input:       schema(map[string]object{"article": {"type": "string"}}, "article"),
+		Description: "Price of so many pieces of an article.",
+		Input: schema(map[string]object{
+			"article": {"type": "string"},
+			"pieces":  {"type": "number"},
+		}, "article", "pieces"),
 		Run: func(given object) (string, object, error) {
 			if given["article"] != "lamp" {
 				message := fmt.Sprintf("There is no article %q.", given["article"])
 				return "", nil, Failure{"NOT_FOUND", "not_found", message, nil}
 			}
-			return "A lamp is 19 €.", nil, nil
+			return fmt.Sprintf("%v × lamp: %v €", given["pieces"], 19*given["pieces"].(float64)), nil, nil
 		},
 	},
 	"sales": {

@@ -42,6 +42,8 @@ class Level1(MCPServer[Any]):
             arguments = {key: value for key, value in arguments.items() if key != "show_user"}
         try:
             result: Any = await super().call_tool(name, arguments, context)
+            if getattr(result, "is_error", False) and PREFIX + "error" not in (result.meta or {}):
+                raise Failure("TOOL_ERROR", "internal", getattr(result.content[0], "text", "The tool failed."))
         except ToolError as error:
             failure = as_failure(name, error)
             said = TextContent(type="text", text=f"{failure.error['code']}: {failure}")
@@ -51,7 +53,7 @@ class Level1(MCPServer[Any]):
 
 
 def as_failure(name: str, error: ToolError) -> Failure:
-    cause = error.__cause__
+    cause = error if isinstance(error, Failure) else error.__cause__
     if isinstance(cause, Failure):
         return cause
     if isinstance(error, UnexpectedToolError):
@@ -64,7 +66,7 @@ def as_failure(name: str, error: ToolError) -> Failure:
         return Failure("VALIDATION_FAIL", "invalid_input", said, meta={"fields": fields, "side_effects": "none"})
     if cause is None:
         return Failure("UNKNOWN_TOOL", "not_found", f"There is no tool {name!r}.")
-    return Failure("TOOL_ERROR", "internal", str(cause))
+    return Failure("TOOL_ERROR", "internal", str(cause) or "The tool failed.")
 
 
 def pointer(steps: tuple[int | str, ...]) -> str:
@@ -79,11 +81,11 @@ SOLD = {"EMEA": 42, "APAC": 17}
 
 
 @server.tool(annotations=READ_ONLY)
-def price(article: str) -> str:
-    """Price of an article."""
+def price(article: str, pieces: int) -> str:
+    """Price of so many pieces of an article."""
     if article != "lamp":
         raise Failure("NOT_FOUND", "not_found", f"There is no article {article!r}.")
-    return "A lamp is 19 €."
+    return f"{pieces} × lamp: {19 * pieces} €"
 
 
 @server.tool(annotations=READ_ONLY, meta={PREFIX + "tool": {"display": True}})

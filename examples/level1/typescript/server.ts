@@ -11,10 +11,14 @@ const says = (text: string) => ({ content: [{ type: "text" as const, text }] });
 
 server.registerTool(
   "price",
-  { description: "Price of an article.", inputSchema: { article: z.string() }, annotations },
-  ({ article }) => {
+  {
+    description: "Price of so many pieces of an article.",
+    inputSchema: { article: z.string(), pieces: z.number() },
+    annotations,
+  },
+  ({ article, pieces }) => {
     if (article !== "lamp") throw new Failure("NOT_FOUND", "not_found", `There is no article ${article}.`);
-    return says("A lamp is 19 €.");
+    return says(`${pieces} × lamp: ${19 * pieces} €`);
   },
 );
 
