@@ -185,3 +185,25 @@ async def test_a_question_to_the_client_is_not_taken_for_an_answer():
     report = await judged(_Asks(), Options(examples=2, eras=("newest",)))
     assert not any(j.broken for j in report.judgements)
     assert any("asks the client for input" in note for note in report.runs[0].notes)
+
+
+class _AnnouncesUnderExperimentalAlone(Miniature):
+    """Announces the extension where only the handshake era has it."""
+
+    def server(self):
+        server = super().server()
+        announced, capabilities = dict(server.extensions), server.get_capabilities
+        server.extensions.clear()
+
+        def under_experimental(*arguments, **named):
+            return capabilities(*arguments, **named).model_copy(update={"experimental": announced})
+
+        server.get_capabilities = under_experimental
+        return server
+
+
+async def test_the_place_of_the_announcement_is_that_of_the_era():
+    report = await judged(_AnnouncesUnderExperimentalAlone(), Options(examples=1))
+    red = [event for event in report.observed if not event.observation.ok]
+    assert {event.run for event in red if event.observation.requirement == "XMCP-CNF-002"} >= {"memory, 2026-07-28"}
+    assert not any("2025" in event.run for event in red)

@@ -21,6 +21,7 @@ import mcp_types
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client import advertise
 from mcp.server import Server
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import RootModel, ValidationError
 
 from xmcp_conformance.core.untrusted_text import quoted
@@ -125,10 +126,12 @@ class Session:
                 raise PeerUnavailable(f"The server {self._bounds.fault}.") from error
             raise PeerUnavailable(f"The server does not list its tools ({_first_line(error)}).") from error
         capabilities = self._client.server_capabilities
+        # The handshake era has no `extensions`: `experimental` takes their place (section 1.3).
+        of_handshake = self._client.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
+        announced_in_the_handshake = (capabilities.experimental or {}) if of_handshake else {}
         return Catalogue(
             protocol_version=self._client.protocol_version,
-            # The handshake era has no `extensions`: `experimental` takes their place (section 1.3).
-            extensions={**(capabilities.experimental or {}), **(capabilities.extensions or {})},
+            extensions={**announced_in_the_handshake, **(capabilities.extensions or {})},
             tools=tuple(_tool(tool) for tool in tools),
         )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import either
 from xmcp_conformance.core.untrusted_text import quoted
@@ -38,12 +40,20 @@ def show_user_without_value(call: ToolCall, document: Document) -> Observations:
 
 @check("XMCP-DSP-025", profile="server")
 def truth_about_displays(exchange: Exchange, text: str, document: Document) -> Observations:
-    """Judge what a model reads, `text`, whose client did not say that it shows displays; `document` is the answer."""
+    """Judge what a model reads, `text`, whose client did not say that it shows displays; `document` is the answer.
+
+    A text that differs from that for a client which declared the extension, or that has a word of doubt, is right: no
+    check can read it.
+    """
     call, twin = exchange.call, exchange.twin
     if twin is None or twin.text is None or not call.shows or not document.has_display or document.error is not None:
         return
+    told = text != twin.text or _DOUBT.search(text) is not None
     expected = "another text than for a client that declared the extension: this one may not show the display"
-    yield either("XMCP-DSP-025", text != twin.text, f"the text `{quoted(text)}`, as for a client that did", expected)
+    yield either("XMCP-DSP-025", told, f"the text `{quoted(text)}`, as for a client that did", expected)
+
+
+_DOUBT = re.compile(r"\b(?:not|cannot|can't|may|might|perhaps|unable)\b", re.IGNORECASE)
 
 
 @check("XMCP-DSP-021", "XMCP-DSP-022", "XMCP-TOL-002", profile="server")

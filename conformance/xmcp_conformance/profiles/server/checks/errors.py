@@ -22,7 +22,7 @@ NEVER_BUILT_BY_AN_AUTHOR: Final = frozenset({"INTERNAL", "UNKNOWN_TOOL", "VALIDA
 def valid_call_without_result(exchange: Exchange) -> Observations:
     """Judge a valid call that ended with a JSON-RPC error or without an answer."""
     if exchange.call.intent is Intent.VALID:
-        yield broken("XMCP-ERR-001", exchange.ended_with, "a result with a document that has `error`")
+        yield broken("XMCP-ERR-001", exchange.ended_with, "a result with an error")
 
 
 @check("XMCP-ERR-001", "XMCP-ERR-030", profile="server")

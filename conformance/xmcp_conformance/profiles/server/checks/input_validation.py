@@ -15,9 +15,10 @@ def invalid_call_without_result(exchange: Exchange) -> Observations:
     """Judge an invalid call that ended with a JSON-RPC error or without an answer."""
     call, how = exchange.call, exchange.ended_with
     if call.intent is Intent.INVALID:
-        yield broken("XMCP-ERR-020", f"{how}, for {call.fault}", "a document with the code VALIDATION_FAIL")
-    elif call.intent is Intent.UNKNOWN_TOOL and exchange.lost:
-        yield broken("XMCP-ERR-022", how, "a document with the code UNKNOWN_TOOL, or a JSON-RPC error")
+        yield broken("XMCP-ERR-020", f"{how}, for {call.fault}", "an error with the code VALIDATION_FAIL")
+    elif call.intent is Intent.UNKNOWN_TOOL:
+        expected = "an error with the code UNKNOWN_TOOL, or a JSON-RPC error"
+        yield either("XMCP-ERR-022", not exchange.lost, how, expected)
 
 
 @check("XMCP-ERR-020", "XMCP-ERR-022", profile="server")
