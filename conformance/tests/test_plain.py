@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import asynccontextmanager
 
 import pytest
@@ -169,14 +170,19 @@ def test_what_is_for_the_user_is_no_part_of_the_models_text():
     both = result(content=[OWN, FOR_THE_USER])
     assert undeclared(both) == set()
     assert undeclared(both, said="hi\nonly you") == {"XMCP-MCP-044"}
+    # The `alt` of a display, and a text that happens to be in another answer, are no such part.
+    assert undeclared(both, said="only you") == set()
+    assert undeclared(both, said="hi, the second time, only you") == set()
     assert broken(result(content=[FOR_THE_USER], is_error=True, error=ERROR)) == {"XMCP-MCP-020"}
 
 
 def test_data_goes_to_a_client_that_declared_nothing_only_where_a_tool_lists_a_schema():
-    assert undeclared(result(data={"a": 1})) == {"XMCP-MCP-049"}
-    assert undeclared(result(data={"a": 1}), schema=True) == set()
+    for text, data in ('{"a":1}', {"a": 1}), ("hi", {"result": "hi"}), ("[1, 2]", {"result": [1, 2]}):
+        assert undeclared(result(text, data=data)) == {"XMCP-MCP-049"}
+        assert undeclared(result(text, data=data), schema=True) == set()
+        assert broken(result(text, data=data)) == set()  # of a client that declared it
+    assert undeclared(result("hi", data={"a": 1})) == set()  # its author gave it
     assert undeclared(result("TIMEOUT: too slow", is_error=True, error=ERROR, data={"a": 1})) == set()
-    assert broken(result(data={"a": 1})) == set()  # of a client that declared it
 
 
 def test_a_model_is_told_that_the_display_is_perhaps_not_shown():
@@ -187,6 +193,12 @@ def test_a_model_is_told_that_the_display_is_perhaps_not_shown():
 def test_what_the_server_filled_in_is_told_in_a_block_of_its_own():
     assert broken(result(content=[OWN, VALUES], server_populated=POPULATED), FILLED) == set()
     assert broken(result(content=[OWN], server_populated=POPULATED), FILLED) == {"XMCP-MCP-048"}
+    for value in ('C:\\temp "new"', "Zoë", "x" * 5_000):
+        populated = {"values": {"user_id": value}}
+        spelled = [json.dumps(value), json.dumps(value, ensure_ascii=False), value]
+        for said in [*spelled, json.dumps(value)[:200] + "…"]:
+            block = {**VALUES, "text": f"user_id = {said}"}
+            assert broken(result(content=[OWN, block], server_populated=populated), FILLED) == set()
     hidden = {**POPULATED, "redacted": ["secret"]}
     assert broken(result(content=[OWN, VALUES], server_populated=hidden), FILLED) == {"XMCP-MCP-048"}
 

@@ -303,7 +303,7 @@ def test_a_stand_in_for_a_session_declares_nothing(session: Any) -> None:
     ("wire", "declared", "expected"),
     [
         ("always", None, Reader(True, declared=False)),
-        ("always", {"versions": ["2.0"]}, Reader(True)),
+        ("always", {"versions": ["2.0"]}, Reader(True, declared=False)),
         ("negotiated", None, Reader(False, declared=False)),
         ("plain", None, Reader(False, declared=False)),
         ("plain", READS, Reader(False)),
@@ -311,7 +311,7 @@ def test_a_stand_in_for_a_session_declares_nothing(session: Any) -> None:
         ("negotiated", {**READS, "documents": True}, Reader(True)),
         ("negotiated", READS, Reader(True)),
         ("negotiated", {"versions": ["1.7"]}, Reader(True)),
-        ("negotiated", {"versions": ["10.0"]}, Reader(False)),
+        ("negotiated", {"versions": ["10.0"]}, Reader(False, declared=False)),
         ("negotiated", {**READS, "maxBytes": 10}, Reader(True, 10)),
         ("negotiated", {**READS, "maxBytes": True}, Reader(True)),
         ("negotiated", {**READS, "maxBytes": 0}, Reader(True)),

@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fastmcp import Client
+from fastmcp import Client, FastMCP
 from fastmcp.server import create_proxy
 from fastmcp.tools import Tool
 from fastmcp.tools.base import ToolResult
 from fastmcp.tools.tool_transform import ArgTransform
 from fastmcp.utilities.types import Image
+from mcp.client import advertise
 from mcp_types import Annotations, ImageContent, TextContent
 from support.declaration import DECLARES
 
 from xmcp import XMCP, DisplayEnvelope, ToolResponse
 from xmcp.server.responses.delivery import PERHAPS_NOT_SHOWN
-from xmcp_models.registry import DISPLAY_META_KEY, POPULATED_META_KEY, RESULT_META_KEY
+from xmcp_models.registry import DISPLAY_META_KEY, EXTENSION_ID, POPULATED_META_KEY, RESULT_META_KEY
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -272,6 +273,105 @@ async def test_the_formatter_of_a_server_decides_what_is_read_too(era: str) -> N
     mcp = dataful(formatter="table")
     assert (await asked(mcp, era, "typed")).structured_content is None
     assert (await listed(mcp, era))["typed"].output_schema is None
+
+
+@pytest.mark.parametrize("options", [{"xml_formatter": lambda data, _: f"***{str(data)[-4:]}"}, {}])
+async def test_what_a_formatter_hides_is_hidden_in_scalars_too(era: str, options: Any) -> None:
+    mcp = XMCP("cards") if options else XMCP("cards", formatter="table")
+
+    @mcp.tool(**options)
+    def card() -> str:
+        return "4111111111111111"
+
+    result = await asked(mcp, era, "card")
+    assert result.structured_content is None
+    assert (texts(result) == ["***1111"]) is bool(options)
+    assert (await asked(mcp, era, "card", declared=True)).structured_content == {"result": "4111111111111111"}
+
+
+@pytest.mark.parametrize("versions", [["2.0"], [], None])
+async def test_who_declares_another_version_is_answered_as_who_declares_nothing(era: str, versions: Any) -> None:
+    declared = [advertise(EXTENSION_ID, {} if versions is None else {"versions": versions})]
+    for mcp, name, arguments in (dataful(), "untyped", {}), (showing(), "table", {"show_user": True}):
+        async with Client(mcp, mode=era, extensions=declared) as client:
+            result = await client.call_tool_mcp(name, arguments)
+            assert {tool.name: tool.output_schema for tool in await client.list_tools()} == {
+                tool.name: tool.output_schema for tool in (await listed(mcp, era)).values()
+            }
+        other = await asked(mcp, era, name, **arguments)
+        assert (result.content, result.structured_content) == (other.content, other.structured_content)
+
+
+# ---- behind a proxy, whose own client declared nothing ----
+
+
+async def test_a_proxy_decides_again_what_its_client_gets(era: str) -> None:
+    mcp = showing()
+    mcp.mount(dataful())
+    front = XMCP("front")
+    front.mount(create_proxy(mcp))
+    plain = await asked(front, era, "table", show_user=True)
+    assert texts(plain) == ['{"alt":"one row","payload":[{"a":1}]}', PERHAPS_NOT_SHOWN]
+    own = await asked(front, era, "own", show_user=True)
+    assert texts(own) == ["My words.", PERHAPS_NOT_SHOWN, "x" * 500]
+    declared = await asked(front, era, "table", declared=True, show_user=True)
+    assert PERHAPS_NOT_SHOWN not in str(declared.content)
+    data = await asked(front, era, "untyped", declared=True)
+    assert data.structured_content == DATA
+    behind = await asked(front, era, "untyped")
+    assert (behind.structured_content, behind.meta[RESULT_META_KEY]["format"]) == (None, "application/json")
+
+
+async def test_only_text_that_is_the_data_is_called_data(era: str) -> None:
+    class Counted:
+        media_type = "application/json"
+
+        def __call__(self, data: Any, _: int) -> str:
+            return f'{{"rows":{len(data["rows"])}}}'
+
+    mcp = XMCP("counted")
+
+    @mcp.tool(xml_formatter=Counted())
+    def rows():  # type: ignore[no-untyped-def]
+        return {"rows": [1, 2, 3]}
+
+    @mcp.display_tool
+    def shown():  # type: ignore[no-untyped-def]
+        return {"type": "table", "payload": ROWS}
+
+    for name in ("rows", "shown"):
+        assert "format" not in (await asked(mcp, era, name)).meta[RESULT_META_KEY]
+
+
+@pytest.mark.parametrize(
+    "mark", [{"format": 5}, {"lossy": "no"}, {"call_id": 7}, {"call_id": "x" * 5_000}, {"unlisted": True}]
+)
+async def test_a_mark_that_is_not_valid_is_ignored(era: str, mark: Any) -> None:
+    behind: FastMCP[Any] = FastMCP("behind")
+
+    @behind.tool
+    def answers() -> ToolResult:
+        return ToolResult(content="seen", structured_content=DATA, meta={RESULT_META_KEY: {"form": "plain", **mark}})
+
+    front = XMCP("front")
+    front.mount(create_proxy(behind))
+    for declared in (True, False):
+        result = await asked(front, era, "answers", declared=declared)
+        assert (result.is_error, result.structured_content) == (False, DATA)
+        assert "seen" in texts(result)[0]
+
+
+async def test_a_large_value_that_the_server_filled_in_is_cut_for_the_model(era: str) -> None:
+    mcp = XMCP("large")
+
+    @mcp.tool(server_populated=["rows"])
+    def count(rows: list[str]) -> str:
+        return str(len(rows))
+
+    mcp.param_provider("rows")(lambda: ["x" * 100] * 1_000)
+    result = await asked(mcp, era, "count")
+    assert len(result.content[1].text) < 600
+    assert len(result.meta[POPULATED_META_KEY]["values"]["rows"]) == 1_000
 
 
 # ---- the wire `plain` ----

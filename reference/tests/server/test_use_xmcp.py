@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from fastmcp import Client, FastMCP
+from fastmcp import Client, Context, FastMCP
 from fastmcp.exceptions import ToolError
+from fastmcp_tasks import TasksExtension
 from support.declaration import DECLARES
 
 from xmcp import XMCP, DisplayEnvelope, XMCPError, use_xmcp
@@ -14,7 +17,7 @@ from xmcp_conformance.profiles.server.blackbox import check
 from xmcp_conformance.profiles.server.call_plan import Options
 from xmcp_conformance.profiles.server.server_under_test import InMemoryPeer
 from xmcp_conformance.reports.server_report import ServerReport
-from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, EXTENSION_ID, RESULT_META_KEY
+from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, EXTENSION_ID, RESULT_META_KEY, TOOL_META_KEY
 
 READ_ONLY = {"readOnlyHint": True}
 
@@ -148,6 +151,38 @@ async def test_an_adopted_server_conforms() -> None:
     await check([InMemoryPeer(mcp._mcp_server)], Options(examples=3), report.add)
     assert [judgement.requirement.id for judgement in report.judgements if judgement.broken] == []
     assert report.answers > 10
+
+
+async def test_the_tools_beside_are_tools_of_the_server(era: str) -> None:
+    @asynccontextmanager
+    async def lifespan(_: Any) -> AsyncIterator[dict[str, str]]:
+        yield {"db": "open"}
+
+    mcp = shop(lifespan=lifespan)
+    used = use_xmcp(mcp)
+
+    @used.tool(depends_on=["stock"])
+    async def inventory(ctx: Context) -> str:
+        inner = await ctx.fastmcp.call_tool("stock", {"item": "tea"})
+        return f"{ctx.lifespan_context['db']} {inner.structured_content}"
+
+    async with Client(mcp, mode=era) as client:
+        assert (await client.call_tool("inventory")).content[0].text == "open {'tea': 0}"
+        (listed,) = [tool for tool in await client.list_tools() if tool.name == "inventory"]
+        assert listed.meta[TOOL_META_KEY]["depends_on"] == ["stock"]
+        with pytest.raises(RuntimeError, match="runs"):
+            used.remove()
+    with pytest.raises(ValueError, match="has a tool 'stock' already"):
+        used.tool(lambda: "x", name="stock")
+    used.remove()
+    assert "inventory" not in {tool.name for tool in await mcp.list_tools()}
+
+
+def test_a_server_with_background_tasks_is_refused() -> None:
+    mcp = shop()
+    mcp.add_extension(TasksExtension(url="memory://"))
+    with pytest.raises(ValueError, match="background tasks"):
+        use_xmcp(mcp)
 
 
 def test_what_cannot_be_adopted_is_refused_and_stays_as_it_was() -> None:

@@ -27,7 +27,8 @@ class ChatResult(dict[str, Any]):
     """What `chat()` returns: a dict that `json.dumps` and the JSON responses of web frameworks take as it is.
 
     `answer` is the model's final text, `None` if there is none. `displays` has all displays by turn and in call order;
-    `display` is the first of them. `history` is the whole conversation; pass it to the next chat.
+    `display` is the first that a tool gave as its answer (a block for the person is none). `history` is the whole
+    conversation; pass it to the next chat.
 
     By their keys `display` and `displays` are `DisplayEnvelope`s. What reads the dict as a whole (`items()`,
     `json.dumps`, `dict(result)`) finds their JSON instead.

@@ -208,7 +208,7 @@ class XMCPTool(FunctionTool):
                 )
             self._check_data(self.output_schema, answer.structured_content)
         if answer.structured_content is not None and self._repeats_its_text(result):
-            mark_unlisted(answer)
+            mark_unlisted(answer, is_in_text=self.formatter is None and not self.display)
         return answer
 
     def _repeats_its_text(self, result: KeptResult) -> bool:
@@ -218,7 +218,7 @@ class XMCPTool(FunctionTool):
         """
         if self.is_adopted or lists_schema(self) or is_mcp(result.kept[0]):
             return False
-        return not result.content or _is_json(result.content[0])
+        return self.output_schema is not None or not result.content or _is_json(result.content[0])
 
     async def _run_in_time(self, arguments: dict[str, Any]) -> ToolResult:
         if self._threads is None or self.timeout is None:

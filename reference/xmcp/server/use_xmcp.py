@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from fastmcp import FastMCP
+from fastmcp.tools import Tool
+from fastmcp.utilities.tasks import TASKS_EXTENSION_ID
 
-from xmcp.server.fastmcp_internals.removal import remove_extension, remove_middleware, remove_provider
+from xmcp.server.fastmcp_internals.components import local_tools
+from xmcp.server.fastmcp_internals.removal import (
+    has_extension,
+    is_running,
+    remove_extension,
+    remove_middleware,
+    remove_tools,
+)
 from xmcp.server.middleware import ResponseMiddleware
 from xmcp.server.responses.capability import ToolResponseExtension, Wire
 from xmcp.server.server import XMCP
@@ -14,26 +24,46 @@ from xmcp.xml_formatters import XMLFormatter
 from xmcp_models.registry import EXTENSION_ID
 
 
-class UsedXMCP:
+class UsedXMCP(XMCP):
     """A FastMCP server's use of XMCP, as `use_xmcp` began it.
 
-    `tool`, `display_tool` and `param_provider` are those of `XMCP`; the tools that they register are tools of the
-    server. `remove` ends the use.
+    `tool`, `display_tool`, `param_provider` and `add_xml_formatter` are those of `XMCP`; the tools that they register
+    are tools of the server. `remove` ends the use. It is not itself a server to run.
     """
 
-    def __init__(self, server: FastMCP[Any], beside: XMCP, middleware: ResponseMiddleware) -> None:
+    def __init__(self, server: FastMCP[Any], **options: Any) -> None:
+        super().__init__(server.name, **options)
         self._server = server
-        self._beside = beside
-        self._middleware = middleware
-        self.tool = beside.tool
-        self.display_tool = beside.display_tool
-        self.param_provider = beside.param_provider
+        self._added: list[Tool] = []
+        self._responses = ResponseMiddleware(self.wire, self.masking)
+        server.add_extension(ToolResponseExtension(self.wire))
+        server.middleware.insert(0, self._responses)
+
+    def add_tool(self, tool: Tool | Callable[..., Any]) -> Tool:
+        """Add a tool to the server.
+
+        Raises:
+            ValueError: The server has a tool of that name, or as `XMCP.add_tool`.
+        """
+        added = super().add_tool(tool)
+        if any(there.name == added.name for there in local_tools(self._server)):
+            raise ValueError(f"The server {self._server.name!r} has a tool {added.name!r} already.")
+        self._added.append(self._server.add_tool(added))
+        return added
 
     def remove(self) -> None:
-        """Make the server again what it was: no announcement, FastMCP's errors, no display tools."""
-        remove_provider(self._server, self._beside)
-        remove_middleware(self._server, self._middleware)
-        remove_extension(self._server, EXTENSION_ID)
+        """Make the server again what it was: no announcement, FastMCP's errors, none of the tools added here.
+
+        Raises:
+            RuntimeError: The server runs; its clients know what it announced.
+        """
+        if is_running(self._server):
+            raise RuntimeError(f"The server {self._server.name!r} runs. End it before you take XMCP back.")
+        remove_tools(self._server, self._added)
+        remove_middleware(self._server, self._responses)
+        if has_extension(self._server, EXTENSION_ID):
+            remove_extension(self._server, EXTENSION_ID)
+        self._added.clear()
 
 
 def use_xmcp(
@@ -58,7 +88,8 @@ def use_xmcp(
 
     Raises:
         TypeError: `mcp` is no FastMCP server, or it is an XMCP server.
-        ValueError: It uses XMCP already, or `wire` is unknown.
+        ValueError: It uses XMCP already, it runs tools as background tasks, which only the class `XMCP` can answer for,
+            or `wire` is unknown.
         RuntimeError: It runs already.
     """
     if isinstance(mcp, XMCP) or not isinstance(mcp, FastMCP):
@@ -66,9 +97,9 @@ def use_xmcp(
         raise TypeError(f"use_xmcp({mcp!r}): that is {what}.")
     if any(isinstance(middleware, ResponseMiddleware) for middleware in mcp.middleware):
         raise ValueError(f"The server {mcp.name!r} uses XMCP already. Call `remove()` on what use_xmcp returned first.")
-    beside = XMCP(mcp.name, wire=wire, formatter=formatter, mask_error_details=mask_error_details)
-    middleware = ResponseMiddleware(beside.wire, beside.masking)
-    mcp.add_extension(ToolResponseExtension(beside.wire))
-    mcp.middleware.insert(0, middleware)
-    mcp.mount(beside)
-    return UsedXMCP(mcp, beside, middleware)
+    if has_extension(mcp, TASKS_EXTENSION_ID):
+        raise ValueError(
+            f"The server {mcp.name!r} runs tools as background tasks, around every middleware. Make it an XMCP: "
+            "`XMCP(...)` in the place of `FastMCP(...)` answers for tasks too."
+        )
+    return UsedXMCP(mcp, wire=wire, formatter=formatter, mask_error_details=mask_error_details)

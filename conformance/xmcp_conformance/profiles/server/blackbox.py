@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
@@ -102,7 +102,8 @@ async def _check_in_era(peer: Peer, era: str, options: Options, spoken: set[str]
     run = _Run(peer, era, True, options, emit)
     async with _unreachable_noted(run), run.connected() as session:
         catalogue = await session.catalogue()
-        few = list(seen.samples.values())[:_FEW]
+        listed = {tool.name: tool for tool in catalogue.tools}
+        few = [replace(call, tool=listed.get(call.name)) for call in list(seen.samples.values())[:_FEW]]
         calls = plan(catalogue, options, run.note) if seen.negotiates else few
         await _check_run(session, catalogue, calls, run, seen)
 

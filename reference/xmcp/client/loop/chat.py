@@ -92,6 +92,7 @@ class Chat:
         self._unreported: list[LLMUsage] = []
         self._completion = Completion()
         self._displays: list[DisplayEnvelope] = []
+        self._display: DisplayEnvelope | None = None
         self._usage = accounting.NOTHING
         self._now = asyncio.get_running_loop().time
 
@@ -197,6 +198,7 @@ class Chat:
         """Add a finished or interrupted turn to the history; a summary by the model replaces the older messages."""
         self._open_turn = None
         self._displays += turn.displays
+        self._display = self._display or turn.first_display
         new = turn.messages
         if summary := turn.meta_tool_text(meta_tools.SUMMARIZE):
             self.messages = meta_tools.summarized(self.messages, summary)
@@ -371,7 +373,7 @@ class Chat:
     def _done(self, stop_reason: StopReason, answer: str = "") -> Done:
         result = ChatResult(
             answer=answer or None,
-            display=self._displays[0] if self._displays else None,
+            display=self._display,
             displays=list(self._displays),
             history=list(self.messages),
             usage=self._usage,

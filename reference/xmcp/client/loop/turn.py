@@ -139,6 +139,12 @@ class ToolTurn:
         return [with_vendor_state(assistant, self._vendor_state), *answers]
 
     @property
+    def first_display(self) -> DisplayEnvelope | None:
+        """The first display of a tool in call order; what a block was shown to the person as is none."""
+        ended = (outcome.response.display for outcome in self.outcomes if outcome is not None)
+        return next((display for display in ended if display is not None), None)
+
+    @property
     def shows_all(self) -> bool:
         """Whether the displays answer the query (XMCP-CLI-060): no call failed, and each chain ends with one.
 

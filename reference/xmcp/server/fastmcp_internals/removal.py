@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from fastmcp import FastMCP
 from fastmcp.server.middleware import Middleware
-from fastmcp.server.providers import FastMCPProvider
+from fastmcp.tools import Tool
 
 
-def remove_provider(server: FastMCP[Any], mounted: FastMCP[Any]) -> None:
-    """Remove the server `mounted` from `server`; nothing happens if it is not mounted there."""
-    server.providers[:] = [
-        provider
-        for provider in server.providers
-        if not (isinstance(provider, FastMCPProvider) and provider.server is mounted)
-    ]
+def is_running(server: FastMCP[Any]) -> bool:
+    """Tell whether `server` has started."""
+    return server._extensions_started or server._lifespan_result_set
+
+
+def has_extension(server: FastMCP[Any], identifier: str) -> bool:
+    """Tell whether `server` announces an extension."""
+    return identifier in server._extensions
+
+
+def remove_extension(server: FastMCP[Any], identifier: str) -> None:
+    """Remove an extension from `server`, which announces it no longer."""
+    server._extensions.pop(identifier)
 
 
 def remove_middleware(server: FastMCP[Any], middleware: Middleware) -> None:
@@ -23,6 +30,9 @@ def remove_middleware(server: FastMCP[Any], middleware: Middleware) -> None:
     server.middleware[:] = [one for one in server.middleware if one is not middleware]
 
 
-def remove_extension(server: FastMCP[Any], identifier: str) -> None:
-    """Remove an extension from `server`, which announces it no longer; nothing happens if it does not have it."""
-    server._extensions.pop(identifier, None)
+def remove_tools(server: FastMCP[Any], tools: Iterable[Tool]) -> None:
+    """Remove tools from `server`, each that is still there as it was added."""
+    there = server.local_provider._components
+    for tool in tools:
+        if there.get(tool.key) is tool:
+            server.local_provider.remove_tool(tool.name, tool.version)

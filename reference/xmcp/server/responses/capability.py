@@ -67,14 +67,13 @@ class ToolResponseExtension(ServerExtension):
 
 def reader_for(wire: Wire, declared: Mapping[str, Any] | None) -> Reader:
     """Return the form of results for a client that declared `declared` about the extension (None: no declaration)."""
-    if declared is None:
-        return Reader(documents=wire == "always", declared=False)
-    reads_documents = _reads_our_version(declared.get("versions")) and declared.get("documents") is not False
+    declared, known = declared or {}, declared is not None and _reads_our_version(declared.get("versions"))
     most = declared.get("maxBytes")
     limited = isinstance(most, int) and not isinstance(most, bool) and 0 < most < DEFAULT_LIMITS.document_bytes
     return Reader(
-        documents=wire == "always" or (wire == "negotiated" and reads_documents),
+        documents=wire == "always" or (wire == "negotiated" and known and declared.get("documents") is not False),
         max_bytes=most if limited and isinstance(most, int) else DEFAULT_LIMITS.document_bytes,
+        declared=known,  # another version counts as no declaration (XMCP-VER-002)
     )
 
 

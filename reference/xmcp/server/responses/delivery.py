@@ -20,8 +20,9 @@ from xmcp.server.errors import XMCPError
 from xmcp.server.lone_surrogates import sendable, sendable_block, without_lone_surrogates
 from xmcp.server.responses.capability import Reader
 from xmcp.server.responses.failures import safe_tool_name
-from xmcp.server.responses.listed_data import is_unlisted
+from xmcp.server.responses.listed_data import is_in_text, is_unlisted
 from xmcp.server.responses.mcp_results import (
+    PERHAPS_NOT_SHOWN,
     document_in,
     is_about_values,
     is_document,
@@ -33,6 +34,7 @@ from xmcp.server.responses.mcp_results import (
     result_of,
     text_block,
 )
+from xmcp.server.responses.relayed_results import as_if_ours
 from xmcp.wire import (
     ErrorInfo,
     ToolResponse,
@@ -52,10 +54,10 @@ from xmcp_models.registry import (
 
 MAX_MESSAGE: Final = 2000  # characters of the message of an error that was raised
 MAX_RESULT_MESSAGE: Final = 50_000  # characters of the message of an error that is a tool's result
-PERHAPS_NOT_SHOWN: Final = "(This client may not be able to show the display to the user.)"
 _JSON: Final = "application/json"
 _FORMATS_OF_DATA: Final = frozenset({_JSON, "application/xml"})
 MAX_ALTERNATIVE: Final = 500  # characters of the text that hosts without displays can show the user
+MAX_VALUE: Final = 500  # characters of a value that the server filled in, as JSON, that a model is told
 _BESIDE_THE_ANSWER: Final = 0.8  # priority of that text: useful, but the answer does not depend on it
 
 
@@ -71,6 +73,7 @@ def deliver(call: ServedCall, result: ToolResult, reader: Reader) -> tuple[ToolR
         ValueError: The author built an error, a display or the like that a server must not send.
     """
     tool_name = safe_tool_name(call.tool_name)
+    result = as_if_ours(result)
     response = response_from(tool_name, result)
     if is_document(result):
         if response.tool_name == tool_name and reader.documents:
@@ -119,8 +122,6 @@ def _without_unrequested_display(response: ToolResponse, call: ServedCall) -> To
 
 def _perhaps_not_shown(response: ToolResponse) -> ToolResponse:
     """Return `response` with the truth for a model whose client did not say that it shows displays (XMCP-DSP-025)."""
-    if PERHAPS_NOT_SHOWN in (response.llm_output or ""):  # from a server behind this one
-        return response
     format_ = None if response.format in _FORMATS_OF_DATA else response.format
     return replace(response, llm_output=f"{response.llm_output}\n{PERHAPS_NOT_SHOWN}", format=format_)
 
@@ -194,21 +195,24 @@ def _plain(response: ToolResponse, native: ToolResult, reader: Reader) -> ToolRe
         content = [*map(sendable_block, given)]  # already plain MCP, in the author's order
         if any(sent is not block for sent, block in zip(content, given, strict=True)):
             marks["lossy"] = True
-        if display is not None and not reader.declared and PERHAPS_NOT_SHOWN not in _models_texts(content):
+        if display is not None and not reader.declared:
             content.append(text_block(PERHAPS_NOT_SHOWN))
     if error is None and server_populated is not None:
         content.append(_values_block(server_populated))
-    if display is not None and display.alt and display.alt not in "\n".join(_models_texts(content)):
+    if display is not None and display.alt and not _says(content, display.alt):
         content.append(_alternative_block(display.alt))
-    if response.format == _JSON and is_unlisted(native) and not reader.declared:
+    if response.format == _JSON and is_in_text(native) and not reader.declared:
         # A client that declared the extension is not known over HTTP without sessions: it finds the data in the text.
         marks["format"] = _JSON
     meta[RESULT_META_KEY] = {"version": VERSION, "form": "plain", **marks}
     return _result(content, response, native, reader, meta)
 
 
-def _models_texts(content: Sequence[ContentBlock]) -> list[str]:
-    return [block.text for block in content if is_models_text(block)]
+def _says(content: Sequence[ContentBlock], alternative: str) -> bool:
+    """Tell whether the text for the model, or a block for the user, says what the `alt` of a display says."""
+    for_the_user = (block.text for block in content if isinstance(block, TextContent) and is_for_the_user(block))
+    own = "\n".join(block.text for block in content if is_models_text(block))
+    return alternative in own or any(text.startswith(alternative[:MAX_ALTERNATIVE]) for text in for_the_user)
 
 
 def _values_block(server_populated: Mapping[str, Any]) -> TextContent:
@@ -216,11 +220,15 @@ def _values_block(server_populated: Mapping[str, Any]) -> TextContent:
     values = {
         name: dump_json(value, "server_populated")[0] for name, value in server_populated.get("values", {}).items()
     }
-    told = [f"{name} = {value}" for name, value in values.items()]
+    told = [f"{name} = {_cut_value(value)}" for name, value in values.items()]
     told += [f"{name} (not disclosed)" for name in server_populated.get("redacted", ())]
     told += [f"{name} (what you sent was not used)" for name in server_populated.get("overridden", ())]
     text = f"Filled in by the server: {', '.join(told)}."
     return TextContent(type="text", text=text, _meta={POPULATED_META_KEY: True})
+
+
+def _cut_value(value: str) -> str:
+    return value if len(value) <= MAX_VALUE else f"{value[:MAX_VALUE]}…"
 
 
 def _alternative_block(alt: str) -> TextContent:

@@ -22,6 +22,7 @@ _DERIVED_KEY: Final = f"{PREFIX}derived_schema"
 Mounted and transformed tools take it over with the rest of `_meta`.
 """
 _UNLISTED: Final = "unlisted"
+_IN_TEXT: Final = "in_text"
 
 
 def with_derived_schema(meta: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -44,17 +45,26 @@ def _as_listed_to(tool: Tool, declared: bool) -> Tool:
     return tool.model_copy(update={"meta": meta, "output_schema": tool.output_schema if declared else None})
 
 
-def mark_unlisted(result: ToolResult) -> None:
-    """Note in a result of a tool that it has data which the tool does not list to every client."""
-    result.meta = {**(result.meta or {}), RESULT_META_KEY: {**attributes_of(result), _UNLISTED: True}}
+def mark_unlisted(result: ToolResult, *, is_in_text: bool) -> None:
+    """Note in a result of a tool that it has data which the tool does not list to every client.
+
+    `is_in_text` tells that the text is this data as JSON.
+    """
+    mark = {**attributes_of(result), _UNLISTED: True, _IN_TEXT: is_in_text}
+    result.meta = {**(result.meta or {}), RESULT_META_KEY: mark}
 
 
 def unmark(result: ToolResult) -> None:
     """Remove that note: the tool that the client called lists an output schema of its own."""
-    kept = {name: value for name, value in attributes_of(result).items() if name != _UNLISTED}
+    kept = {name: value for name, value in attributes_of(result).items() if name not in (_UNLISTED, _IN_TEXT)}
     result.meta = {**(result.meta or {}), RESULT_META_KEY: kept}
 
 
 def is_unlisted(result: object) -> bool:
     """Tell whether a result has data which its tool does not list to every client."""
     return isinstance(result, ToolResult) and attributes_of(result).get(_UNLISTED) is True
+
+
+def is_in_text(result: ToolResult) -> bool:
+    """Tell whether a client that does not get such data finds it in the text, as JSON."""
+    return is_unlisted(result) and attributes_of(result).get(_IN_TEXT) is True

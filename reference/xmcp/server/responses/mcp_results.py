@@ -16,7 +16,7 @@ from mcp_types import ContentBlock, TextContent
 from pydantic import ValidationError
 
 from xmcp.server.errors import XMCPError
-from xmcp.wire import DecodeError, DisplayEnvelope, ErrorInfo, ToolResponse, decode
+from xmcp.wire import DecodeError, DisplayEnvelope, ErrorInfo, ToolResponse, decode, is_media_type
 from xmcp_models.registry import (
     DISPLAY_META_KEY,
     ERROR_META_KEY,
@@ -26,6 +26,8 @@ from xmcp_models.registry import (
 
 _OWN_KEYS: Final = frozenset({DISPLAY_META_KEY, ERROR_META_KEY, POPULATED_META_KEY, RESULT_META_KEY})
 _ATTRIBUTES: Final = ("format", "truncated", "lossy", "call_id")
+MAX_CALL_ID: Final = 256  # characters
+PERHAPS_NOT_SHOWN: Final = "(This client may not be able to show the display to the user.)"
 
 
 def to_mcp_result(response: ToolResponse, native: ToolResult) -> ToolResult:
@@ -89,11 +91,12 @@ def _from_plain(tool_name: str, result: ToolResult) -> ToolResponse:
     meta, attributes = result.meta or {}, attributes_of(result)
     texts = [block.text for block in result.content if is_models_text(block)]
     filled = meta.get(POPULATED_META_KEY)
+    valid: dict[str, Any] = {name: attributes[name] for name in _ATTRIBUTES if _is_valid(name, attributes.get(name))}
     response = ToolResponse(
         tool_name,
         display=_display(meta.get(DISPLAY_META_KEY)),
         server_populated=filled if isinstance(filled, Mapping) else None,
-        **{name: attributes[name] for name in _ATTRIBUTES if name in attributes},
+        **valid,
     )
     if result.is_error:
         text = "\n".join(texts).strip() or "The tool reports a failure without saying more."
@@ -104,6 +107,16 @@ def _from_plain(tool_name: str, result: ToolResult) -> ToolResponse:
 
 
 # Any middleware can write into `_meta`: what is not valid there is ignored.
+
+
+def _is_valid(name: str, value: object) -> bool:
+    match name:
+        case "format":
+            return isinstance(value, str) and is_media_type(value)
+        case "call_id":
+            return isinstance(value, str) and 0 < len(value) <= MAX_CALL_ID
+        case _:
+            return value is True
 
 
 def attributes_of(result: ToolResult) -> Mapping[str, Any]:
@@ -124,6 +137,16 @@ def _error(member: object) -> ErrorInfo | None:
         return ErrorInfo(**member) if isinstance(member, Mapping) else None
     except (TypeError, ValueError):
         return None
+
+
+def display_of(result: ToolResult) -> DisplayEnvelope | None:
+    """Return the display in the `_meta` of a plain `result`."""
+    return _display((result.meta or {}).get(DISPLAY_META_KEY))
+
+
+def own_meta(result: ToolResult) -> dict[str, Any]:
+    """Return the members of `_meta` of `result` that belong to the response."""
+    return {key: part for key, part in (result.meta or {}).items() if key in _OWN_KEYS}
 
 
 def others_meta(result: ToolResult) -> dict[str, Any]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from pydantic_core import from_json
+
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import broken, either
 from xmcp_conformance.core.untrusted_text import quoted
@@ -26,13 +30,28 @@ def malformed_result(exchange: Exchange, form: RequiredForm) -> Observations:
 
 @check("XMCP-MCP-049", profile="server")
 def unlisted_data(exchange: Exchange) -> Observations:
-    """Judge data for a client that did not declare the extension, of a tool that promises it none."""
+    """Judge data for a client that did not declare the extension, of a tool that promises it none.
+
+    Data that says something else than the text was given by the tool's author.
+    """
     tool, result = exchange.call.tool, exchange.result or {}
     if tool is None or tool.has_output_schema or result.get("isError") is True:
         return
-    data = result.get("structuredContent")
-    seen = f"`structuredContent` of `{quoted(tool.name)}`, which lists no output schema: `{quoted(str(data))}`"
-    yield either("XMCP-MCP-049", data is None, seen, "the text alone: some hosts give the model the data in its place")
+    data, document = result.get("structuredContent"), exchange.reading.document
+    repeats = data is not None and document is not None and _says(document.llm_output or "", data)
+    if data is None or repeats:
+        seen = f"`structuredContent` of `{quoted(tool.name)}`, which lists no output schema: `{quoted(str(data))}`"
+        expected = "the text alone: some hosts give the model the data in its place"
+        yield either("XMCP-MCP-049", data is None, seen, expected)
+
+
+def _says(text: str, data: Any) -> bool:
+    """Return whether a text is data as JSON, or the only member of it, which libraries wrap as `result`."""
+    try:
+        said = from_json(text)
+    except ValueError:
+        said = text
+    return data in (said, {"result": said}, {"result": text})
 
 
 @check("XMCP-MCP-002", "XMCP-MCP-004", "XMCP-MCP-042", profile="server")

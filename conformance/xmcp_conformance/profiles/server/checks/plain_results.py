@@ -6,6 +6,7 @@ content, as they judge the content of documents.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -177,19 +178,31 @@ def _error_text(exchange: Exchange, error: error_element.ErrorElement) -> Observ
 def _result_text(exchange: Exchange) -> Observations:
     """Judge whether the text repeats the argument unchanged, if the document for the same call repeated it."""
     text, trap = _text(exchange.result or {}), exchange.call.trap
-    whole = not (exchange.twin and exchange.twin.echoes and trap not in text)
+    if exchange.twin is None:  # nothing says what the document would contain
+        return
+    whole = not (exchange.twin.echoes and trap not in text)
     expected = f"the text `{quoted(trap)}`, as in the document for the same call"
     yield either("XMCP-MCP-020", whole, f"the text `{quoted(text)}`", expected)
 
 
 @check("XMCP-MCP-044", profile="server")
 def _blocks_for_the_user(exchange: Exchange, result: Mapping[str, Any]) -> Observations:
-    """Judge whether the document for the same call kept what is for the user alone out of the model's text."""
+    """Judge whether the document for the same call kept what is for the user alone out of the model's text.
+
+    It did not where the document's text is the plain text and that of the block; where they differ otherwise, as two
+    answers of a tool can, nothing is judged.
+    """
     document, own = exchange.twin.text if exchange.twin else None, _text(result)
     for text, block in _blocks(result):
-        if _is_for_the_user(block) and document is not None and text.strip() and text not in own:
-            seen = f"the text for the user `{quoted(text)}` in the `llm_output` of the document for the same call"
-            yield either("XMCP-MCP-044", text not in document, seen, "a block of its own, with its annotations")
+        if _is_for_the_user(block) and document is not None and text.strip():
+            leaked = document != own and _words(document.replace(text, "", 1)) == _words(own) and text in document
+            if leaked or document == own:
+                seen = f"the text for the user `{quoted(text)}` in the `llm_output` of the document for the same call"
+                yield either("XMCP-MCP-044", not leaked, seen, "a block of its own, with its annotations")
+
+
+def _words(text: str) -> str:
+    return "".join(text.split())
 
 
 @check("XMCP-MCP-048", profile="server")
@@ -197,10 +210,20 @@ def _told_what_was_filled_in(result: Mapping[str, Any], populated: Mapping[str, 
     """Judge whether the model reads which parameters the server filled in, and their values."""
     said = "\n".join(text for text, block in _blocks(result) if _is_about_values(block))
     values = populated.get("values", {})
-    told = [*values, *populated.get("redacted", ()), *(v for v in values.values() if isinstance(v, str))]
-    missing = [f"`{quoted(part)}`" for part in told if part not in said]
+    texts = [value[:_MOST_OF_A_VALUE] for value in values.values() if isinstance(value, str)]
+    missing = [f"`{quoted(name)}`" for name in (*values, *populated.get("redacted", ())) if name not in said]
+    missing += [f"`{quoted(text)}`" for text in texts if not any(spelled in said for spelled in _spellings(text))]
     expected = f"a text block with `{POPULATED_META_KEY}`: true in its `_meta` and {', '.join(missing)} in its text"
     yield either("XMCP-MCP-048", not missing, f"the text `{quoted(said)}`", expected)
+
+
+_MOST_OF_A_VALUE = 100
+"""How much of a text has to be there: a server can cut a value after 200 characters, with the signs of JSON in it."""
+
+
+def _spellings(text: str) -> tuple[str, ...]:
+    """Return a text as it is, and as JSON writes it, with and without characters beyond ASCII."""
+    return text, json.dumps(text, ensure_ascii=False)[1:-1], json.dumps(text)[1:-1]
 
 
 def _display(
