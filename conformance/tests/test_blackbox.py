@@ -192,7 +192,7 @@ def test_a_result_that_is_not_mcps_breaks_the_binding_and_nothing_else():
     ("unsaid", "words"),
     [
         ([()], None),
-        ([("openWorldHint",), ()], "`t0` do not say openWorldHint: "),
+        ([("openWorldHint",), ()], "`t0` does not say openWorldHint: "),
         ([("destructiveHint",), ("readOnlyHint",)], "`t0`, `t1` do not say readOnlyHint, destructiveHint: "),
         ([("openWorldHint",)] * 7, "`t4` and 2 more do not say"),
     ],

@@ -158,11 +158,14 @@ def test_meta_before_the_model_leaks():
 @pytest.mark.parametrize(
     ("rule", "words", "misled"),
     [
-        ({}, "The balance is 7.", ("takes the failure for a success",)),
+        ({}, "The balance is 7.", ("may take the failure for a success",)),
+        ({}, "CONFLICT: Order 1 is shipped.", ()),
+        ({}, "X_ACME_JAM (retryable, after 2 s): jam", ()),
+        ({}, "OK: done", ("may take the failure for a success",)),
         ({}, "The order was not found.", ()),
         ({"error": "Error: {content}"}, "The balance is 7.", ()),
         ({"error_marked": True}, "The balance is 7.", ()),
-        ({}, " ", ("takes the failure for a success", "sees no result at all")),
+        ({}, " ", ("may take the failure for a success", "sees no result at all")),
     ],
 )
 def test_an_unmarked_failure_that_reads_like_a_success_misleads_the_model(rule, words, misled):

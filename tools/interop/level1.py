@@ -1,4 +1,4 @@
-"""Judge the programs of the guide "Level 1 in forty lines": they use nothing of XMCP, and the suite finds no fault.
+"""Judge the programs of the guide "Level 1 in one file": they use nothing of XMCP, and the suite finds no fault.
 
     python -m tools.interop.level1 --go PATH     PATH is the `go` command
 

@@ -24,9 +24,11 @@ _FIELD: Final = re.compile(r"\{(\w+)\}")
 _DISPLAY: Final = re.compile(r"<display(?:\s[^<>]*)?>.*?</display>", re.DOTALL)
 _READS_AS_ERROR: Final = re.compile(
     r"error|fail|invalid|not found|no such|unable|cannot|can't|could not|denied|unknown|exception|traceback|time.?out"
-    r"|missing|required|must |refused|forbidden|unexpected|wrong|unavailable",
+    r"|missing|required|must |refused|forbidden|unexpected|wrong|unavailable"
+    r"|\A(?-i:[A-Z][A-Z0-9_]{2,62})(?: \([^)]*\))?: ",
     re.IGNORECASE,
 )
+"""Words of failure, or an error's code at the beginning, by which a model can tell a failure from a success."""
 _COMPARED: Final = 200_000
 """Maximum number of characters of a text that are compared with data, or searched for words."""
 
@@ -94,7 +96,8 @@ def present(answer: Answer, host: Host) -> Shown:
         draft.kinds.append("document")
         draft.texts.append(_document(answer))
         # Only the document of such a result is read.
-        draft.lost += [_NAMES.get(str(block.get("type")), "content") for block in answer.blocks[1:]]
+        others = [block for block in answer.blocks[1:] if not for_user_only(block)]
+        draft.lost += [_NAMES.get(str(block.get("type")), "content") for block in others]
         parts = draft.texts
     else:
         _content(answer, rule, draft)
@@ -322,7 +325,7 @@ def _beliefs(answer: Answer, rule: ModelRule, draft: _Draft) -> None:
     if answer.is_error and rule.error_marked == "unknown":
         draft.unknown.append("whether it is marked")
     if answer.is_error and not _tells_errors(rule) and not _READS_AS_ERROR.search(text[:_COMPARED]):
-        draft.misled.append("takes the failure for a success")
+        draft.misled.append("may take the failure for a success")
     if not text.strip() and not draft.images and not draft.unknown:
         draft.misled.append("sees no result at all")
 

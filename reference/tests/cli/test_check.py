@@ -58,7 +58,7 @@ def red(report: dict) -> set[str]:
 
 
 def test_without_a_peer_it_judges_the_sample_server_over_both_transports_in_both_eras():
-    done = check("server", "--json", "-", timeout=110)
+    done = check("server", "--sample", "--json", "-", timeout=110)
     report = report_of(done)
     assert done.returncode == 0, done.stderr
     runs = {(run["transport"], run["protocol_version"]) for run in report["runs"]}
@@ -267,3 +267,10 @@ def test_a_terminated_check_leaves_no_sample_server_behind():
     assert done.returncode == 128 + 15, done.stderr
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", int(done.stdout)), timeout=5)
+
+
+@pytest.mark.parametrize("arguments", [(), ("--strict",), ("--sample", "--url", "http://127.0.0.1:1/mcp")])
+def test_nothing_is_judged_in_the_place_of_a_server_that_was_not_named(arguments):
+    done = check("server", *arguments)
+    assert done.returncode == 2
+    assert "--url or --stdio" in done.stderr

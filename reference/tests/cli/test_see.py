@@ -222,6 +222,14 @@ def test_a_target_that_is_no_server_gets_one_sentence(target, words):
     assert words in done.stderr
 
 
+def test_a_command_that_ends_in_the_name_of_a_file_is_a_command(tmp_path):
+    file = tmp_path / "server.py"
+    file.write_text(f"{PLAIN}\nmcp.run(show_banner=False)\n")
+    done = see(f"{sys.executable} {file}")
+    assert done.returncode == 0, done.stderr
+    assert "add" in done.stdout
+
+
 def test_an_address_where_nobody_listens_gets_one_sentence():
     done = see(f"{HttpHost().url}/mcp")
     assert done.returncode == 3

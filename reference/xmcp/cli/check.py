@@ -45,7 +45,7 @@ def check(context: click.Context) -> None:
     Exit codes: 0 conforms, 1 does not, 2 usage, 3 the peer cannot be reached or the suite itself failed.
     """
     if context.invoked_subcommand is None:
-        context.invoke(server)
+        context.invoke(server, sample=True)
 
 
 check.add_command(document)
@@ -54,6 +54,7 @@ check.add_command(document)
 @check.command()
 @click.option("--url", help="Streamable HTTP endpoint of the server, such as http://127.0.0.1:3333/mcp.")
 @click.option("--stdio", metavar="COMMAND", help="Command of a server that speaks MCP on standard input and output.")
+@click.option("--sample", is_flag=True, help="Check the sample server of this package, as `xmcp check` alone does.")
 @click.option("--allow-writes", is_flag=True, help="Also call tools that are not marked read-only.")
 @click.option("--strict", is_flag=True, help="Count a broken SHOULD like a broken MUST.")
 @click.option(
@@ -87,19 +88,21 @@ check.add_command(document)
     type=click.Path(dir_okay=False, path_type=Path),
     help="Also write the report as JSON; - for standard output.",
 )
-def server(url: str | None, stdio: str | None, json_path: Path | None, **options: Any) -> None:
+def server(url: str | None, stdio: str | None, *, sample: bool, json_path: Path | None, **options: Any) -> None:
     """Check a server by its tools, without fixtures.
 
     Tools that are marked read-only are called with arguments generated from their schemas, and with arguments that do
     not fit; every answer is read by the suite's own strict reader.
     """
+    if sample == (url is not None or stdio is not None):
+        raise click.UsageError("Give the server with --url or --stdio, or --sample for the one of this package.")
     era = options.pop("era")
     settings = Options(eras=ERAS if era == "both" else (era,), **options)
     # The SDK logs invalid messages of a peer with tracebacks; here they become one sentence.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
     console = Console(stderr=json_path == Path("-"))
     try:
-        with _given(url, stdio) if url or stdio is not None else _bundled() as peers:
+        with _bundled() if sample else _given(url, stdio) as peers:
             report = _judge(peers, settings, console)
     except PeerUnavailable as error:
         click.echo(f"xmcp check: {error}", err=True)

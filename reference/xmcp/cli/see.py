@@ -174,6 +174,8 @@ def _peer(target: tuple[str, ...]) -> Peer:
 
 def _is_served(text: str) -> bool:
     """Return whether a target is a file or module for `xmcp serve`, and not a command."""
+    if " " in text and not Path(text.partition(":")[0]).is_file():  # a command that ends in the name of a file
+        return False
     return (bool(_FILE.fullmatch(text)) or bool(_MODULE.fullmatch(text))) and shutil.which(text) is None
 
 

@@ -66,7 +66,8 @@ def advice(catalogue: Catalogue) -> str | None:
     names = ", ".join(f"`{quoted(tool.name)}`" for tool in silent[:_MOST_NAMED])
     more = f" and {len(silent) - _MOST_NAMED} more" if len(silent) > _MOST_NAMED else ""
     hints = ", ".join(hint for hint in HINTS if any(hint in tool.unsaid_hints for tool in silent))
-    return f"{names}{more} do not say {hints}: MCP does not require it, some directories of servers do."
+    verb = "does" if len(silent) == 1 else "do"
+    return f"{names}{more} {verb} not say {hints}: MCP does not require it, some directories of servers do."
 
 
 def announced_versions(catalogue: Catalogue) -> list[str] | None:
