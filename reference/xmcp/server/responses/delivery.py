@@ -122,6 +122,8 @@ def _without_unrequested_display(response: ToolResponse, call: ServedCall) -> To
 
 def _perhaps_not_shown(response: ToolResponse) -> ToolResponse:
     """Return `response` with the truth for a model whose client did not say that it shows displays (XMCP-DSP-025)."""
+    if PERHAPS_NOT_SHOWN in (response.llm_output or ""):  # in the document of a server behind this one
+        return response
     format_ = None if response.format in _FORMATS_OF_DATA else response.format
     return replace(response, llm_output=f"{response.llm_output}\n{PERHAPS_NOT_SHOWN}", format=format_)
 
