@@ -184,6 +184,12 @@ def test_a_display_is_lost_where_nobody_draws_it():
     assert (shown.lost, shown.person) == ((), ("text", "display"))
 
 
+def test_of_the_blocks_after_a_document_only_those_for_the_model_are_lost_to_it():
+    given = answer(text("<tool_response/>"), text("note", "user"), text("more"), document=True)
+    assert present(given, host(documents=True)).lost == ("text",)
+    assert present(answer(*given.blocks[:2], document=True), host(documents=True)).lost == ()
+
+
 def test_a_document_is_markup_for_every_host_but_those_that_read_it():
     document = '<tool_response tool_name="t"><llm_output>a</llm_output></tool_response>'
     assert present(answer(text(document), document=True), host()).leaked == ("markup of a document",)

@@ -286,6 +286,19 @@ async def test_over_http_a_server_may_forget_what_a_client_of_the_handshake_decl
     assert ("XMCP-MCP-001" in of_the_handshake) is not stateless
 
 
+class _SaysItInOneWord(Negotiated):
+    """Tells a model in words without doubt that nobody shows the display."""
+
+    def without_a_renderer(self, text):
+        return f"{text}, hidden."
+
+
+async def test_what_a_forgetful_server_said_before_is_no_document_to_compare_with():
+    async with over_http(_SaysItInOneWord(), stateless=True) as peer:
+        report = await report_on(peer, Options(examples=1, eras=("handshake",)))
+    assert not any(judgement.broken for judgement in report.judgements)
+
+
 async def test_a_server_that_turns_plain_clients_away_is_noted_and_judged_by_its_documents(monkeypatch):
     catalogue = Session.catalogue
     opened = []

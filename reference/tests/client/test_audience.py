@@ -92,6 +92,22 @@ def shop() -> fastmcp.FastMCP[Any]:
 # ---- a chat ----
 
 
+async def test_the_display_of_a_chat_is_a_tools_answer_and_not_a_note_beside_one() -> None:
+    server = shop()
+
+    @server.tool
+    def table() -> ToolResult:
+        meta = {RESULT_META_KEY: {"form": "plain"}, DISPLAY_META_KEY: {"type": "table", "payload": [{"a": 1}]}}
+        return ToolResult(content=[text("a table")], meta=meta)
+
+    model = ScriptedModel(asks("thank"), asks("table"), "end")
+    async with AIClient([ServerTarget(target=server, xmcp=True)], llm_provider=model) as ai:
+        result = await ai.chat("q", [])
+    assert [display.type for display in result["displays"]] == ["text", "table"]
+    assert result["display"] is not None
+    assert result["display"].type == "table"
+
+
 @pytest.mark.parametrize("era", ["auto", "legacy"])
 @pytest.mark.parametrize("wire", ["memory", "http"])
 async def test_the_person_is_shown_it_and_the_model_is_not_told_what_it_says(era: str, wire: str, http: Any) -> None:
