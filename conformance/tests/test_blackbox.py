@@ -209,3 +209,9 @@ async def test_the_advice_is_given_once_and_breaks_nothing():
     assert len(notes) == 2  # in each era
     assert "do not say destructiveHint, openWorldHint" in notes[0]
     assert report.exit_code == 0
+
+
+async def test_a_tool_of_which_no_call_succeeded_is_noted():
+    report = await report_on(Miniature(), Options(examples=1))
+    (note,) = {note for run in report.runs for note in run.notes if "succeeded" in note}
+    assert note.startswith("No call of `busy`, `vendor_fault`, `crash` succeeded, so only errors")

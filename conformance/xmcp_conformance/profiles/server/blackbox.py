@@ -138,6 +138,7 @@ async def _check_run(session: Session, catalogue: Catalogue, calls: Iterable[Too
     # Over HTTP a server need not remember what a client declared with `initialize` (section 6.1).
     known = not (run.peer.transport == "http" and run.era in HANDSHAKE_PROTOCOL_VERSIONS)
     form = required_form(catalogue, declared=not run.plain, known=known)
+    succeeded: dict[str, bool] = {}
     async with aclosing(_exchanges(session, calls, run.note)) as exchanges:
         async for exchange in exchanges:
             call = exchange.call
@@ -150,9 +151,17 @@ async def _check_run(session: Session, catalogue: Catalogue, calls: Iterable[Too
                 populates, failed = document.server_populated is not None, document.error is not None
                 seen.twins[call.key] = DocumentTwin(echoes, populates, failed, document.llm_output)
             answered = document is not None and call.intent is Intent.VALID
+            if answered and document is not None:
+                succeeded[call.name] = succeeded.get(call.name, False) or document.error is None
             if answered:
                 seen.samples.setdefault(call.name, call)
             run.emit(CallMade(run.name, str(call), answered))
+    never = [f"`{quoted(name)}`" for name, ever in succeeded.items() if not ever]
+    if never and not run.plain:
+        run.note(
+            f"No call of {', '.join(never)} succeeded, so only errors were judged. An `enum` or `examples` for the "
+            "arguments would help."
+        )
     run.emit(RunEnded(run.name))
 
 
