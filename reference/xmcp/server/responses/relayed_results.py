@@ -6,7 +6,7 @@ shown. Here it is known, and `delivery` decides again.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from fastmcp.tools.base import ToolResult
 from mcp_types import ContentBlock, TextContent
@@ -26,7 +26,7 @@ from xmcp.server.responses.mcp_results import (
 from xmcp.wire import DisplayEnvelope
 from xmcp_models.registry import RESULT_META_KEY
 
-JSON = "application/json"
+JSON: Final = "application/json"
 
 
 def as_if_ours(result: ToolResult) -> ToolResult:
