@@ -103,7 +103,7 @@ def _show_tool(
                 console.print(_row(console, name, Text(printable(why), style="dim")))
         people = list(dict.fromkeys(_person(found) for found in cases if found and not found.case.plain.is_error))
         for seen in filter(None, people):
-            console.print(_row(console, "", Text(f"the person sees {seen}", style="dim")))
+            console.print(_row(console, "", Text(f"on screen  {seen}", style="dim")))
 
 
 def _title(tool: SeenTool, case: SeenCase, width: int) -> Text:
@@ -188,13 +188,13 @@ def _fault(kind: str, what: str) -> Text:
 
 
 def _person(case: SeenCase) -> str:
-    """Return what the person sees, in the hosts that say so."""
+    """Return for the hosts that say so what the person sees there."""
     by_sight: dict[str, list[str]] = {}
     for seen in case.seen:
         sight = " + ".join(seen.shown.person)
         if sight and seen.shown.person != ("not known",):
             by_sight.setdefault(sight, []).append(seen.host.title)
-    return "; ".join(f"{sight} in {_listed(hosts)}" for sight, hosts in by_sight.items())
+    return " · ".join(f"{_listed(hosts)}: {sight}" for sight, hosts in by_sight.items())
 
 
 def _show_texts(group: Group, console: Console) -> None:
