@@ -184,12 +184,15 @@ def _with_summary(response: ToolResponse) -> ToolResponse:
 
 def _as_text(tool_name: str, envelope: DisplayEnvelope) -> ToolResponse:
     """Return the response for an envelope that was not asked for: the model gets its data as text."""
-    payload = _without_blobs(envelope.payload)
-    if isinstance(payload, str):
+    if isinstance(envelope.payload, str):
+        payload = _without_blobs(envelope.payload)
         body = envelope.alt if envelope.alt is not None and payload != envelope.payload else payload
         return ToolResponse(tool_name, llm_output="\n".join(filter(None, [envelope.title, body])))
-    members = {"title": envelope.title, "alt": envelope.alt, "payload": payload}
-    text = _compact({key: part for key, part in members.items() if part is not None})
+    members = {"title": envelope.title, "alt": envelope.alt, "payload": envelope.payload}
+    members = {key: part for key, part in members.items() if part is not None}
+    text = _compact(members)
+    if '"data:' in text:  # walking through a large table takes longer than writing it
+        text = _compact(_without_blobs(members))
     return ToolResponse(tool_name, llm_output=text, format=JSON)
 
 
