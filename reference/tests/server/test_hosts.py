@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -370,7 +371,7 @@ async def test_a_large_value_that_the_server_filled_in_is_cut_for_the_model(era:
 
     mcp.param_provider("rows")(lambda: ["x" * 100] * 1_000)
     result = await asked(mcp, era, "count")
-    assert len(result.content[1].text) < 600
+    assert len(result.content[1].text) < 1_500
     assert len(result.meta[POPULATED_META_KEY]["values"]["rows"]) == 1_000
 
 
@@ -383,3 +384,17 @@ async def test_with_the_wire_plain_nobody_gets_a_document(era: str) -> None:
     assert result.meta[RESULT_META_KEY] == {"version": "1.0", "form": "plain"}
     assert texts(result) == ["one row"]
     assert result.meta[DISPLAY_META_KEY]["payload"] == ROWS
+
+
+async def test_of_a_text_that_json_has_to_escape_its_first_200_characters_are_told(era: str) -> None:
+    value = "\x01" * 300
+    mcp = XMCP("escaped")
+
+    @mcp.tool(server_populated=["key"])
+    def length(key: str) -> str:
+        return str(len(key))
+
+    mcp.param_provider("key")(lambda: value)
+    told = (await asked(mcp, era, "length")).content[1].text
+    assert json.dumps(value[:200])[1:-1] in told
+    assert json.dumps(value)[1:-1] not in told

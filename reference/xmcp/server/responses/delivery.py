@@ -57,7 +57,7 @@ MAX_RESULT_MESSAGE: Final = 50_000  # characters of the message of an error that
 _JSON: Final = "application/json"
 _FORMATS_OF_DATA: Final = frozenset({_JSON, "application/xml"})
 MAX_ALTERNATIVE: Final = 500  # characters of the text that hosts without displays can show the user
-MAX_VALUE: Final = 500  # characters of a value that the server filled in, as JSON, that a model is told
+MAX_VALUE: Final = 1_300  # characters of a value that a model is told, as JSON: 200 of a text, all escaped, and more
 _BESIDE_THE_ANSWER: Final = 0.8  # priority of that text: useful, but the answer does not depend on it
 
 

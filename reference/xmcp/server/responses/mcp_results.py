@@ -144,11 +144,6 @@ def display_of(result: ToolResult) -> DisplayEnvelope | None:
     return _display((result.meta or {}).get(DISPLAY_META_KEY))
 
 
-def own_meta(result: ToolResult) -> dict[str, Any]:
-    """Return the members of `_meta` of `result` that belong to the response."""
-    return {key: part for key, part in (result.meta or {}).items() if key in _OWN_KEYS}
-
-
 def others_meta(result: ToolResult) -> dict[str, Any]:
     """Return the members of `_meta` of `result` that do not belong to the response."""
     return {key: part for key, part in (result.meta or {}).items() if key not in _OWN_KEYS}

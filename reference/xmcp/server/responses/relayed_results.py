@@ -19,8 +19,6 @@ from xmcp.server.responses.mcp_results import (
     display_of,
     is_for_the_user,
     is_models_text,
-    others_meta,
-    own_meta,
     result_of,
 )
 from xmcp.wire import DisplayEnvelope
@@ -40,7 +38,7 @@ def as_if_ours(result: ToolResult) -> ToolResult:
     relayed = result_of(
         content,
         result.structured_content,
-        {**others_meta(result), **own_meta(result), RESULT_META_KEY: mark},
+        {**(result.meta or {}), RESULT_META_KEY: mark},
         is_error=bool(result.is_error),
     )
     if attributes.get("format") == JSON and relayed.structured_content is None and not relayed.is_error:

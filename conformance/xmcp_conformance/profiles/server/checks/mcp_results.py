@@ -1,4 +1,4 @@
-"""Checks of the MCP result around a document (section 6.2)."""
+"""Checks of the MCP result of a call: what is around a document, and data beside any text (section 6.2)."""
 
 from __future__ import annotations
 
