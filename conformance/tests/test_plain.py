@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 from server_reports import report_on
@@ -365,3 +366,38 @@ def failed(code, **meta):
 )
 def test_a_forged_value_is_judged_by_what_the_answer_says_of_it(told, error, schema, found):
     assert of_orders(told, error, schema) == found
+
+
+def test_a_doubt_that_is_said_to_everybody_is_said_to_a_client_that_declared_nothing():
+    doubt = "You may not see the chart."
+    assert undeclared(result(doubt, display=ENVELOPE), SHOWN, said=doubt) == set()
+
+
+@pytest.mark.parametrize(("ended", "ok"), [({"rpc_error": "-32602: no such tool"}, True), ({"lost": "the end"}, False)])
+def test_an_unknown_tool_can_be_answered_with_a_json_rpc_error(ended, ok):
+    call = ToolCall(None, "t", {}, Intent.UNKNOWN_TOOL)
+    observed = exchange_observations(Exchange(call, **ended), ["1.0"], RequiredForm.PLAIN)
+    assert [(one.requirement, one.ok) for one in observed] == [("XMCP-ERR-022", ok)]
+
+
+class _SendsData(Miniature):
+    """Sends its text as structured content, too."""
+
+    def answer(self, name, arguments, *, declared):
+        answered = super().answer(name, arguments, declared=declared)
+        text = self.outcome(name, arguments, declared=declared).text
+        return answered if answered.is_error else answered.model_copy(update={"structured_content": {"result": text}})
+
+
+async def test_a_plain_client_is_judged_by_the_list_that_it_got(monkeypatch):
+    catalogue, lists = Session.catalogue, []
+
+    async def with_schemas_for_the_first(session):
+        listed = await catalogue(session)
+        lists.append(listed)
+        tools = tuple(replace(tool, has_output_schema=len(lists) == 1) for tool in listed.tools)
+        return replace(listed, tools=tools)
+
+    monkeypatch.setattr(Session, "catalogue", with_schemas_for_the_first)
+    report = await report_on(_SendsData(), Options(examples=1, eras=("newest",)))
+    assert {judgement.requirement.id for judgement in report.judgements if judgement.broken} == {"XMCP-MCP-049"}

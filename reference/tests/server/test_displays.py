@@ -184,3 +184,17 @@ async def test_the_switch_also_rules_an_answer_that_is_passed_on(call: Any) -> N
         reply = await call(mcp, name)
         assert (reply.tool_name, reply.llm_output, reply.display) == (name, "told", None)
     assert (await call(mcp, "failing", show_user=True)).message == "no such order"
+
+
+async def test_a_picture_inside_a_display_is_cut_for_the_model_that_reads_the_display_as_text(call: Any) -> None:
+    mcp = XMCP("pictures")
+    picture = {"type": "image", "payload": "data:image/png;base64," + "A" * 500}
+
+    @mcp.display_tool
+    def card() -> dict[str, Any]:
+        return {"type": "group", "payload": [picture, {"type": "text", "payload": "seen"}]}
+
+    text = (await call(mcp, "card")).llm_output
+    assert "data:image/png;base64," in text
+    assert "A" * 100 not in text
+    assert '"payload":"seen"' in text
