@@ -155,7 +155,10 @@ def test_what_shows_no_kind_gets_no_verdict(data):
         (b'{"display":\n"true"}', {"kind": "tool_metadata"}, [("XMCP-TOL-001", (2, 1))]),
         (b'{"values": []}', {"kind": "server_populated"}, [("XMCP-RSP-095", (1, 12))]),
         (b'{"values":{"a":1},"redacted":["a"]}', {"kind": "server_populated"}, [("XMCP-RSP-096", (1, 31))]),
-        (b'{"versions": []}', {"kind": "capability"}, [("XMCP-CNF-003", (1, 14))]),
+        (b'{"versions": [],"wire":"plain"}', {"kind": "announcement"}, [("XMCP-CNF-003", (1, 14))]),
+        (b'{"versions": ["1.0"]}', {"kind": "announcement"}, [("XMCP-MCP-005", (1, 1))]),
+        (b'{"versions": ["1.0"],"wire":1}', {"kind": "announcement"}, [("XMCP-MCP-005", (1, 29))]),
+        (b'{"versions": []}', {"kind": "declaration"}, [("XMCP-MCP-007", (1, 14))]),
         (EVENT.replace(b'"a"', b"7"), {}, [("XMCP-REC-001", (1, 40))]),
         (
             b'{"type": "tool_display", "turn": 1, "call_id": "c", "tool_name": "t",\n"envelope": {"type": "text"}}',

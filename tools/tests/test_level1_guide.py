@@ -42,7 +42,7 @@ def test_the_listed_display_tool_conforms():
 
 def test_the_announcement_is_valid():
     (announced,) = [block[EXTENSION_ID] for block in BLOCKS if EXTENSION_ID in block]
-    assert validator("capability").is_valid(announced)
+    assert validator("announcement").is_valid(announced)
     assert announced["wire"] == "plain"
 
 

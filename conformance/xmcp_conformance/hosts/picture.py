@@ -51,11 +51,12 @@ class SeenCase:
 
     @property
     def groups(self) -> list[Group]:
-        """The hosts in groups of the same outcome for the model, the largest last."""
+        """The hosts in groups of the same outcome for the model, the largest last and then what is not known."""
         members: dict[object, list[Seen]] = {}
         for seen in self.seen:
             members.setdefault(_outcome(seen.shown), []).append(seen)
-        return sorted((Group(tuple(group)) for group in members.values()), key=lambda group: len(group.seen))
+        groups = [Group(tuple(group)) for group in members.values()]
+        return sorted(groups, key=lambda group: (bool(group.shown.unknown), len(group.seen)))
 
     @property
     def everywhere(self) -> list[tuple[str, str]]:

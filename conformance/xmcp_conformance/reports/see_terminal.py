@@ -127,8 +127,9 @@ def _show_case(name: str, case: SeenCase, console: Console, *, texts: bool) -> N
         console.print(_row(console, name, said))
         return
     everywhere, groups = case.everywhere, case.groups
-    for number, group in enumerate(groups):
-        hosts = Text(_hosts(group, last=number == len(groups) - 1, alone=len(groups) == 1))
+    known = [group for group in groups if not group.shown.unknown]
+    for group in groups:
+        hosts = Text(_hosts(group, last=[group] == known[-1:], alone=len(groups) == 1))
         console.print(_row(console, name, hosts, Text(_tokens(group.tokens)), _gets(group, everywhere, console)))
         if texts:
             _show_texts(group, console)

@@ -91,7 +91,7 @@ def test_the_folder_of_an_example_says_what_it_holds(check):
 
 def test_a_kind_that_was_given_is_believed(check):
     put("a.json", '{"versions": []}')
-    code, out, _ = check("a.json", "--kind", "capability")
+    code, out, _ = check("a.json", "--kind", "announcement")
     assert code == 1
     assert "XMCP-CNF-003" in out
 

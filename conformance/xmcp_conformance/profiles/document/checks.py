@@ -31,7 +31,12 @@ _AROUND = 48
 """Number of characters of the text that an excerpt has on each side of a fault."""
 _SPACE = b" \t\r\n"
 # The requirement that a value breaks when its schema does not allow it; the other formats are records of a chat.
-_REQUIREMENTS = {"error_meta": "XMCP-ERR-007", "tool_metadata": "XMCP-TOL-001", "capability": "XMCP-CNF-003"}
+_REQUIREMENTS = {
+    "error_meta": "XMCP-ERR-007",
+    "tool_metadata": "XMCP-TOL-001",
+    "announcement": "XMCP-CNF-003",
+    "declaration": "XMCP-MCP-007",
+}
 _OF_RECORDS = "XMCP-REC-001"
 _IN_A_DOCUMENT = ("display_envelope", "error_meta", "server_populated")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff", b"<\x00", b"\x00<", b"{\x00", b"\x00{")
@@ -242,8 +247,17 @@ def _value(value: Any, kind: str) -> Observations:
         yield from _schema(value, kind)
 
 
-@check("XMCP-CNF-003", "XMCP-ERR-007", "XMCP-REC-001", "XMCP-TOL-001", profile="document")
+@check(
+    "XMCP-CNF-003",
+    "XMCP-ERR-007",
+    "XMCP-MCP-005",
+    "XMCP-MCP-007",
+    "XMCP-REC-001",
+    "XMCP-TOL-001",
+    profile="document",
+)
 def _schema(value: Any, kind: str) -> Observations:
     requirement, expected = _REQUIREMENTS.get(kind, _OF_RECORDS), f"as schemas/{kind}.schema.json says"
     for fault in faults(kind, value):
-        yield broken(requirement, str(fault), expected, where=fault.path)
+        of_the_wire = kind == "announcement" and (fault.path[:1] == ("wire",) or fault.message.startswith('"wire"'))
+        yield broken("XMCP-MCP-005" if of_the_wire else requirement, str(fault), expected, where=fault.path)
