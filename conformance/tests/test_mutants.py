@@ -79,7 +79,8 @@ class _Writes(Miniature):
     """Has no tool that is marked read-only, nor any that is cacheable."""
 
     def metadata(self, name):
-        return None if name == "listing" else super().metadata(name)
+        metadata = super().metadata(name)
+        return {**metadata, "cacheable": False} if name == "listing" else metadata
 
     def listed(self, name):
         return super().listed(name).model_copy(update={"annotations": None})

@@ -401,3 +401,12 @@ async def test_a_plain_client_is_judged_by_the_list_that_it_got(monkeypatch):
     monkeypatch.setattr(Session, "catalogue", with_schemas_for_the_first)
     report = await report_on(_SendsData(), Options(examples=1, eras=("newest",)))
     assert {judgement.requirement.id for judgement in report.judgements if judgement.broken} == {"XMCP-MCP-049"}
+
+
+def test_a_wrapped_value_is_where_the_metadata_says():
+    listed = ListedTool("t", SCHEMA, {TOOL_META_KEY: {"wrapped_in": "rows"}}, read_only=True, has_output_schema=True)
+    call = ToolCall(listed, "t", {})
+    assert broken(result(data={"rows": [1]}), call) == set()
+    assert broken(result(data={"result": [1]}), call) == {"XMCP-MCP-053"}
+    assert broken(result(data={"rows": [1], "more": 2}), call) == {"XMCP-MCP-053"}
+    assert broken(result("TIMEOUT: too slow", is_error=True, error=ERROR, data={"a": 1}), call) == set()

@@ -1,7 +1,7 @@
 /** Generated from schemas/ by `uv run nox -s generate`. Do not edit: change the schema and run it again. */
 
 /**
- * What a server puts under the extension identifier into its capabilities (sections 1.3 and 6.1). Unknown members are ignored.
+ * What a server puts under the extension identifier into its capabilities (section 6.1). Unknown members are ignored.
  */
 export interface Announcement {
   /**

@@ -17,14 +17,15 @@ export type KnownChatEvent =
   | RetryChatEvent
   | WarningChatEvent
   | UsageChatEvent
-  | DoneChatEvent;
+  | DoneChatEvent
+  | FailedChatEvent;
 
 /**
  * One event of a chat (spec section 10.2). Unknown members are ignored, and so are events of an unknown type.
  */
 export interface ChatEvent {
   /**
-   * `llm_delta`, `tool_call`, `tool_started`, `tool_result`, `tool_display`, `tool_error`, `retry`, `warning`, `usage` or `done`.
+   * `llm_delta`, `tool_call`, `tool_started`, `tool_result`, `tool_display`, `tool_error`, `retry`, `warning`, `usage`, `done` or `failed`.
    */
   type: string;
   /**
@@ -64,6 +65,10 @@ export interface ChatEvent {
   wait_ms?: number;
   usage?: UsageRecord;
   result?: ChatResult;
+  /**
+   * The conversation up to the failure, to be passed to the next chat.
+   */
+  history?: Message[];
   [k: string]: unknown;
 }
 /**
@@ -279,5 +284,17 @@ export interface UsageChatEvent extends ChatEvent {
 export interface DoneChatEvent extends ChatEvent {
   type: "done";
   result: ChatResult;
+  [k: string]: unknown;
+}
+/**
+ * ChatEvent of the type `failed`.
+ */
+export interface FailedChatEvent extends ChatEvent {
+  type: "failed";
+  error: Error;
+  /**
+   * The conversation up to the failure, to be passed to the next chat.
+   */
+  history: Message[];
   [k: string]: unknown;
 }

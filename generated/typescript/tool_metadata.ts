@@ -28,5 +28,9 @@ export interface ToolMetadata {
    * True when a call with the same arguments can be answered from a cache.
    */
   cacheable?: boolean;
+  /**
+   * Name of the member of `structuredContent` that holds the tool's value, where the value is no object.
+   */
+  wrapped_in?: string;
   [k: string]: unknown;
 }

@@ -113,13 +113,15 @@ def requirements() -> str:
     known, home = registry(), _home()
     counts = {means: len(known.verified_by(means)) for means in ("server", "vectors", "document", "client")}
     excluded = sum(1 for requirement in known.requirements.values() if requirement.excluded)
+    pending = sum(1 for requirement in known.requirements.values() if requirement.status == "pending")
     lines = [
         "# Requirements",
         "",
         f"Version {known.version}: {len(known.requirements)} sentences. {counts['server']} are verified by checks of "
         f"`xmcp check server`, each with a mutant that breaks it; {counts['vectors']} by vectors; {counts['document']} "
         f"by `xmcp check document` alone; {counts['client']} by checks of what a client did; {excluded} are not "
-        "verified yet, with the reason. What is not verified is never counted as tested.",
+        f"verified yet, with the reason; {pending} are pending, which nothing implements yet. What is not verified "
+        "is never counted as tested.",
     ]
     chapter_now = ""
     for requirement in known.requirements.values():
@@ -147,6 +149,8 @@ def _entry(requirement: Requirement, file: str) -> list[str]:
         verified.append("a check of what a client did, and a mutant of ours that breaks the sentence.")
     if requirement.excluded:
         verified.append(f"*nothing yet*: {requirement.excluded}.")
+    if requirement.status == "pending":
+        verified.append("*nothing yet*: it is pending, and nothing implements it.")
     link = f"[{requirement.id}]({file}#{requirement.id})"
     return [
         f'- <span id="{requirement.id}-row"></span>**{link}** · {requirement.level} · {requirement.role}',

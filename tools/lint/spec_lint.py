@@ -43,7 +43,7 @@ _REQUIREMENT = re.compile(r"- (?P<quote>.*\S) \[(?P<id>XMCP-[A-Z]{3}-\d{3})\]")
 _KEY_WORD = re.compile(r"\b(MUST NOT|MUST|SHALL NOT|SHALL|SHOULD NOT|SHOULD|REQUIRED|RECOMMENDED|MAY|OPTIONAL)\b")
 _LEVELS = ("MUST", "MUST NOT", "SHOULD", "SHOULD NOT", "MAY")
 _LOWER_CASE = re.compile(r"\b(must|shall|should|may|required|recommended|optional)\b", re.IGNORECASE)
-_FIELDS = ("id", "level", "role", "section", "from_level", "quote", "verified_by", "excluded")
+_FIELDS = ("id", "level", "role", "section", "from_level", "quote", "verified_by", "excluded", "status")
 _ROLES_WITH_LEVELS = ("server", "emitter", "reader", "client")
 _CHAPTERS_WITH_LEVELS = ("1", "2", "3", "4", "5", "6", "8", "9")
 _EXEMPT = "<!-- key words are explained here, not used -->"
@@ -187,8 +187,10 @@ def lint_evidence(entries: Sequence[Mapping[str, Any]], evidence: Evidence) -> I
             yield f"{id_}: a {name} names it and the registry does not know it"
     for entry in entries:
         id_, means = entry["id"], entry.get("verified_by", [])
-        if bool(means) == bool(entry.get("excluded")):
-            yield f"{id_}: needs either `verified_by` or a reason in `excluded`"
+        if bool(means) + bool(entry.get("excluded")) + ("status" in entry) != 1:
+            yield f"{id_}: needs one of `verified_by`, a reason in `excluded`, and `status: pending`"
+        if entry.get("status", "pending") != "pending":
+            yield f"{id_}: has the status `{entry['status']}`; the only one is `pending`"
         for mean in means:
             if mean not in ("server", "vectors", "document", "client"):
                 yield f"{id_}: is verified by `{mean}`, which is nothing the suite has"
@@ -284,12 +286,12 @@ def main() -> None:
     if faults:
         sys.exit("\n".join(faults) + f"\n{len(faults)} faults")
     means = [mean for entry in entries for mean in entry.get("verified_by", [])]
-    excluded = sum("excluded" in entry for entry in entries)
+    excluded, pending = (sum(name in entry for entry in entries) for name in ("excluded", "status"))
     print(
         f"{len(entries)} requirements: {means.count('server')} verified by server checks and mutants, "
         f"{means.count('vectors')} by vectors, {means.count('document')} by checks of documents, "
         f"{means.count('client')} by checks of clients and mutants of ours, "
-        f"{excluded} excluded with a reason"
+        f"{excluded} excluded with a reason, {pending} pending"
     )
 
 

@@ -236,3 +236,20 @@ def test_this_repository_has_no_fault(capsys, monkeypatch):
 )
 def test_a_sentence_has_a_level_where_there_are_levels(entry, faults):
     assert len(list(lint.lint_levels([{"id": "XMCP-ABC-001", **entry}]))) == faults
+
+
+@pytest.mark.parametrize("name", [path for path in lint.chapters() if Path(path).name[:2] not in ("06", "12")])
+def test_only_the_binding_and_the_summary_name_parts_of_mcp(name):
+    words = ("isError", "structuredContent", "readOnlyHint", "idempotentHint", "inputSchema", "`_meta`", "tools/call")
+    assert [word for word in words if word in lint.chapters()[name]] == []
+
+
+def test_a_pending_sentence_has_neither_a_check_nor_a_reason():
+    pending = [
+        ENTRIES[0],
+        {key: value for key, value in ENTRIES[1].items() if key != "excluded"} | {"status": "pending"},
+    ]
+    assert list(lint.lint_evidence(pending, EVIDENCE)) == []
+    for wrong in ({"excluded": "why"}, {"verified_by": ["server"]}, {"status": "done"}):
+        faults = list(lint.lint_evidence([ENTRIES[0], {**pending[1], **wrong}], EVIDENCE))
+        assert any("pending" in fault for fault in faults)

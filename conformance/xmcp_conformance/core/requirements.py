@@ -15,7 +15,7 @@ class Requirement:
 
     `from_level` is the level of conformance from which it holds (section 1.6), `None` where there are no levels.
     `verified_by` names the means that can find it broken: `server`, `vectors`, `document`, `client`. Where it is empty,
-    `excluded` says why.
+    `excluded` says why, or `status` is `pending`: the sentence is specified, and nothing implements it yet.
     """
 
     id: str
@@ -26,6 +26,7 @@ class Requirement:
     from_level: int | None = None
     verified_by: tuple[str, ...] = ()
     excluded: str | None = None
+    status: str | None = None
 
     @property
     def mandatory(self) -> bool:

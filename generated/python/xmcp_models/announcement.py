@@ -13,7 +13,7 @@ class Version(RootModel[str]):
 
 class Announcement(BaseModel):
     """
-    What a server puts under the extension identifier into its capabilities (sections 1.3 and 6.1). Unknown members are ignored.
+    What a server puts under the extension identifier into its capabilities (section 6.1). Unknown members are ignored.
     """
 
     model_config = ConfigDict(

@@ -112,7 +112,7 @@ class ChatEvent(BaseModel):
     )
     type: Annotated[str, Field(pattern="^[a-z][a-z0-9_]*$")]
     """
-    `llm_delta`, `tool_call`, `tool_started`, `tool_result`, `tool_display`, `tool_error`, `retry`, `warning`, `usage` or `done`.
+    `llm_delta`, `tool_call`, `tool_started`, `tool_result`, `tool_display`, `tool_error`, `retry`, `warning`, `usage`, `done` or `failed`.
     """
     turn: Annotated[int, Field(ge=0)]
     """
@@ -149,3 +149,7 @@ class ChatEvent(BaseModel):
     """
     usage: usage_record.UsageRecord | None = None
     result: ChatResult | None = None
+    history: list[Message] | None = None
+    """
+    The conversation up to the failure, to be passed to the next chat.
+    """

@@ -43,7 +43,7 @@ class Declaration(BaseModel):
     The display types that the client's renderer knows.
     """
     max_bytes: Annotated[
-        int | None, Field(alias="maxBytes", ge=1, le=9007199254740991)
+        int | None, Field(alias="maxBytes", ge=4096, le=9007199254740991)
     ] = None
     """
     The size in bytes of UTF-8 of the largest document that the client accepts.

@@ -47,3 +47,7 @@ class ToolMetadata(BaseModel):
     """
     True when a call with the same arguments can be answered from a cache.
     """
+    wrapped_in: Annotated[str | None, Field(max_length=128, min_length=1)] = None
+    """
+    Name of the member of `structuredContent` that holds the tool's value, where the value is no object.
+    """

@@ -12,6 +12,7 @@ import pytest
 from mutants import breaks, put_first
 
 from xmcp.chat import client_made_errors
+from xmcp.chat.errors import CallFailed
 from xmcp.client import ai_client
 from xmcp.client.calls import attempt, content_blocks, context_budget, server_results
 from xmcp.client.calls.active_call import ActiveCall, Next
@@ -449,3 +450,28 @@ def forgets_a_tool_in_the_middle_of_a_turn(patch: pytest.MonkeyPatch) -> None:
         return await proceed(call)
 
     put_first(patch, forgetful)
+
+
+@breaks("XMCP-CLI-125")
+def says_that_the_tool_failed_where_the_connection_did(patch: pytest.MonkeyPatch) -> None:
+    """Answers a call whose connection was lost as if its tool had failed."""
+    lost = client_made_errors.tool_client_failed
+    patch.setattr(client_made_errors, "tool_client_failed", lambda server: replace(lost(server), code="TOOL_ERROR"))
+
+
+@breaks("XMCP-CLI-095")
+def forgets_a_server_that_was_down(patch: pytest.MonkeyPatch) -> None:
+    """Never lists the tools of a server again that could not be reached once."""
+    discover = tool_client_adapter.ToolClientAdapter.discover_tools
+    down: list[Any] = []
+
+    async def forgetting(server: Any) -> Any:
+        if any(one is server for one in down):
+            raise CallFailed(client_made_errors.tool_client_failed(server.name), transport=True)
+        try:
+            return await discover(server)
+        except Exception:
+            down.append(server)
+            raise
+
+    patch.setattr(tool_client_adapter.ToolClientAdapter, "discover_tools", forgetting)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from mutants import breaks, rewrite_events
 
-from xmcp.chat import messages
+from xmcp.chat import client_made_errors, messages
 from xmcp.chat.completions import unique_ids
-from xmcp.chat.events import ChatResult, Done, LLMDelta, LLMRetry, ToolDisplay, ToolError, ToolResult
+from xmcp.chat.events import ChatFailed, ChatResult, Done, LLMDelta, LLMRetry, ToolDisplay, ToolError, ToolResult
 from xmcp.client import ai_client
 from xmcp.client.calls import context_budget, server_results
 from xmcp.client.hooks import quota_accounts, quotas
@@ -20,6 +21,9 @@ from xmcp.client.loop.chat import Chat
 from xmcp.client.loop.turn import ToolTurn
 from xmcp.client.tools import meta_tools, schemas
 from xmcp.wire import ErrorInfo, ToolResponse
+
+CUT: ContextVar[bool] = ContextVar("cut", default=False)
+"""Whether the vendor cut the answer whose calls are made, for a mutant that drops them."""
 
 
 def rewrite_result(patch: pytest.MonkeyPatch, change: Callable[[Chat, Any], Mapping[str, Any]]) -> None:
@@ -223,6 +227,44 @@ def answers_with_a_result(patch: pytest.MonkeyPatch) -> None:
         return {"answer": result["answer"] or (last["content"] if last["role"] == "tool" else None)}
 
     rewrite_result(patch, answering)
+
+
+@breaks("XMCP-CLI-123")
+def drops_the_calls_of_an_answer_that_was_cut(patch: pytest.MonkeyPatch) -> None:
+    """Answers the calls of an answer that the vendor cut without making them."""
+    run_call = ToolTurn._run_call
+
+    async def dropping(turn: ToolTurn, index: int) -> None:
+        if CUT.get():
+            turn._end(index, turn._failed(turn._calls[index], client_made_errors.cancelled()))
+            turn._emit(index)
+        else:
+            await run_call(turn, index)
+
+    begin = Chat._begin_turn
+
+    def noting(chat: Chat, *rest: Any) -> ToolTurn:
+        CUT.set(chat._completion.finish_reason == "length")
+        return begin(chat, *rest)
+
+    patch.setattr(ToolTurn, "_run_call", dropping)
+    patch.setattr(Chat, "_begin_turn", noting)
+
+
+@breaks("XMCP-CLI-124")
+def answers_with_what_was_written_beside_the_calls(patch: pytest.MonkeyPatch) -> None:
+    """Gives the text that the model wrote beside its calls as the answer of a chat that ended with displays."""
+
+    def answering(chat: Chat, result: Any) -> dict[str, Any]:
+        return {"answer": chat._completion.text} if result["stop_reason"] == "display" else {}
+
+    rewrite_result(patch, answering)
+
+
+@breaks("XMCP-REC-005")
+def just_stops_when_a_chat_fails(patch: pytest.MonkeyPatch) -> None:
+    """Leaves out the event of a chat that failed."""
+    rewrite_events(patch, Chat, lambda _, event: [] if isinstance(event, ChatFailed) else [event])
 
 
 @breaks("XMCP-CLI-073")

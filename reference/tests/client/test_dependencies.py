@@ -417,6 +417,13 @@ class TestResults:
     ) -> None:
         assert Result.of(ToolResponse("a", ""), sent, tool("a", gives=schema)) == data(value)
 
+    @pytest.mark.parametrize(
+        ("sent", "value"), [({"rows": [1]}, [1]), ({"rows": [1], "n": 1}, {"rows": [1], "n": 1}), ({"x": 1}, {"x": 1})]
+    )
+    def test_a_result_is_unwrapped_where_the_metadata_says_where_the_value_is(self, sent: Any, value: Any) -> None:
+        entry = replace(tool("a"), named_wrapper="rows")
+        assert Result.of(ToolResponse("a", ""), sent, entry) == data(value)
+
 
 class TestShowing:
     @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from importlib.resources import files
 from types import SimpleNamespace
 from typing import Annotated, Any
@@ -253,10 +254,29 @@ async def test_behind_a_proxy_displays_and_errors_arrive_whatever_its_wire(wire:
 async def test_a_document_is_never_larger_than_the_client_takes(era: str, reply: Any) -> None:
     mcp = XMCP()
     mcp.tool(name="t")(lambda n: "x" * int(n))
-    for n, code in ((100, None), (2000, "RESULT_TOO_LARGE")):
-        found = reply(await said(mcp, era, {"versions": ["1.0"], "maxBytes": 1000}, "t", n=n))
+    for n, code in ((4000, None), (5000, "RESULT_TOO_LARGE")):
+        found = reply(await said(mcp, era, {"versions": ["1.0"], "maxBytes": 4500}, "t", n=n))
         assert found.code == code
-    assert found.meta["params"]["limit"] == 1000
+    assert found.meta["params"]["limit"] == 4500
+
+
+@pytest.mark.parametrize("raised", [True, False])
+async def test_an_error_that_is_too_large_keeps_its_code(era: str, reply: Any, raised: bool) -> None:
+    error = XMCPError("NOT_FOUND", "<&\U0001f600" * 600, meta={"params": {"sought": "&" * 3000}})
+    mcp = XMCP()
+
+    @mcp.tool(name="n" * 128)
+    def seeks() -> Any:
+        if raised:
+            raise error
+        return ToolResponse("seeks", error=replace(error.info))
+
+    result = await said(mcp, era, {"versions": ["1.0"], "maxBytes": 1}, "n" * 128)
+    assert len(result.content[0].text.encode()) <= 4096
+    found = reply(result)
+    assert (found.code, found.message[:2], found.meta) == ("NOT_FOUND", "<&", {})
+    whole = reply(await said(mcp, era, READS, "n" * 128))
+    assert whole.meta == {"params": {"sought": "&" * 3000}}
 
 
 async def test_stateless_http_knows_what_a_stateless_client_declared(over_http: Any, reply: Any) -> None:
@@ -304,6 +324,11 @@ def test_a_stand_in_for_a_session_declares_nothing(session: Any) -> None:
     [
         ("always", None, Reader(True, declared=False)),
         ("always", {"versions": ["2.0"]}, Reader(True, declared=False)),
+        ("always", {"versions": ["2.0"], "maxBytes": 5_000, "documents": False}, Reader(True, declared=False)),
+        ("negotiated", {"versions": ["1"]}, Reader(False, declared=False)),
+        ("negotiated", {"versions": [1.0]}, Reader(False, declared=False)),
+        ("negotiated", {"versions": ["1.00"]}, Reader(False, declared=False)),
+        ("negotiated", {"versions": "1.0"}, Reader(False, declared=False)),
         ("negotiated", None, Reader(False, declared=False)),
         ("plain", None, Reader(False, declared=False)),
         ("plain", READS, Reader(False)),
@@ -312,9 +337,11 @@ def test_a_stand_in_for_a_session_declares_nothing(session: Any) -> None:
         ("negotiated", READS, Reader(True)),
         ("negotiated", {"versions": ["1.7"]}, Reader(True)),
         ("negotiated", {"versions": ["10.0"]}, Reader(False, declared=False)),
-        ("negotiated", {**READS, "maxBytes": 10}, Reader(True, 10)),
+        ("negotiated", {**READS, "maxBytes": 5_000}, Reader(True, 5_000)),
+        ("negotiated", {**READS, "maxBytes": 10}, Reader(True, 4_096)),
         ("negotiated", {**READS, "maxBytes": True}, Reader(True)),
-        ("negotiated", {**READS, "maxBytes": 0}, Reader(True)),
+        ("negotiated", {**READS, "maxBytes": 0}, Reader(True, 4_096)),
+        ("negotiated", {**READS, "maxBytes": "5000"}, Reader(True)),
         ("negotiated", {**READS, "maxBytes": 10**12}, Reader(True)),
     ],
 )

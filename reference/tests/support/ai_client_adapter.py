@@ -181,4 +181,5 @@ class _Provider:
             raise ProviderError("The model failed.", category=failure.category, provider=self.name, began=failure.began)
         calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in answer.calls)
         usage = Usage() if answer.tokens is None else Usage(answer.tokens, 0, 0)
-        yield Completion("".join(answer.pieces), calls, "tool_calls" if calls else "stop", usage, "m")
+        finish = answer.finish or ("tool_calls" if calls else "stop")
+        yield Completion("".join(answer.pieces), calls, finish, usage, "m")

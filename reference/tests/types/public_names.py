@@ -31,6 +31,7 @@ from xmcp.client import (
     CallFailed,
     CallReport,
     ChatContext,
+    ChatFailed,
     ChatResult,
     ChatStream,
     ChatUsage,
@@ -443,6 +444,9 @@ def by_class(chunk: ChatChunk) -> None:
             assert_type(envelope, DisplayEnvelope)
         case Done(result=result):
             assert_type(result, ChatResult)
+        case ChatFailed(error=error, history=history):
+            assert_type(error, ErrorInfo)
+            assert_type(history, list[dict[str, Any]])
         case _:
             assert_never(chunk)
     if isinstance(chunk, ToolEvent):
@@ -473,5 +477,7 @@ def by_type(chunk: ChatChunk) -> None:
         assert_type(chunk.text, str)
     elif chunk.type == "usage":
         assert_type(chunk.usage, UsageRecord)
+    elif chunk.type == "failed":
+        assert_type(chunk.error, ErrorInfo)
     else:
         assert_type(chunk.result, ChatResult)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from xmcp.chat.events import (
         CallReport,
         ChatChunk,
+        ChatFailed,
         ChatResult,
         ChatWarning,
         Done,
@@ -45,6 +46,7 @@ _HOME: Final[dict[str, str]] = {
             "CallReport",
             "ChatChunk",
             "ChatResult",
+            "ChatFailed",
             "ChatWarning",
             "Done",
             "LLMDelta",
@@ -72,6 +74,7 @@ __all__ = [
     "CallFailed",
     "CallReport",
     "ChatChunk",
+    "ChatFailed",
     "ChatResult",
     "ChatUsage",
     "ChatWarning",

@@ -14,9 +14,10 @@ from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
 from xmcp.chat import client_made_errors
-from xmcp.chat.errors import ProviderError, QuotaExceeded, error_to_json
+from xmcp.chat.errors import error_of_chat, error_to_json
 from xmcp.chat.events import (
     ChatChunk,
+    ChatFailed,
     ChatWarning,
     Done,
     LLMDelta,
@@ -116,7 +117,7 @@ class Trace:
     def take(self, chunk: ChatChunk) -> None:
         """Record an event."""
         match chunk:
-            case LLMDelta() | LLMRetry() | ChatWarning():
+            case LLMDelta() | LLMRetry() | ChatWarning() | ChatFailed():
                 pass
             case LLMUsage(usage=usage):
                 self._add("usage", usage=usage)
@@ -139,7 +140,7 @@ class Trace:
         if self._stop_reason is not None:
             self._add("chat_ended", stop_reason=self._stop_reason)
         else:
-            self._add("chat_ended", stop_reason=None, error=_failure_error(failure))
+            self._add("chat_ended", stop_reason=None, error=error_of_chat(failure))
 
     def _take_call(self, event: ToolEvent) -> None:
         call_id = event.call_id
@@ -183,19 +184,6 @@ class Trace:
             "tenant_id": as_json(self.tenant_id),
             **{name: _MEMBERS[name](value) for name, value in members.items()},
         }
-
-
-def _failure_error(failure: BaseException | None) -> ErrorInfo:
-    """Return why a chat ended without a result. Of an unknown exception only the class is named."""
-    match failure:
-        case ProviderError():
-            return failure.to_error_info()
-        case QuotaExceeded():
-            return client_made_errors.chat_quota_used_up(str(failure))
-        case Exception():
-            return client_made_errors.chat_crashed(type(failure).__name__)
-        case _:
-            return client_made_errors.chat_cancelled()
 
 
 def _answer(tool_message: Message | None) -> ToolResponse:

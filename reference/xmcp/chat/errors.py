@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final, Literal, TypeAlias
 
+from xmcp.chat import client_made_errors
 from xmcp.chat.json_schemas import validator
 from xmcp.chat.json_values import as_text, object_as_json
 from xmcp.wire import ErrorInfo
@@ -179,3 +180,16 @@ def error_to_json(info: ErrorInfo) -> dict[str, Any]:
         if meta:
             written["meta"] = meta
     return written
+
+
+def error_of_chat(failure: BaseException | None) -> ErrorInfo:
+    """Return why a chat ended without a result. Of an exception that nobody foresaw only the class is named."""
+    match failure:
+        case ProviderError():
+            return failure.to_error_info()
+        case QuotaExceeded():
+            return client_made_errors.chat_quota_used_up(str(failure))
+        case Exception():
+            return client_made_errors.chat_crashed(type(failure).__name__)
+        case _:
+            return client_made_errors.chat_cancelled()

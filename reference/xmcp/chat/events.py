@@ -296,10 +296,26 @@ class Done(_Event):
         return {"type": self.type, "turn": self.turn, "result": self.result.to_dict()}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatFailed(_Event):
+    """The chat cannot continue; nothing follows but the exception that says so to the program (XMCP-REC-005)."""
+
+    type: Literal["failed"] = field(default="failed", init=False)
+    error: ErrorInfo
+    """Why, with a code of the registry; of an exception that nobody foresaw only its class."""
+    history: list[dict[str, Any]]
+    """The conversation up to there; it can be passed to the next chat."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the event as the JSON object of spec section 10.2."""
+        history = [message_to_json(message) for message in self.history]
+        return {"type": self.type, "turn": self.turn, "error": error_to_json(self.error), "history": history}
+
+
 ToolEvent: TypeAlias = ToolRequested | ToolStarted | ToolRetry | ToolResult | ToolError | ToolDisplay | ToolWarning
 """An event of one call of a tool: it has `call_id` and `tool_name`."""
 
-ChatChunk: TypeAlias = LLMDelta | LLMRetry | LLMUsage | ToolEvent | ChatWarning | Done
+ChatChunk: TypeAlias = LLMDelta | LLMRetry | LLMUsage | ToolEvent | ChatWarning | Done | ChatFailed
 """One event of a chat, distinguished by its class or by its `type`.
 
 ```python
@@ -314,7 +330,7 @@ match chunk:
 
 Calls of one turn run at the same time, so their events are interleaved. The events of one call come in this order:
 `ToolRequested`, `ToolStarted`, any number of `ToolRetry`, either `ToolResult` or `ToolError`, any number of
-`ToolDisplay`. The last event of a chat is `Done`.
+`ToolDisplay`. The last event of a chat is `Done`, or `ChatFailed` and then the exception.
 """
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from xmcp.chat.events import (
         CallReport,
         ChatChunk,
+        ChatFailed,
         ChatResult,
         ChatWarning,
         Done,
@@ -51,6 +52,7 @@ _HOME: Final[dict[str, str]] = {
             "CallReport",
             "ChatChunk",
             "ChatResult",
+            "ChatFailed",
             "ChatWarning",
             "Done",
             "LLMDelta",
@@ -89,6 +91,7 @@ __all__ = [
     "CallReport",
     "ChatChunk",
     "ChatContext",
+    "ChatFailed",
     "ChatResult",
     "ChatStream",
     "ChatUsage",

@@ -430,7 +430,9 @@ class AIClient:
         tenant_id: IdLike | None = None,
         session_id: IdLike | None = None,
     ) -> ChatStream:
-        """Answer one query as `chat` does, and yield its events as they happen (`ChatChunk`); the last one is `Done`.
+        """Answer one query as `chat` does, and yield its events as they happen (`ChatChunk`).
+
+        The last one is `Done`, or `ChatFailed` before an exception.
 
         To end the chat early, use `aclose()` (or `contextlib.aclosing`), or cancel the task: running calls are
         cancelled at their servers. `ChatStream.history` is then the history with which you can continue. Raises what

@@ -30,6 +30,7 @@ from xmcp.server.responses.capability import Reader, Wire, announcement, declare
 from xmcp.server.responses.delivery import deliver, deliver_error
 from xmcp.server.responses.failures import cause_of, error_for, internal, must_propagate
 from xmcp.server.responses.listed_data import as_listed_to, is_unlisted, lists_schema, unmark
+from xmcp.server.tool_metadata import saying_where_its_value_is
 from xmcp.server.tool_ordering import as_listed
 from xmcp.wire import ErrorInfo
 from xmcp_models.registry import (
@@ -69,7 +70,9 @@ class ResponseMiddleware(Middleware):
         A client that did not declare the extension is not promised data that a formatter hides from its model.
         """
         declared = self._reader(context.fastmcp_context).declared
-        return as_listed_to(as_listed(await call_next(context)), declared=declared)
+        return as_listed_to(
+            [saying_where_its_value_is(tool) for tool in as_listed(await call_next(context))], declared=declared
+        )
 
     def _reader(self, context: Context | None) -> Reader:
         """Return what the client reads that sent the message; a call of the program itself reads everything."""

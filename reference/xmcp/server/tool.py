@@ -42,7 +42,7 @@ from xmcp.server.responses.listed_data import lists_schema, mark_unlisted, with_
 from xmcp.server.responses.mcp_results import response_from, to_mcp_result
 from xmcp.server.responses.returned_values import JSON, NO_ENVELOPE, apply_show_user, response_to, without_envelope
 from xmcp.server.result_data import UnsendableResultError, as_json, check_data, is_non_finite, known_to_pydantic, listed
-from xmcp.server.tool_metadata import in_meta
+from xmcp.server.tool_metadata import WRAPPED_IN, in_meta, wraps
 from xmcp.server.worker_threads import Threads, in_threads
 from xmcp.wire import ToolResponse
 from xmcp.xml_formatters import XMLFormatter
@@ -340,7 +340,7 @@ class XMCPTool(FunctionTool):
         structured = native.structured_content
         if structured is None:
             return known_to_pydantic(value)
-        return structured["result"] if (self.output_schema or {}).get("x-fastmcp-wrap-result") else structured
+        return structured[WRAPPED_IN] if wraps(self.output_schema) else structured
 
 
 def _offline_validator(schema: dict[str, Any]) -> Any:

@@ -6,13 +6,16 @@ annotations get lost on the way; members that an author wrote there are moved.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from fastmcp.tools import Tool
 from mcp_types import ToolAnnotations
 
 from xmcp_models.registry import TOOL_META_KEY
 
+WRAPPED_IN: Final = "result"
+"""The member of `structuredContent` in which FastMCP puts a value that is no object."""
 MAX_NAME: Final = 128  # characters, as in schemas/tool_metadata.schema.json
 
 
@@ -48,6 +51,18 @@ def in_meta(meta: dict[str, Any] | None, metadata: dict[str, Any]) -> dict[str, 
         return meta
     own = (meta or {}).get(TOOL_META_KEY)
     return {**(meta or {}), TOOL_META_KEY: {**(own if isinstance(own, dict) else {}), **metadata}}
+
+
+def saying_where_its_value_is(tool: Tool) -> Tool:
+    """Return a tool that names in its metadata where FastMCP puts a value that is no object (XMCP-MCP-053)."""
+    if not wraps(tool.output_schema):
+        return tool
+    return tool.model_copy(update={"meta": in_meta(tool.meta, {"wrapped_in": WRAPPED_IN})})
+
+
+def wraps(output_schema: Mapping[str, Any] | None) -> bool:
+    """Tell whether FastMCP puts the value of a tool with this output schema into an object."""
+    return output_schema is not None and output_schema.get("x-fastmcp-wrap-result") is True
 
 
 def metadata_of(meta: dict[str, Any] | None) -> dict[str, Any]:

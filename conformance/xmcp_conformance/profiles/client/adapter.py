@@ -56,6 +56,8 @@ class ModelAnswer:
     """Tokens used, input and output together; `None` if the vendor does not say."""
     failure: ModelFailure | None = None
     stalls: bool = False
+    finish: Literal["length", "content_filter"] | None = None
+    """Why the vendor cut or withheld the answer, if it did."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,9 +97,10 @@ class ObservedModel:
         failed = failure is not None or says.stalls
         calls = [] if failed else [script.call(one, offered) for one in says.asks]
         tokens = None if failed else says.tokens
-        self._recorder.note(Said(chat=chat, ask=ask, text=says.text, calls=calls, failed=failed, tokens=tokens))
+        said = Said(chat=chat, ask=ask, text=says.text, calls=calls, failed=failed, tokens=tokens, finish=says.finish)
+        self._recorder.note(said)
         pieces = [piece for piece in (says.text[:3], says.text[3:]) if piece]
-        return ModelAnswer(pieces, calls, tokens, failure, says.stalls)
+        return ModelAnswer(pieces, calls, tokens, failure, says.stalls, says.finish)
 
 
 class ObservedServer:
@@ -112,6 +113,7 @@ class ObservedServer:
         self._tools: dict[str, tuple[int, Tool]] = {}
         self._gone: set[str] = set()
         self._unlisted: Sequence[Tool] | None = None
+        self._is_up = self._server.reachable
         self._list([tool for tool in scenario.setup.tools if tool.server == index])
 
     async def list_tools(self) -> list[Json]:
@@ -120,7 +122,7 @@ class ObservedServer:
         Raises:
             ServerUnreachable: the server is down.
         """
-        if not self._server.reachable:
+        if not self._is_up:
             raise ServerUnreachable("nobody there")
         if self._unlisted is not None:
             self._recorder.note(Listed(server=self._index, tools=self._unlisted))
@@ -157,7 +159,8 @@ class ObservedServer:
         self._recorder.note(Listed(server=self._index, tools=tools))
 
     def redeploy(self, tools: Sequence[Tool]) -> None:
-        """Have these tools from now on, and know nothing of those it had before."""
+        """Have these tools from now on, and know nothing of those it had before; be up, if it was not."""
+        self._is_up = True
         before = set(self._tools)
         self._list(tools)
         self._gone = (self._gone | before) - set(self._tools)

@@ -85,6 +85,8 @@ class Says:
     delay: float = 0.0
     tokens: int | None = None
     """Tokens used, input and output together."""
+    finish: Literal["length", "content_filter"] | None = None
+    """Why the vendor cut or withheld the answer, if it did."""
 
 
 @dataclass(frozen=True)

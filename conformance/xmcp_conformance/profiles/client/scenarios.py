@@ -455,6 +455,25 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         {},
         _one(Says("", [Ask(0), Ask(1)]), Says("done")),
     ),
+    "a server that comes up": Scenario(
+        _setup(_tool("a"), _tool("b", server=1), servers=[Server(), Server(reachable=False)]),
+        {},
+        [Conversation([Says("done")]), Conversation([Says("", [Ask(1)]), Says("done")], begins=70)],
+        changes=[Change(5, 1, [_tool("b", server=1)], announced=False)],
+    ),
+    "a server that is lost while it is called": Scenario(
+        _setup(_tool("a"), _tool("b", read_only=True)),
+        {0: [Act("lost")], 1: [Act("down")]},
+        _one(Says("", [Ask(0), Ask(1)]), Says("sorry")),
+    ),
+    "the calls of an answer that the vendor cut": Scenario(
+        _setup(_tool("a")),
+        {},
+        _one(Says("Let me", [Ask(0)], finish="length"), Says("done")),
+    ),
+    "a text beside a display": Scenario(
+        _setup(_tool("a")), {0: [Act(display="small")]}, _one(Says("Here they are.", [Ask(0)]))
+    ),
     "metadata of a later version": Scenario(
         _setup(_tool("a", unknown={"colour": 3, "provides": 7}), _tool("b", depends_on=["a"])),
         {},

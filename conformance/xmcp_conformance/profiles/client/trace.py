@@ -193,7 +193,10 @@ class Listed(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Redeployed(Record):
-    """A server has other tools from now on, and announced nothing: the client has not listed them yet (`Listed`)."""
+    """A server has other tools from now on, and announced nothing: the client has not listed them yet (`Listed`).
+
+    For a server that was not reachable at first, it is the moment from which it is.
+    """
 
     kind: ClassVar[str] = "redeployed"
     server: int

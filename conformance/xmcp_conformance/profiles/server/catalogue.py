@@ -19,6 +19,8 @@ class ListedTool:
     meta: dict[str, Any]
     read_only: bool
     has_output_schema: bool = False
+    is_marked_as_wrapped: bool = False
+    """Whether its output schema has FastMCP's mark of a value that is wrapped into an object."""
     unsaid_hints: tuple[str, ...] = ()
 
     @property

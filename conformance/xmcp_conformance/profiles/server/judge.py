@@ -33,6 +33,7 @@ def catalogue_observations(catalogue: Catalogue) -> Observations:
         yield from displays.show_user_parameter(tool)
         yield from server_parameters.left_out_of_input_schema(tool)
         yield from tool_metadata.cacheable_tool(tool)
+        yield from tool_metadata.wrapped_value(tool)
     yield from dependencies.dependencies(catalogue.tools)
 
 
@@ -64,6 +65,7 @@ def exchange_observations(
     )
     of_form = list(answer_form(exchange, form, is_document))
     yield from of_form
+    yield from tool_metadata.wrapped_data(exchange)
     if all(observation.ok for observation in of_form):
         yield from _of_document(exchange, announced) if is_document else _of_plain_result(exchange, announced)
         if not declared:

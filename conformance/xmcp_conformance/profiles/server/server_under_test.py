@@ -126,7 +126,7 @@ class Session:
                 raise PeerUnavailable(f"The server {self._bounds.fault}.") from error
             raise PeerUnavailable(f"The server does not list its tools ({_first_line(error)}).") from error
         capabilities = self._client.server_capabilities
-        # The handshake era has no `extensions`: `experimental` takes their place (section 1.3).
+        # The handshake era has no `extensions`: `experimental` takes their place (section 6.1).
         of_handshake = self._client.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
         announced_in_the_handshake = (capabilities.experimental or {}) if of_handshake else {}
         return Catalogue(
@@ -169,6 +169,7 @@ def _tool(tool: mcp_types.Tool) -> ListedTool:
         meta=dict(tool.meta or {}),
         read_only=bool(tool.annotations and tool.annotations.read_only_hint),
         has_output_schema=tool.output_schema is not None,
+        is_marked_as_wrapped=(tool.output_schema or {}).get("x-fastmcp-wrap-result") is True,
         unsaid_hints=tuple(hint for hint, said in zip(HINTS, _said_hints(tool), strict=True) if said is None),
     )
 

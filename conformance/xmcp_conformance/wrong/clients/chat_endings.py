@@ -6,7 +6,7 @@ from xmcp_conformance.profiles.client.trace import Trace
 from xmcp_conformance.wrong.registry import breaks
 
 from .calls import OLD, STOCK, turn
-from .trace_builder import TraceBuilder, call, error, result
+from .trace_builder import TABLE, TraceBuilder, call, error, result, tool
 
 SYSTEM = {"role": "system", "content": "Be brief."}
 CLARIFY, THINK, SUMMARIZE = "__clarify__", "__think__", "__summarize__"
@@ -62,6 +62,55 @@ def a_tool_s_result_is_the_answer(wrong: bool) -> Trace:
     s = turn(call(), max_turns=1)
     s.make()
     s.end("found" if wrong else None, stop="max_turns")
+    return s.trace
+
+
+@breaks("XMCP-CLI-123", profile="client")
+def the_calls_of_the_last_turn_are_not_made(wrong: bool) -> Trace:
+    s = turn(call(), max_turns=1)
+    if wrong:
+        s.reply(content=error("CANCELLED"))
+    else:
+        s.make()
+    s.end(stop="max_turns")
+    return s.trace
+
+
+@breaks("XMCP-CLI-123", profile="client")
+def the_calls_of_a_cut_answer_are_not_made(wrong: bool) -> Trace:
+    s = TraceBuilder(tool())
+    s.begin()
+    s.ask()
+    s.say("", call(), finish="length")
+    if wrong:
+        s.reply(content=error("CANCELLED"))
+    else:
+        s.make()
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-124", profile="client")
+def what_was_written_beside_the_calls_is_the_answer(wrong: bool) -> Trace:
+    s = TraceBuilder(tool())
+    s.begin()
+    s.ask()
+    s.say("Here it is.", call())
+    s.make(display=TABLE)
+    s.end("Here it is." if wrong else None, stop="display")
+    return s.trace
+
+
+@breaks("XMCP-CLI-124", profile="client")
+def the_text_of_an_earlier_turn_is_the_answer(wrong: bool) -> Trace:
+    s = TraceBuilder(tool())
+    s.begin()
+    s.ask()
+    s.say("Let me look.", call())
+    s.make()
+    s.ask()
+    s.say("Seven.")
+    s.end("Let me look." if wrong else "Seven.")
     return s.trace
 
 

@@ -349,6 +349,19 @@ def something_follows_the_end(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-REC-005", profile="client")
+def a_failed_chat_just_stops(wrong: bool) -> Trace:
+    s = TraceBuilder()
+    s.begin()
+    s.ask()
+    s.tell("llm_delta", text="Sev")
+    s.say("Sev", failed=True)
+    if not wrong:
+        s.tell("failed", error=failure("UPSTREAM_UNAVAILABLE"), history=s.histories["a"])
+    s.end(failure="provider")
+    return s.trace
+
+
 @breaks("XMCP-CLI-075", profile="client")
 def text_that_broke_off_stays(wrong: bool) -> Trace:
     s = TraceBuilder()

@@ -16,6 +16,24 @@ CACHED = tool("search", read_only=True, cacheable=True)
 BUSY = failure("UPSTREAM_UNAVAILABLE", retryable=True)
 
 
+@breaks("XMCP-CLI-125", profile="client")
+def a_lost_call_has_another_code(wrong: bool) -> Trace:
+    s = turn(call(), tools=[WRITES])
+    s.lost(s.called())
+    s.reply(content=error("INTERNAL") if wrong else None)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-125", profile="client")
+def a_call_that_was_not_sent_has_another_code(wrong: bool) -> Trace:
+    s = turn(call(), tools=[WRITES])
+    s.unreachable()
+    s.reply(content=error("TOOL_ERROR") if wrong else None)
+    s.finish()
+    return s.trace
+
+
 @breaks("XMCP-ERR-040", profile="client")
 def a_call_that_writes_is_repeated(wrong: bool) -> Trace:
     s = turn(call(), tools=[WRITES if wrong else READS])

@@ -100,13 +100,13 @@ class Miniature:
                 await self._wait_for_more(history, text)
             if not answer.calls:
                 history.append({"role": "assistant", "content": text})
-                return _ended(history, "stop", text, displays)
+                return _ended(history, answer.finish or "stop", text, displays)
             replies = await self._make_calls(history, text, answer.calls, tenant)
             shown = [reply.display for reply in replies if reply.display is not None]
             for reply in replies:
                 displays += [*([reply.display] if reply.display is not None else []), *reply.for_user]
             if self.setup.display == "exit" and len(shown) == len(replies):
-                return _ended(history, "display", text, displays)
+                return _ended(history, "display", "", displays)
         return _ended(history, "max_turns", text, displays)
 
     async def _wait_for_more(self, history: list[Json], text: str) -> None:

@@ -180,3 +180,22 @@ def tools_are_listed_once_and_never_again(wrong: bool) -> Trace:
     s.say("Eight.", chat="b")
     s.end("Eight.", chat="b")
     return s.trace
+
+
+@breaks("XMCP-CLI-095", profile="client")
+def a_server_that_was_down_is_forgotten(wrong: bool) -> Trace:
+    s = TraceBuilder(SEARCH, tool("find", server=1), servers=(Server(), Server(reachable=False)))
+    s.begin()
+    s.ask()
+    s.say("Seven.")
+    s.end("Seven.")
+    s.redeploy(tool("find", server=1), server=1)
+    s.wait(70)
+    s.begin(chat="b")
+    if not wrong:
+        s.list_tools(tool("find", server=1), server=1)
+    offered = [SEARCH] if wrong else [SEARCH, tool("find", server=1)]
+    s.ask("b", tools=[s.offer(one) for one in offered])
+    s.say("Eight.", chat="b")
+    s.end("Eight.", chat="b")
+    return s.trace

@@ -33,7 +33,7 @@ class DependsOnAText(Miniature):
     """Lists metadata of the wrong type."""
 
     def metadata(self, name: str) -> Any:
-        return {"display": name in self.displays(), "depends_on": "echo"}
+        return {**(super().metadata(name) or {}), "depends_on": "echo"}
 
 
 @breaks("XMCP-TOL-002", profile="server")
@@ -57,7 +57,7 @@ class DependsInACircle(Miniature):
     """Lists two tools that each come after the other."""
 
     def metadata(self, name: str) -> Any:
-        return {"depends_on": ["pair"]} if name == "listing" else super().metadata(name)
+        return {**super().metadata(name), "depends_on": ["pair"]} if name == "listing" else super().metadata(name)
 
 
 @breaks("XMCP-TOL-020", profile="server")
@@ -104,6 +104,15 @@ class CachesWhatMayWrite(Miniature):
     def listed(self, name: str) -> mcp_types.Tool:
         listed = super().listed(name)
         return listed.model_copy(update={"annotations": None}) if name == "listing" else listed
+
+
+@breaks("XMCP-MCP-053", profile="server")
+class DoesNotSayThatItWraps(Miniature):
+    """Wraps the value of a tool into an object, and does not say in its metadata where the value is."""
+
+    def metadata(self, name: str) -> Any:
+        metadata = super().metadata(name)
+        return {key: said for key, said in metadata.items() if key != "wrapped_in"} if metadata else metadata
 
 
 @breaks("XMCP-MCP-001", profile="server")

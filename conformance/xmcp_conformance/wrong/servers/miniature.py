@@ -69,6 +69,14 @@ def _schema(needed: list[str] | None = None, **properties: Json) -> Json:
     return {"type": "object", "properties": properties, "required": needed or [], "additionalProperties": False}
 
 
+_WRAPPED: Json = {
+    "type": "object",
+    "properties": {"result": {"type": "array"}},
+    "required": ["result"],
+    "x-fastmcp-wrap-result": True,
+}
+
+
 class Miniature:
     """A few tools to which, together, every requirement for a server with the wire `always` applies."""
 
@@ -98,7 +106,7 @@ class Miniature:
     def metadata(self, name: str) -> Any:
         """Return the tool metadata, or `None`."""
         said: dict[str, Json] = {
-            "listing": {"cacheable": True, "provides": "rows"},
+            "listing": {"cacheable": True, "provides": "rows", "wrapped_in": "result"},
             "pair": {"depends_on": ["listing"]},
             "orders": {"server_populated": ["user_id", "api_key"]},
         }
@@ -126,6 +134,10 @@ class Miniature:
             raise ZeroDivisionError("division by zero")
         envelope = self.card(arguments["text"]) if name == "card" else self.picture()
         return f"Shown: {arguments.get('text', 'a picture')}", envelope if self.shows(arguments) else None
+
+    def data(self, name: str) -> Json | None:
+        """Return the structured content of a successful call, if the tool has some."""
+        return {"result": ["row"]} if name == "listing" else None
 
     def note(self, name: str) -> str:
         """Return the text that a tool has for the user alone."""
@@ -314,7 +326,8 @@ class Miniature:
         if outcome.failure is not None:
             return self.result(self.document(name, self.error(outcome.failure)), failed=True)
         body = self.success(self.in_document(outcome), outcome.envelope) + self.server_populated(outcome.populated)
-        return self.result(self.document(name, body), failed=False, note=outcome.note)
+        result = self.result(self.document(name, body), failed=False, note=outcome.note)
+        return result.model_copy(update={"structured_content": self.data(name)})
 
     def in_document(self, outcome: ToolOutcome) -> str:
         """Return the text for the model in a document."""
@@ -410,7 +423,9 @@ class Miniature:
             declared = self.declares(context.session.client_capabilities)
             if self.reads_documents(declared=declared):
                 return self.answer(name, arguments, declared=declared)
-            return self.plain(self.outcome(name, arguments, declared=declared))
+            outcome = self.outcome(name, arguments, declared=declared)
+            data = None if outcome.failure else self.data(name)
+            return self.plain(outcome).model_copy(update={"structured_content": data} if data else {})
 
         server = _Server(type(self).__name__, on_list_tools=list_tools, on_call_tool=call_tool)
         server.extensions.update(self.extensions())
@@ -423,6 +438,7 @@ class Miniature:
             name=name,
             description=f"The tool {name}.",
             input_schema=self.tools()[name],
+            output_schema=_WRAPPED if self.data(name) else None,
             annotations=mcp_types.ToolAnnotations(read_only_hint=True),
             _meta=None if metadata is None else {TOOL_META_KEY: metadata},
         )

@@ -15,8 +15,18 @@ from typing import Any, Final
 
 from xmcp.chat import messages
 from xmcp.chat.completions import Completion, ToolCall, VendorState, fault, unique_ids
-from xmcp.chat.errors import ProviderError
-from xmcp.chat.events import ChatChunk, ChatResult, ChatWarning, Done, LLMDelta, LLMRetry, LLMUsage, StopReason
+from xmcp.chat.errors import ProviderError, error_of_chat
+from xmcp.chat.events import (
+    ChatChunk,
+    ChatFailed,
+    ChatResult,
+    ChatWarning,
+    Done,
+    LLMDelta,
+    LLMRetry,
+    LLMUsage,
+    StopReason,
+)
 from xmcp.chat.messages import Message
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.usage import Usage, UsageRecord
@@ -97,7 +107,7 @@ class Chat:
         self._now = asyncio.get_running_loop().time
 
     async def run(self) -> AsyncGenerator[ChatChunk, None]:
-        """Yield the events of the chat; the last one is `Done`.
+        """Yield the events of the chat; the last one is `Done`, or `ChatFailed` before an exception.
 
         Raises:
             ProviderError: every model failed; `history` and `usage` of the exception are set.
@@ -155,6 +165,7 @@ class Chat:
             # XMCP-CLI-073, also for what an application's own middleware raises.
             with suppress(AttributeError):
                 exc.history, exc.usage = messages.copied(self.messages), self._usage  # type: ignore[attr-defined]
+            yield ChatFailed(turn=self._turn, error=error_of_chat(exc), history=messages.copied(self.messages))
             raise
 
     @property

@@ -74,8 +74,16 @@ class Entry:
     idempotent: bool = False
     fingerprint: str = ""
     """Hash of the tool's whole entry in the server's list: part of cache keys; a refresh compares it."""
+    named_wrapper: str | None = None
+    """The member that holds the tool's value, where the metadata name one (XMCP-MCP-053)."""
     _known: dict[str, set[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What `declared` and `needed` returned: a schema is read once, not at each call."""
+
+    @property
+    def wrapped_in(self) -> str | None:
+        """The member of the structured content that holds the tool's value; `None` if the whole of it is the value."""
+        by_fastmcp = self.output_schema is not None and self.output_schema.get("x-fastmcp-wrap-result") is True
+        return self.named_wrapper or ("result" if by_fastmcp else None)
 
     @property
     def declared(self) -> Collection[str]:
@@ -98,7 +106,7 @@ class Entry:
         `known` has the tools of the server; other names in `depends_on` are left out.
         """
         extension = metadata(tool)
-        provides = extension.get("provides")
+        provides, wrapper = extension.get("provides"), extension.get("wrapped_in")
         hints = tool.annotations
         read_only = hints is not None and hints.read_only_hint is True
         idempotent = hints is not None and hints.idempotent_hint is True
@@ -125,6 +133,7 @@ class Entry:
             read_only,
             idempotent,
             hashlib.sha256(_canonical(described)).hexdigest()[:16],
+            wrapper if isinstance(wrapper, str) and wrapper else None,
         )
 
 

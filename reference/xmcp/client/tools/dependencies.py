@@ -28,9 +28,6 @@ Node = TypeVar("Node", bound=Hashable)
 SHOW_USER: Final = "show_user"
 """A parameter that never gets a value from a result: the caller decides about it (spec section 3.4)."""
 
-WRAPPED: Final = "x-fastmcp-wrap-result"
-"""FastMCP's mark in an output schema: the result is not an object and is wrapped as `{"result": ...}`."""
-
 MAX_SEARCHED: Final = 16
 """Maximum number of dependencies that are followed from a tool to find what can fill its parameters, nearest first."""
 
@@ -78,8 +75,9 @@ class Result:
             return None
         if structured_content is None:
             return cls(response.llm_output, False)
-        if wraps(entry) and isinstance(structured_content, Mapping) and structured_content.keys() == {"result"}:
-            return cls(structured_content["result"], True)
+        member = entry.wrapped_in
+        if member is not None and isinstance(structured_content, Mapping) and structured_content.keys() == {member}:
+            return cls(structured_content[member], True)
         return cls(structured_content, True)
 
 
@@ -227,11 +225,6 @@ def only_required_parameter(entry: Entry, hidden: Collection[str] = ()) -> str |
         return None
     named = {name for name in required if name not in hidden}
     return named.pop() if len(named) == 1 and named <= set(parameters(entry, hidden)) else None
-
-
-def wraps(entry: Entry) -> bool:
-    """Return whether the tool wraps its structured result as the member `result`."""
-    return entry.output_schema is not None and entry.output_schema.get(WRAPPED) is True
 
 
 def _filled_by_the_only_predecessor(

@@ -16,7 +16,6 @@ from xmcp.client.tools.dependencies import (
     only_dependency,
     only_required_parameter,
     parameters,
-    wraps,
 )
 from xmcp.client.tools.input_schema import listed_without, without
 
@@ -119,10 +118,10 @@ def _only_source(entry: Entry, siblings: Mapping[str, Entry], hidden: Collection
 
 def _result_schema(entry: Entry) -> Any:
     """Return the schema of a tool's structured result; `None` if the tool does not say it."""
-    if entry.output_schema is None or not wraps(entry):
+    if entry.output_schema is None or entry.wrapped_in is None:
         return entry.output_schema
     properties = entry.output_schema.get("properties")
-    return properties.get("result") if isinstance(properties, Mapping) else None
+    return properties.get(entry.wrapped_in) if isinstance(properties, Mapping) else None
 
 
 def _types(schema: Any) -> set[str] | None:
@@ -137,7 +136,7 @@ def _types(schema: Any) -> set[str] | None:
 
 def _members(entry: Entry) -> Set[str]:
     """Return the names of the members of a tool's structured result, as far as its schema says."""
-    properties = None if entry.output_schema is None or wraps(entry) else entry.output_schema.get("properties")
+    properties = None if entry.output_schema is None or entry.wrapped_in else entry.output_schema.get("properties")
     return properties.keys() if isinstance(properties, dict) else frozenset()
 
 

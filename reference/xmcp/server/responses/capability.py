@@ -6,6 +6,7 @@ FastMCP sends the announcement on connections of 2026-07-28; the middleware adds
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple, get_args
 
@@ -17,7 +18,9 @@ from xmcp.wire import DEFAULT_LIMITS
 from xmcp_models.registry import EXTENSION_ID, VERSION
 
 Wire = Literal["always", "negotiated", "plain"]
-_MAJOR_VERSION: Final = VERSION.split(".")[0]
+_OF_OURS: Final = re.compile(rf"{VERSION.split('.')[0]}\.(?:0|[1-9][0-9]{{0,3}})")
+FEWEST_BYTES: Final = 4_096
+"""The smallest `maxBytes` (spec section 6.1): an error without its `meta` fits into it."""
 
 
 class Reader(NamedTuple):
@@ -44,7 +47,7 @@ def checked_wire(wire: str) -> Wire:
 
 
 def announcement(wire: Wire) -> dict[str, Any]:
-    """Return what a server announces: the versions of the format it writes, and its wire (spec sections 1.3, 6.1)."""
+    """Return what a server announces: the versions of the format it writes, and its wire (spec section 6.1)."""
     return {"versions": [VERSION], "wire": wire}
 
 
@@ -67,13 +70,12 @@ class ToolResponseExtension(ServerExtension):
 
 def reader_for(wire: Wire, declared: Mapping[str, Any] | None) -> Reader:
     """Return the form of results for a client that declared `declared` about the extension (None: no declaration)."""
-    declared, known = declared or {}, declared is not None and _reads_our_version(declared.get("versions"))
-    most = declared.get("maxBytes")
-    limited = isinstance(most, int) and not isinstance(most, bool) and 0 < most < DEFAULT_LIMITS.document_bytes
+    if declared is None or not _reads_our_version(declared.get("versions")):
+        # Another version counts as no declaration, with all that is in it (XMCP-VER-002).
+        return Reader(documents=wire == "always", declared=False)
     return Reader(
-        documents=wire == "always" or (wire == "negotiated" and known and declared.get("documents") is not False),
-        max_bytes=most if limited and isinstance(most, int) else DEFAULT_LIMITS.document_bytes,
-        declared=known,  # another version counts as no declaration (XMCP-VER-002)
+        documents=wire == "always" or (wire == "negotiated" and declared.get("documents") is not False),
+        max_bytes=_size(declared.get("maxBytes")),
     )
 
 
@@ -97,4 +99,12 @@ def declared_in(capabilities: ClientCapabilities | None) -> Mapping[str, Any] | 
 
 
 def _reads_our_version(versions: object) -> bool:
-    return isinstance(versions, list) and any(str(version).split(".")[0] == _MAJOR_VERSION for version in versions)
+    """Return whether a client reads a version of our major version: it reads all of them (XMCP-VER-001)."""
+    return isinstance(versions, list) and any(isinstance(one, str) and _OF_OURS.fullmatch(one) for one in versions)
+
+
+def _size(declared: object) -> int:
+    """Return the size of the largest document for a client that declared this `maxBytes`."""
+    if not isinstance(declared, int) or isinstance(declared, bool):
+        return DEFAULT_LIMITS.document_bytes
+    return min(max(declared, FEWEST_BYTES), DEFAULT_LIMITS.document_bytes)

@@ -57,6 +57,7 @@ MAX_RESULT_MESSAGE: Final = 50_000  # characters of the message of an error that
 _JSON: Final = "application/json"
 _FORMATS_OF_DATA: Final = frozenset({_JSON, "application/xml"})
 MAX_ALTERNATIVE: Final = 500  # characters of the text that hosts without displays can show the user
+SHORT_MESSAGE: Final = 500  # characters of the message of an error that is larger than the client reads
 MAX_VALUE: Final = 1_300  # characters of a value that a model is told, as JSON: 200 of a text, all escaped, and more
 _BESIDE_THE_ANSWER: Final = 0.8  # priority of that text: useful, but the answer does not depend on it
 
@@ -107,8 +108,7 @@ def deliver_error(
     native = ToolResult(content=[])
     if not reader.documents:
         return _plain(response, native, reader), response.error
-    # Even if the maximum size is very small, the client must learn that the call failed.
-    return _with_document(encode(response), response, native, Reader(documents=True))
+    return _with_document(encode(response), response, native, reader)
 
 
 def _without_unrequested_display(response: ToolResponse, call: ServedCall) -> ToolResponse:
@@ -164,6 +164,10 @@ def _with_document(
 ) -> tuple[ToolResult, ErrorInfo | None]:
     most = reader.max_bytes
     if len(document) * 4 > most and (size := len(document.encode())) > most:  # a character has at most four bytes
+        if response.error is not None:
+            # The client must learn what failed, however little it reads (XMCP-MCP-051): this always fits.
+            response = ToolResponse(response.tool_name, error=_cut(replace(response.error, meta=None), SHORT_MESSAGE))
+            return _with_document(encode(response), response, ToolResult(content=[]), Reader(documents=True))
         message = f"The result has {size:,} bytes as a document; {most:,} can be sent. Ask for less of it at once."
         raise XMCPError("RESULT_TOO_LARGE", message, meta={"params": {"bytes": size, "limit": most}})
     content = [text_block(document), *map(sendable_block, other_blocks(native))]

@@ -1,4 +1,4 @@
-"""Checks of section 11.2: the arguments that the model wrote, and the handling of invalid calls."""
+"""Checks of section 11.2: the calls that the model wrote, their arguments, and the handling of invalid ones."""
 
 from __future__ import annotations
 
@@ -43,6 +43,21 @@ def _refused(trace: TraceIndex, call: ModelCall, id_: str, code: str, why: str) 
     elif call.content is not None:
         seen = f"{call}, {why}, is answered by {call.code or 'a result'}"
         yield either(id_, call.code in permitted_codes(trace, call), seen, code, where=call.turn.next_at)
+
+
+@check("XMCP-CLI-123", profile="client")
+def _calls_of_last_and_cut_answers_made(trace: TraceIndex) -> Observations:
+    for turn in trace.turns:
+        is_last = turn.number >= trace.setup.max_turns and not turn.went_on
+        failed = turn.chat.ended is not None and turn.chat.ended.failure is not None
+        if turn.next is None or turn.cut or failed or not (is_last or turn.said.finish):
+            continue
+        answer = "the last answer" if is_last else f"an answer that was cut ({turn.said.finish})"
+        for call in turn.calls:
+            if not (call.meta or call.unclear):
+                made = bool(call.attempts) or call.source is not None or call.code in permitted_codes(trace, call)
+                seen = f"{call}, in {answer}, was not made"
+                yield either("XMCP-CLI-123", made, seen, "its calls, as those of any other", where=turn.next_at)
 
 
 @check("XMCP-CLI-012", profile="client")

@@ -48,6 +48,17 @@ def _done_once_and_last(trace: TraceIndex) -> Observations:
             yield either("XMCP-REC-003", ok, seen, "one `done`, as the last", where=chat.received[-1][0])
 
 
+@check("XMCP-REC-005", profile="client")
+def _failed_once_and_last(trace: TraceIndex) -> Observations:
+    for chat in trace.chats.values():
+        types = [r.event.get("type") for _, r in chat.received]
+        if chat.ended is None or chat.ended.failure not in ("provider", "quota", "crashed") or not types:
+            continue
+        ok = types.count("failed") == 1 and types[-1] == "failed"
+        seen = f"{types.count('failed')} events `failed`, the last event {types[-1]}"
+        yield either("XMCP-REC-005", ok, seen, "one `failed`, as the last", where=chat.received[-1][0])
+
+
 @check("XMCP-CLI-075", profile="client")
 def _broken_off_text_retried(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():

@@ -27,6 +27,17 @@ def _retries(trace: TraceIndex) -> Iterator[tuple[ModelCall, Attempt, Attempt]]:
             yield call, before, after
 
 
+@check("XMCP-CLI-125", profile="client")
+def _code_of_a_lost_connection(trace: TraceIndex) -> Observations:
+    for call in trace.calls:
+        lost = [attempt for attempt in call.attempts if attempt.outcome in ("unreachable", "lost")]
+        if not lost or len(lost) < len(call.attempts) or call.unclear or call.reply is None or was_cut_short(call):
+            continue
+        seen = f"{call}, whose server could not be reached or was lost, is answered by {call.code or 'a result'}"
+        ok = call.code == "CONNECTION_FAILED" or call.code in permitted_codes(trace, call)
+        yield either("XMCP-CLI-125", ok, seen, "CONNECTION_FAILED", where=call.turn.next_at)
+
+
 @check("XMCP-ERR-040", profile="client")
 def _only_safe_retries(trace: TraceIndex) -> Observations:
     for call, before, after in _retries(trace):

@@ -166,6 +166,33 @@ def _answer_is_text_of_the_model(trace: TraceIndex) -> Observations:
         yield either("XMCP-CLI-072", ok, f"the answer `{quoted(answer)}`", "a text of the model", where=chat.ended_at)
 
 
+@check("XMCP-CLI-124", profile="client")
+def _answer_of_the_stop_reason(trace: TraceIndex) -> Observations:
+    for chat in trace.chats.values():
+        if chat.ended is None or not chat.ended.result or not chat.turns or chat.stop_reason not in _ANSWERS:
+            continue
+        # Where it is no text of the model at all, another check judges it.
+        said = [turn.said.text.strip() for turn in chat.turns]
+        answer = str(chat.ended.result.get("answer") or "").strip()
+        if answer and answer not in said:
+            continue
+        wanted = said[-1] if _ANSWERS[chat.stop_reason] else ""
+        seen = f"the answer `{quoted(answer)}` of a chat that ended with {chat.stop_reason}"
+        expected = f"`{quoted(wanted)}`, the text of the last turn" if wanted else "no answer"
+        yield either("XMCP-CLI-124", answer == wanted, seen, expected, where=chat.ended_at)
+
+
+_ANSWERS = {
+    "stop": True,
+    "display": False,
+    "max_turns": True,
+    "length": True,
+    "content_filter": True,
+    "empty": False,
+}
+"""Whether the text of the last turn is the `answer`, by the stop reason; other checks judge that of the others."""
+
+
 @check("XMCP-CLI-073", profile="client")
 def _history_after_failure(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():

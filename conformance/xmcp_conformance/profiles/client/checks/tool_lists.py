@@ -1,4 +1,4 @@
-"""Checks of when a client lists the tools of a server again that announced no change (section 11.9)."""
+"""Checks of when a client lists the tools of a server that announced no change, or was down (section 11.9)."""
 
 from __future__ import annotations
 
@@ -29,17 +29,20 @@ def _listed_after_unknown_tool(trace: TraceIndex) -> Observations:
             yield from _listed_within(trace, "XMCP-CLI-121", record.server, at, min(refused), AFTER_UNKNOWN_TOOL)
 
 
-@check("XMCP-CLI-122", profile="client")
+@check("XMCP-CLI-095", "XMCP-CLI-122", profile="client")
 def _no_chat_begins_with_an_old_list(trace: TraceIndex) -> Observations:
     for at, record in enumerate(trace.records):
         if not isinstance(record, Redeployed):
             continue
+        was_down = not trace.setup.servers[record.server].reachable
+        id_ = "XMCP-CLI-095" if was_down else "XMCP-CLI-122"
+        did = "without the tools of" if was_down else "with tools that it does not have any more of"
         for chat in trace.chats.values():
             if chat.began.time > record.time + OLDEST and chat.asks:
                 asked_at = chat.asks[0][0]
                 listed = any(one.server == record.server for _, one in trace.lists_between(at, asked_at))
-                seen = f"a chat began with tools that server {record.server} does not have any more"
-                yield either("XMCP-CLI-122", listed, seen, f"a list within {OLDEST:g} s", where=asked_at)
+                seen = f"a chat began {did} server {record.server}"
+                yield either(id_, listed, seen, f"a list within {OLDEST:g} s", where=asked_at)
 
 
 def _listed_within(trace: TraceIndex, id_: str, server: int, changed: int, since: int, seconds: float) -> Observations:

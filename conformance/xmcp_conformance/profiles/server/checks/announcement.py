@@ -1,4 +1,4 @@
-"""Checks of the announcement: the extension and the versions that it lists (section 1.3)."""
+"""Checks of the announcement: the extension and the versions that it lists (section 6.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of the metadata of a tool: its schema, and the mark of cacheable tools (sections 5.1 and 5.4)."""
+"""Checks of the metadata of a tool: its schema, cacheable tools, wrapped values (sections 5.1, 5.4 and 6.2)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import either
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.server.catalogue import ListedTool, valid_metadata
+from xmcp_conformance.profiles.server.exchange import Exchange
 from xmcp_conformance.reader.schemas import pointer, validator
 from xmcp_models.registry import TOOL_META_KEY
 
@@ -34,3 +35,25 @@ def cacheable_tool(tool: ListedTool) -> Observations:
             f"tool `{tool.name}` is cacheable and not marked read-only",
             "`readOnlyHint`: true in its annotations",
         )
+
+
+@check("XMCP-MCP-053", profile="server")
+def wrapped_value(tool: ListedTool) -> Observations:
+    """Judge whether a tool whose output schema says, in FastMCP's way, that it wraps its value says it here, too."""
+    if tool.is_marked_as_wrapped:
+        yield either(
+            "XMCP-MCP-053",
+            isinstance(tool.metadata, dict) and "wrapped_in" in tool.metadata,
+            f"tool `{tool.name}` has `x-fastmcp-wrap-result` in its output schema and no `wrapped_in` in its metadata",
+            "`wrapped_in`: the name of the member that holds the value",
+        )
+
+
+@check("XMCP-MCP-053", profile="server")
+def wrapped_data(exchange: Exchange) -> Observations:
+    """Judge whether the structured content of such a tool has the value in the member that its metadata names."""
+    tool, result = exchange.call.tool, exchange.result or {}
+    data, member = result.get("structuredContent"), valid_metadata(tool).get("wrapped_in") if tool else None
+    if member is not None and isinstance(data, dict) and result.get("isError") is not True:
+        seen = f"`structuredContent` with the members {', '.join(f'`{quoted(name)}`' for name in data) or 'none'}"
+        yield either("XMCP-MCP-053", [*data] == [member], seen, f"the member `{quoted(member)}` alone")
