@@ -189,4 +189,5 @@ def _schema_lines() -> Iterator[str]:
         yield f"| `{row['type']}` | {row['status']} | {row['media_type'] or ''} | {row['description']} |"
     for name in ("tool_response.xsd", *sorted(path.name for path in (ROOT / "schemas").glob("*.schema.json"))):
         language = "xml" if name.endswith(".xsd") else "json"
-        yield from ("", f"## `{name}`", "", f"```{language}", f'--8<-- "schemas/{name}"', "```")
+        content = (ROOT / "schemas" / name).read_text(encoding="utf-8").removesuffix("\n")
+        yield from ("", f"## `{name}`", "", f"```{language}", content, "```")
