@@ -48,13 +48,13 @@ def types(session: nox.Session) -> None:
 
 @nox.session
 def generate(session: nox.Session) -> None:
-    """Write generated/ from schemas/ and the requirement registry."""
+    """Write generated/ from schemas/ and the requirement registry, and the examples into the pages that show them."""
     session.run("python", "-m", "tools.generate")
 
 
 @nox.session
 def generate_check(session: nox.Session) -> None:
-    """Fail if generated/ is not what the generators write."""
+    """Fail if generated/, or an example in a page, is not what the generators write."""
     session.run("python", "-m", "tools.generate", "--check")
 
 

@@ -1,6 +1,6 @@
 """The tools of this repository, in five rooms.
 
-    generate  write generated/, the exported test vectors and the pages of the site
+    generate  write generated/, the examples in pages, the exported test vectors and the pages of the site
     lint      compare the specification, the schemas, the examples and the generated types with each other
     bench     measure the codec, the server and the client
     soak      run one client among honest and hostile peers, and judge whether the honest chats notice

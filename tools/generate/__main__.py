@@ -1,17 +1,18 @@
-"""Write `generated/` from `schemas/` and the requirement registry.
+"""Write `generated/` from `schemas/` and the requirement registry, and the examples into the pages that show them.
 
-    python -m tools.generate          write it
-    python -m tools.generate --check  exit 1, with a diff, if it differs from what is committed
+    python -m tools.generate          write both
+    python -m tools.generate --check  exit 1, with a diff, if one differs from what is committed
 
-Only code generators write there: datamodel-code-generator and json-schema-to-typescript for the JSON Schemas, xsdata
-for the XSD, and this package for the registries (as tables) and the copies of schemas that programs read at run time.
+Only code generators write to `generated/`: datamodel-code-generator and json-schema-to-typescript for the JSON
+Schemas, xsdata for the XSD, and this package for the registries (as tables) and the copies of schemas that programs
+read at run time.
 """
 
 from __future__ import annotations
 
 import argparse
 
-from tools.generate import generated_folder
+from tools.generate import embedded_examples, generated_folder
 
 
 def main() -> None:
@@ -20,7 +21,9 @@ def main() -> None:
         prog="python -m tools.generate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--check", action="store_true", help="only compare; exit 1 if it differs")
-    generated_folder.update(check=parser.parse_args().check)
+    check = parser.parse_args().check
+    embedded_examples.update(check=check)
+    generated_folder.update(check=check)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Add the pages of the site that come from the repository: the chapters, the requirements, the schemas.
 
-A hook of mkdocs. The chapters stay as they are, but their ids become links.
+A hook of mkdocs. The chapters stay as they are, but the id of a sentence becomes a link in front of it.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from xmcp_conformance.core.requirements import Requirement, registry
 from xmcp_conformance.hosts.rules import Host, hosts
 from xmcp_conformance.wrong.registry import server_mutants
 
-_ID = re.compile(r" \[(XMCP-[A-Z]{3}-\d{3})\]$", re.MULTILINE)
+_SENTENCE = re.compile(r"^- (?P<quote>.+) \[(?P<id>XMCP-[A-Z]{3}-\d{3})\]$", re.MULTILINE)
 _MENTION = re.compile(r"(?<![\[`])(XMCP-[A-Z]{3}-\d{3})(?![\]`])")
 
 
@@ -98,14 +98,21 @@ def _chapters() -> list[Path]:
 
 
 def chapter(text: str) -> str:
-    """Return the text of a chapter with its ids as anchors and as links to the page of requirements."""
+    """Return the text of a chapter with its ids as links to the page of requirements.
+
+    The id of a sentence stands in front of it, as the anchor: a jump to it shows the sentence from its beginning.
+    """
     text = _MENTION.sub(r"[\1](requirements.md#\1-row)", text)
-    return _ID.sub(lambda match: f" [{match[1]}](requirements.md#{match[1]}-row){{ #{match[1]} .requirement }}", text)
+    return _SENTENCE.sub(r"- [\g<id>](requirements.md#\g<id>-row){ #\g<id> .requirement } \g<quote>", text)
 
 
 def _home() -> dict[str, str]:
     """Return the file name of the chapter of each requirement, by id."""
-    return {id_: path.name for path in _chapters() for id_ in _ID.findall(path.read_text(encoding="utf-8"))}
+    return {
+        sentence["id"]: path.name
+        for path in _chapters()
+        for sentence in _SENTENCE.finditer(path.read_text(encoding="utf-8"))
+    }
 
 
 def requirements() -> str:
@@ -138,27 +145,41 @@ def _entry(requirement: Requirement, file: str) -> list[str]:
     verified = []
     if "server" in requirement.verified_by:
         mutant = server_mutants()[requirement.id]
-        verified.append(
-            f"server check, against the mutant `{mutant.__name__}`: {' '.join((mutant.__doc__ or '').split())}"
-        )
+        broken = " ".join((mutant.__doc__ or "").split()).removesuffix(".")
+        verified.append(f"a server check, against the mutant `{mutant.__name__}` ({broken})")
     if "vectors" in requirement.verified_by:
-        verified.append("vectors.")
+        verified.append("vectors")
     if "document" in requirement.verified_by:
-        verified.append("`xmcp check document`.")
+        verified.append("`xmcp check document`")
     if "client" in requirement.verified_by:
-        verified.append("a check of what a client did, and a mutant of ours that breaks the sentence.")
+        verified.append("a check of what a client did, and a mutant of ours that breaks the sentence")
     if requirement.excluded:
-        verified.append(f"*nothing yet*: {requirement.excluded}.")
+        verified.append(f"*nothing yet*: {requirement.excluded}")
     if requirement.status == "pending":
-        verified.append("*nothing yet*: it is pending, and nothing implements it.")
-    link = f"[{requirement.id}]({file}#{requirement.id})"
+        verified.append("*nothing yet*: it is pending, and nothing implements it")
+    link = f"[Section {requirement.section}]({file}#{requirement.id})"
+    # A heading, which the search finds by its title; as HTML, so that the table of contents does not list all of them.
     return [
-        f'- <span id="{requirement.id}-row"></span>**{link}** · {requirement.level} · {requirement.role}',
+        f'<h3 id="{requirement.id}-row">{requirement.id}</h3>',
         "",
-        f"    {requirement.quote}",
+        f"{link} · {requirement.level} · {requirement.role}",
         "",
-        f"    Verified by {' and '.join(verified)}",
+        f"> {requirement.quote}",
+        "",
+        f"Verified by {'; '.join(verified)}.",
     ]
+
+
+_HELPS = {"fix_input": ", fix the input", "ask_user": ", ask the person", "retry": "", "give_up": ", give up"}
+"""What the table of error codes adds to "retryable" or "not retryable", by `recovery`."""
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    # The class lets a narrow screen show each row as a block.
+    yield from ('<div class="rows" markdown>', "")
+    for cells in (head, ["---"] * len(head), *rows):
+        yield f"| {' | '.join(map(str, cells))} |"
+    yield from ("", "</div>")
 
 
 def _json(path: str) -> Any:
@@ -172,25 +193,32 @@ def schemas() -> str:
 
 def _schema_lines() -> Iterator[str]:
     yield from ("# Schemas and registries", "", "## Error codes", "")
-    yield from (
-        "| code | category | retryable | helps | HTTP | JSON-RPC | gRPC | meaning |",
-        "|---|---|---|---|---|---|---|---|",
+    codes = _json("registry/error_codes.json")["codes"]
+    yield from _table(
+        ("code", "category", "meaning"),
+        [
+            (
+                " or ".join(f"`{name}`" for name in (row["code"], *row.get("aliases", ()))),
+                f"`{row['category']}`<br>{'' if row['retryable'] else 'not '}retryable{_HELPS[row['recovery']]}",
+                row["description"],
+            )
+            for row in codes
+        ],
     )
-    for row in _json("registry/error_codes.json")["codes"]:
-        names = " ".join(f"`{name}`" for name in (row["code"], *row.get("aliases", ())))
-        cells = (
-            names,
-            f"`{row['category']}`",
-            "yes" if row["retryable"] else "no",
-            row["recovery"],
-            row["http_status"],
-            row["jsonrpc_code"],
-            f"`{row['grpc_status']}`",
-        )
-        yield f"| {' | '.join(map(str, cells))} | {row['description']} |"
-    yield from ("", "## Display types", "", "| type | status | media type | meaning |", "|---|---|---|---|")
-    for row in _json("registry/display_types.json")["types"]:
-        yield f"| `{row['type']}` | {row['status']} | {row['media_type'] or ''} | {row['description']} |"
+    yield from ("", "### In HTTP, JSON-RPC and gRPC", "")
+    yield from _table(
+        ("code", "HTTP", "JSON-RPC", "gRPC"),
+        [(f"`{row['code']}`", row["http_status"], row["jsonrpc_code"], f"`{row['grpc_status']}`") for row in codes],
+    )
+    yield from ("", "## Display types", "")
+    yield from _table(
+        ("type", "status", "media type", "meaning"),
+        [
+            (f"`{row['type']}`", row["status"], row["media_type"] or "", row["description"])
+            for row in _json("registry/display_types.json")["types"]
+        ],
+    )
     for name in ("tool_response.xsd", *sorted(path.name for path in (ROOT / "schemas").glob("*.schema.json"))):
         language = "xml" if name.endswith(".xsd") else "json"
-        yield from ("", f"## `{name}`", "", f"```{language}", f'--8<-- "schemas/{name}"', "```")
+        content = (ROOT / "schemas" / name).read_text(encoding="utf-8").removesuffix("\n")
+        yield from ("", f"## `{name}`", "", f"```{language}", content, "```")

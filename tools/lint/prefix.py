@@ -24,7 +24,7 @@ NAMES: Final = Path("schemas", "names.json")
 SPELLED_IN: Final = (
     "schemas/names.json",
     "schemas/examples/valid/call_tool_result/*.json",
-    "spec/01-conformance.md",
+    "spec/12-on-one-page.md",
     "spec/05-tool-metadata.md",
     "spec/06-mcp-binding.md",
     "spec/requirements.yaml",

@@ -22,6 +22,7 @@ from typing import Any
 import yaml
 
 from tools import ROOT
+from tools.generate.embedded_examples import MARK
 from tools.lint import manifest
 from xmcp_conformance.core.checks import checks_by_requirement
 from xmcp_conformance.wrong.registry import wrong_implementations
@@ -122,6 +123,10 @@ def lint_text(chapters: Mapping[str, str], root: Path, prefix: str) -> Iterator[
             if include := _INCLUDE.match(line):
                 if not (root / include["path"]).is_file():
                     yield f"{where}: the example {include['path']} does not exist"
+                continue
+            if example := MARK.match(line):
+                if not (root / example["path"]).is_file():
+                    yield f"{where}: the example {example['path']} does not exist"
                 continue
             if not prose:
                 continue

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tools import ROOT
+from tools.generate.embedded_examples import MARK
 from xmcp_conformance.profiles.server.catalogue import ListedTool
 from xmcp_conformance.profiles.server.checks.displays import show_user_parameter
 from xmcp_conformance.profiles.server.checks.required_form import RequiredForm
@@ -55,8 +56,12 @@ def test_each_code_has_the_category_of_the_registry():
     assert {code: ERROR_CODES[code]["category"] for code, _ in said} == dict(said)
 
 
-def test_every_program_is_included_and_no_include_is_damaged() -> None:
+def test_the_guide_shows_the_programs_that_the_session_judges() -> None:
+    programs = ("python/server.py", "typescript/xmcp.ts", "typescript/server.ts", "go/xmcp.go", "go/shop.go")
+    assert [mark["path"] for mark in MARK.finditer(GUIDE)] == [f"examples/level1/{name}" for name in programs]
+
+
+def test_no_block_of_code_in_a_page_is_an_include_mark_which_a_code_host_would_show() -> None:
     for page in sorted((ROOT / "docs").rglob("*.md")):
-        text = page.read_text(encoding="utf-8")
-        assert "8 <" not in text, page
-        assert all(line.startswith('--8<-- "') for line in text.splitlines() if "8<--" in line), page
+        blocks = re.findall(r"^```.*?^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+        assert not [block for block in blocks if "8<" in block], page
