@@ -53,7 +53,7 @@ export interface ChatEvent {
    * The display to show to the person now.
    */
   envelope?: DisplayEnvelope;
-  error?: Error;
+  error?: ErrorInfo;
   /**
    * How many attempts have failed so far.
    */
@@ -69,7 +69,7 @@ export interface ChatEvent {
 /**
  * An error (spec chapter 4) as JSON.
  */
-export interface Error {
+export interface ErrorInfo {
   code: string;
   message: string;
   retryable: boolean;
@@ -235,7 +235,7 @@ export interface ToolErrorChatEvent extends ChatEvent {
    * The tool as the model knows it.
    */
   tool_name: string;
-  error: Error;
+  error: ErrorInfo;
   [k: string]: unknown;
 }
 /**
@@ -243,7 +243,7 @@ export interface ToolErrorChatEvent extends ChatEvent {
  */
 export interface RetryChatEvent extends ChatEvent {
   type: "retry";
-  error: Error;
+  error: ErrorInfo;
   /**
    * How many attempts have failed so far.
    */
