@@ -4,7 +4,8 @@
     python -m tools.generate --check  exit 1, with a diff, if it differs from what is committed
 
 Only code generators write there: datamodel-code-generator and json-schema-to-typescript for the JSON Schemas, xsdata
-for the XSD, and this package for the registries (as tables) and the copies of schemas that programs read at run time.
+for the XSD, and this package for the registries (as tables), the copies of schemas that programs read at run time, and
+the packed vectors.
 """
 
 from __future__ import annotations
