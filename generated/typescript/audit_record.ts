@@ -1,6 +1,6 @@
 /** Generated from schemas/ by `uv run nox -s generate`. Do not edit: change the schema and run it again. */
 
-import type { Error, Message } from "./chat_event.js";
+import type { ErrorInfo, Message } from "./chat_event.js";
 import type { UsageRecord } from "./usage_record.js";
 
 /**
@@ -37,7 +37,7 @@ export interface AuditRecord {
   /**
    * Why the chat failed.
    */
-  error?: Error;
+  error?: ErrorInfo;
   [k: string]: unknown;
 }
 /**

@@ -54,7 +54,7 @@ export interface ChatEvent {
    * The display to show to the person now.
    */
   envelope?: DisplayEnvelope;
-  error?: Error;
+  error?: ErrorInfo;
   /**
    * How many attempts have failed so far.
    */
@@ -74,7 +74,7 @@ export interface ChatEvent {
 /**
  * An error (spec chapter 4) as JSON.
  */
-export interface Error {
+export interface ErrorInfo {
   code: string;
   message: string;
   retryable: boolean;
@@ -240,7 +240,7 @@ export interface ToolErrorChatEvent extends ChatEvent {
    * The tool as the model knows it.
    */
   tool_name: string;
-  error: Error;
+  error: ErrorInfo;
   [k: string]: unknown;
 }
 /**
@@ -248,7 +248,7 @@ export interface ToolErrorChatEvent extends ChatEvent {
  */
 export interface RetryChatEvent extends ChatEvent {
   type: "retry";
-  error: Error;
+  error: ErrorInfo;
   /**
    * How many attempts have failed so far.
    */

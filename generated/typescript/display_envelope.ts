@@ -15,11 +15,11 @@ export type TablePayload =
 /**
  * `image`: the URI of the picture, or an object with the URI and details.
  */
-export type ImagePayload = ImageUri | Image;
+export type ImagePayload = ImageUri | ImageObject;
 /**
  * `notification`: the message, or an object with the message and a level.
  */
-export type NotificationPayload = string | Notification;
+export type NotificationPayload = string | NotificationObject;
 /**
  * `code`: the source code, or an object with the code, its language and file name.
  */
@@ -48,7 +48,7 @@ export type MetricPayload = Metric | Metric[];
 /**
  * `file`: what a person can open or save.
  */
-export type FilePayload = File;
+export type FilePayload = FileObject;
 /**
  * `group`: displays in order.
  *
@@ -171,7 +171,7 @@ export interface Column {
   align?: "left" | "right" | "center";
   [k: string]: unknown;
 }
-export interface Image {
+export interface ImageObject {
   src: ImageUri;
   alt?: string;
   mime?: string;
@@ -179,7 +179,7 @@ export interface Image {
   height?: number;
   [k: string]: unknown;
 }
-export interface Notification {
+export interface NotificationObject {
   message: string;
   level?: "info" | "success" | "warning" | "error";
   [k: string]: unknown;
@@ -202,7 +202,7 @@ export interface Metric {
   delta?: number | string;
   [k: string]: unknown;
 }
-export interface File {
+export interface FileObject {
   uri: string;
   name?: string;
   mime?: string;

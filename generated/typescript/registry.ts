@@ -1,5 +1,12 @@
 /** Generated from schemas/ by `uv run nox -s generate`. Do not edit: change the schema and run it again. */
 
+/** The entries of a registry. A key that is not registered, as any string can be, has the value undefined. */
+export type Lookup<Entries, Entry> = Entries & { readonly [key: string]: Entry | undefined };
+
+// Without a prototype: else the keys "constructor" and "__proto__" would have a value.
+const lookup = <Entries extends object, Entry>(entries: Entries): Lookup<Entries, Entry> =>
+  Object.assign(Object.create(null), entries);
+
 /** Prefix of everything XMCP adds to MCP. */
 export const PREFIX = "io.github.xmcp-spec/" as const;
 
@@ -27,8 +34,7 @@ export const VERSION = "1.0" as const;
 /** Regular expression of a name with a vendor prefix, whole. */
 export const VENDOR_KEY = "[A-Za-z0-9._-]+/[A-Za-z0-9._/-]+" as const;
 
-/** Registered error codes. */
-export const ERROR_CODES = {
+const errorCodes = {
   "VALIDATION_FAIL": {
     "code": "VALIDATION_FAIL",
     "category": "invalid_input",
@@ -409,8 +415,11 @@ export const ERROR_CODES = {
   }
 } as const;
 
-/** Defaults of each error category. */
-export const ERROR_CATEGORIES = {
+/** Registered error codes. */
+export const ERROR_CODES: Lookup<typeof errorCodes, ErrorCodeEntry> = lookup(errorCodes);
+export type RegisteredErrorCode = keyof typeof errorCodes;
+
+const errorCategories = {
   "invalid_input": {
     "retryable": false,
     "recovery": "fix_input"
@@ -461,8 +470,11 @@ export const ERROR_CATEGORIES = {
   }
 } as const;
 
-/** Registered display types. */
-export const DISPLAY_TYPES = {
+/** Defaults of each error category. */
+export const ERROR_CATEGORIES: Lookup<typeof errorCategories, ErrorCategoryEntry> = lookup(errorCategories);
+export type ErrorCategory = keyof typeof errorCategories;
+
+const displayTypes = {
   "text": {
     "type": "text",
     "description": "Plain text; every renderer can show it.",
@@ -645,6 +657,10 @@ export const DISPLAY_TYPES = {
   }
 } as const;
 
+/** Registered display types. */
+export const DISPLAY_TYPES: Lookup<typeof displayTypes, DisplayTypeEntry> = lookup(displayTypes);
+export type RegisteredDisplayType = keyof typeof displayTypes;
+
 /** What an emitter keeps to in every display envelope. */
 export const ENVELOPE_RULES = {
   "meta": [
@@ -657,6 +673,57 @@ export const ENVELOPE_RULES = {
   "deepest_fallback": 3
 } as const;
 
-export type RegisteredErrorCode = keyof typeof ERROR_CODES;
-export type ErrorCategory = keyof typeof ERROR_CATEGORIES;
-export type RegisteredDisplayType = keyof typeof DISPLAY_TYPES;
+export interface ErrorCodeEntry {
+  readonly code: string;
+  readonly category:
+    | "invalid_input"
+    | "not_found"
+    | "conflict"
+    | "unauthenticated"
+    | "permission_denied"
+    | "rate_limited"
+    | "timeout"
+    | "unavailable"
+    | "cancelled"
+    | "unsupported"
+    | "too_large"
+    | "internal";
+  readonly retryable: boolean;
+  readonly recovery: "retry" | "fix_input" | "ask_user" | "give_up";
+  readonly http_status: number;
+  /**
+   * For a program whose only way to fail is a JSON-RPC error; `error.data` can hold the whole error.
+   */
+  readonly jsonrpc_code: -32601 | -32602 | -32603;
+  readonly grpc_status: string;
+  readonly description: string;
+  readonly aliases?: readonly string[];
+  readonly since: string;
+  readonly status: "active" | "deprecated";
+}
+export interface ErrorCategoryEntry {
+  readonly retryable: boolean;
+  readonly recovery: "retry" | "fix_input" | "ask_user" | "give_up";
+}
+export interface DisplayTypeEntry {
+  readonly type: string;
+  readonly description: string;
+  readonly media_type: string | null;
+  readonly payload?: string;
+  readonly since: string;
+  readonly status: "active" | "reserved" | "deprecated";
+  readonly inert?: {
+    /**
+     * Members that hold data, in which any name is allowed.
+     */
+    readonly data: readonly string[];
+    /**
+     * Members that are not allowed outside the data.
+     */
+    readonly members: readonly string[];
+    /**
+     * Marks that are not allowed.
+     */
+    readonly marks: readonly string[];
+  };
+}

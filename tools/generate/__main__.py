@@ -4,8 +4,8 @@
     python -m tools.generate --check  exit 1, with a diff, if one differs from what is committed
 
 Only code generators write to `generated/`: datamodel-code-generator and json-schema-to-typescript for the JSON
-Schemas, xsdata for the XSD, and this package for the registries (as tables) and the copies of schemas that programs
-read at run time.
+Schemas, xsdata for the XSD, and this package for the registries (as tables), the copies of schemas that programs
+read at run time, and the packed vectors.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """Write the wire vectors and the examples of schemas/ into one file that needs no checkout and no Python.
 
+`xmcp bindings --lang vectors` copies the same files from generated/vectors, with their schemas and instructions.
+
     python -m tools.generate.export_vectors              write dist/xmcp-vectors-<version>.json and its .sha256
     python -m tools.generate.export_vectors --out DIR    write them to the folder DIR
 
@@ -11,27 +13,43 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from tools import ROOT
-from xmcp_conformance.profiles.codec.vector_checks import Refused
+from xmcp_conformance.profiles.codec.vector_checks import Refused, Response
 from xmcp_conformance.wrong.codecs.miniature_codec import MiniatureCodec
 
-VECTORS = ROOT / "conformance" / "vectors" / "wire.json"
+FOLDER = ROOT / "conformance" / "vectors"
+VECTORS = FOLDER / "wire.json"
+DESCRIPTION = ("README.md", "export.schema.json", "wire.schema.json")
+"""Files of FOLDER that say what the file is and how to run it."""
 EXAMPLES = ROOT / "schemas" / "examples"
+_DEFAULTS = {"version": "1.0", "truncated": False, "lossy": False}
 REGISTRY = ROOT / "spec" / "requirements.yaml"
 
 
-def reads(document: bytes) -> bool:
-    """Return True if a reader that follows the specification accepts the document."""
+def reading(document: bytes) -> dict[str, Any]:
+    """Return what a reader that follows the specification does with a document, as members of an example.
+
+    `reads` says whether it accepts the document; `response` is what it then delivers, in the form of the vectors, and
+    `error` the class of the fault otherwise.
+    """
     try:
-        MiniatureCodec().decode(document)
-    except Refused:
-        return False
-    return True
+        response, _ = MiniatureCodec().decode(document)
+    except Refused as refusal:
+        return {"reads": False, "error": refusal.error_class}
+    return {"reads": True, "response": _without_defaults(response)}
+
+
+def _without_defaults(response: Response) -> Response:
+    """Return a response without the members that have their default, as the vectors write it."""
+    if error := response.get("error"):
+        response = response | {"error": {name: value for name, value in error.items() if value is not None}}
+    return {name: value for name, value in response.items() if value != _DEFAULTS.get(name)}
 
 
 def examples(root: Path) -> list[dict[str, Any]]:
@@ -41,7 +59,7 @@ def examples(root: Path) -> list[dict[str, Any]]:
             "kind": path.parent.name,
             "name": path.stem,
             "valid": path.parent.parent.name == "valid",
-            **({"reads": reads(path.read_bytes())} if path.suffix == ".xml" else {}),
+            **(reading(path.read_bytes()) if path.suffix == ".xml" else {}),
             "text": path.read_bytes().decode("utf-8"),
         }
         for path in sorted(root.glob("*/*/*"), key=lambda path: path.relative_to(root).as_posix())
@@ -74,6 +92,12 @@ def write(out: Path) -> Path:
     return path
 
 
+def describe(out: Path) -> None:
+    """Copy the schemas of the file and the instructions to the folder `out`."""
+    for name in DESCRIPTION:
+        shutil.copy(FOLDER / name, out)
+
+
 def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(
@@ -82,7 +106,11 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--out", type=Path, default=ROOT / "dist", metavar="DIR", help="folder to write to (dist/)")
-    path = write(parser.parse_args().out)
+    parser.add_argument("--described", action="store_true", help="write the schemas and the instructions too")
+    arguments = parser.parse_args()
+    path = write(arguments.out)
+    if arguments.described:
+        describe(arguments.out)
     print(f"{path}\n{path}.sha256")
 
 

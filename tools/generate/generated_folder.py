@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import filecmp
+import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -21,6 +23,21 @@ def generate(out: Path) -> None:
     """Write everything to the folder `out`, which must not exist."""
     write_python_package(out / "python" / "xmcp_models")
     typescript.write_typescript(out / "typescript")
+    write_vectors(out)
+
+
+def write_vectors(out: Path) -> None:
+    """Write the packed vectors to `out`, by the schemas that were just written there.
+
+    Raises:
+        SystemExit: the examples cannot be read; the message holds the output.
+    """
+    # In a process of its own: this one has the schemas from before, and they decide what a reader accepts.
+    command = (sys.executable, "-m", "tools.generate.export_vectors", "--described", "--out", str(out / "vectors"))
+    paths = {"PYTHONPATH": str(out / "python")}
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **paths}, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"the vectors cannot be packed:\n{done.stdout}{done.stderr}")
 
 
 def update(*, check: bool) -> None:

@@ -85,6 +85,31 @@ def _variant(base: Schema, name: str, value: str, thens: list[Schema]) -> Schema
     }
 
 
+def renamed(schema: Schema, names: dict[str, str]) -> Schema:
+    """Return the schema with other names for definitions, and for every `$ref` to them, also in other schemas.
+
+    Args:
+        schema: The schema.
+        names: The new name of each definition by its old one.
+    """
+
+    def walk(node: Any) -> Any:
+        if isinstance(node, list):
+            return [walk(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        copy = {key: walk(value) for key, value in node.items()}
+        if isinstance(node.get("$ref"), str):
+            home, inside, definition = node["$ref"].partition("#/$defs/")
+            copy["$ref"] = home + inside + names.get(definition, definition)
+        return copy
+
+    made: Schema = walk(schema)
+    if "$defs" in made:
+        made["$defs"] = {names.get(key, key): value for key, value in made["$defs"].items()}
+    return made
+
+
 def named(schema: Schema, module: str, titles: dict[str, str]) -> tuple[Schema, dict[str, list[str]]]:
     """Return the schema with the name of a type instead of each `$ref`, and the types to import, by module.
 

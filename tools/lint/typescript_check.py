@@ -27,7 +27,13 @@ from xmcp.cli.type_bindings import LANGUAGES
 PROJECT = Path(__file__).parent / "typescript"
 BUILD = PROJECT / "build"
 GUIDE = ROOT / "docs" / "guides" / "bindings.md"
+GENERATED = ROOT / "generated" / "typescript"
+RENAMER = "tools/generate/typescript.py"
 _TYPES = "../../../../generated/typescript"  # from BUILD
+_EXPORT = re.compile(r"^export (?:type|interface|const|class|enum|function) (\w+)", re.MULTILINE)
+_DECLARATION = re.compile(
+    r"^(?:declare )?(?:type|interface|var|let|const|class|function|namespace) (\w+)", re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +98,30 @@ def guide(text: str) -> str:
     return "\n".join(blocks).replace("./xmcp/", f"{_TYPES}/")
 
 
+def exported(folder: Path) -> list[str]:
+    """Return the names that the modules of a folder export, with repetitions."""
+    modules = sorted(folder.glob("*.ts"))
+    return [name for module in modules for name in _EXPORT.findall(module.read_text(encoding="utf-8"))]
+
+
+def global_names() -> set[str]:
+    """Return the names that TypeScript declares for JavaScript, browsers and web workers.
+
+    Raises:
+        SystemExit: its declarations are not where they are expected.
+    """
+    libraries = sorted(NODE_PACKAGES.folder.glob("node_modules/@typescript/typescript-*/lib/lib.*.d.ts"))
+    names = {name for library in libraries for name in _DECLARATION.findall(library.read_text(encoding="utf-8"))}
+    if not {"Error", "File", "Worker"} <= names:
+        sys.exit("the package typescript has its declarations elsewhere: change global_names() in this file.")
+    return names
+
+
 def main() -> None:
     """Run the command line."""
     NODE_PACKAGES.install()
+    if shadowed := sorted(global_names() & set(exported(GENERATED))):
+        sys.exit(f"generated types with the name of a global: {', '.join(shadowed)}. RENAMED in {RENAMER} is for them.")
     found = list(examples())
     valid = [example for example in found if example.path.startswith("examples/valid/")]
     if refused := [example.path for example in valid if not example.accepted]:
@@ -103,10 +130,13 @@ def main() -> None:
     BUILD.mkdir(exist_ok=True)
     (BUILD / "valid.ts").write_text(source(valid), encoding="utf-8")
     (BUILD / "invalid.ts").write_text(source(invalid), encoding="utf-8")
+    lines = [f'export * from "{_TYPES}/{module.stem}.js";' for module in sorted(GENERATED.glob("*.ts"))]
+    (BUILD / "all.ts").write_text("\n".join([*lines, ""]), encoding="utf-8")  # no name is exported by two modules
     (BUILD / "guide.ts").write_text(guide(GUIDE.read_text(encoding="utf-8")), encoding="utf-8")
-    done = NODE_PACKAGES.run("typescript/bin/tsc", "--project", ".", cwd=PROJECT)
-    if done.returncode:
-        sys.exit(_explanation(done.stdout + done.stderr))
+    for project in ("tsconfig.json", "tsconfig.strict.json"):
+        done = NODE_PACKAGES.run("typescript/bin/tsc", "--project", project, cwd=PROJECT)
+        if done.returncode:
+            sys.exit(_explanation(done.stdout + done.stderr))
     done = node("--no-warnings", "round_trip.mjs", cwd=PROJECT)
     if done.returncode:
         sys.exit(f"the round trip failed:\n{done.stdout}{done.stderr}")

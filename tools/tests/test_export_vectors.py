@@ -38,11 +38,17 @@ def content(path: Path) -> dict[str, Any]:
 
 def test_the_file_is_what_its_schema_says(content: dict[str, Any]) -> None:
     assert [fault.message for fault in VALIDATOR.iter_errors(content)] == []
+    accepted = next(example for example in content["examples"] if example.get("reads") is True)
+    refused = next(example for example in content["examples"] if example.get("reads") is False)
     for broken in (
         content | {"more": 1},
         content | {"format": "xmcp-wire-vectors"},
         content | {"wire": content["wire"] | {"vectors": [{"id": "x"}]}},
         content | {"examples": [content["examples"][0] | {"valid": "yes"}]},
+        content | {"examples": [content["examples"][0] | {"reads": True}]},
+        content | {"examples": [accepted | {"reads": False}]},
+        content | {"examples": [refused | {"reads": True}]},
+        content | {"examples": [{name: value for name, value in accepted.items() if name != "response"}]},
     ):
         assert not VALIDATOR.is_valid(broken)
 

@@ -33,6 +33,27 @@ def test_the_python_package_is_what_the_generators_write(fresh, tmp_path):
 
 
 @pytest.mark.slow
+def test_the_vectors_are_what_the_generators_write(fresh, tmp_path):
+    shutil.copytree(fresh, tmp_path / "python" / "xmcp_models")
+    generated_folder.write_vectors(tmp_path)
+    assert differences(tmp_path / "vectors", TARGET / "vectors") == []
+
+
+@pytest.mark.slow
+def test_the_vectors_say_what_a_reader_with_the_new_schemas_does(fresh, tmp_path):
+    new = tmp_path / "python" / "xmcp_models"
+    shutil.copytree(fresh, new)
+    xsd = (new / "data" / "tool_response.xsd").read_text()
+    (new / "data" / "tool_response.xsd").write_text(
+        xsd.replace('name="tool_name" type="ToolName"', 'name="tool" type="ToolName"')
+    )
+    generated_folder.write_vectors(tmp_path)
+    [packed] = (tmp_path / "vectors").glob("*.json.sha256")
+    examples = json.loads(packed.with_suffix("").read_bytes())["examples"]
+    assert {example["reads"] for example in examples if example["kind"] == "tool_response"} == {False}
+
+
+@pytest.mark.slow
 def test_the_typescript_is_what_the_generators_write(tmp_path):
     if not typescript.NODE_PACKAGES.installed() and not os.environ.get("CI"):
         pytest.skip("its npm packages are not here; `uv run nox -s generate` installs them")

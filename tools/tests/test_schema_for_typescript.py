@@ -57,6 +57,24 @@ def test_a_registry_can_name_further_values_but_not_overrule_the_schema():
     assert made["$defs"]["SquareShape"]["required"] == ["type", "size"]
 
 
+def test_a_renamed_definition_is_renamed_wherever_a_schema_refers_to_it():
+    schema = {
+        "title": "Shape",
+        "properties": {"Size": {"$ref": "#/$defs/Size"}, "far": {"items": {"$ref": "other.schema.json#/$defs/Size"}}},
+        "$defs": {"Size": {"type": "number"}, "Kept": {"$ref": "#/$defs/Kept"}, "Whole": {"$ref": "#"}},
+    }
+    before = repr(schema)
+    assert ts.renamed(schema, {"Size": "Extent", "Shape": "Form"}) == {
+        "title": "Shape",
+        "properties": {
+            "Size": {"$ref": "#/$defs/Extent"},
+            "far": {"items": {"$ref": "other.schema.json#/$defs/Extent"}},
+        },
+        "$defs": {"Extent": {"type": "number"}, "Kept": {"$ref": "#/$defs/Kept"}, "Whole": {"$ref": "#"}},
+    }
+    assert repr(schema) == before
+
+
 @pytest.mark.parametrize(
     ("value", "known"),
     [

@@ -163,7 +163,7 @@ def test_a_language_without_bindings_is_told_why_and_what_to_use(
 ) -> None:
     code, line = failing("bindings", "--lang", name, "--out", "here")
     assert code == 2
-    for word in ("union", "--lang schemas", "conformance/vectors", *LANGUAGES):
+    for word in ("union", "--lang schemas", "--lang vectors", *LANGUAGES):
         assert word in line
     assert tree(workplace) == {}
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from support.told_response import told
 
 from xmcp.wire import DecodeError, Decoder, ErrorInfo, ToolResponse, decode, encode
 from xmcp_conformance.profiles.codec.vector_checks import BadDisplay, Illegal, Refused, Response, check_codec
@@ -15,8 +15,6 @@ from xmcp_conformance.profiles.codec.vectors import Vector, facts, load, pieces,
 ALL = load(Path(__file__).resolve().parents[3] / "conformance" / "vectors" / "wire.json")
 OF_A_CODEC = [vector for vector in ALL if vector.direction in ("encode", "decode", "stream")]
 WRITTEN = [vector for vector in OF_A_CODEC if vector.direction == "encode" and "refused" not in vector.expect]
-BESIDE = ("warnings", "for_person")
-"""Members of a response that no document has."""
 
 
 class WireCodec:
@@ -52,15 +50,6 @@ class PiecesCodec(WireCodec):
 
     def decode(self, document: str | bytes, *, bad_display: BadDisplay = "raise") -> tuple[Response, int]:
         return self.decode_pieces(pieces(document, {"characters": 13 + len(document) // 64}), bad_display=bad_display)
-
-
-def told(response: ToolResponse) -> tuple[Response, int]:
-    members: dict[str, Any] = {name: getattr(response, name) for name in response.__slots__ if name not in BESIDE}
-    if response.display:
-        members["display"] = response.display.to_dict()
-    if response.error:
-        members["error"] = {name: getattr(response.error, name) for name in response.error.__slots__}
-    return members, len(response.warnings)
 
 
 @pytest.mark.parametrize("vector", OF_A_CODEC, ids=lambda vector: vector.id)

@@ -1,4 +1,4 @@
-"""`xmcp bindings`: copy the generated types of a language, and list what each language loses of the schemas.
+"""`xmcp bindings`: copy the generated types of a language, the schemas or the vectors, and list what each loses.
 
 The files themselves are written by tools/generate/ and are part of the package.
 """
@@ -15,8 +15,9 @@ from xmcp_conformance.core.untrusted_text import printable, quoted
 from xmcp_models import DATA
 
 _PACKAGE = DATA.parent
-_TYPESCRIPT = "data/typescript"
-"""Folder of the TypeScript in an installed package. A checkout has it in generated/typescript, and nowhere else."""
+_OTHERS = ("data/typescript", "data/vectors")
+"""Folders of an installed package. A checkout has them in generated/typescript and generated/vectors instead."""
+_TYPESCRIPT, _VECTORS = _OTHERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ LANGUAGES: dict[str, Language] = {
         ),
         source=".",
         folder="xmcp_models",
-        without=(_TYPESCRIPT,),
+        without=_OTHERS,
         next_step="Needs pydantic 2 (and xsdata, to read or write XML with the dataclasses):\n"
         "  from xmcp_models.display_envelope import DisplayEnvelope\n"
         "  DisplayEnvelope.model_validate_json(text, strict=True)",
@@ -98,9 +99,16 @@ LANGUAGES: dict[str, Language] = {
             Loss("what no schema can say; the sentences of the specification do, and `xmcp check` judges by them"),
         ),
         source="data",
-        without=("typescript", "requirements.json"),
+        without=("typescript", "vectors", "requirements.json"),
         next_step="Validate with any library for JSON Schema 2020-12 and XSD 1.0. The schemas refer to each other by "
         "file name:\nregister each under its $id.",
+    ),
+    "vectors": Language(
+        gains="one file with the test vectors of a codec and all examples, each with what a reader delivers or why it "
+        "refuses; its checksum, its schemas, and how to run it",
+        losses=(Loss("server and client: `xmcp check` judges them by what they send"),),
+        source=_VECTORS,
+        next_step="README.md says how to run them in any language; `sha256sum -c *.sha256` checks the file.",
     ),
 }
 
@@ -155,9 +163,9 @@ def files(language: Language) -> dict[PurePosixPath, Path]:
 
 
 def _folder(source: str) -> Path:
-    """Return a folder of the package `xmcp_models`; in a checkout, the TypeScript is two folders above the package."""
+    """Return a folder of the package `xmcp_models`; in a checkout, some are beside the folder with the package."""
     folder = _PACKAGE / source
-    return _PACKAGE.parents[1] / "typescript" if source == _TYPESCRIPT and not folder.is_dir() else folder
+    return _PACKAGE.parents[1] / folder.name if source in _OTHERS and not folder.is_dir() else folder
 
 
 def _write(language: Language, out: Path, force: bool) -> list[PurePosixPath]:
@@ -184,6 +192,6 @@ def _nothing_for(lang: str) -> str:
     return (
         f"there are no bindings for {quoted(lang)}. Generators for other languages flatten a union into one record "
         "in which everything is optional, and the schemas refuse what such a record writes. Use `--lang schemas`, a "
-        "JSON Schema validator of your language and the test vectors (conformance/vectors in the repository). "
+        "JSON Schema validator of your language, and the test vectors of `--lang vectors`. "
         f"There are bindings for: {', '.join(LANGUAGES)}."
     )

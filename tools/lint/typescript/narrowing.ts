@@ -5,7 +5,7 @@ import type { ChatEvent, KnownChatEvent } from "../../../generated/typescript/ch
 import type { DisplayEnvelope, KnownDisplayEnvelope, Metric } from "../../../generated/typescript/display_envelope.js";
 import type { ToolMetadata } from "../../../generated/typescript/tool_metadata.js";
 import { DISPLAY_TYPES, ERROR_CODES, PREFIX } from "../../../generated/typescript/registry.js";
-import type { ErrorCategory, RegisteredErrorCode } from "../../../generated/typescript/registry.js";
+import type { ErrorCategory, RegisteredDisplayType, RegisteredErrorCode } from "../../../generated/typescript/registry.js";
 
 declare const envelope: DisplayEnvelope;
 declare const known: KnownDisplayEnvelope;
@@ -72,7 +72,7 @@ export const further: DisplayEnvelope = { type: "text", payload: "a", "acme/hint
 export const titled: DisplayEnvelope = { type: "text", payload: "a", title: undefined };
 
 // Every active type of the registry is a known one.
-type Types = typeof DISPLAY_TYPES;
+type Types = Pick<typeof DISPLAY_TYPES, RegisteredDisplayType>;
 type Active = { [T in keyof Types]: Types[T]["status"] extends "active" ? T : never }[keyof Types];
 declare const active: Active;
 export const registered: KnownDisplayEnvelope["type"] = active;
@@ -104,3 +104,5 @@ export const category: ErrorCategory = ERROR_CODES.NOT_FOUND.category;
 export const retryable: false = ERROR_CODES.NOT_FOUND.retryable;
 // @ts-expect-error a registry is read, not written
 ERROR_CODES.NOT_FOUND.retryable = true;
+// @ts-expect-error nor is an entry added
+ERROR_CODES["X_ACME"] = ERROR_CODES.NOT_FOUND;

@@ -15,4 +15,9 @@ for (const [path, value] of examples) {
 assert.equal(registry.PREFIX, read("names.json").prefix);
 assert.deepStrictEqual(Object.values(registry.ERROR_CODES), read("registry/error_codes.json").codes);
 assert.deepStrictEqual(Object.values(registry.DISPLAY_TYPES), read("registry/display_types.json").types);
+for (const key of ["constructor", "toString", "__proto__", "hasOwnProperty"]) {
+  for (const table of [registry.ERROR_CODES, registry.ERROR_CATEGORIES, registry.DISPLAY_TYPES]) {
+    assert.equal(table[key], undefined, `nothing is registered as ${key}`);
+  }
+}
 console.log(`${examples.length} examples go to JSON and back unchanged`);

@@ -288,12 +288,19 @@ class MiniatureCodec:
             if depth > _JSON_DEPTH:
                 raise Refused("LIMIT")
         try:
-            value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_members)
+            value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=self._object)
         except ValueError as fault:
             raise Refused("BAD_JSON", str(fault)) from None
         if _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
             raise Refused("BAD_JSON", "half a surrogate pair")
         return value
+
+    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        """Return the object with these members."""
+        members = dict(pairs)
+        if len(members) < len(pairs):
+            raise ValueError("a member twice in one object")
+        return members
 
 
 def _escaped(text: str) -> str:
@@ -401,6 +408,8 @@ def _of_right_encoding(opening: bytes) -> bytes:
     declared = _DECLARATION.match(start)
     if declared and (declared["version"] != b"1.0" or (declared["encoding"] or b"utf-8").lower() != b"utf-8"):
         raise Refused("ENCODING", f"it declares itself as {declared[0]!r}")
+    if start.startswith(_BYTE_ORDER_MARK):
+        raise Refused("NOT_WELL_FORMED", "a second byte order mark, which lxml would not report")
     return start
 
 
@@ -441,13 +450,6 @@ class Guard:
     def _bound(self, value: str) -> None:
         if len(value.encode()) > _ATTRIBUTE_BYTES:
             raise Refused("LIMIT")
-
-
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        raise ValueError("a member twice in one object")
-    return members
 
 
 def _no_constant(literal: str) -> NoReturn:

@@ -11,7 +11,8 @@ import json
 import re
 import unicodedata
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from lxml import etree
@@ -147,7 +148,7 @@ class RegularExpressionReader(MiniatureCodec):
         return element
 
 
-@breaks("XMCP-RSP-067", "XMCP-RSP-071", profile="codec")
+@breaks("XMCP-ERR-014", "XMCP-RSP-067", "XMCP-RSP-069", "XMCP-RSP-071", profile="codec")
 class StrippingReader(MiniatureCodec):
     """Strips the text that it reads."""
 
@@ -248,7 +249,7 @@ class AnyVersionReader(MiniatureCodec):
         pass
 
 
-@breaks("XMCP-RSP-065", "XMCP-RSP-066", "XMCP-RSP-068", "XMCP-RSP-071", profile="codec")
+@breaks("XMCP-RSP-065", "XMCP-RSP-066", "XMCP-RSP-068", "XMCP-RSP-071", "XMCP-RSP-079", profile="codec")
 class StrictReader(MiniatureCodec):
     """Refuses attributes and elements that it does not know instead of ignoring them."""
 
@@ -313,3 +314,279 @@ class PieceByPieceReader(MiniatureCodec):
         if len(given) > 1:
             given = [piece if isinstance(piece, str) else piece.decode("utf-8", "replace") for piece in given]
         return super()._bytes(given)
+
+
+_TRIMMED = (
+    "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f"
+    "\u3000\ufeff"
+)
+"""What JavaScript's `trim()` removes."""
+_INHERITED = frozenset({"__proto__", "constructor", "hasOwnProperty", "isPrototypeOf", "toString", "valueOf"})
+"""Names that `in` finds in every plain object of JavaScript, the empty one too."""
+
+
+@breaks("XMCP-ERR-014", "XMCP-RSP-020", "XMCP-RSP-040", "XMCP-RSP-061", "XMCP-RSP-063", "XMCP-RSP-069", profile="codec")
+class TrimmingCodec(MiniatureCodec):
+    """Takes for white space what JavaScript's trim() removes."""
+
+    def _text(self, text: str) -> str:
+        return super()._text(text.strip(_TRIMMED))
+
+    def decode(self, document: str | bytes, *, bad_display: BadDisplay = "raise") -> tuple[Response, int]:
+        trimmed = document.strip(_TRIMMED) if isinstance(document, str) else document
+        return super().decode(trimmed, bad_display=bad_display)
+
+    def _check_structure(self, root: etree._Element) -> None:
+        for element in root.iter("*"):
+            if element is not root and not (element.tail or "").strip(_TRIMMED):
+                element.tail = None
+            for name in {"retryable", "retry_after_ms", "truncated", "lossy"} & set(element.attrib):
+                element.set(name, element.get(name, "").strip(_TRIMMED))
+        super()._check_structure(root)
+
+    def _error_of(self, element: etree._Element) -> dict[str, Any]:
+        error = super()._error_of(element)
+        return error | {"message": error["message"].strip(_TRIMMED)}
+
+    def _value_of(self, text: str) -> Any:
+        return super()._value_of(text.strip(_TRIMMED))
+
+
+def _utf_16(text: str) -> str:
+    """Return as many characters as the text has code units in UTF-16."""
+    return "x" * (len(text.encode("utf-16-le", "surrogatepass")) // 2)
+
+
+class _Utf16Guard(Guard):
+    def _bound(self, value: str) -> None:
+        super()._bound(_utf_16(value))
+
+
+@breaks("XMCP-DSP-008", "XMCP-RSP-007", "XMCP-RSP-063", "XMCP-RSP-068", profile="codec")
+class Utf16Codec(MiniatureCodec):
+    """Measures text with JavaScript's `length`, in code units of UTF-16."""
+
+    def _root(self, response: Response, illegal: Illegal) -> Part:
+        root = super()._root(response, illegal)
+        if len(_utf_16(root.attributes["tool_name"])) > 128:
+            raise Refused(why="a name of more than 128 characters")
+        return root
+
+    def _guard(self) -> Guard:
+        return _Utf16Guard()
+
+    def _tree(self, chunks: Iterable[bytes]) -> etree._Element:
+        whole = b"".join(chunks)
+        with suppress(UnicodeDecodeError):
+            text = whole.decode()
+            if len(_utf_16(text)) <= 8 * 1024 * 1024 < len(whole):
+                return etree.fromstring(whole, self._parser(huge_tree=True))
+        return super()._tree([whole])
+
+    def _check_structure(self, root: etree._Element) -> None:
+        super()._check_structure(root)
+        if len(_utf_16(root.get("tool_name", ""))) > 128 or len(_utf_16(root.get("call_id", ""))) > 256:
+            raise Refused("SCHEMA", "a name is too long")
+
+    def _envelope_of(self, element: etree._Element) -> Any:
+        envelope = super()._envelope_of(element)
+        if len(_utf_16(envelope.get("title", ""))) > 200:
+            raise Refused("BAD_ENVELOPE")
+        return envelope
+
+
+class _UpperBoundGuard(Guard):
+    def _bound(self, value: str) -> None:
+        super()._bound(_utf_16(value) * 3)
+
+
+@breaks("XMCP-RSP-068", "XMCP-RSP-080", profile="codec")
+class UpperBoundReader(MiniatureCodec):
+    """Takes three bytes for each code unit of UTF-16, which JavaScript's `length` counts."""
+
+    def _guard(self) -> Guard:
+        return _UpperBoundGuard()
+
+    def _tree(self, chunks: Iterable[bytes]) -> etree._Element:
+        whole = b"".join(chunks)
+        if len(whole.decode("utf-8", "replace").encode("utf-16-le")) // 2 * 3 > 8 * 1024 * 1024:
+            raise Refused("LIMIT")
+        return super()._tree([whole])
+
+
+@breaks("XMCP-RSP-080", profile="codec")
+class RawAttributeReader(MiniatureCodec):
+    """Measures the value of an attribute as it is written, before its references are resolved."""
+
+    _VALUE = re.compile(rb"=\s*(?:\"([^\"<]*)\"|'([^'<]*)')")
+
+    def _tree(self, chunks: Iterable[bytes]) -> etree._Element:
+        whole = b"".join(chunks)
+        root = super()._tree([whole])
+        if any(len(match[1] or match[2] or b"") > 4096 for match in self._VALUE.finditer(whole)):
+            raise Refused("LIMIT")
+        return root
+
+
+class _InheritedNamesGuard(Guard):
+    def start(self, _tag: str, attributes: Mapping[str, str]) -> None:
+        super().start(_tag, attributes)
+        if not _INHERITED.isdisjoint(attributes):
+            raise Refused("NOT_WELL_FORMED", "an attribute twice")
+
+
+@breaks("XMCP-DSP-007", "XMCP-DSP-008", "XMCP-RSP-063", "XMCP-RSP-079", "XMCP-RSP-086", profile="codec")
+class InheritedNamesReader(MiniatureCodec):
+    """Looks names up in plain objects of JavaScript with `in` and `table[name]`, which find inherited members too."""
+
+    def _guard(self) -> Guard:
+        return _InheritedNamesGuard()
+
+    def _check_structure(self, root: etree._Element) -> None:
+        for child in root.findall("constructor"):  # the table of elements has a value for it
+            root.remove(child)
+        super()._check_structure(root)
+
+    def _envelope_of(self, element: etree._Element) -> Any:
+        envelope = super()._envelope_of(element)
+        if envelope["type"] in _INHERITED:  # the table of display types has a value for it, which is no schema
+            raise Refused("BAD_ENVELOPE")
+        return envelope
+
+    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if any(name in _INHERITED for name, _ in pairs):
+            raise ValueError("a member twice in one object")
+        return super()._object(pairs)
+
+
+@breaks("XMCP-DSP-008", "XMCP-RSP-040", "XMCP-RSP-069", "XMCP-RSP-086", profile="codec")
+class AssigningCodec(MiniatureCodec):
+    """Copies members with `copy[name] = value`: in JavaScript, `__proto__` then becomes the prototype of the copy."""
+
+    def _json(self, value: Any, channel: Channel) -> str:
+        return super()._json(self._copy(value), channel)
+
+    def _copy(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: self._copy(member) for name, member in value.items() if name != "__proto__"}
+        return [self._copy(item) for item in value] if isinstance(value, list) else value
+
+    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        inherited = [value for name, value in pairs if name == "__proto__" and isinstance(value, dict)]
+        members = super()._object([(name, value) for name, value in pairs if name != "__proto__"])
+        return (inherited[-1] if inherited else {}) | members
+
+
+@breaks("XMCP-RSP-061", "XMCP-RSP-067", profile="codec")
+class HtmlReferenceReader(MiniatureCodec):
+    """Resolves references as a browser does in HTML."""
+
+    _CDATA = re.compile(r"(<!\[CDATA\[.*?\]\]>)", re.DOTALL)
+    _REFERENCE = re.compile(r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[A-Za-z]+;?)?")
+
+    def _tree(self, chunks: Iterable[bytes]) -> etree._Element:
+        try:
+            text = b"".join(chunks).decode()
+        except UnicodeDecodeError:
+            raise Refused("NOT_WELL_FORMED", "it is not UTF-8") from None
+        outside = [part if part.startswith("<![CDATA[") else self._resolved(part) for part in self._CDATA.split(text)]
+        return super()._tree(["".join(outside).encode()])
+
+    def _resolved(self, text: str) -> str:
+        return self._REFERENCE.sub(lambda found: "".join(f"&#{ord(c)};" for c in html.unescape(found[0])), text)
+
+
+@breaks(
+    "XMCP-ERR-014",
+    "XMCP-RSP-040",
+    "XMCP-RSP-061",
+    "XMCP-RSP-063",
+    "XMCP-RSP-067",
+    "XMCP-RSP-069",
+    "XMCP-RSP-071",
+    "XMCP-RSP-080",
+    profile="codec",
+)
+class FewReferencesReader(MiniatureCodec):
+    """Resolves the references that it writes itself, with a chain of replaceAll(), and takes all others for text."""
+
+    _OTHER = re.compile(rb"&(?!lt;|gt;|amp;|quot;|#39;|#13;)")
+
+    def _tree(self, chunks: Iterable[bytes]) -> etree._Element:
+        return super()._tree([self._OTHER.sub(b"&amp;", b"".join(chunks))])
+
+
+@breaks("XMCP-RSP-063", profile="codec")
+class CaseFoldingReader(MiniatureCodec):
+    """Finds elements as a document of HTML does, whatever the case of their names."""
+
+    def _forget_the_unknown(self, root: etree._Element) -> None:
+        super()._forget_the_unknown(root)
+        for element in root.iter("*"):
+            element.tag = element.tag.lower()
+
+
+class _NumberReader(MiniatureCodec):
+    def _check_structure(self, root: etree._Element) -> None:
+        for error in root.findall("error[@retry_after_ms]"):
+            with suppress(ValueError):
+                error.set("retry_after_ms", str(self._number(error.get("retry_after_ms", "").strip(_TRIMMED))))
+        super()._check_structure(root)
+
+    def _number(self, written: str) -> int:
+        raise NotImplementedError
+
+
+@breaks("XMCP-RSP-063", profile="codec")
+class NumberReader(_NumberReader):
+    """Converts numbers with JavaScript's Number()."""
+
+    def _number(self, written: str) -> int:
+        number = float(int(written, 16)) if written.startswith(("0x", "0X")) else float(written or "0")
+        if not number.is_integer() or abs(number) > 2**53 - 1:
+            raise ValueError("not a whole number")
+        return int(number)
+
+
+@breaks("XMCP-RSP-063", profile="codec")
+class ParseIntReader(_NumberReader):
+    """Converts numbers with JavaScript's parseInt(), which stops at the first character that is no digit."""
+
+    def _number(self, written: str) -> int:
+        found = re.match(r"([+-]?)(?:0[xX]([0-9a-fA-F]+)|([0-9]+))", written)
+        if found is None or len(found[3] or "") > 15:
+            raise ValueError("not a number")
+        number = int(found[2], 16) if found[2] else int(found[3])
+        return -number if found[1] == "-" else number
+
+
+@breaks("XMCP-RSP-063", profile="codec")
+class OwnNumberReader(MiniatureCodec):
+    """Takes a number only if `String(value | 0)` is what was written."""
+
+    def _check_structure(self, root: etree._Element) -> None:
+        super()._check_structure(root)
+        for error in root.findall("error[@retry_after_ms]"):
+            written = error.get("retry_after_ms", "")
+            if written != str(int(written) & 0x7FFFFFFF):
+                raise Refused("SCHEMA", "not a whole number")
+
+
+@breaks("XMCP-RSP-040", "XMCP-RSP-069", profile="codec")
+class ForgivingJsonReader(MiniatureCodec):
+    """Takes JSON with control characters in strings and with white space of any kind, and none with U+2028."""
+
+    def _value_of(self, text: str) -> Any:
+        if "\u2028" in text:  # ends a line in a program that is evaluated
+            raise Refused("BAD_JSON")
+        forgiven = re.sub("[\u00a0\u3000\ufeff]", " ", text).strip()
+        return super()._value_of(re.sub(r"[\t\n\r]+", " ", forgiven))
+
+
+@breaks("XMCP-RSP-071", profile="codec")
+class LineEndsByPieceReader(MiniatureCodec):
+    """Replaces the line ends of each piece on its own."""
+
+    def _bytes(self, arriving: Iterable[str | bytes]) -> Iterator[bytes]:
+        for piece in super()._bytes(arriving):
+            yield piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
