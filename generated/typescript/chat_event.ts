@@ -291,7 +291,7 @@ export interface DoneChatEvent extends ChatEvent {
  */
 export interface FailedChatEvent extends ChatEvent {
   type: "failed";
-  error: Error;
+  error: ErrorInfo;
   /**
    * The conversation up to the failure, to be passed to the next chat.
    */
