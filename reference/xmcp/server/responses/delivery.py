@@ -199,10 +199,11 @@ def _plain(response: ToolResponse, native: ToolResult, reader: Reader) -> ToolRe
             marks["lossy"] = True
         if display is not None and not reader.declared:
             content.append(text_block(PERHAPS_NOT_SHOWN))
+    # What goes from `_meta` into the content is taken as it is sent there: without lone surrogates.
     if error is None and server_populated is not None:
-        content.append(_values_block(server_populated))
-    if display is not None and display.alt and not _says(content, display.alt):
-        content.append(_alternative_block(display.alt))
+        content.append(_values_block(meta[POPULATED_META_KEY]))
+    if (alt := meta.get(DISPLAY_META_KEY, {}).get("alt")) and not _says(content, alt):
+        content.append(_alternative_block(alt))
     if response.format == _JSON and is_in_text(native) and not reader.declared:
         # A client that declared the extension is not known over HTTP without sessions: it finds the data in the text.
         marks["format"] = _JSON
