@@ -8,7 +8,7 @@ for the model, whatever the server is.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -79,7 +79,7 @@ def _object_in(text: str) -> dict[str, Any] | None:
 
 def rough_length(result: ServerResult) -> int:
     """Return about how many characters the blocks of a result and the display beside them have."""
-    blocks = sum(map(content_blocks.length, result.content))
+    blocks = sum(len(content_blocks.held(block)) for block in result.content)
     display = (result.meta or {}).get(DISPLAY_META_KEY)
     return blocks + _rough_size(display.get("payload") if isinstance(display, Mapping) else None)
 
@@ -176,13 +176,12 @@ def _writable(response: ToolResponse) -> ToolResponse:
 
 
 def _read_plain(result: CallToolResult, tool_name: str, text: str) -> ToolResponse:
-    described = error_in(result.structured_content) if result.is_error else None
-    # Data beside a block that is for the user alone may repeat it: MCP recommends to send them as text, too.
-    if not text and not any(map(content_blocks.is_for_user_alone, result.content)):
-        if described is not None:
-            text = described.message
-        if not text and result.structured_content is not None:
-            text = _as_text(result.structured_content)
+    structured = result.structured_content
+    described = error_in(structured) if result.is_error else None
+    if not text and structured is not None:
+        message = described.message if described is not None else ""
+        if not _repeat_what_is_for_the_user(message or structured, result.content):
+            text = message or _as_text(structured)
     if result.is_error:
         failure = client_made_errors.tool_failed(text)
         return ToolResponse(
@@ -191,7 +190,34 @@ def _read_plain(result: CallToolResult, tool_name: str, text: str) -> ToolRespon
     return ToolResponse(tool_name, llm_output=text)
 
 
-def _as_text(structured: Mapping[str, Any]) -> str:
+def _repeat_what_is_for_the_user(data: Any, blocks: Sequence[ContentBlock]) -> bool:
+    """Return whether data contain what a block for the user alone says: MCP recommends to send data as text, too.
+
+    If there are more such blocks than are shown, the answer is yes: each of them is looked for in all of the data.
+    """
+    alone = [content_blocks.held(block).strip() for block in blocks if content_blocks.is_for_user_alone(block)]
+    if len(alone) > content_blocks.MAX_SHOWN:
+        return True
+    text = _comparable(json.loads(_as_text(data))) if any(alone) else ""
+    return any(said and _is_said_in(text, said) for said in alone)
+
+
+def _is_said_in(text: str, said: str) -> bool:
+    """Return whether comparable JSON has `said` as a part of a text in it, or as JSON, however that was written."""
+    if _comparable(said)[1:-1] in text:
+        return True
+    try:
+        return _comparable(from_json(said)) in text
+    except ValueError:
+        return False
+
+
+def _comparable(value: Any) -> str:
+    """Return a JSON value as text: the same text for equal values, and a part of it for a part of a text."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+def _as_text(structured: Any) -> str:
     try:
         return to_json(structured).decode()  # takes a fifth of the time of `json.dumps`
     except ValueError:
