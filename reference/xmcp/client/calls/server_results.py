@@ -17,6 +17,7 @@ from pydantic_core import from_json, to_json
 from xmcp.chat import client_made_errors
 from xmcp.client.calls import content_blocks
 from xmcp.client.calls.foreign_errors import error_in
+from xmcp.client.calls.worker_threads import LARGE
 from xmcp.wire import DecodeError, DisplayEnvelope, ErrorInfo, ToolResponse, decode, encode
 from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, POPULATED_META_KEY, RESULT_META_KEY
 
@@ -78,21 +79,35 @@ def _object_in(text: str) -> dict[str, Any] | None:
 
 
 def rough_length(result: ServerResult) -> int:
-    """Return about how many characters the blocks of a result and the display beside them have."""
+    """Return about how many characters a result has: its blocks, and the data, the display and the like beside them.
+
+    It counts data no further than `LARGE`.
+    """
     blocks = sum(len(content_blocks.held(block)) for block in result.content)
-    display = (result.meta or {}).get(DISPLAY_META_KEY)
-    return blocks + _rough_size(display.get("payload") if isinstance(display, Mapping) else None)
+    return blocks + _rough_size([result.structured_content, result.meta])
 
 
-def rough_size(display: DisplayEnvelope | None) -> int:
-    """Return about how many characters a display has as JSON."""
-    return 0 if display is None else _rough_size(display.payload)
+def rough_size(reading: Reading) -> int:
+    """Return about how many characters a response has for the model; as `rough_length`."""
+    response = reading.response
+    details = response.error and response.error.meta
+    display = response.display and response.display.to_dict()
+    text = len(reading.document or response.llm_output or "")
+    return text + _rough_size([display, details, response.server_populated])
 
 
-def _rough_size(payload: Any) -> int:
-    members = payload.values() if isinstance(payload, Mapping) else (payload,)
-    parts = sum(_PART_LENGTH * len(member) for member in members if isinstance(member, list | dict))
-    return parts + sum(len(member) for member in members if isinstance(member, str))
+def _rough_size(value: Any) -> int:
+    # Each part counts, so that after at most `LARGE / _PART_LENGTH` of them it is known to be large, wherever it is so.
+    size, parts = 0, [value]
+    while parts and size <= LARGE:
+        part = parts.pop()
+        if isinstance(part, str):
+            size += len(part)
+        elif isinstance(part, Mapping | list | tuple):
+            size += _PART_LENGTH * len(part)
+            if size <= LARGE:
+                parts += (*part, *part.values()) if isinstance(part, Mapping) else part
+    return size
 
 
 _PART_LENGTH: Final = 50
