@@ -323,6 +323,26 @@ async def test_a_proxy_decides_again_what_its_client_gets(era: str) -> None:
     assert (behind.structured_content, behind.meta[RESULT_META_KEY]["format"]) == (None, "application/json")
 
 
+@pytest.mark.parametrize("said", ["Sales", "Sales of EMEA in May"])
+async def test_a_proxy_passes_on_what_an_author_said_to_the_user(era: str, said: str) -> None:
+    mcp = XMCP("sales")
+
+    @mcp.display_tool
+    def sales() -> ToolResult:
+        display = {"type": "table", "payload": ROWS, "alt": "Sales of EMEA in May"}
+        own = TextContent(type="text", text=said, annotations=Annotations(audience=["user"], priority=1.0))
+        return ToolResult(content=["42 units", own], meta={DISPLAY_META_KEY: display})
+
+    front = XMCP("front")
+    front.mount(create_proxy(mcp))
+    for declared in (True, False):
+        direct, behind = [await asked(one, era, "sales", declared, show_user=True) for one in (mcp, front)]
+        assert [block for block in behind.content if block.annotations] == [
+            block for block in direct.content if block.annotations
+        ]
+        assert said in texts(behind)
+
+
 async def test_only_text_that_is_the_data_is_called_data(era: str) -> None:
     class Counted:
         media_type = "application/json"

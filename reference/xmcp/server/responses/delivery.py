@@ -12,7 +12,7 @@ from dataclasses import asdict, replace
 from typing import Any, Final
 
 from fastmcp.tools.base import ToolResult
-from mcp_types import Annotations, AudioContent, ContentBlock, EmbeddedResource, ImageContent, TextContent
+from mcp_types import AudioContent, ContentBlock, EmbeddedResource, ImageContent, TextContent
 
 from xmcp.server.call_state import ServedCall
 from xmcp.server.error_repairs import sendable_error
@@ -22,7 +22,9 @@ from xmcp.server.responses.capability import Reader
 from xmcp.server.responses.failures import safe_tool_name
 from xmcp.server.responses.listed_data import is_in_text, is_unlisted
 from xmcp.server.responses.mcp_results import (
+    MAX_ALTERNATIVE,
     PERHAPS_NOT_SHOWN,
+    alternative_block,
     document_in,
     is_about_values,
     is_document,
@@ -56,9 +58,7 @@ MAX_MESSAGE: Final = 2000  # characters of the message of an error that was rais
 MAX_RESULT_MESSAGE: Final = 50_000  # characters of the message of an error that is a tool's result
 _JSON: Final = "application/json"
 _FORMATS_OF_DATA: Final = frozenset({_JSON, "application/xml"})
-MAX_ALTERNATIVE: Final = 500  # characters of the text that hosts without displays can show the user
 MAX_VALUE: Final = 1_300  # characters of a value that a model is told, as JSON: 200 of a text, all escaped, and more
-_BESIDE_THE_ANSWER: Final = 0.8  # priority of that text: useful, but the answer does not depend on it
 
 
 def deliver(call: ServedCall, result: ToolResult, reader: Reader) -> tuple[ToolResult, ErrorInfo | None]:
@@ -203,7 +203,7 @@ def _plain(response: ToolResponse, native: ToolResult, reader: Reader) -> ToolRe
     if error is None and server_populated is not None:
         content.append(_values_block(meta[POPULATED_META_KEY]))
     if (alt := meta.get(DISPLAY_META_KEY, {}).get("alt")) and not _says(content, alt):
-        content.append(_alternative_block(alt))
+        content.append(alternative_block(alt))
     if response.format == _JSON and is_in_text(native) and not reader.declared:
         # A client that declared the extension is not known over HTTP without sessions: it finds the data in the text.
         marks["format"] = _JSON
@@ -232,12 +232,6 @@ def _values_block(server_populated: Mapping[str, Any]) -> TextContent:
 
 def _cut_value(value: str) -> str:
     return value if len(value) <= MAX_VALUE else f"{value[:MAX_VALUE]}…"
-
-
-def _alternative_block(alt: str) -> TextContent:
-    """Return the block that hosts without displays can show the user (XMCP-MCP-047)."""
-    for_the_user = Annotations(audience=["user"], priority=_BESIDE_THE_ANSWER)
-    return TextContent(type="text", text=alt[:MAX_ALTERNATIVE], annotations=for_the_user)
 
 
 def _error_content(error: ErrorInfo, native: ToolResult) -> list[ContentBlock]:

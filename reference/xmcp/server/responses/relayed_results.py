@@ -15,9 +15,9 @@ from pydantic_core import from_json
 from xmcp.server.responses.listed_data import mark_unlisted
 from xmcp.server.responses.mcp_results import (
     PERHAPS_NOT_SHOWN,
+    alternative_block,
     attributes_of,
     display_of,
-    is_for_the_user,
     is_models_text,
     result_of,
 )
@@ -51,7 +51,7 @@ def as_if_ours(result: ToolResult) -> ToolResult:
 def _is_said_in_doubt(block: ContentBlock, display: DisplayEnvelope | None) -> bool:
     if display is None or not isinstance(block, TextContent):
         return False
-    return block.text == PERHAPS_NOT_SHOWN or (is_for_the_user(block) and (display.alt or "").startswith(block.text))
+    return block.text == PERHAPS_NOT_SHOWN or block == alternative_block(display.alt or "")
 
 
 def _object_in(text: str) -> dict[str, Any] | None:
