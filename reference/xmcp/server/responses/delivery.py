@@ -19,12 +19,14 @@ from xmcp.server.error_repairs import sendable_error
 from xmcp.server.errors import XMCPError
 from xmcp.server.lone_surrogates import sendable, sendable_block, without_lone_surrogates
 from xmcp.server.responses.capability import Reader
+from xmcp.server.responses.display_text import DATA, DISPLAY_TEXT, read_by
 from xmcp.server.responses.failures import safe_tool_name
 from xmcp.server.responses.listed_data import is_in_text, is_unlisted
 from xmcp.server.responses.mcp_results import (
     MAX_ALTERNATIVE,
     PERHAPS_NOT_SHOWN,
     alternative_block,
+    attributes_of,
     document_in,
     is_about_values,
     is_document,
@@ -74,6 +76,8 @@ def deliver(call: ServedCall, result: ToolResult, reader: Reader) -> tuple[ToolR
     """
     tool_name = safe_tool_name(call.tool_name)
     result = as_if_ours(result)
+    if call.wants_display:
+        result = read_by(result, declared=reader.declared)
     response = response_from(tool_name, result)
     if is_document(result):
         if response.tool_name == tool_name and reader.documents:
@@ -199,6 +203,8 @@ def _plain(response: ToolResponse, native: ToolResult, reader: Reader) -> ToolRe
             marks["lossy"] = True
         if display is not None and not reader.declared:
             content.append(text_block(PERHAPS_NOT_SHOWN))
+            if attributes_of(native).get(DISPLAY_TEXT) == DATA:
+                marks[DISPLAY_TEXT] = DATA  # a server that passes the result on may know a client that shows displays
     # What goes from `_meta` into the content is taken as it is sent there: without lone surrogates.
     if error is None and server_populated is not None:
         content.append(_values_block(meta[POPULATED_META_KEY]))
