@@ -355,13 +355,57 @@ def test_reading_large_blocks_is_work_for_another_thread(held: str) -> None:
     assert server_results.rough_length(result(text("found"), blocks[held])) > LARGE
 
 
+QUOTED = f'{SECRET} said "no"\n\u00e9'
+
+
+@pytest.mark.parametrize("speaks_xmcp", [True, False])
 @pytest.mark.parametrize("is_error", [True, False])
-@pytest.mark.parametrize("structured", [{"said": SECRET}, {"code": "CONFLICT", "message": SECRET}])
-def test_data_beside_it_do_not_take_its_place(structured: dict[str, str], is_error: bool) -> None:
-    response = read(alone(), structured_content=structured, is_error=is_error)
-    assert SECRET not in response.to_xml()
-    assert [one.payload for one in response.for_person] == [SECRET]
+@pytest.mark.parametrize(
+    ("block", "structured"),
+    [
+        (alone(), {"said": SECRET}),
+        (alone(f"{SECRET}\n"), {"said": [f"It is {SECRET}."]}),
+        (alone(), {"code": "CONFLICT", "message": SECRET}),
+        (alone(), {"code": "CONFLICT", "message": f"No: {SECRET}."}),
+        (alone(), {"code": "CONFLICT", "detail": SECRET}),
+        (alone(QUOTED), {"said": QUOTED}),
+        (alone(QUOTED), {"said": f"{QUOTED}\ud800"}),
+        (alone(f'{{ "b": 1,\n "a": "{SECRET}" }}'), {"a": SECRET, "b": 1}),
+        (alone(f'["{SECRET}", 1.0]'), {"result": [SECRET, 1.0]}),
+        (image(data="Zq7Z", audience=["user"]), {"picture": "Zq7Z"}),
+        (resource(["user"], text=SECRET), {"said": SECRET}),
+        (resource(["user"], blob="Zq7Z"), {"said": "Zq7Z"}),
+    ],
+)
+def test_data_that_repeat_it_do_not_take_its_place(
+    block: mt.ContentBlock, structured: dict[str, Any], is_error: bool, speaks_xmcp: bool
+) -> None:
+    response = read(
+        *(block, alone("other")),
+        structured_content=structured,
+        is_error=is_error,
+        speaks_xmcp=speaks_xmcp,
+        _meta={RESULT_META_KEY: {"form": "plain"}},
+    )
+    assert "Zq7" not in for_model(response)
+    assert len(response.for_person) == 2
     assert response.error is None or response.error.code == structured.get("code", "TOOL_ERROR")
+
+
+@pytest.mark.parametrize("block", [alone(), image(audience=["user"]), resource(["user"], blob="AAAA"), alone("")])
+def test_other_data_beside_it_are_for_the_model(block: mt.ContentBlock) -> None:
+    found = read(block, structured_content={"emea": 42})
+    assert (found.llm_output or "").startswith('{"emea":42}')
+    described = {"code": "OUT_OF_STOCK", "message": "Item 7 is sold out until May."}
+    failed = read(block, structured_content=described, is_error=True).error
+    assert failed is not None
+    assert (failed.code, failed.message) == ("OUT_OF_STOCK", "Item 7 is sold out until May.")
+
+
+def test_data_beside_very_many_are_withheld_without_looking_for_each_of_them() -> None:
+    blocks = [alone(f"{n}") for n in range(MAX_SHOWN + 1)]
+    assert read(*blocks, structured_content={"emea": "x"}).llm_output == ""
+    assert read(*blocks[1:], structured_content={"emea": "x"}).llm_output == '{"emea":"x"}'
 
 
 def test_a_text_that_repeats_the_display_is_not_shown_twice() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from dataclasses import dataclass
 from datetime import date
+from enum import Enum, StrEnum
 from typing import Any
 
 import numpy as np
@@ -32,6 +35,55 @@ def test_a_list_that_occurs_twice_is_copied_twice(copy: Any) -> None:
     made = copy({"a": twice, "b": twice})
     made["a"].append(2)
     assert (twice, made["b"]) == ([1], [1])
+
+
+class Text(str):
+    __slots__ = ()
+
+
+class Whole(int):
+    pass
+
+
+class Number(float):
+    pass
+
+
+class Names(list[str]):
+    pass
+
+
+class Region(StrEnum):
+    EMEA = "emea"
+
+
+class Column(np.str_, Enum):  # type: ignore[misc]
+    NAME = "name"
+
+
+@dataclass
+class Point:
+    x: int
+
+
+@pytest.mark.parametrize("within", [lambda value: value, lambda value: [[value]], lambda value: {"b": value}])
+@pytest.mark.parametrize(
+    "other",
+    [
+        *(np.str_("EMEA"), np.float64(2.5), np.int64(3), np.bool_(True)),
+        *(Text("s"), Whole(3), Number(2.5), Names(["n"]), OrderedDict(a=1), Region.EMEA, Column.NAME, Point(1)),
+    ],
+)
+def test_a_value_of_a_subclass_keeps_its_type(other: Any, within: Any) -> None:
+    given_value = {"a": within(other), "c": [1]}
+    made = copied_arguments(given_value)
+    assert repr(made) == repr(given_value)
+    assert made["c"] is not given_value["c"]
+
+
+@pytest.mark.parametrize("name", [np.str_("EMEA"), Text("s")])
+def test_a_name_of_a_subclass_keeps_its_type(name: str) -> None:
+    assert [*map(type, copied_arguments({"a": {name: 1}})["a"])] == [type(name)]
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from xmcp.client.tools.dependencies import _validator as compiled
 from xmcp.providers import Completion, ToolCall
 from xmcp.storage import MemoryCache
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
-from xmcp_models.registry import DISPLAY_META_KEY, RESULT_META_KEY, TOOL_META_KEY
+from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, RESULT_META_KEY, TOOL_META_KEY
 
 
 @dataclass
@@ -270,12 +270,63 @@ def a_large_display_seen_by_a_hook() -> Row:
     return made
 
 
-@row
-def a_large_display_beside_a_plain_result() -> Row:
-    table = [{"name": "a < b & c", "count": n} for n in range(2 * MIB // 40)]
-    meta = {RESULT_META_KEY: {"form": "plain"}, DISPLAY_META_KEY: {"type": "table", "payload": table}}
+def beside_a_plain_result(**members: Any) -> Row:
+    meta = {RESULT_META_KEY: {"form": "plain"}, **members}
     answer = mt.CallToolResult.model_validate({"content": [{"type": "text", "text": "seen"}], "_meta": meta})
     return Row(2 * MIB, [calls(1)], {"t": lambda _: answer}, options={"on_display": lambda *_: None})
+
+
+def display_beside_a_plain_result(type_: str, payload: Any, **members: Any) -> Row:
+    return beside_a_plain_result(**{DISPLAY_META_KEY: {"type": type_, "payload": payload, **members}})
+
+
+def points() -> list[dict[str, Any]]:
+    return [{"name": "a < b & c", "count": n} for n in range(2 * MIB // 40)]
+
+
+@row
+def a_large_display_beside_a_plain_result() -> Row:
+    return display_beside_a_plain_result("table", points())
+
+
+@row
+def a_large_chart_beside_a_plain_result() -> Row:
+    return display_beside_a_plain_result("chart", {"mark": "bar", "data": {"values": points()}})
+
+
+@row
+def a_large_group_beside_a_plain_result() -> Row:
+    return display_beside_a_plain_result("group", [{"type": "table", "payload": points()}])
+
+
+@row
+def a_table_of_wide_rows_beside_a_plain_result() -> Row:
+    return display_beside_a_plain_result("table", [{f"c{n}": n for n in range(1_500)} for _ in range(100)])
+
+
+@row
+def a_large_fallback_beside_a_plain_result() -> Row:
+    shown = {"fallback": {"type": "table", "payload": points()}}
+    return display_beside_a_plain_result("text", "x", **shown)
+
+
+@row
+def large_details_of_an_error_beside_a_plain_result() -> Row:
+    error = {"code": "CONFLICT", "message": "m", "meta": {"params": {"list": points()}}}
+    return beside_a_plain_result(**{ERROR_META_KEY: error})
+
+
+@row
+def a_large_chart() -> Row:
+    chart = DisplayEnvelope(type="chart", payload={"mark": "bar", "data": {"values": points()}}, alt="A chart.")
+    return Row(2 * MIB, [calls(1)], {"t": ToolResponse("t", "seen", display=chart)})
+
+
+@row
+def data_beside_a_text_for_the_user_alone() -> Row:
+    blocks = [{"type": "text", "text": "only you", "annotations": {"audience": ["user"]}}]
+    answer = mt.CallToolResult.model_validate({"content": blocks, "structuredContent": {"rows": points()}})
+    return Row(2 * MIB, [calls(1)], {"t": lambda _: answer}, speaks_xmcp=False)
 
 
 @row

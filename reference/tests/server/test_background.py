@@ -19,8 +19,9 @@ from fastmcp_tasks.client import call_tool_task
 from mcp import MCPError
 from mcp_types import ElicitRequest, ElicitRequestFormParams, InputRequiredResult
 from pydantic import Field
+from support.declaration import DECLARES
 
-from xmcp import XMCP
+from xmcp import XMCP, DisplayEnvelope
 from xmcp.server.background import TASK_FAILED, BackgroundTool, KeptAnswer, masked
 from xmcp.server.responses.capability import Reader
 
@@ -134,6 +135,22 @@ async def test_a_task_says_in_which_format_its_text_is(reply: Any) -> None:
 
     answer = await called(mcp, "works", reply)
     assert (answer.llm_output, answer.format) == ("<n>1</n>", "application/xml")
+
+
+@pytest.mark.parametrize("declared", [True, False])
+async def test_the_model_reads_of_a_display_of_a_task_what_it_reads_of_any_other(declared: bool) -> None:
+    mcp = server(wire="negotiated")
+
+    async def shown() -> DisplayEnvelope:
+        return DisplayEnvelope(type="table", payload=[{"a": 1}], alt="one row")
+
+    mcp.display_tool(shown, name="in_task", task=True)
+    mcp.display_tool(shown, name="at_once", task=False)
+    async with Client(mcp, timeout=60, extensions=DECLARES if declared else None) as client:
+        in_task, at_once = [await client.call_tool_mcp(name, {"show_user": True}) for name in ("in_task", "at_once")]
+    read = [block.text.replace("in_task", "at_once") for block in in_task.content]
+    assert read == [block.text for block in at_once.content]
+    assert ("payload" in read[0].partition("<display>")[0]) is not declared
 
 
 async def test_a_task_says_that_a_character_was_replaced(reply: Any) -> None:

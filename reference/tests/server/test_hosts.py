@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from fastmcp import Client, FastMCP
 from fastmcp.server import create_proxy
+from fastmcp.server.middleware import Middleware
+from fastmcp.server.middleware.caching import ResponseCachingMiddleware
 from fastmcp.tools import Tool
 from fastmcp.tools.base import ToolResult
 from fastmcp.tools.tool_transform import ArgTransform
@@ -321,6 +323,91 @@ async def test_a_proxy_decides_again_what_its_client_gets(era: str) -> None:
     assert data.structured_content == DATA
     behind = await asked(front, era, "untyped")
     assert (behind.structured_content, behind.meta[RESULT_META_KEY]["format"]) == (None, "application/json")
+
+
+def without_alternative(wire: Any = "negotiated") -> XMCP:
+    mcp = showing(wire)
+
+    @mcp.display_tool
+    def large() -> Any:
+        return ToolResponse("large", display=DisplayEnvelope(type="table", payload=ROWS * 1_000, title="Rows"))
+
+    @mcp.display_tool
+    def text() -> DisplayEnvelope:
+        return DisplayEnvelope(type="text", payload="seen", title="Words")
+
+    @mcp.display_tool
+    def content() -> Any:
+        return ToolResult(content=[], meta={DISPLAY_META_KEY: {"type": "table", "payload": ROWS}})
+
+    return mcp
+
+
+def read_by_the_model(result: Any) -> Any:
+    marks = {name: value for name, value in result.meta[RESULT_META_KEY].items() if name != "display_text"}
+    return [block for block in result.content if not block.annotations], marks, result.meta.get(DISPLAY_META_KEY)
+
+
+@pytest.mark.parametrize("wire", ["negotiated", "plain"])
+@pytest.mark.parametrize("name", ["table", "formatted", "own", "large", "text", "content"])
+@pytest.mark.parametrize("servers", [1, 2])
+async def test_behind_proxies_the_model_reads_of_a_display_what_it_reads_without(
+    era: str, wire: Any, name: str, servers: int
+) -> None:
+    mcp = front = without_alternative(wire)
+    for _ in range(servers):
+        behind, front = front, XMCP("front", wire=wire)
+        front.mount(create_proxy(behind))
+    for declared in (True, False):
+        direct = await asked(mcp, era, name, declared, show_user=True)
+        relayed = await asked(front, era, name, declared, show_user=True)
+        assert read_by_the_model(relayed) == read_by_the_model(direct)
+
+
+@pytest.mark.parametrize("name", ["table", "large", "text", "content"])
+@pytest.mark.parametrize("first", [True, False])
+async def test_what_a_cache_kept_for_another_client_is_read_by_this_one_as_its_own(
+    era: str, name: str, first: bool
+) -> None:
+    mcp, cached = without_alternative(), without_alternative()
+    cached.add_middleware(ResponseCachingMiddleware())
+    await asked(cached, era, name, first, show_user=True)
+    for declared in (True, False):
+        direct = await asked(mcp, era, name, declared, show_user=True)
+        assert read_by_the_model(await asked(cached, era, name, declared, show_user=True)) == read_by_the_model(direct)
+
+
+async def test_a_summary_that_a_middleware_changed_stays_changed_for_every_client(era: str) -> None:
+    class Redacts(Middleware):
+        async def on_call_tool(self, context: Any, call_next: Any) -> Any:
+            result = await call_next(context)
+            return ToolResult(content="[redacted]", meta=result.meta)
+
+    mcp = showing()
+    mcp.add_middleware(Redacts())
+    mcp.add_middleware(ResponseCachingMiddleware())
+    await asked(mcp, era, "table", declared=True, show_user=True)
+    assert texts(await asked(mcp, era, "table", show_user=True))[0] == "[redacted]"
+
+
+@pytest.mark.parametrize("said", ["Sales", "Sales of EMEA in May"])
+async def test_a_proxy_passes_on_what_an_author_said_to_the_user(era: str, said: str) -> None:
+    mcp = XMCP("sales")
+
+    @mcp.display_tool
+    def sales() -> ToolResult:
+        display = {"type": "table", "payload": ROWS, "alt": "Sales of EMEA in May"}
+        own = TextContent(type="text", text=said, annotations=Annotations(audience=["user"], priority=1.0))
+        return ToolResult(content=["42 units", own], meta={DISPLAY_META_KEY: display})
+
+    front = XMCP("front")
+    front.mount(create_proxy(mcp))
+    for declared in (True, False):
+        direct, behind = [await asked(one, era, "sales", declared, show_user=True) for one in (mcp, front)]
+        assert [block for block in behind.content if block.annotations] == [
+            block for block in direct.content if block.annotations
+        ]
+        assert said in texts(behind)
 
 
 async def test_only_text_that_is_the_data_is_called_data(era: str) -> None:

@@ -102,7 +102,8 @@ def copied_json(value: Any) -> Any:
 def copied_arguments(value: dict[str, Any]) -> dict[str, Any]:
     """As `copied_value` for an object that may be large and need not come from JSON."""
     try:
-        orjson.dumps(value)  # refuses arrays and other buffers, which `marshal` would take for bytes
+        # Refuses arrays and other buffers, such as a `numpy.str_`, which `marshal` would take for bytes.
+        orjson.dumps(value, option=orjson.OPT_PASSTHROUGH_SUBCLASS | orjson.OPT_PASSTHROUGH_DATACLASS)
         copy: dict[str, Any] = copied_json(value)  # refuses everything that is not exactly of a built-in type
     except (TypeError, ValueError):
         copy = copied_value(value)

@@ -38,6 +38,7 @@ from xmcp.server.parameters.providers import ParamProviders
 from xmcp.server.parameters.sensitive import Secrets
 from xmcp.server.parameters.server_parameters import ServerParameter, hidden_from_caller, server_parameters_of
 from xmcp.server.parameters.withheld import withhold
+from xmcp.server.responses.display_text import is_written_by_server, mark_text
 from xmcp.server.responses.listed_data import lists_schema, mark_unlisted, with_derived_schema
 from xmcp.server.responses.mcp_results import response_from, to_mcp_result
 from xmcp.server.responses.returned_values import JSON, NO_ENVELOPE, apply_show_user, response_to, without_envelope
@@ -196,7 +197,7 @@ class XMCPTool(FunctionTool):
         except UnsendableResultError as fault:
             if not show_user:
                 raise
-            return self._shown(without_envelope(self.name, fault), ToolResult(content=[]))
+            return self._shown(without_envelope(self.name, fault), ToolResult(content=[]), None)
         if not isinstance(result, KeptResult):  # a question to the client (SEP-2322), not a result yet
             return _question(result, secrets) if secrets else result
         answer = self._answer(result.without(secrets) if secrets else result, show_user=show_user)
@@ -252,17 +253,20 @@ class XMCPTool(FunctionTool):
             )
             if response.display is not None and self.output_schema is None:
                 result.structured_content = None  # a mapping that is an envelope must be sent once only (XMCP-MCP-021)
-            return self._shown(response, result)
+            return self._shown(response, result, value)
         if not self.display:
             return result
         response = response_from(self.name, result)
         allowed = apply_show_user(response, show_user=show_user, is_shown=_is_shown())
-        return result if allowed is response else self._shown(allowed, result)
+        return result if allowed is response else self._shown(allowed, result, response)
 
-    def _shown(self, response: ToolResponse, native: ToolResult) -> ToolResult:
+    def _shown(self, response: ToolResponse, native: ToolResult, value: Any) -> ToolResult:
         if response.error is not None and response.error.code == NO_ENVELOPE:
             logger.warning("The tool %r: %s", self.name, response.error.message, extra={"tool": self.name})
-        return to_mcp_result(response, native)
+        shown = to_mcp_result(response, native)
+        if response.display is not None and not shown.is_error and is_written_by_server(value, self.formatter):
+            mark_text(shown, is_shown=_is_shown())
+        return shown
 
     async def _filled(self, arguments: dict[str, Any], sensitive: list[Any]) -> FilledArguments:
         providers = self.param_providers or ParamProviders("override")

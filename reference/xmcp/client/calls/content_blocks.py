@@ -62,11 +62,11 @@ def is_for_user_alone(block: ContentBlock) -> bool:
     return _audience(block) == {"user"}
 
 
-def length(block: ContentBlock) -> int:
-    """Return how many characters the text or the data of a block has."""
+def held(block: ContentBlock) -> str:
+    """Return the text or the data (base64) of a block, or for a link its address."""
     # `vars`, because pydantic takes microseconds to find out that there is no such member.
-    held = vars(block.resource if block.type == "resource" else block)
-    return len(held.get("text") or held.get("data") or held.get("blob") or "")
+    members = vars(block.resource if block.type == "resource" else block)
+    return members.get("text") or members.get("data") or members.get("blob") or str(members.get("uri") or "")
 
 
 def _audience(block: ContentBlock) -> set[str]:

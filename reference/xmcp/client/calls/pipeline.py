@@ -101,7 +101,7 @@ class Pipeline:
             try:
                 reading = await self._answer(ActiveCall(request, state, scope, emit, lambda: scope.deadline))
                 response, document = reading.response, reading.document
-                size = len(document or response.llm_output or "") + server_results.rough_size(response.display)
+                size = server_results.rough_size(reading)
                 content = await in_worker_if_large(size, context_budget.for_model, response, document, self.budgets)
             except QuotaExceeded:
                 raise

@@ -8,7 +8,7 @@ for the model, whatever the server is.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -17,6 +17,7 @@ from pydantic_core import from_json, to_json
 from xmcp.chat import client_made_errors
 from xmcp.client.calls import content_blocks
 from xmcp.client.calls.foreign_errors import error_in
+from xmcp.client.calls.worker_threads import LARGE
 from xmcp.wire import DecodeError, DisplayEnvelope, ErrorInfo, ToolResponse, decode, encode
 from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, POPULATED_META_KEY, RESULT_META_KEY
 
@@ -78,21 +79,35 @@ def _object_in(text: str) -> dict[str, Any] | None:
 
 
 def rough_length(result: ServerResult) -> int:
-    """Return about how many characters the blocks of a result and the display beside them have."""
-    blocks = sum(map(content_blocks.length, result.content))
-    display = (result.meta or {}).get(DISPLAY_META_KEY)
-    return blocks + _rough_size(display.get("payload") if isinstance(display, Mapping) else None)
+    """Return about how many characters a result has: its blocks, and the data, the display and the like beside them.
+
+    It counts data no further than `LARGE`.
+    """
+    blocks = sum(len(content_blocks.held(block)) for block in result.content)
+    return blocks + _rough_size([result.structured_content, result.meta])
 
 
-def rough_size(display: DisplayEnvelope | None) -> int:
-    """Return about how many characters a display has as JSON."""
-    return 0 if display is None else _rough_size(display.payload)
+def rough_size(reading: Reading) -> int:
+    """Return about how many characters a response has for the model; as `rough_length`."""
+    response = reading.response
+    details = response.error and response.error.meta
+    display = response.display and response.display.to_dict()
+    text = len(reading.document or response.llm_output or "")
+    return text + _rough_size([display, details, response.server_populated])
 
 
-def _rough_size(payload: Any) -> int:
-    members = payload.values() if isinstance(payload, Mapping) else (payload,)
-    parts = sum(_PART_LENGTH * len(member) for member in members if isinstance(member, list | dict))
-    return parts + sum(len(member) for member in members if isinstance(member, str))
+def _rough_size(value: Any) -> int:
+    # Each part counts, so that after at most `LARGE / _PART_LENGTH` of them it is known to be large, wherever it is so.
+    size, parts = 0, [value]
+    while parts and size <= LARGE:
+        part = parts.pop()
+        if isinstance(part, str):
+            size += len(part)
+        elif isinstance(part, Mapping | list | tuple):
+            size += _PART_LENGTH * len(part)
+            if size <= LARGE:
+                parts += (*part, *part.values()) if isinstance(part, Mapping) else part
+    return size
 
 
 _PART_LENGTH: Final = 50
@@ -176,13 +191,12 @@ def _writable(response: ToolResponse) -> ToolResponse:
 
 
 def _read_plain(result: CallToolResult, tool_name: str, text: str) -> ToolResponse:
-    described = error_in(result.structured_content) if result.is_error else None
-    # Data beside a block that is for the user alone may repeat it: MCP recommends to send them as text, too.
-    if not text and not any(map(content_blocks.is_for_user_alone, result.content)):
-        if described is not None:
-            text = described.message
-        if not text and result.structured_content is not None:
-            text = _as_text(result.structured_content)
+    structured = result.structured_content
+    described = error_in(structured) if result.is_error else None
+    if not text and structured is not None:
+        message = described.message if described is not None else ""
+        if not _repeat_what_is_for_the_user(message or structured, result.content):
+            text = message or _as_text(structured)
     if result.is_error:
         failure = client_made_errors.tool_failed(text)
         return ToolResponse(
@@ -191,7 +205,34 @@ def _read_plain(result: CallToolResult, tool_name: str, text: str) -> ToolRespon
     return ToolResponse(tool_name, llm_output=text)
 
 
-def _as_text(structured: Mapping[str, Any]) -> str:
+def _repeat_what_is_for_the_user(data: Any, blocks: Sequence[ContentBlock]) -> bool:
+    """Return whether data contain what a block for the user alone says: MCP recommends to send data as text, too.
+
+    If there are more such blocks than are shown, the answer is yes: each of them is looked for in all of the data.
+    """
+    alone = [content_blocks.held(block).strip() for block in blocks if content_blocks.is_for_user_alone(block)]
+    if len(alone) > content_blocks.MAX_SHOWN:
+        return True
+    text = _comparable(json.loads(_as_text(data))) if any(alone) else ""
+    return any(said and _is_said_in(text, said) for said in alone)
+
+
+def _is_said_in(text: str, said: str) -> bool:
+    """Return whether comparable JSON has `said` as a part of a text in it, or as JSON, however that was written."""
+    if _comparable(said)[1:-1] in text:
+        return True
+    try:
+        return _comparable(from_json(said)) in text
+    except ValueError:
+        return False
+
+
+def _comparable(value: Any) -> str:
+    """Return a JSON value as text: the same text for equal values, and a part of it for a part of a text."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+def _as_text(structured: Any) -> str:
     try:
         return to_json(structured).decode()  # takes a fifth of the time of `json.dumps`
     except ValueError:

@@ -12,17 +12,21 @@ from dataclasses import asdict, replace
 from typing import Any, Final
 
 from fastmcp.tools.base import ToolResult
-from mcp_types import Annotations, AudioContent, ContentBlock, EmbeddedResource, ImageContent, TextContent
+from mcp_types import AudioContent, ContentBlock, EmbeddedResource, ImageContent, TextContent
 
 from xmcp.server.call_state import ServedCall
 from xmcp.server.error_repairs import sendable_error
 from xmcp.server.errors import XMCPError
 from xmcp.server.lone_surrogates import sendable, sendable_block, without_lone_surrogates
 from xmcp.server.responses.capability import Reader
+from xmcp.server.responses.display_text import DATA, DISPLAY_TEXT, read_by
 from xmcp.server.responses.failures import safe_tool_name
 from xmcp.server.responses.listed_data import is_in_text, is_unlisted
 from xmcp.server.responses.mcp_results import (
+    MAX_ALTERNATIVE,
     PERHAPS_NOT_SHOWN,
+    alternative_block,
+    attributes_of,
     document_in,
     is_about_values,
     is_document,
@@ -56,10 +60,8 @@ MAX_MESSAGE: Final = 2000  # characters of the message of an error that was rais
 MAX_RESULT_MESSAGE: Final = 50_000  # characters of the message of an error that is a tool's result
 _JSON: Final = "application/json"
 _FORMATS_OF_DATA: Final = frozenset({_JSON, "application/xml"})
-MAX_ALTERNATIVE: Final = 500  # characters of the text that hosts without displays can show the user
 SHORT_MESSAGE: Final = 500  # characters of the message of an error that is larger than the client reads
 MAX_VALUE: Final = 1_300  # characters of a value that a model is told, as JSON: 200 of a text, all escaped, and more
-_BESIDE_THE_ANSWER: Final = 0.8  # priority of that text: useful, but the answer does not depend on it
 
 
 def deliver(call: ServedCall, result: ToolResult, reader: Reader) -> tuple[ToolResult, ErrorInfo | None]:
@@ -75,6 +77,8 @@ def deliver(call: ServedCall, result: ToolResult, reader: Reader) -> tuple[ToolR
     """
     tool_name = safe_tool_name(call.tool_name)
     result = as_if_ours(result)
+    if call.wants_display:
+        result = read_by(result, declared=reader.declared)
     response = response_from(tool_name, result)
     if is_document(result):
         if response.tool_name == tool_name and reader.documents:
@@ -203,10 +207,13 @@ def _plain(response: ToolResponse, native: ToolResult, reader: Reader) -> ToolRe
             marks["lossy"] = True
         if display is not None and not reader.declared:
             content.append(text_block(PERHAPS_NOT_SHOWN))
+            if attributes_of(native).get(DISPLAY_TEXT) == DATA:
+                marks[DISPLAY_TEXT] = DATA  # a server that passes the result on may know a client that shows displays
+    # What goes from `_meta` into the content is taken as it is sent there: without lone surrogates.
     if error is None and server_populated is not None:
-        content.append(_values_block(server_populated))
-    if display is not None and display.alt and not _says(content, display.alt):
-        content.append(_alternative_block(display.alt))
+        content.append(_values_block(meta[POPULATED_META_KEY]))
+    if (alt := meta.get(DISPLAY_META_KEY, {}).get("alt")) and not _says(content, alt):
+        content.append(alternative_block(alt))
     if response.format == _JSON and is_in_text(native) and not reader.declared:
         # A client that declared the extension is not known over HTTP without sessions: it finds the data in the text.
         marks["format"] = _JSON
@@ -235,12 +242,6 @@ def _values_block(server_populated: Mapping[str, Any]) -> TextContent:
 
 def _cut_value(value: str) -> str:
     return value if len(value) <= MAX_VALUE else f"{value[:MAX_VALUE]}…"
-
-
-def _alternative_block(alt: str) -> TextContent:
-    """Return the block that hosts without displays can show the user (XMCP-MCP-047)."""
-    for_the_user = Annotations(audience=["user"], priority=_BESIDE_THE_ANSWER)
-    return TextContent(type="text", text=alt[:MAX_ALTERNATIVE], annotations=for_the_user)
 
 
 def _error_content(error: ErrorInfo, native: ToolResult) -> list[ContentBlock]:

@@ -12,7 +12,7 @@ from dataclasses import asdict, replace
 from typing import Any, Final, TypeGuard
 
 from fastmcp.tools.base import ToolResult
-from mcp_types import ContentBlock, TextContent
+from mcp_types import Annotations, ContentBlock, TextContent
 from pydantic import ValidationError
 
 from xmcp.server.errors import XMCPError
@@ -28,6 +28,8 @@ _OWN_KEYS: Final = frozenset({DISPLAY_META_KEY, ERROR_META_KEY, POPULATED_META_K
 _ATTRIBUTES: Final = ("format", "truncated", "lossy", "call_id")
 MAX_CALL_ID: Final = 256  # characters
 PERHAPS_NOT_SHOWN: Final = "(This client may not be able to show the display to the user.)"
+MAX_ALTERNATIVE: Final = 500  # characters of the text that hosts without displays can show the user
+_BESIDE_THE_ANSWER: Final = 0.8  # priority of that text: useful, but the answer does not depend on it
 
 
 def to_mcp_result(response: ToolResponse, native: ToolResult) -> ToolResult:
@@ -167,6 +169,12 @@ def is_for_the_user(block: ContentBlock) -> bool:
 def is_about_values(block: ContentBlock) -> bool:
     """Tell whether a block says what the server filled in (XMCP-MCP-048)."""
     return (block.meta or {}).get(POPULATED_META_KEY) is True
+
+
+def alternative_block(alt: str) -> TextContent:
+    """Return the block that hosts without displays can show the user (XMCP-MCP-047)."""
+    for_the_user = Annotations(audience=["user"], priority=_BESIDE_THE_ANSWER)
+    return TextContent(type="text", text=alt[:MAX_ALTERNATIVE], annotations=for_the_user)
 
 
 def text_block(text: str) -> TextContent:

@@ -12,12 +12,13 @@ from fastmcp.tools.base import ToolResult
 from mcp_types import ContentBlock, TextContent
 from pydantic_core import from_json
 
+from xmcp.server.responses.display_text import DISPLAY_TEXT
 from xmcp.server.responses.listed_data import mark_unlisted
 from xmcp.server.responses.mcp_results import (
     PERHAPS_NOT_SHOWN,
+    alternative_block,
     attributes_of,
     display_of,
-    is_for_the_user,
     is_models_text,
     result_of,
 )
@@ -25,6 +26,7 @@ from xmcp.wire import DisplayEnvelope
 from xmcp_models.registry import RESULT_META_KEY
 
 JSON: Final = "application/json"
+_RELAYED: Final = frozenset({"format", "truncated", "lossy", DISPLAY_TEXT})
 
 
 def as_if_ours(result: ToolResult) -> ToolResult:
@@ -34,7 +36,7 @@ def as_if_ours(result: ToolResult) -> ToolResult:
         return result
     display = display_of(result)
     content = [block for block in result.content if not _is_said_in_doubt(block, display)]
-    mark = {name: value for name, value in attributes.items() if name in ("format", "truncated", "lossy")}
+    mark = {name: value for name, value in attributes.items() if name in _RELAYED}
     relayed = result_of(
         content,
         result.structured_content,
@@ -51,7 +53,7 @@ def as_if_ours(result: ToolResult) -> ToolResult:
 def _is_said_in_doubt(block: ContentBlock, display: DisplayEnvelope | None) -> bool:
     if display is None or not isinstance(block, TextContent):
         return False
-    return block.text == PERHAPS_NOT_SHOWN or (is_for_the_user(block) and (display.alt or "").startswith(block.text))
+    return block.text == PERHAPS_NOT_SHOWN or block == alternative_block(display.alt or "")
 
 
 def _object_in(text: str) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ import json
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError as PydanticValidationError
 from pydantic_core import PydanticSerializationError, to_json
@@ -60,9 +60,9 @@ def response_to(
             text, media_type = model_text(as_json(envelope.payload), formatter)
             shown = replace(shown, llm_output=text, format=media_type)
         elif summarises:
-            shown = _with_summary(shown)
+            shown = _with_text(shown, summary_of(envelope))
         else:
-            shown = replace(_as_text(tool_name, envelope), display=shown.display)
+            shown = _with_text(shown, data_of(envelope))
         return shown
     if show_user:
         return ToolResponse(tool_name, error=_no_envelope(envelope))
@@ -144,14 +144,13 @@ def apply_show_user(response: ToolResponse, *, show_user: bool, is_shown: bool =
         response = replace(response, display=envelope)
         if response.llm_output is not None:
             return response
-        return (
-            _with_summary(response) if is_shown else replace(_as_text(response.tool_name, envelope), display=envelope)
-        )
+        return _with_text(response, summary_of(envelope) if is_shown else data_of(envelope))
     if shown is None:
         return response
     if response.error is not None or response.llm_output is not None:
         return replace(response, display=None)
-    return _as_text(response.tool_name, shown.model_copy(update={"payload": as_json(shown.payload)}))
+    told = data_of(shown.model_copy(update={"payload": as_json(shown.payload)}))
+    return _with_text(replace(response, display=None), told)
 
 
 def _no_envelope(faults: list[dict[str, str]]) -> ErrorInfo:
@@ -169,31 +168,41 @@ def _no_envelope(faults: list[dict[str, str]]) -> ErrorInfo:
 # ---- the text for the model of an envelope ----
 
 
-def _with_summary(response: ToolResponse) -> ToolResponse:
-    """Return `response` with a text about its display for the model: `alt`, else title and the start of the payload."""
-    envelope = response.display
-    assert envelope is not None  # noqa: S101 - callers check that there is one
+class DisplayText(NamedTuple):
+    """What a model reads of an envelope, its media type (None for plain text), and whether it was cut."""
+
+    text: str
+    format: str | None = None
+    truncated: bool = False
+
+
+def _with_text(response: ToolResponse, told: DisplayText) -> ToolResponse:
+    return replace(response, llm_output=told.text, format=told.format, truncated=told.truncated)
+
+
+def summary_of(envelope: DisplayEnvelope) -> DisplayText:
+    """Return a text about a display for the model: `alt`, else title and the start of the payload."""
     if envelope.alt is not None:
-        return replace(response, llm_output=envelope.alt)
+        return DisplayText(envelope.alt)
     payload = _without_blobs(envelope.payload)
     text = payload if isinstance(payload, str) else _compact(payload)
     start = _cut(text, SUMMARY_BUDGET)
     heading = envelope.title or f"Shown to the user ({envelope.type}):"
-    return replace(response, llm_output=f"{heading}\n{start}", truncated=start != text)
+    return DisplayText(f"{heading}\n{start}", truncated=start != text)
 
 
-def _as_text(tool_name: str, envelope: DisplayEnvelope) -> ToolResponse:
-    """Return the response for an envelope that was not asked for: the model gets its data as text."""
+def data_of(envelope: DisplayEnvelope) -> DisplayText:
+    """Return the data of an envelope as text, for the model of a client that shows nothing or was not asked to."""
     if isinstance(envelope.payload, str):
         payload = _without_blobs(envelope.payload)
         body = envelope.alt if envelope.alt is not None and payload != envelope.payload else payload
-        return ToolResponse(tool_name, llm_output="\n".join(filter(None, [envelope.title, body])))
+        return DisplayText("\n".join(filter(None, [envelope.title, body])))
     members = {"title": envelope.title, "alt": envelope.alt, "payload": envelope.payload}
     members = {key: part for key, part in members.items() if part is not None}
     text = _compact(members)
     if '"data:' in text:  # walking through a large table takes longer than writing it
         text = _compact(_without_blobs(members))
-    return ToolResponse(tool_name, llm_output=text, format=JSON)
+    return DisplayText(text, JSON)
 
 
 def _compact(payload: Any) -> str:
