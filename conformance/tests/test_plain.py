@@ -194,14 +194,80 @@ def test_a_model_is_told_that_the_display_is_perhaps_not_shown():
 def test_what_the_server_filled_in_is_told_in_a_block_of_its_own():
     assert broken(result(content=[OWN, VALUES], server_populated=POPULATED), FILLED) == set()
     assert broken(result(content=[OWN], server_populated=POPULATED), FILLED) == {"XMCP-MCP-048"}
-    for value in ('C:\\temp "new"', "Zoë", "x" * 5_000):
-        populated = {"values": {"user_id": value}}
-        spelled = [json.dumps(value), json.dumps(value, ensure_ascii=False), value]
-        for said in [*spelled, json.dumps(value)[:200] + "…"]:
-            block = {**VALUES, "text": f"user_id = {said}"}
-            assert broken(result(content=[OWN, block], server_populated=populated), FILLED) == set()
     hidden = {**POPULATED, "redacted": ["secret"]}
     assert broken(result(content=[OWN, VALUES], server_populated=hidden), FILLED) == {"XMCP-MCP-048"}
+
+
+def told(value, said):
+    """What a result breaks that filled `value` in and says `said` of it."""
+    block = {**VALUES, "text": f"Filled in by the server: user_id = {said}."}
+    return broken(result(content=[OWN, block], server_populated={"values": {"user_id": value}}), FILLED)
+
+
+LINK = "https://example.org/a/b?x=1&y=<2>"
+LONG = "x" * 5_000
+LONG_LIST = [{"name": "Zoë", "n": n, "tags": [True, None]} for n in range(100)]
+RECORD = {"region": "EMEA", "limit": 25, "open": True, "note": 'C:\\temp "new"', "of": {"a": 1.5, "b": []}}
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        *((text, said) for text in ('C:\\temp "new"', "Zoë 😀", "a\nb") for said in (text, json.dumps(text))),
+        ("Zoë", json.dumps("Zoë", ensure_ascii=False)),
+        (
+            LINK,
+            json.dumps(LINK).replace("&", "\\u0026").replace("<", "\\u003C").replace(">", "\\u003e"),
+        ),  # as Go writes it
+        (LINK, json.dumps(LINK).replace("/", "\\/")),  # as PHP writes it
+        (LONG, f"{LONG[:200]}…"),
+        ("é" * 300, f"{json.dumps('é' * 300)[:1_201]}…"),
+        (25, "25"),
+        (1, "1.0"),
+        (1000, "1e3"),
+        (-0.5, "-0.50"),
+        (True, "true"),
+        (None, "null"),
+        (RECORD, json.dumps(RECORD)),
+        (RECORD, json.dumps(RECORD, indent=8, sort_keys=True)),
+        (RECORD, json.dumps({"all": [RECORD]}, separators=(",", ":")).replace("1.5", "15e-1")),
+        (LONG_LIST, json.dumps(LONG_LIST)),
+        *((LONG_LIST, f"{json.dumps(LONG_LIST)[:characters]}…") for characters in range(200, 250)),
+        ([], "[]"),
+    ],
+)
+def test_a_value_can_be_told_as_it_is_or_in_any_json(value, said):
+    assert told(value, said) == set()
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (LONG, f"{LONG[:199]}…"),
+        ("z" * 99 + "y" * 101, "z" * 99 + "y" * 100),
+        ("é" * 300, json.dumps("é" * 300)[:200]),
+        (25, "?"),
+        (25, "250"),
+        (25, "1.25"),
+        (True, "false"),
+        (None, "?"),
+        ({"region": "EMEA"}, "?"),
+        (RECORD, json.dumps({**RECORD, "limit": 26})),
+        (RECORD, json.dumps({name: RECORD[name] for name in ("region", "limit")}) + "." * 300),
+        (RECORD, "region, limit, open, note, of, EMEA, 25, true, 1.5"),
+        (LONG_LIST, f"{json.dumps(LONG_LIST)[:199]}…"),
+        (LONG_LIST, json.dumps(LONG_LIST[:1]) + " " * 300),
+        (LONG_LIST, json.dumps(LONG_LIST[1:])),
+        ([], "[1]"),
+    ],
+)
+def test_a_value_of_which_less_than_200_characters_are_told_is_not_told(value, said):
+    assert told(value, said) == {"XMCP-MCP-048"}
+
+
+def test_a_text_full_of_brackets_is_read_in_time_that_grows_with_its_length():
+    assert told([[1]], "[" * 1_000_000) == set()  # more lists than are read: none is missed
+    assert told("1", '{"\\' * 1_000_000) == {"XMCP-MCP-048"}
 
 
 def test_the_alternative_of_a_display_is_a_block_for_the_user():

@@ -6,7 +6,6 @@ content, as they judge the content of documents.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -24,6 +23,8 @@ from xmcp_conformance.reader.checks import display_envelope, error_element, serv
 from xmcp_conformance.reader.schemas import faults, validator
 from xmcp_conformance.reader.strict_json import strings
 from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, POPULATED_META_KEY
+
+from .told_values import untold
 
 _SPACE = " \t\r\n"
 _FIRST_TAG = re.compile(r"<([A-Za-z_][\w.:-]*)")
@@ -210,20 +211,11 @@ def _told_what_was_filled_in(result: Mapping[str, Any], populated: Mapping[str, 
     """Judge whether the model reads which parameters the server filled in, and their values."""
     said = "\n".join(text for text, block in _blocks(result) if _is_about_values(block))
     values = populated.get("values", {})
-    texts = [value[:_MOST_OF_A_VALUE] for value in values.values() if isinstance(value, str)]
-    missing = [f"`{quoted(name)}`" for name in (*values, *populated.get("redacted", ())) if name not in said]
-    missing += [f"`{quoted(text)}`" for text in texts if not any(spelled in said for spelled in _spellings(text))]
+    missing = [
+        f"`{quoted(part)}`" for part in untold([*values, *populated.get("redacted", ()), *values.values()], said)
+    ]
     expected = f"a text block with `{POPULATED_META_KEY}`: true in its `_meta` and {', '.join(missing)} in its text"
     yield either("XMCP-MCP-048", not missing, f"the text `{quoted(said)}`", expected)
-
-
-_MOST_OF_A_VALUE = 100
-"""How much of a text has to be there: a server can cut a value after 200 characters, with the signs of JSON in it."""
-
-
-def _spellings(text: str) -> tuple[str, ...]:
-    """Return a text as it is, and as JSON writes it, with and without characters beyond ASCII."""
-    return text, json.dumps(text, ensure_ascii=False)[1:-1], json.dumps(text)[1:-1]
 
 
 def _display(
