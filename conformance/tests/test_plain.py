@@ -93,6 +93,8 @@ FILLED = ToolCall(tool(server_populated=["user_id"]), "t", {})
             "XMCP-DSP-001",
         ),
         (result(content=[{"type": "text", "text": t} for t in ("hi", DOCUMENT)]), None, "XMCP-MCP-023"),
+        # Sent texts that are no markup, or parts of any, do not excuse the markup of the server.
+        *((result(DOCUMENT), ToolCall(tool(), "t", {"text": t}), "XMCP-MCP-023") for t in ("e", "<", "tool_response")),
         (result(), ToolCall(tool(), "t", {}, Intent.INVALID, ("/text",), "`text` missing"), "XMCP-ERR-020"),
         (result(), ToolCall(None, "t", {}, Intent.UNKNOWN_TOOL), "XMCP-ERR-022"),
     ],

@@ -34,6 +34,7 @@ _DOCUMENT_TAG = re.compile(
     r"<(?=(?P<name>[a-z_]+))(?:(?:tool_response|llm_output|server_populated)(?![\w.:-])"
     r"|error\s[^<>]*\bcode=|(?:display|meta)(?:\s[^<>]*)?>\s*\{)"
 )
+_SHORTEST_MARKUP = 8  # characters, as of `<meta>{}`
 _LAST_CLOSING_TAG = re.compile(r"</([a-z_]+)\s*>\Z")
 _ERROR = "chat_event#/$defs/Error"
 
@@ -48,9 +49,10 @@ def begins_a_document(text: str | None) -> bool:
 def document_markup(exchange: Exchange) -> str | None:
     """Return the first text block that is a document, or begins or ends with an element of a document, or `None`.
 
-    Text that the suite itself sent as an argument is ignored, because a tool may repeat its arguments.
+    Markup that the suite itself sent in an argument is ignored, because a tool may repeat its arguments; a shorter text,
+    or one without markup, is not, because to ignore it could hide the server's own.
     """
-    sent = [text for text in strings(exchange.call.arguments) if text]
+    sent = [text for text in strings(exchange.call.arguments) if "<" in text and len(text) >= _SHORTEST_MARKUP]
     for text in _texts(exchange.result or {}):
         written = text
         for string in sent:
