@@ -172,10 +172,14 @@ def undeclared(result, call=None, *, said="hi", schema=False):
 def test_what_is_for_the_user_is_no_part_of_the_models_text():
     both = result(content=[OWN, FOR_THE_USER])
     assert undeclared(both) == set()
-    assert undeclared(both, said="hi\nonly you") == {"XMCP-MCP-044"}
-    # The `alt` of a display, and a text that happens to be in another answer, are no such part.
-    assert undeclared(both, said="only you") == set()
-    assert undeclared(both, said="hi, the second time, only you") == set()
+    for leaked in ("hi\nonly you", "only\nyou", "hi, attached: 1 image. only you"):
+        assert undeclared(both, said=leaked) == {"XMCP-MCP-044"}
+    assert undeclared(both, said="hi, the second time") == set()
+    # What the model reads in both forms, a few letters, and the `alt` of a display show nothing.
+    assert undeclared(result(content=[{**OWN, "text": "only you, hi"}, FOR_THE_USER]), said="only you") == set()
+    assert undeclared(result(content=[OWN, {**FOR_THE_USER, "text": "at 3"}]), said="hi at 3") == set()
+    shown = {**ENVELOPE, "alt": "only you"}
+    assert undeclared(result(content=[OWN, FOR_THE_USER], display=shown), SHOWN, said="only you") == set()
     assert broken(result(content=[FOR_THE_USER], is_error=True, error=ERROR)) == {"XMCP-MCP-020"}
 
 

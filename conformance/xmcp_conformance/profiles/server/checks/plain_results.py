@@ -192,16 +192,25 @@ def _result_text(exchange: Exchange) -> Observations:
 def _blocks_for_the_user(exchange: Exchange, result: Mapping[str, Any]) -> Observations:
     """Judge whether the document for the same call kept what is for the user alone out of the model's text.
 
-    It did not where the document's text is the plain text and that of the block; where they differ otherwise, as two
-    answers of a tool can, nothing is judged.
+    Where two answers of a tool differ, as they can, a text that the plain result has for the user alone, and the document
+    for the model, is a leak all the same, unless it is too short to be recognized.
     """
-    document, own = exchange.twin.text if exchange.twin else None, _text(result)
+    twin = exchange.twin
+    if twin is None or twin.text is None:
+        return
+    document, own = _words(twin.text), _words(_text(result))
+    display = (result.get("_meta") or {}).get(DISPLAY_META_KEY)
+    alt = display.get("alt") if isinstance(display, dict) else None
     for text, block in _blocks(result):
-        if _is_for_the_user(block) and document is not None and text.strip():
-            leaked = document != own and _words(document.replace(text, "", 1)) == _words(own) and text in document
-            if leaked or document == own:
-                seen = f"the text for the user `{quoted(text)}` in the `llm_output` of the document for the same call"
-                yield either("XMCP-MCP-044", not leaked, seen, "a block of its own, with its annotations")
+        words = _words(text)
+        is_alternative = isinstance(alt, str) and alt.startswith(text)
+        if _is_for_the_user(block) and len(words) >= _RECOGNIZED and words not in own and not is_alternative:
+            seen = f"the text for the user `{quoted(text)}` in the `llm_output` of the document for the same call"
+            expected = "a block of its own, with its annotations"
+            yield either("XMCP-MCP-044", words not in document, seen, expected)
+
+
+_RECOGNIZED = 7  # characters without spaces
 
 
 def _words(text: str) -> str:
