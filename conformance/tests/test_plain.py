@@ -14,7 +14,7 @@ from xmcp_conformance.profiles.server.call_plan import Options
 from xmcp_conformance.profiles.server.catalogue import Catalogue, ListedTool
 from xmcp_conformance.profiles.server.checks.plain_results import begins_a_document
 from xmcp_conformance.profiles.server.checks.required_form import RequiredForm, required_form
-from xmcp_conformance.profiles.server.exchange import DocumentTwin, Exchange, Intent, ToolCall
+from xmcp_conformance.profiles.server.exchange import Exchange, Intent, ToolCall, Twin
 from xmcp_conformance.profiles.server.judge import catalogue_observations, exchange_observations
 from xmcp_conformance.profiles.server.server_under_test import HttpPeer, PeerUnavailable, Session
 from xmcp_conformance.wrong.registry import server_mutants
@@ -132,13 +132,13 @@ def test_a_plain_result_as_section_6_3_has_it_breaks_nothing(plain, call):
 @pytest.mark.parametrize(("text", "found"), [("xmcp[a & b]xmcp", set()), ("xmcp[a &amp; b]xmcp", {"XMCP-MCP-020"})])
 def test_text_that_the_document_gave_back_as_it_was_sent_is_so_in_a_plain_result_too(text, found):
     call = ToolCall(tool(), "t", {"text": "xmcp[a & b]xmcp"}, trap="xmcp[a & b]xmcp")
-    assert broken(result(text), call, twin=DocumentTwin(echoes=True, populates=False, failed=False)) == found
-    assert broken(result(text), call, twin=DocumentTwin(echoes=False, populates=False, failed=False)) == set()
+    assert broken(result(text), call, twin=Twin(echoes=True, populates=False, failed=False)) == found
+    assert broken(result(text), call, twin=Twin(echoes=False, populates=False, failed=False)) == set()
 
 
 def test_what_the_document_told_of_filled_in_parameters_is_told_in_a_plain_result_too():
-    assert broken(result(), twin=DocumentTwin(echoes=False, populates=True, failed=False)) == {"XMCP-MCP-025"}
-    assert broken(result(), twin=DocumentTwin(echoes=False, populates=True, failed=True)) == set()
+    assert broken(result(), twin=Twin(echoes=False, populates=True, failed=False)) == {"XMCP-MCP-025"}
+    assert broken(result(), twin=Twin(echoes=False, populates=True, failed=True)) == set()
 
 
 def test_json_nested_without_end_in_a_text_is_no_display():
@@ -163,7 +163,7 @@ def test_each_client_is_owed_its_own_form(owes, plain, document):
 def undeclared(result, call=None, *, said="hi", schema=False):
     """What a result breaks for a client that declared nothing; for one that did, the document said `said`."""
     listed = ListedTool("t", SCHEMA, {TOOL_META_KEY: {"display": True}}, read_only=True, has_output_schema=schema)
-    twin = DocumentTwin(echoes=False, populates=False, failed=False, text=said)
+    twin = Twin(echoes=False, populates=False, failed=False, text=said)
     exchange = Exchange(call or ToolCall(listed, "t", {}), result=result, twin=twin)
     observed = exchange_observations(exchange, ["1.0"], RequiredForm.PLAIN, declared=False)
     return {o.requirement for o in observed if not o.ok}
@@ -195,6 +195,8 @@ def test_data_goes_to_a_client_that_declared_nothing_only_where_a_tool_lists_a_s
 def test_a_model_is_told_that_the_display_is_perhaps_not_shown():
     assert undeclared(result(display=ENVELOPE), SHOWN) == {"XMCP-DSP-025"}
     assert undeclared(result("hi, perhaps not shown", display=ENVELOPE), SHOWN) == set()
+    for text in ("EMEA sold 42 units in May.", "Shown: sales in May", "No refunds, not even one.", "42 may be sold."):
+        assert undeclared(result(text, display=ENVELOPE), SHOWN, said=text) == {"XMCP-DSP-025"}
 
 
 def test_what_the_server_filled_in_is_told_in_a_block_of_its_own():
@@ -372,6 +374,25 @@ async def test_what_a_forgetful_server_said_before_is_no_document_to_compare_wit
     assert not any(judgement.broken for judgement in report.judgements)
 
 
+class _SaysItInOneWordInDocuments(Miniature):
+    """Tells a model in words without doubt that nobody shows the display, over the wire `always`."""
+
+    without_a_renderer = _SaysItInOneWord.without_a_renderer
+
+
+class _SaysItInOneWordOnly(Plain):
+    """The same over the wire `plain`."""
+
+    without_a_renderer = _SaysItInOneWord.without_a_renderer
+
+
+@pytest.mark.parametrize("miniature", [_SaysItInOneWordInDocuments, _SaysItInOneWordOnly])
+async def test_an_answer_of_a_forgetful_server_is_nothing_to_compare_with_whatever_its_wire(miniature):
+    async with over_http(miniature(), stateless=True) as peer:
+        report = await report_on(peer, Options(examples=1, eras=("handshake",)))
+    assert not any(judgement.broken for judgement in report.judgements)
+
+
 async def test_a_server_that_turns_plain_clients_away_is_noted_and_judged_by_its_documents(monkeypatch):
     catalogue = Session.catalogue
     opened = []
@@ -440,8 +461,11 @@ def test_a_forged_value_is_judged_by_what_the_answer_says_of_it(told, error, sch
     assert of_orders(told, error, schema) == found
 
 
-def test_a_doubt_that_is_said_to_everybody_is_said_to_a_client_that_declared_nothing():
-    doubt = "You may not see the chart."
+@pytest.mark.parametrize(
+    "doubt",
+    ["You may not see the chart.", "42 sold.\nMay not be shown here", "PERHAPS NOT VISIBLE", "It can't be displayed."],
+)
+def test_a_doubt_that_is_said_to_everybody_is_said_to_a_client_that_declared_nothing(doubt):
     assert undeclared(result(doubt, display=ENVELOPE), SHOWN, said=doubt) == set()
 
 

@@ -49,8 +49,8 @@ def begins_a_document(text: str | None) -> bool:
 def document_markup(exchange: Exchange) -> str | None:
     """Return the first text block that is a document, or begins or ends with an element of a document, or `None`.
 
-    Markup that the suite itself sent in an argument is ignored, because a tool may repeat its arguments; a shorter text,
-    or one without markup, is not, because to ignore it could hide the server's own.
+    Markup that the suite itself sent in an argument is ignored, because a tool may repeat its arguments. A shorter
+    text, or one without markup, is not: to ignore it could hide the server's own markup.
     """
     sent = [text for text in strings(exchange.call.arguments) if "<" in text and len(text) >= _SHORTEST_MARKUP]
     for text in _texts(exchange.result or {}):
@@ -179,35 +179,35 @@ def _error_text(exchange: Exchange, error: error_element.ErrorElement) -> Observ
 
 @check("XMCP-MCP-020", profile="server")
 def _result_text(exchange: Exchange) -> Observations:
-    """Judge whether the text repeats the argument unchanged, if the document for the same call repeated it."""
+    """Judge whether the text repeats the argument unchanged, if the same call of a client that declared did."""
     text, trap = _text(exchange.result or {}), exchange.call.trap
-    if exchange.twin is None:  # nothing says what the document would contain
+    if exchange.twin is None:  # nothing says what the text should be
         return
     whole = not (exchange.twin.echoes and trap not in text)
-    expected = f"the text `{quoted(trap)}`, as in the document for the same call"
+    expected = f"the text `{quoted(trap)}`, as for a client that declared the extension"
     yield either("XMCP-MCP-020", whole, f"the text `{quoted(text)}`", expected)
 
 
 @check("XMCP-MCP-044", profile="server")
 def _blocks_for_the_user(exchange: Exchange, result: Mapping[str, Any]) -> Observations:
-    """Judge whether the document for the same call kept what is for the user alone out of the model's text.
+    """Judge whether a client that declared the extension got what is for the user alone in the model's text.
 
-    Where two answers of a tool differ, as they can, a text that the plain result has for the user alone, and the document
-    for the model, is a leak all the same, unless it is too short to be recognized.
+    Where two answers of a tool differ, as they can, a text that is for the user alone in this one, and for the model in
+    that one, is a leak all the same, unless it is too short to be recognized.
     """
     twin = exchange.twin
     if twin is None or twin.text is None:
         return
-    document, own = _words(twin.text), _words(_text(result))
+    declared, own = _words(twin.text), _words(_text(result))
     display = (result.get("_meta") or {}).get(DISPLAY_META_KEY)
     alt = display.get("alt") if isinstance(display, dict) else None
     for text, block in _blocks(result):
         words = _words(text)
         is_alternative = isinstance(alt, str) and alt.startswith(text)
         if _is_for_the_user(block) and len(words) >= _RECOGNIZED and words not in own and not is_alternative:
-            seen = f"the text for the user `{quoted(text)}` in the `llm_output` of the document for the same call"
+            seen = f"the text for the user `{quoted(text)}` in the text for the model of a client that declared"
             expected = "a block of its own, with its annotations"
-            yield either("XMCP-MCP-044", words not in document, seen, expected)
+            yield either("XMCP-MCP-044", words not in declared, seen, expected)
 
 
 _RECOGNIZED = 7  # characters without spaces
