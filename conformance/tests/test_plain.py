@@ -184,10 +184,12 @@ def test_what_is_for_the_user_is_no_part_of_the_models_text():
 
 
 def test_data_goes_to_a_client_that_declared_nothing_only_where_a_tool_lists_a_schema():
-    for text, data in ('{"a":1}', {"a": 1}), ("hi", {"result": "hi"}), ("[1, 2]", {"result": [1, 2]}):
+    for text, data in ("hi", {"result": "hi"}), ("[1, 2]", {"result": [1, 2]}), ("5", {"result": "5"}):
         assert undeclared(result(text, data=data)) == {"XMCP-MCP-049"}
         assert undeclared(result(text, data=data), schema=True) == set()
         assert broken(result(text, data=data)) == set()  # of a client that declared it
+    for text, data in ('{"a":1}', {"a": 1}), ('{"result": 5}', {"result": 5}), ("[1]", [1]):
+        assert undeclared(result(text, data=data)) == set()  # its author gave the data, or the server: nobody can tell
     assert undeclared(result("hi", data={"a": 1})) == set()  # its author gave it
     assert undeclared(result("TIMEOUT: too slow", is_error=True, error=ERROR, data={"a": 1})) == set()
 
@@ -474,6 +476,24 @@ def test_an_unknown_tool_can_be_answered_with_a_json_rpc_error(ended, ok):
     call = ToolCall(None, "t", {}, Intent.UNKNOWN_TOOL)
     observed = exchange_observations(Exchange(call, **ended), ["1.0"], RequiredForm.PLAIN)
     assert [(one.requirement, one.ok) for one in observed] == [("XMCP-ERR-022", ok)]
+
+
+class _ReturnsData(Negotiated):
+    """Has a tool whose author returns data, of which the library makes the text."""
+
+    def run(self, name, arguments):
+        return ('{"rows": 3}', None) if name == "listing" else super().run(name, arguments)
+
+    def plain(self, outcome):
+        data = {"rows": 3} if outcome.text == '{"rows": 3}' else None
+        return super().plain(outcome).model_copy(update={"structured_content": data})
+
+
+async def test_data_that_the_author_or_the_server_can_have_given_is_noted_and_breaks_nothing():
+    report = await report_on(_ReturnsData(), Options(examples=1, eras=("newest",), strict=True))
+    assert not any(judgement.broken for judgement in report.judgements)
+    assert report.runs[0].notes == [note for note in report.runs[0].notes if "XMCP-MCP-049" not in note]
+    assert [note for note in report.runs[1].notes if "`listing`" in note and "XMCP-MCP-049" in note]
 
 
 class _SendsData(Miniature):

@@ -19,6 +19,7 @@ from xmcp_conformance.core.untrusted_text import quoted
 
 from .call_plan import Options, plan
 from .catalogue import Catalogue, advice, announced_versions, announced_wire
+from .checks.mcp_results import repeats_its_text
 from .checks.plain_results import begins_a_document
 from .checks.required_form import required_form
 from .exchange import Exchange, Intent, ToolCall, Twin
@@ -144,12 +145,15 @@ async def _check_run(session: Session, catalogue: Catalogue, calls: Iterable[Too
     known = not (run.peer.transport == "http" and run.era in HANDSHAKE_PROTOCOL_VERSIONS)
     form = required_form(catalogue, declared=not run.plain, known=known)
     succeeded: dict[str, bool] = {}
+    repeating: dict[str, None] = {}
     async with aclosing(_exchanges(session, calls, run.note)) as exchanges:
         async for exchange in exchanges:
             call = exchange.call
             exchange.twin = seen.twins.get(call.key) if run.plain else None
             for observation in exchange_observations(exchange, announced, form, declared=not run.plain):
                 run.emit(Observed(observation, run.name, str(call)))
+            if run.plain and repeats_its_text(exchange):
+                repeating[f"`{quoted(call.name)}`"] = None
             document = exchange.reading.document
             told_apart = known or (seen.negotiates and begins_a_document(exchange.text))
             if document is not None and not run.plain and told_apart:
@@ -167,6 +171,11 @@ async def _check_run(session: Session, catalogue: Catalogue, calls: Iterable[Too
         run.note(
             f"No call of {', '.join(never)} succeeded, so only errors were judged. An `enum` or `examples` for the "
             "arguments would help."
+        )
+    if repeating:
+        run.note(
+            f"The text of {', '.join(repeating)} comes again as `structuredContent`, without an output schema, and "
+            "some hosts give the model that alone. It is right where the author of the tool gave it (XMCP-MCP-049)."
         )
     run.emit(RunEnded(run.name))
 
