@@ -9,7 +9,8 @@ import pytest
 from xmcp_conformance.core.checks import checks_by_requirement
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.profiles.client.judge import examined, violations
-from xmcp_conformance.profiles.client.trace import Setup, Trace
+from xmcp_conformance.profiles.client.trace import Answered, Setup, Trace
+from xmcp_conformance.profiles.client.trace_model import gives_text
 from xmcp_conformance.wrong.clients.calls import STOCK, turn
 from xmcp_conformance.wrong.clients.trace_builder import TraceBuilder, call, error, failure, result, tool
 from xmcp_conformance.wrong.registry import wrong_implementations
@@ -198,6 +199,23 @@ def test_a_failed_answer_that_equal_calls_share_may_be_the_answer_of_both_where_
     s.reply("b", error("GONE"))
     s.end(failure="cancelled")
     assert [str(violation) for violation in violations(s.trace)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "taken", "given"),
+    [
+        ("", "[text, 15 characters: shown to the person, not visible to you]", True),
+        ("", "[a note for the user]\n[image image/png: shown]\n", True),
+        ("", None, True),
+        ("", "Thank you, Ada.", True),  # XMCP-MCP-045 judges that
+        ("", "found", False),
+        ("", "[a note for the user] Seven bolts.", False),
+        ("found", "found\n[a note for the user]", True),
+        ("found", "lost\n[a note for the user]", False),
+    ],
+)
+def test_beside_an_empty_text_the_model_can_get_references_and_nothing_else(text, taken, given):
+    assert gives_text(Answered(call=0, outcome="ok", text=text, for_user="Thank you, Ada."), taken) is given
 
 
 def test_an_empty_trace_examines_nothing():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import mcp_types
 import pytest
 from server_reports import report_on
@@ -11,7 +13,7 @@ from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.profiles.server.call_plan import Options
 from xmcp_conformance.reports.server_report import ServerReport
 from xmcp_conformance.wrong.registry import server_mutants
-from xmcp_conformance.wrong.servers.miniature import Miniature, Negotiated
+from xmcp_conformance.wrong.servers.miniature import Miniature, Negotiated, Plain
 
 MUTANTS = server_mutants()
 FEW = Options(examples=2)
@@ -21,14 +23,15 @@ async def judged(miniature: Miniature, options: Options = FEW) -> ServerReport:
     return await report_on(miniature, options)
 
 
-ONLY_NEGOTIATED = {f"XMCP-MCP-{number:03}" for number in [15, *range(20, 26), 44, 47, 48]} | {"XMCP-DSP-025"}
+ONLY_NEGOTIATED = {f"XMCP-MCP-{number:03}" for number in [15, *range(20, 26), 44, 47, 48]}
 
 
 async def test_the_miniature_conforms_in_both_eras_and_gives_occasion_for_every_check_of_its_wire():
     report = await judged(Miniature())
     runs = [str(run) for run in report.runs]
     assert runs == ["memory, 2026-07-28", "memory, 2026-07-28, plain client", "memory, 2025-11-25"]
-    assert report.runs[1].calls == report.runs[1].answers == 3  # one of each of three tools
+    # One of each of three tools, and for the display of each of two.
+    assert report.runs[1].calls == report.runs[1].answers == 5
     unseen = {j.requirement.id: j.status for j in report.judgements if j.status is not Status.PASS}
     assert unseen == dict.fromkeys(ONLY_NEGOTIATED, Status.NOT_OBSERVED)
     assert report.exit_code is ExitCode.CONFORMS
@@ -132,6 +135,40 @@ class _NamesOnlyWhatItTells(Miniature):
     ],
 )
 async def test_half_a_truth_breaks_the_sentence_too(miniature, requirement):
+    report = await judged(miniature())
+    assert {j.requirement.id for j in report.judgements if j.first is not None} == {requirement}
+
+
+class _SaysShownToEverybody(Miniature):
+    """Tells each model that the person sees the display, in documents."""
+
+    def without_a_renderer(self, text):
+        return text
+
+
+class _SaysShownToEverybodyInPlainResults(Plain):
+    """The same in plain results."""
+
+    without_a_renderer = _SaysShownToEverybody.without_a_renderer
+
+
+class _TellsTheModelsOfItsClients(Plain):
+    """Writes what is for the user alone into the text for the model of a client that declared the extension."""
+
+    def outcome(self, name, arguments, *, declared):
+        outcome = super().outcome(name, arguments, declared=declared)
+        return replace(outcome, text=f"{outcome.text}\n{outcome.note}") if declared else outcome
+
+
+@pytest.mark.parametrize(
+    ("miniature", "requirement"),
+    [
+        (_SaysShownToEverybody, "XMCP-DSP-025"),
+        (_SaysShownToEverybodyInPlainResults, "XMCP-DSP-025"),
+        (_TellsTheModelsOfItsClients, "XMCP-MCP-044"),
+    ],
+)
+async def test_a_client_that_declared_and_one_that_did_not_are_compared_over_every_wire(miniature, requirement):
     report = await judged(miniature())
     assert {j.requirement.id for j in report.judgements if j.first is not None} == {requirement}
 

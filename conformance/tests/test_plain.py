@@ -14,7 +14,7 @@ from xmcp_conformance.profiles.server.call_plan import Options
 from xmcp_conformance.profiles.server.catalogue import Catalogue, ListedTool
 from xmcp_conformance.profiles.server.checks.plain_results import begins_a_document
 from xmcp_conformance.profiles.server.checks.required_form import RequiredForm, required_form
-from xmcp_conformance.profiles.server.exchange import DocumentTwin, Exchange, Intent, ToolCall
+from xmcp_conformance.profiles.server.exchange import Exchange, Intent, ToolCall, Twin
 from xmcp_conformance.profiles.server.judge import catalogue_observations, exchange_observations
 from xmcp_conformance.profiles.server.server_under_test import HttpPeer, PeerUnavailable, Session
 from xmcp_conformance.wrong.registry import server_mutants
@@ -93,6 +93,8 @@ FILLED = ToolCall(tool(server_populated=["user_id"]), "t", {})
             "XMCP-DSP-001",
         ),
         (result(content=[{"type": "text", "text": t} for t in ("hi", DOCUMENT)]), None, "XMCP-MCP-023"),
+        # Sent texts that are no markup, or parts of any, do not excuse the markup of the server.
+        *((result(DOCUMENT), ToolCall(tool(), "t", {"text": t}), "XMCP-MCP-023") for t in ("e", "<", "tool_response")),
         (result(), ToolCall(tool(), "t", {}, Intent.INVALID, ("/text",), "`text` missing"), "XMCP-ERR-020"),
         (result(), ToolCall(None, "t", {}, Intent.UNKNOWN_TOOL), "XMCP-ERR-022"),
     ],
@@ -130,13 +132,13 @@ def test_a_plain_result_as_section_6_3_has_it_breaks_nothing(plain, call):
 @pytest.mark.parametrize(("text", "found"), [("xmcp[a & b]xmcp", set()), ("xmcp[a &amp; b]xmcp", {"XMCP-MCP-020"})])
 def test_text_that_the_document_gave_back_as_it_was_sent_is_so_in_a_plain_result_too(text, found):
     call = ToolCall(tool(), "t", {"text": "xmcp[a & b]xmcp"}, trap="xmcp[a & b]xmcp")
-    assert broken(result(text), call, twin=DocumentTwin(echoes=True, populates=False, failed=False)) == found
-    assert broken(result(text), call, twin=DocumentTwin(echoes=False, populates=False, failed=False)) == set()
+    assert broken(result(text), call, twin=Twin(echoes=True, populates=False, failed=False)) == found
+    assert broken(result(text), call, twin=Twin(echoes=False, populates=False, failed=False)) == set()
 
 
 def test_what_the_document_told_of_filled_in_parameters_is_told_in_a_plain_result_too():
-    assert broken(result(), twin=DocumentTwin(echoes=False, populates=True, failed=False)) == {"XMCP-MCP-025"}
-    assert broken(result(), twin=DocumentTwin(echoes=False, populates=True, failed=True)) == set()
+    assert broken(result(), twin=Twin(echoes=False, populates=True, failed=False)) == {"XMCP-MCP-025"}
+    assert broken(result(), twin=Twin(echoes=False, populates=True, failed=True)) == set()
 
 
 def test_json_nested_without_end_in_a_text_is_no_display():
@@ -161,7 +163,7 @@ def test_each_client_is_owed_its_own_form(owes, plain, document):
 def undeclared(result, call=None, *, said="hi", schema=False):
     """What a result breaks for a client that declared nothing; for one that did, the document said `said`."""
     listed = ListedTool("t", SCHEMA, {TOOL_META_KEY: {"display": True}}, read_only=True, has_output_schema=schema)
-    twin = DocumentTwin(echoes=False, populates=False, failed=False, text=said)
+    twin = Twin(echoes=False, populates=False, failed=False, text=said)
     exchange = Exchange(call or ToolCall(listed, "t", {}), result=result, twin=twin)
     observed = exchange_observations(exchange, ["1.0"], RequiredForm.PLAIN, declared=False)
     return {o.requirement for o in observed if not o.ok}
@@ -170,18 +172,24 @@ def undeclared(result, call=None, *, said="hi", schema=False):
 def test_what_is_for_the_user_is_no_part_of_the_models_text():
     both = result(content=[OWN, FOR_THE_USER])
     assert undeclared(both) == set()
-    assert undeclared(both, said="hi\nonly you") == {"XMCP-MCP-044"}
-    # The `alt` of a display, and a text that happens to be in another answer, are no such part.
-    assert undeclared(both, said="only you") == set()
-    assert undeclared(both, said="hi, the second time, only you") == set()
+    for leaked in ("hi\nonly you", "only\nyou", "hi, attached: 1 image. only you"):
+        assert undeclared(both, said=leaked) == {"XMCP-MCP-044"}
+    assert undeclared(both, said="hi, the second time") == set()
+    # What the model reads in both forms, a few letters, and the `alt` of a display show nothing.
+    assert undeclared(result(content=[{**OWN, "text": "only you, hi"}, FOR_THE_USER]), said="only you") == set()
+    assert undeclared(result(content=[OWN, {**FOR_THE_USER, "text": "at 3"}]), said="hi at 3") == set()
+    shown = {**ENVELOPE, "alt": "only you"}
+    assert undeclared(result(content=[OWN, FOR_THE_USER], display=shown), SHOWN, said="only you") == set()
     assert broken(result(content=[FOR_THE_USER], is_error=True, error=ERROR)) == {"XMCP-MCP-020"}
 
 
 def test_data_goes_to_a_client_that_declared_nothing_only_where_a_tool_lists_a_schema():
-    for text, data in ('{"a":1}', {"a": 1}), ("hi", {"result": "hi"}), ("[1, 2]", {"result": [1, 2]}):
+    for text, data in ("hi", {"result": "hi"}), ("[1, 2]", {"result": [1, 2]}), ("5", {"result": "5"}):
         assert undeclared(result(text, data=data)) == {"XMCP-MCP-049"}
         assert undeclared(result(text, data=data), schema=True) == set()
         assert broken(result(text, data=data)) == set()  # of a client that declared it
+    for text, data in ('{"a":1}', {"a": 1}), ('{"result": 5}', {"result": 5}), ("[1]", [1]):
+        assert undeclared(result(text, data=data)) == set()  # its author gave the data, or the server: nobody can tell
     assert undeclared(result("hi", data={"a": 1})) == set()  # its author gave it
     assert undeclared(result("TIMEOUT: too slow", is_error=True, error=ERROR, data={"a": 1})) == set()
 
@@ -189,19 +197,87 @@ def test_data_goes_to_a_client_that_declared_nothing_only_where_a_tool_lists_a_s
 def test_a_model_is_told_that_the_display_is_perhaps_not_shown():
     assert undeclared(result(display=ENVELOPE), SHOWN) == {"XMCP-DSP-025"}
     assert undeclared(result("hi, perhaps not shown", display=ENVELOPE), SHOWN) == set()
+    for text in ("EMEA sold 42 units in May.", "Shown: sales in May", "No refunds, not even one.", "42 may be sold."):
+        assert undeclared(result(text, display=ENVELOPE), SHOWN, said=text) == {"XMCP-DSP-025"}
 
 
 def test_what_the_server_filled_in_is_told_in_a_block_of_its_own():
     assert broken(result(content=[OWN, VALUES], server_populated=POPULATED), FILLED) == set()
     assert broken(result(content=[OWN], server_populated=POPULATED), FILLED) == {"XMCP-MCP-048"}
-    for value in ('C:\\temp "new"', "Zoë", "x" * 5_000):
-        populated = {"values": {"user_id": value}}
-        spelled = [json.dumps(value), json.dumps(value, ensure_ascii=False), value]
-        for said in [*spelled, json.dumps(value)[:200] + "…"]:
-            block = {**VALUES, "text": f"user_id = {said}"}
-            assert broken(result(content=[OWN, block], server_populated=populated), FILLED) == set()
     hidden = {**POPULATED, "redacted": ["secret"]}
     assert broken(result(content=[OWN, VALUES], server_populated=hidden), FILLED) == {"XMCP-MCP-048"}
+
+
+def told(value, said):
+    """What a result breaks that filled `value` in and says `said` of it."""
+    block = {**VALUES, "text": f"Filled in by the server: user_id = {said}."}
+    return broken(result(content=[OWN, block], server_populated={"values": {"user_id": value}}), FILLED)
+
+
+LINK = "https://example.org/a/b?x=1&y=<2>"
+LONG = "x" * 5_000
+LONG_LIST = [{"name": "Zoë", "n": n, "tags": [True, None]} for n in range(100)]
+RECORD = {"region": "EMEA", "limit": 25, "open": True, "note": 'C:\\temp "new"', "of": {"a": 1.5, "b": []}}
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        *((text, said) for text in ('C:\\temp "new"', "Zoë 😀", "a\nb") for said in (text, json.dumps(text))),
+        ("Zoë", json.dumps("Zoë", ensure_ascii=False)),
+        (
+            LINK,
+            json.dumps(LINK).replace("&", "\\u0026").replace("<", "\\u003C").replace(">", "\\u003e"),
+        ),  # as Go writes it
+        (LINK, json.dumps(LINK).replace("/", "\\/")),  # as PHP writes it
+        (LONG, f"{LONG[:200]}…"),
+        ("é" * 300, f"{json.dumps('é' * 300)[:1_201]}…"),
+        (25, "25"),
+        (1, "1.0"),
+        (1000, "1e3"),
+        (-0.5, "-0.50"),
+        (True, "true"),
+        (None, "null"),
+        (RECORD, json.dumps(RECORD)),
+        (RECORD, json.dumps(RECORD, indent=8, sort_keys=True)),
+        (RECORD, json.dumps({"all": [RECORD]}, separators=(",", ":")).replace("1.5", "15e-1")),
+        (LONG_LIST, json.dumps(LONG_LIST)),
+        *((LONG_LIST, f"{json.dumps(LONG_LIST)[:characters]}…") for characters in range(200, 250)),
+        ([], "[]"),
+    ],
+)
+def test_a_value_can_be_told_as_it_is_or_in_any_json(value, said):
+    assert told(value, said) == set()
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (LONG, f"{LONG[:199]}…"),
+        ("z" * 99 + "y" * 101, "z" * 99 + "y" * 100),
+        ("é" * 300, json.dumps("é" * 300)[:200]),
+        (25, "?"),
+        (25, "250"),
+        (25, "1.25"),
+        (True, "false"),
+        (None, "?"),
+        ({"region": "EMEA"}, "?"),
+        (RECORD, json.dumps({**RECORD, "limit": 26})),
+        (RECORD, json.dumps({name: RECORD[name] for name in ("region", "limit")}) + "." * 300),
+        (RECORD, "region, limit, open, note, of, EMEA, 25, true, 1.5"),
+        (LONG_LIST, f"{json.dumps(LONG_LIST)[:199]}…"),
+        (LONG_LIST, json.dumps(LONG_LIST[:1]) + " " * 300),
+        (LONG_LIST, json.dumps(LONG_LIST[1:])),
+        ([], "[1]"),
+    ],
+)
+def test_a_value_of_which_less_than_200_characters_are_told_is_not_told(value, said):
+    assert told(value, said) == {"XMCP-MCP-048"}
+
+
+def test_a_text_full_of_brackets_is_read_in_time_that_grows_with_its_length():
+    assert told([[1]], "[" * 1_000_000) == set()  # more lists than are read: none is missed
+    assert told("1", '{"\\' * 1_000_000) == {"XMCP-MCP-048"}
 
 
 def test_the_alternative_of_a_display_is_a_block_for_the_user():
@@ -300,6 +376,25 @@ async def test_what_a_forgetful_server_said_before_is_no_document_to_compare_wit
     assert not any(judgement.broken for judgement in report.judgements)
 
 
+class _SaysItInOneWordInDocuments(Miniature):
+    """Tells a model in words without doubt that nobody shows the display, over the wire `always`."""
+
+    without_a_renderer = _SaysItInOneWord.without_a_renderer
+
+
+class _SaysItInOneWordOnly(Plain):
+    """The same over the wire `plain`."""
+
+    without_a_renderer = _SaysItInOneWord.without_a_renderer
+
+
+@pytest.mark.parametrize("miniature", [_SaysItInOneWordInDocuments, _SaysItInOneWordOnly])
+async def test_an_answer_of_a_forgetful_server_is_nothing_to_compare_with_whatever_its_wire(miniature):
+    async with over_http(miniature(), stateless=True) as peer:
+        report = await report_on(peer, Options(examples=1, eras=("handshake",)))
+    assert not any(judgement.broken for judgement in report.judgements)
+
+
 async def test_a_server_that_turns_plain_clients_away_is_noted_and_judged_by_its_documents(monkeypatch):
     catalogue = Session.catalogue
     opened = []
@@ -368,8 +463,11 @@ def test_a_forged_value_is_judged_by_what_the_answer_says_of_it(told, error, sch
     assert of_orders(told, error, schema) == found
 
 
-def test_a_doubt_that_is_said_to_everybody_is_said_to_a_client_that_declared_nothing():
-    doubt = "You may not see the chart."
+@pytest.mark.parametrize(
+    "doubt",
+    ["You may not see the chart.", "42 sold.\nMay not be shown here", "PERHAPS NOT VISIBLE", "It can't be displayed."],
+)
+def test_a_doubt_that_is_said_to_everybody_is_said_to_a_client_that_declared_nothing(doubt):
     assert undeclared(result(doubt, display=ENVELOPE), SHOWN, said=doubt) == set()
 
 
@@ -378,6 +476,24 @@ def test_an_unknown_tool_can_be_answered_with_a_json_rpc_error(ended, ok):
     call = ToolCall(None, "t", {}, Intent.UNKNOWN_TOOL)
     observed = exchange_observations(Exchange(call, **ended), ["1.0"], RequiredForm.PLAIN)
     assert [(one.requirement, one.ok) for one in observed] == [("XMCP-ERR-022", ok)]
+
+
+class _ReturnsData(Negotiated):
+    """Has a tool whose author returns data, of which the library makes the text."""
+
+    def run(self, name, arguments):
+        return ('{"rows": 3}', None) if name == "listing" else super().run(name, arguments)
+
+    def plain(self, outcome):
+        data = {"rows": 3} if outcome.text == '{"rows": 3}' else None
+        return super().plain(outcome).model_copy(update={"structured_content": data})
+
+
+async def test_data_that_the_author_or_the_server_can_have_given_is_noted_and_breaks_nothing():
+    report = await report_on(_ReturnsData(), Options(examples=1, eras=("newest",), strict=True))
+    assert not any(judgement.broken for judgement in report.judgements)
+    assert report.runs[0].notes == [note for note in report.runs[0].notes if "XMCP-MCP-049" not in note]
+    assert [note for note in report.runs[1].notes if "`listing`" in note and "XMCP-MCP-049" in note]
 
 
 class _SendsData(Miniature):

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import io
+
 import mcp_types
 import pytest
 from mcp.server import Server
+from rich.console import Console
 
+from xmcp_conformance.hosts import tokens
+from xmcp_conformance.hosts.picture import picture
+from xmcp_conformance.hosts.rules import hosts
 from xmcp_conformance.profiles.server import visit as module
 from xmcp_conformance.profiles.server.arguments import readable
 from xmcp_conformance.profiles.server.server_under_test import InMemoryPeer
 from xmcp_conformance.profiles.server.visit import NO_TOOL, SHOWN, NoSuchTool, VisitOptions, visit
+from xmcp_conformance.reports.see_terminal import show
 from xmcp_conformance.wrong.servers.miniature import Negotiated
 
 CITY = {
@@ -128,6 +135,26 @@ async def test_a_server_that_announces_xmcp_is_asked_again_by_a_client_that_decl
     shown = [case for case in answered if case.title == SHOWN]
     assert {case.tool for case in shown} == {"card", "picture"}
     assert all(case.plain.display["type"] == case.declared.display["type"] == "group" for case in shown)
+
+
+async def test_a_server_that_takes_one_connection_shows_what_it_answered_and_says_why_the_other_half_is_missing(
+    monkeypatch,
+):
+    connect = module.connect
+
+    def once(*given, declares, **times):
+        if declares:
+            raise module.PeerUnavailable("The server takes one client.")
+        return connect(*given, declares=declares, **times)
+
+    monkeypatch.setattr(module, "connect", once)
+    seen = await visit(InMemoryPeer(Negotiated().server()), VisitOptions())
+    cases = [case for tool in seen.tools for case in tool.cases]
+    assert any(case.plain.result for case in cases)
+    assert {case.declared.failure for case in cases} == {"not asked again: The server takes one client."}
+    out = io.StringIO()
+    show([picture(seen, hosts(), tokens.ESTIMATE)], Console(file=out, width=80))
+    assert "No answers for AIClient: The server takes one client.\n" in out.getvalue()
 
 
 async def test_a_view_of_mcp_apps_is_known():

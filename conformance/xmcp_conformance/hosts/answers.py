@@ -70,7 +70,10 @@ class VisitedTool:
 
 @dataclass(slots=True)
 class Visit:
-    """What a visit of a server showed. `left_out`: so many tools were not called, because there are too many."""
+    """What a visit of a server showed. `left_out`: so many tools were not called, because there are too many.
+
+    `declared_failure`: why no client that declares the extension could connect, as a sentence; empty if one could.
+    """
 
     server: str
     transport: str
@@ -78,6 +81,7 @@ class Visit:
     announces: bool = False
     tools: list[VisitedTool] = field(default_factory=list)
     left_out: int = 0
+    declared_failure: str = ""
 
 
 def for_user_only(block: Mapping[str, Any]) -> bool:

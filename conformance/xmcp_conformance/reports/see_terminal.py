@@ -68,6 +68,9 @@ def _show_head(name: str, picture: Picture, console: Console) -> None:
     xmcp = ", announces XMCP" if visit.announces else ""
     tools = f"{called} of {len(listed) + visit.left_out} tools called"
     console.print(Text(f"{visit.transport}, MCP {printable(visit.protocol_version)}{xmcp}, {tools}", style="dim"))
+    if visit.declared_failure:
+        hosts = _listed([host.title for host in picture.hosts if host.declares_xmcp]) or "hosts that declare XMCP"
+        console.print(Text(f"No answers for {hosts}: {quoted(visit.declared_failure)}", style="yellow"))
 
 
 # ---- one tool ----

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,9 +35,17 @@ INSTANT = 0.001
 def gives_text(answer: Answered, taken: str | None) -> bool:
     """Return whether a text for the model is that of an answer.
 
-    Beside what is for the user alone, it can have references to that (section 6.4).
+    Beside what is for the user alone, it can have references to that, in brackets (section 6.4). Whether it has that
+    itself is judged elsewhere.
     """
-    return taken == answer.text or (answer.for_user is not None and (answer.text or "") in (taken or ""))
+    if taken == answer.text or answer.for_user is None:
+        return taken == answer.text
+    if answer.text:
+        return answer.text in (taken or "")
+    return _REFERENCES.fullmatch((taken or "").replace(answer.for_user, "")) is not None
+
+
+_REFERENCES = re.compile(r"\s*(?:\[[^\[\]]*\]\s*)*")
 
 
 @dataclass(eq=False, slots=True)

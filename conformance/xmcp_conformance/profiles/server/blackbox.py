@@ -19,14 +19,15 @@ from xmcp_conformance.core.untrusted_text import quoted
 
 from .call_plan import Options, plan
 from .catalogue import Catalogue, advice, announced_versions, announced_wire
+from .checks.mcp_results import repeats_its_text
 from .checks.plain_results import begins_a_document
 from .checks.required_form import required_form
-from .exchange import DocumentTwin, Exchange, Intent, ToolCall
+from .exchange import Exchange, Intent, ToolCall, Twin
 from .judge import catalogue_observations, exchange_observations
 from .server_under_test import Peer, PeerUnavailable, Session, connect
 
 PROFILE = "server-blackbox"
-_FEW = 3  # number of tools that a server with the wire `always` is asked for as a plain client
+_FEW = 3  # number of tools, and of displays, that a server with another wire is asked for as a plain client
 
 
 async def check(peers: list[Peer], options: Options, emit: Emit) -> None:
@@ -81,9 +82,14 @@ class _Seen:
     """What a run as a declaring client showed, for the run as a plain client that follows it."""
 
     negotiates: bool = False
-    twins: dict[str, DocumentTwin] = field(default_factory=dict)
-    samples: dict[str, ToolCall] = field(default_factory=dict)
-    """For each tool, its first call that was answered with a document."""
+    twins: dict[str, Twin] = field(default_factory=dict)
+    samples: dict[tuple[str, bool], ToolCall] = field(default_factory=dict)
+    """For each tool, its first call that was answered, and the first whose answer had a display that was asked for."""
+
+    def few(self) -> list[ToolCall]:
+        """Return a call of a few tools, and a call for a display of a few."""
+        of = {shows: [call for key, call in self.samples.items() if key[1] is shows] for shows in (False, True)}
+        return [*of[False][:_FEW], *of[True][:_FEW]]
 
 
 async def _check_in_era(peer: Peer, era: str, options: Options, spoken: set[str], emit: Emit) -> None:
@@ -103,7 +109,7 @@ async def _check_in_era(peer: Peer, era: str, options: Options, spoken: set[str]
     async with _unreachable_noted(run), run.connected() as session:
         catalogue = await session.catalogue()
         listed = {tool.name: tool for tool in catalogue.tools}
-        few = [replace(call, tool=listed.get(call.name)) for call in list(seen.samples.values())[:_FEW]]
+        few = [replace(call, tool=listed.get(call.name)) for call in seen.few()]
         calls = plan(catalogue, options, run.note) if seen.negotiates else few
         await _check_run(session, catalogue, calls, run, seen)
 
@@ -139,28 +145,37 @@ async def _check_run(session: Session, catalogue: Catalogue, calls: Iterable[Too
     known = not (run.peer.transport == "http" and run.era in HANDSHAKE_PROTOCOL_VERSIONS)
     form = required_form(catalogue, declared=not run.plain, known=known)
     succeeded: dict[str, bool] = {}
+    repeating: dict[str, None] = {}
     async with aclosing(_exchanges(session, calls, run.note)) as exchanges:
         async for exchange in exchanges:
             call = exchange.call
             exchange.twin = seen.twins.get(call.key) if run.plain else None
             for observation in exchange_observations(exchange, announced, form, declared=not run.plain):
                 run.emit(Observed(observation, run.name, str(call)))
+            if run.plain and repeats_its_text(exchange):
+                repeating[f"`{quoted(call.name)}`"] = None
             document = exchange.reading.document
-            if document is not None and not run.plain and begins_a_document(exchange.text):
+            told_apart = known or (seen.negotiates and begins_a_document(exchange.text))
+            if document is not None and not run.plain and told_apart:
                 echoes = bool(call.trap) and call.trap in (document.llm_output or "")
                 populates, failed = document.server_populated is not None, document.error is not None
-                seen.twins[call.key] = DocumentTwin(echoes, populates, failed, document.llm_output)
+                seen.twins[call.key] = Twin(echoes, populates, failed, document.llm_output)
             answered = document is not None and call.intent is Intent.VALID
             if answered and document is not None:
                 succeeded[call.name] = succeeded.get(call.name, False) or document.error is None
-            if answered:
-                seen.samples.setdefault(call.name, call)
+                if document.has_display or not call.shows:
+                    seen.samples.setdefault((call.name, call.shows), call)
             run.emit(CallMade(run.name, str(call), answered))
     never = [f"`{quoted(name)}`" for name, ever in succeeded.items() if not ever]
     if never and not run.plain:
         run.note(
             f"No call of {', '.join(never)} succeeded, so only errors were judged. An `enum` or `examples` for the "
             "arguments would help."
+        )
+    if repeating:
+        run.note(
+            f"The text of {', '.join(repeating)} comes again as `structuredContent`, without an output schema, and "
+            "some hosts give the model that alone. It is right where the author of the tool gave it (XMCP-MCP-049)."
         )
     run.emit(RunEnded(run.name))
 

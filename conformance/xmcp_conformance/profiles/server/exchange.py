@@ -67,11 +67,11 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentTwin:
-    """What the document said that the server sent for the same call to a client that declared the extension.
+class Twin:
+    """What the server answered to the same call of a client that declared the extension.
 
-    `text`: its `llm_output`. `echoes`: that had the text of the trap. `populates`: it had `server_populated`. `failed`:
-    it had an error.
+    `text`: the text for the model. `echoes`: that had the text of the trap. `populates`: there was `server_populated`.
+    `failed`: there was an error.
     """
 
     echoes: bool
@@ -84,7 +84,7 @@ class DocumentTwin:
 class Exchange:
     """A call and how it ended: with a result, an invalid result, a JSON-RPC error, or no answer at all.
 
-    `twin` is set for a call of a plain client to which the server sent a document when the client had declared.
+    `twin` is set for a call of a plain client that was made before by one that had declared, as the server knew.
     """
 
     call: ToolCall
@@ -93,7 +93,7 @@ class Exchange:
     rpc_error: str | None = None
     lost: str | None = None
     reading: Reading = field(default_factory=Reading)
-    twin: DocumentTwin | None = None
+    twin: Twin | None = None
 
     @property
     def text(self) -> str | None:

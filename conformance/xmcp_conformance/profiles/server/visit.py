@@ -20,7 +20,7 @@ from .call_plan import NO_SUCH_TOOL, without
 from .catalogue import Catalogue, ListedTool, populated_parameters
 from .checks.plain_results import begins_a_document
 from .exchange import Exchange, ToolCall
-from .server_under_test import Peer, Session, connect
+from .server_under_test import Peer, PeerUnavailable, Session, connect
 
 EXAMPLES: Final = 4
 """Maximum number of generated arguments that are tried until a call succeeds."""
@@ -73,7 +73,8 @@ async def visit(
         progress: gets the name of each tool before it is called.
 
     Raises:
-        PeerUnavailable: the server cannot be reached, or its list of tools cannot be read.
+        PeerUnavailable: the server cannot be reached, or its list of tools cannot be read. Of a server that cannot be
+            reached a second time, the answers to a client that declares the extension say so.
         NoSuchTool: it does not have a tool that `options` names.
     """
     visited = Visit(str(peer), peer.transport)
@@ -92,12 +93,17 @@ async def visit(
             answer = await caller.answer(NO_SUCH_TOOL, {})
             visited.tools.append(VisitedTool(NO_SUCH_TOOL, [Case(NO_SUCH_TOOL, {}, NO_TOOL, answer)], exists=False))
     if visited.announces:
-        async with connect(peer, options.era, declares=True, **times) as session:
-            caller = _Caller(session)
-            for visited_tool in visited.tools:
-                progress(visited_tool.name)
-                for case in visited_tool.cases:
+        cases = [case for visited_tool in visited.tools for case in visited_tool.cases]
+        try:
+            async with connect(peer, options.era, declares=True, **times) as session:
+                caller = _Caller(session)
+                for case in cases:
+                    progress(case.tool)
                     case.declared = await caller.answer(case.tool, case.arguments, view=case.plain.view)
+        except PeerUnavailable as error:  # such as of a server that takes one connection: half of the answers are there
+            visited.declared_failure = str(error)
+            for case in cases:
+                case.declared = case.declared or Answer(case.tool, None, failure=f"not asked again: {error}")
     return visited
 
 

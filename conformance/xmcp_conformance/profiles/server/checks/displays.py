@@ -42,18 +42,21 @@ def show_user_without_value(call: ToolCall, document: Document) -> Observations:
 def truth_about_displays(exchange: Exchange, text: str, document: Document) -> Observations:
     """Judge what a model reads, `text`, whose client did not say that it shows displays; `document` is the answer.
 
-    A text that differs from that for a client which declared the extension, or that has a word of doubt, is right: no
-    check can read it.
+    No check can read a text: one that differs from that for a client which declared the extension is right, and so is
+    one that says to everybody, in a sentence about seeing, a word of doubt.
     """
     call, twin = exchange.call, exchange.twin
     if twin is None or twin.text is None or not call.shows or not document.has_display or document.error is not None:
         return
-    told = text != twin.text or _DOUBT.search(text) is not None
+    told = text != twin.text or any(_DOUBT.search(one) and _SIGHT.search(one) for one in _SENTENCE_END.split(text))
     expected = "another text than for a client that declared the extension: this one may not show the display"
     yield either("XMCP-DSP-025", told, f"the text `{quoted(text)}`, as for a client that did", expected)
 
 
-_DOUBT = re.compile(r"\b(?:not|cannot|can't|may|might|perhaps|unable)\b", re.IGNORECASE)
+# `May` is a month, but for the beginning of a sentence.
+_DOUBT = re.compile(r"\b(?:(?i:not|cannot|\w+n't|might|perhaps|unable)|may|May (?:not|be))\b")
+_SIGHT = re.compile(r"\b(?:show|shown|display|displayed|see|seen|visible|render|rendered|appear|view)\b", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"[.!?\n]")
 
 
 @check("XMCP-DSP-021", "XMCP-DSP-022", "XMCP-TOL-002", profile="server")

@@ -32,26 +32,41 @@ def malformed_result(exchange: Exchange, form: RequiredForm) -> Observations:
 def unlisted_data(exchange: Exchange) -> Observations:
     """Judge data for a client that did not declare the extension, of a tool that promises it none.
 
-    Data that says something else than the text was given by the tool's author.
+    An author gives data that says something else than the text, or data of which a library then makes the text. What
+    no author gives is the text itself as the member `result`, in which libraries wrap what a tool returns.
     """
-    tool, result = exchange.call.tool, exchange.result or {}
-    if tool is None or tool.has_output_schema or result.get("isError") is True:
+    tool, data = exchange.call.tool, (exchange.result or {}).get("structuredContent")
+    if tool is None or not _is_unlisted(exchange):
         return
-    data, document = result.get("structuredContent"), exchange.reading.document
-    repeats = data is not None and document is not None and _says(document.llm_output or "", data)
-    if data is None or repeats:
+    wrapped = data is not None and data in [{"result": said} for said in _readings(exchange)]
+    if data is None or wrapped:
         seen = f"`structuredContent` of `{quoted(tool.name)}`, which lists no output schema: `{quoted(str(data))}`"
         expected = "the text alone: some hosts give the model the data in its place"
         yield either("XMCP-MCP-049", data is None, seen, expected)
 
 
-def _says(text: str, data: Any) -> bool:
-    """Return whether a text is data as JSON, or the only member of it, which libraries wrap as `result`."""
+def repeats_its_text(exchange: Exchange) -> bool:
+    """Return whether a tool that promises no data sends its text as data: its author or the server can have done it."""
+    data = (exchange.result or {}).get("structuredContent")
+    return data is not None and _is_unlisted(exchange) and data in _readings(exchange)
+
+
+def _is_unlisted(exchange: Exchange) -> bool:
+    """Return whether data with this answer is of a tool that lists no output schema, and not of a failure."""
+    tool, result = exchange.call.tool, exchange.result or {}
+    return tool is not None and not tool.has_output_schema and result.get("isError") is not True
+
+
+def _readings(exchange: Exchange) -> list[Any]:
+    """Return the text of an answer, and the value that it has as JSON; nothing of an answer that cannot be read."""
+    document = exchange.reading.document
+    if document is None:
+        return []
+    text = document.llm_output or ""
     try:
-        said = from_json(text)
+        return [text, from_json(text)]
     except ValueError:
-        said = text
-    return data in (said, {"result": said}, {"result": text})
+        return [text]
 
 
 @check("XMCP-MCP-002", "XMCP-MCP-004", "XMCP-MCP-042", profile="server")

@@ -6,7 +6,6 @@ content, as they judge the content of documents.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -25,6 +24,8 @@ from xmcp_conformance.reader.schemas import faults, validator
 from xmcp_conformance.reader.strict_json import strings
 from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, POPULATED_META_KEY
 
+from .told_values import untold
+
 _SPACE = " \t\r\n"
 _FIRST_TAG = re.compile(r"<([A-Za-z_][\w.:-]*)")
 # `error`, `display` and `meta` are common names in other XML. In a document, `error` has the attribute `code`, and
@@ -33,6 +34,7 @@ _DOCUMENT_TAG = re.compile(
     r"<(?=(?P<name>[a-z_]+))(?:(?:tool_response|llm_output|server_populated)(?![\w.:-])"
     r"|error\s[^<>]*\bcode=|(?:display|meta)(?:\s[^<>]*)?>\s*\{)"
 )
+_SHORTEST_MARKUP = 8  # characters, as of `<meta>{}`
 _LAST_CLOSING_TAG = re.compile(r"</([a-z_]+)\s*>\Z")
 _ERROR = "chat_event#/$defs/Error"
 
@@ -47,9 +49,10 @@ def begins_a_document(text: str | None) -> bool:
 def document_markup(exchange: Exchange) -> str | None:
     """Return the first text block that is a document, or begins or ends with an element of a document, or `None`.
 
-    Text that the suite itself sent as an argument is ignored, because a tool may repeat its arguments.
+    Markup that the suite itself sent in an argument is ignored, because a tool may repeat its arguments. A shorter
+    text, or one without markup, is not: to ignore it could hide the server's own markup.
     """
-    sent = [text for text in strings(exchange.call.arguments) if text]
+    sent = [text for text in strings(exchange.call.arguments) if "<" in text and len(text) >= _SHORTEST_MARKUP]
     for text in _texts(exchange.result or {}):
         written = text
         for string in sent:
@@ -176,29 +179,38 @@ def _error_text(exchange: Exchange, error: error_element.ErrorElement) -> Observ
 
 @check("XMCP-MCP-020", profile="server")
 def _result_text(exchange: Exchange) -> Observations:
-    """Judge whether the text repeats the argument unchanged, if the document for the same call repeated it."""
+    """Judge whether the text repeats the argument unchanged, if the same call of a client that declared did."""
     text, trap = _text(exchange.result or {}), exchange.call.trap
-    if exchange.twin is None:  # nothing says what the document would contain
+    if exchange.twin is None:  # nothing says what the text should be
         return
     whole = not (exchange.twin.echoes and trap not in text)
-    expected = f"the text `{quoted(trap)}`, as in the document for the same call"
+    expected = f"the text `{quoted(trap)}`, as for a client that declared the extension"
     yield either("XMCP-MCP-020", whole, f"the text `{quoted(text)}`", expected)
 
 
 @check("XMCP-MCP-044", profile="server")
 def _blocks_for_the_user(exchange: Exchange, result: Mapping[str, Any]) -> Observations:
-    """Judge whether the document for the same call kept what is for the user alone out of the model's text.
+    """Judge whether a client that declared the extension got what is for the user alone in the model's text.
 
-    It did not where the document's text is the plain text and that of the block; where they differ otherwise, as two
-    answers of a tool can, nothing is judged.
+    Where two answers of a tool differ, as they can, a text that is for the user alone in this one, and for the model in
+    that one, is a leak all the same, unless it is too short to be recognized.
     """
-    document, own = exchange.twin.text if exchange.twin else None, _text(result)
+    twin = exchange.twin
+    if twin is None or twin.text is None:
+        return
+    declared, own = _words(twin.text), _words(_text(result))
+    display = (result.get("_meta") or {}).get(DISPLAY_META_KEY)
+    alt = display.get("alt") if isinstance(display, dict) else None
     for text, block in _blocks(result):
-        if _is_for_the_user(block) and document is not None and text.strip():
-            leaked = document != own and _words(document.replace(text, "", 1)) == _words(own) and text in document
-            if leaked or document == own:
-                seen = f"the text for the user `{quoted(text)}` in the `llm_output` of the document for the same call"
-                yield either("XMCP-MCP-044", not leaked, seen, "a block of its own, with its annotations")
+        words = _words(text)
+        is_alternative = isinstance(alt, str) and alt.startswith(text)
+        if _is_for_the_user(block) and len(words) >= _RECOGNIZED and words not in own and not is_alternative:
+            seen = f"the text for the user `{quoted(text)}` in the text for the model of a client that declared"
+            expected = "a block of its own, with its annotations"
+            yield either("XMCP-MCP-044", words not in declared, seen, expected)
+
+
+_RECOGNIZED = 7  # characters without spaces
 
 
 def _words(text: str) -> str:
@@ -210,20 +222,11 @@ def _told_what_was_filled_in(result: Mapping[str, Any], populated: Mapping[str, 
     """Judge whether the model reads which parameters the server filled in, and their values."""
     said = "\n".join(text for text, block in _blocks(result) if _is_about_values(block))
     values = populated.get("values", {})
-    texts = [value[:_MOST_OF_A_VALUE] for value in values.values() if isinstance(value, str)]
-    missing = [f"`{quoted(name)}`" for name in (*values, *populated.get("redacted", ())) if name not in said]
-    missing += [f"`{quoted(text)}`" for text in texts if not any(spelled in said for spelled in _spellings(text))]
+    missing = [
+        f"`{quoted(part)}`" for part in untold([*values, *populated.get("redacted", ()), *values.values()], said)
+    ]
     expected = f"a text block with `{POPULATED_META_KEY}`: true in its `_meta` and {', '.join(missing)} in its text"
     yield either("XMCP-MCP-048", not missing, f"the text `{quoted(said)}`", expected)
-
-
-_MOST_OF_A_VALUE = 100
-"""How much of a text has to be there: a server can cut a value after 200 characters, with the signs of JSON in it."""
-
-
-def _spellings(text: str) -> tuple[str, ...]:
-    """Return a text as it is, and as JSON writes it, with and without characters beyond ASCII."""
-    return text, json.dumps(text, ensure_ascii=False)[1:-1], json.dumps(text)[1:-1]
 
 
 def _display(
