@@ -24,6 +24,7 @@ from mcp.server import Server
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import RootModel, ValidationError
 
+from xmcp_conformance import suite_version
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models.registry import EXTENSION_ID, VERSION
 
@@ -208,7 +209,7 @@ async def connect(
             cache=None,
             message_handler=on_message,
             extensions=[advertise(EXTENSION_ID, {"versions": [VERSION]})] if declares else [],
-            client_info=mcp_types.Implementation(name="xmcp-conformance", version=VERSION),
+            client_info=mcp_types.Implementation(name="xmcp-conformance", version=suite_version()),
         )
         connected, fault = False, None
         try:
