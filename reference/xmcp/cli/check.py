@@ -19,8 +19,9 @@ from typing import Any
 import click
 from rich.console import Console
 
-from xmcp_conformance.core.events import CallMade, Event
+from xmcp_conformance.core.events import CallMade, Connecting, Event, RunEnded, RunStarted
 from xmcp_conformance.core.judge import ExitCode
+from xmcp_conformance.core.untrusted_text import printable
 from xmcp_conformance.profiles.server.blackbox import check as judge
 from xmcp_conformance.profiles.server.call_plan import ERAS, Options
 from xmcp_conformance.profiles.server.server_under_test import HttpPeer, Peer, PeerUnavailable, StdioPeer
@@ -30,6 +31,7 @@ from xmcp_conformance.reports.server_terminal import show
 
 from .addresses import is_address
 from .check_document import document, write_json
+from .waiting import Waiting
 
 _DEFAULTS = Options()
 _SAMPLE = "xmcp.samples.sales:mcp"
@@ -102,10 +104,16 @@ def server(url: str | None, stdio: str | None, *, sample: bool, json_path: Path 
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
     console = Console(stderr=json_path == Path("-"))
     try:
-        with _bundled() if sample else _given(url, stdio) as peers:
-            report = _judge(peers, settings, console)
+        with (
+            Waiting("xmcp check", console, quiet=json_path == Path("-")) as waiting,
+            _bundled(waiting, settings.connect_timeout) if sample else _given(url, stdio) as peers,
+        ):
+            report = _judge(peers, settings, waiting)
     except PeerUnavailable as error:
-        click.echo(f"xmcp check: {error}", err=True)
+        # `xmcp check` alone has no options.
+        advised = sample and "--connect-timeout" in str(error)
+        where = " It is an option of `xmcp check server --sample`." if advised else ""
+        click.echo(f"xmcp check: {error}{where}", err=True)
         sys.exit(ExitCode.SUITE_FAILED)
     show(report, console)
     if json_path is not None:
@@ -133,8 +141,12 @@ def _given(url: str | None, stdio: str | None) -> Iterator[list[Peer]]:
 
 
 @contextmanager
-def _bundled() -> Iterator[list[Peer]]:
-    """Provide the sample server over both transports; its HTTP process ends with the block, also on SIGTERM."""
+def _bundled(waiting: Waiting, limit: float) -> Iterator[list[Peer]]:
+    """Provide the sample server over both transports; its HTTP process ends with the block, also on SIGTERM.
+
+    Raises:
+        PeerUnavailable: It ended, or did not start within `limit` seconds; the message says what to do.
+    """
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     command = (sys.executable, "-m", "xmcp", "serve", _SAMPLE)
     with socket.socket() as probe:
@@ -145,10 +157,17 @@ def _bundled() -> Iterator[list[Peer]]:
             [*command, "--port", str(port)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr
         )
         try:
-            if not _accepts(port, process):
+            waiting.begin(f"the sample server `{_SAMPLE}` to start on port {port}", limit)
+            if not _accepts(port, process, limit):
                 stderr.seek(0)
                 lines = stderr.read().decode("utf-8", "replace").strip().splitlines()
-                raise PeerUnavailable(f"The sample server did not start: {lines[-1] if lines else '(no output)'}")
+                if process.poll() is None:
+                    raise PeerUnavailable(
+                        f"The sample server `{_SAMPLE}` did not start within {limit:g} s. On a busy machine, allow it "
+                        "longer with --connect-timeout 120."
+                    )
+                said = printable(lines[-1]) if lines else "(no output)"
+                raise PeerUnavailable(f"The sample server `{_SAMPLE}` did not start: {said}")
             yield [StdioPeer((*command, "--transport", "stdio")), HttpPeer(f"http://127.0.0.1:{port}/mcp")]
         finally:
             process.terminate()
@@ -159,7 +178,7 @@ def _bundled() -> Iterator[list[Peer]]:
                 process.wait(5)
 
 
-def _accepts(port: int, process: subprocess.Popen[bytes], seconds: float = 60.0) -> bool:
+def _accepts(port: int, process: subprocess.Popen[bytes], seconds: float) -> bool:
     """Wait until the process accepts connections; return False if it ended or the time is up."""
     deadline = time.monotonic() + seconds
     while process.poll() is None and time.monotonic() < deadline:
@@ -172,18 +191,19 @@ def _accepts(port: int, process: subprocess.Popen[bytes], seconds: float = 60.0)
     return False
 
 
-def _judge(peers: list[Peer], options: Options, console: Console) -> ServerReport:
-    """Run the suite; on a terminal, with a status line that shows the progress."""
+def _judge(peers: list[Peer], options: Options, waiting: Waiting) -> ServerReport:
+    """Run the suite; say what it waits for, and on a terminal how many calls were made."""
     report = ServerReport()
-    if not console.is_terminal:
-        asyncio.run(judge(peers, options, report.add))
-        return report
-    with console.status("connecting …") as status:
 
-        def add(event: Event) -> None:
-            report.add(event)
-            if isinstance(event, CallMade):
-                status.update(f"{event.run}: {report.runs[-1].calls} calls")
+    def add(event: Event) -> None:
+        report.add(event)
+        match event:
+            case Connecting():
+                waiting.begin(f"`{printable(event.peer)}` to answer over {event.transport}", options.connect_timeout)
+            case CallMade():
+                waiting.show(f"{event.run}: {report.runs[-1].calls} calls")
+            case RunStarted() | RunEnded():
+                waiting.end()
 
-        asyncio.run(judge(peers, options, add))
+    asyncio.run(judge(peers, options, add))
     return report

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from xmcp.providers.scripted import Script
 
-_SERVE = ("-m", "xmcp", "serve", "xmcp.samples.sales:mcp", "--transport", "stdio")
+_SAMPLE = "xmcp.samples.sales:mcp"
+_SERVE = ("-m", "xmcp", "serve", _SAMPLE, "--transport", "stdio")
 _PAUSE = 0.04
 """Seconds between two pieces of text on a terminal, as from a real model."""
 
@@ -56,7 +57,14 @@ def conversation() -> tuple[tuple[str, ...], Script]:
 
 
 @click.command(short_help="See it work, without network or key.")
-def demo() -> None:
+@click.option(
+    "--connect-timeout",
+    type=click.FloatRange(0.1, 300),
+    default=30.0,
+    show_default=True,
+    help="Seconds in which the sample server has to start.",
+)
+def demo(connect_timeout: float) -> None:
     """Play a short conversation with a sample server.
 
     The server is real: a process of its own, over stdio. Only the model is scripted, so this needs no network and no
@@ -68,28 +76,38 @@ def demo() -> None:
     console.print("[bold]XMCP demo[/]: a sample server over stdio and a scripted model. No network, no key.")
     with TemporaryDirectory(prefix="xmcp-demo-") as directory:
         log = Path(directory, "server.log")
-        trouble = asyncio.run(_chat(console, log))
+        trouble = asyncio.run(_chat(console, log, connect_timeout))
         lines = log.read_text(errors="replace").splitlines() if log.exists() else []
     if trouble is not None:
-        raise click.ClickException(f"the sample server did not start: {visible(lines[-1]) if lines else trouble}")
+        if lines or "no answer within" not in trouble:
+            raise click.ClickException(f"the sample server did not start: {visible(lines[-1]) if lines else trouble}")
+        raise click.ClickException(
+            f"the sample server `{_SAMPLE}` did not start within {connect_timeout:g} s. On a busy machine, allow it "
+            "longer with --connect-timeout 120."
+        )
     records = [line.partition("xmcp.server: ")[2] or line for line in lines]
     _closing(console, [line for line in records if line.startswith(("The tool ", "RuntimeError: "))])
 
 
-async def _chat(console: Console, log: Path) -> str | None:
+async def _chat(console: Console, log: Path, connect_timeout: float) -> str | None:
     """Play the conversation; return the reason if the server cannot be reached."""
     from fastmcp.client.transports import StdioTransport
 
     from xmcp.cli.transcript import Transcript
+    from xmcp.cli.waiting import Waiting
     from xmcp.client import AIClient
     from xmcp.providers import ScriptedProvider
 
     questions, script = conversation()
     transcript = Transcript(console)
     server = StdioTransport(sys.executable, list(_SERVE), keep_alive=False, log_file=log)
-    async with AIClient(
-        [server], llm_provider=ScriptedProvider(script), connect_timeout=30, logger=_silent_logger()
-    ) as ai:
+    client = AIClient(
+        [server], llm_provider=ScriptedProvider(script), connect_timeout=connect_timeout, logger=_silent_logger()
+    )
+    async with AsyncExitStack() as stack:
+        with Waiting("xmcp demo", console) as waiting:
+            waiting.begin("the sample server to start", connect_timeout)
+            ai = await stack.enter_async_context(client)
         history: list[dict[str, Any]] = []
         for question in questions:
             transcript.person(question)

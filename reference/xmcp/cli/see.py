@@ -9,13 +9,11 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
-from rich.text import Text
 
 from xmcp_conformance.core.untrusted_text import printable
 from xmcp_conformance.hosts.answers import Visit
@@ -30,6 +28,7 @@ from xmcp_conformance.reports.see_terminal import show
 
 from .addresses import is_address
 from .check_document import write_json
+from .waiting import Waiting
 
 _DEFAULTS = VisitOptions()
 _UNREACHABLE = 3
@@ -117,7 +116,8 @@ def see(
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
     console = Console(stderr=json_path == Path("-"), highlight=False)
     try:
-        visits = _visits(peers, options, console)
+        with Waiting("xmcp see", console, quiet=json_path == Path("-")) as waiting:
+            visits = asyncio.run(_visit_all(peers, options, waiting))
     except NoSuchTool as error:
         raise click.BadParameter(str(error), param_hint="--tool") from error
     except PeerUnavailable as error:
@@ -179,18 +179,17 @@ def _is_served(text: str) -> bool:
     return (bool(_FILE.fullmatch(text)) or bool(_MODULE.fullmatch(text))) and shutil.which(text) is None
 
 
-def _visits(peers: list[Peer], options: VisitOptions, console: Console) -> list[Visit]:
-    """Visit the servers; on a terminal, with a line that says what is being called."""
-    if not console.is_terminal:
-        return asyncio.run(_visit_all(peers, options, lambda _: None))
-    with console.status("connecting …") as status:
-        return asyncio.run(_visit_all(peers, options, lambda name: status.update(Text(f"calling {printable(name)} …"))))
+async def _visit_all(peers: list[Peer], options: VisitOptions, waiting: Waiting) -> list[Visit]:
+    """Visit the servers, the second with the calls of the first; say what is being waited for and called."""
 
+    def connecting(peer: Peer) -> None:
+        waiting.begin(f"`{printable(str(peer))}` to answer over {peer.transport}", options.connect_timeout)
 
-async def _visit_all(peers: list[Peer], options: VisitOptions, progress: Callable[[str], None]) -> list[Visit]:
-    visits = [await visit(peers[0], options, progress=progress)]
+    def progress(tool: str) -> None:
+        waiting.show(f"calling {printable(tool)} …")
+
+    visits = [await visit(peers[0], options, progress=progress, connecting=connecting)]
     for peer in peers[1:]:
-        visits.append(
-            await visit(peer, options, calls={tool.name: tool.cases for tool in visits[0].tools}, progress=progress)
-        )
+        calls = {tool.name: tool.cases for tool in visits[0].tools}
+        visits.append(await visit(peer, options, calls=calls, progress=progress, connecting=connecting))
     return visits

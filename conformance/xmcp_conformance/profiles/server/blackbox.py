@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from xmcp_conformance.core.events import CallMade, Emit, Noted, Observed, RunEnded, RunStarted, SuiteStarted
+from xmcp_conformance.core.events import CallMade, Connecting, Emit, Noted, Observed, RunEnded, RunStarted, SuiteStarted
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.untrusted_text import quoted
 
@@ -73,6 +73,7 @@ class _Run:
         self.emit(Noted(self.name, text))
 
     def connected(self) -> AbstractAsyncContextManager[Session]:
+        self.emit(Connecting(str(self.peer), self.peer.transport))
         times = {"connect_timeout": self.options.connect_timeout, "call_timeout": self.options.call_timeout}
         return connect(self.peer, self.era, declares=not self.plain, **times)
 

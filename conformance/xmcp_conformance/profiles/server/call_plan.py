@@ -30,7 +30,7 @@ class Options:
     strict: bool = False
     eras: tuple[str, ...] = ERAS
     connect_timeout: float = 30.0
-    call_timeout: float = 10.0
+    call_timeout: float = 30.0
 
 
 def plan(catalogue: Catalogue, options: Options, note: Callable[[str], None]) -> Iterator[ToolCall]:

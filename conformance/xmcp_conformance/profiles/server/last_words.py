@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import threading
 from typing import Final
 
-KEPT: Final = 4096
+KEPT: Final = 16384
 """Bytes."""
 
 DRAIN_SECONDS: Final = 1.0
 """Time limit for reading what a program wrote before it ended."""
+
+_BELOW_AN_ERROR = re.compile(
+    r"\s+at |\t|\s*File \"|goroutine \d|main\.|"  # frames
+    r"\s+\w+: |\s*[\]})]|"  # members of an error object
+    r"Node\.js v\d|Bun v\d|\(Use `node|exit status \d|npm (ERR!|error) A complete log|\s*\^"
+)
+_ERROR = re.compile(
+    r"(Uncaught )?[\w.]*(Error|Exception)\b|panic: |Exception in thread|npm (ERR!|error) (?!code |errno )"
+)
+_PLACE = re.compile(r"(?:file://)?((?:/|[A-Za-z]:[\\/]).*:\d+)$")
+"""File and line, as Node writes them above an error; with other words in it, a line is no place."""
 
 
 class LastWords(io.FileIO):
@@ -24,14 +36,34 @@ class LastWords(io.FileIO):
         self._thread = threading.Thread(target=self._read, args=(reading,), name="stderr", daemon=True)
         self._thread.start()
 
-    def last_line(self) -> str:
-        """Close the file, and return the last line of all that was written; empty if there is none."""
+    def telling_line(self) -> str:
+        """Close the file, and return the written line that says what went wrong; empty if there is none.
+
+        That is the last line, except below a stack trace, whose last lines are frames or the version of the runtime:
+        there it is the line of the error, with the file and line that stand above it.
+        """
         self.close()
         self._thread.join(DRAIN_SECONDS)
-        lines = [line.strip() for line in self._tail.decode("utf-8", "replace").splitlines() if line.strip()]
-        return lines[-1] if lines else ""
+        return telling_line(self._tail.decode("utf-8", "replace").splitlines())
 
     def _read(self, reading: int) -> None:
         with open(reading, "rb", buffering=0) as pipe:
             while piece := pipe.read(65536):
                 self._tail = (self._tail + piece)[-KEPT:]
+
+
+def telling_line(lines: list[str]) -> str:
+    """Return the line of a program's standard error that says what went wrong; empty if there is none."""
+    said = [index for index, line in enumerate(lines) if line.strip()]
+    if not said:
+        return ""
+    errors = [index for index in said if _ERROR.match(lines[index])]
+    if not _BELOW_AN_ERROR.match(lines[said[-1]]) or not errors:
+        return lines[said[-1]].strip()
+    # npm repeats itself below its first line; any other program says its last error last.
+    error = errors[0] if lines[errors[0]].startswith("npm ") else errors[-1]
+    text = lines[error].strip()
+    if text.endswith(":") and error + 1 < len(lines):
+        text += f" {lines[error + 1].strip()}"
+    place = next((found[1] for line in reversed(lines[:error]) if (found := _PLACE.match(line))), "")
+    return f"{text} ({place})" if place else text

@@ -24,6 +24,7 @@ from mcp.server import Server
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import RootModel, ValidationError
 
+from xmcp_conformance import suite_version
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models.registry import EXTENSION_ID, VERSION
 
@@ -37,6 +38,8 @@ _MAX_TOOLS = 2_000
 _MAX_CATALOGUE_BYTES = 16 * 1024 * 1024
 _FITS_NOTHING: dict[str, Any] = {"not": {}}
 _MAX_GARBAGE = 10  # only the first line is shown
+_LONGEST_WAIT = 300
+"""Maximum of --connect-timeout in seconds."""
 _MODES = {"newest": "auto", "handshake": "legacy"}  # the names that the SDK uses
 
 
@@ -87,18 +90,36 @@ class PeerUnavailable(Exception):
 class Session:
     """An open connection to a peer in one protocol era."""
 
-    def __init__(self, client: Client, call_timeout: float, bounds: Bounds | None = None) -> None:
+    def __init__(
+        self,
+        client: Client,
+        call_timeout: float,
+        bounds: Bounds | None = None,
+        *,
+        name: str = "The server",
+        list_timeout: float = 30.0,
+    ) -> None:
         self._client = client
         self._bounds = bounds or Bounds()
         self._call_timeout = call_timeout
+        self._name = name
+        self._list_timeout = list_timeout
 
     async def catalogue(self) -> Catalogue:
         """Return what the peer announces and lists.
 
         Raises:
-            PeerUnavailable: the list of tools is not valid MCP, is too large, or does not end. The suite judges all
-                tools or none, because a tool that it did not see could break a requirement.
+            PeerUnavailable: the list of tools is not valid MCP, is too large, or does not end, or does not arrive in
+                time. The suite judges all tools or none, because a tool that it did not see could break a requirement.
         """
+        with anyio.CancelScope(deadline=anyio.current_time() + self._list_timeout):
+            return await self._catalogue()
+        raise PeerUnavailable(
+            f"{self._name} answers, but did not list its tools within {self._list_timeout:g} s."
+            " Look at what it does for `tools/list`, or raise --connect-timeout."
+        )
+
+    async def _catalogue(self) -> Catalogue:
         tools: list[mcp_types.Tool] = []
         size = 0
         cursor: str | None = None
@@ -109,8 +130,8 @@ class Session:
                 size += sum(len(tool.model_dump_json()) for tool in page.tools)
                 if len(tools) > _MAX_TOOLS or size > _MAX_CATALOGUE_BYTES:
                     raise PeerUnavailable(
-                        f"The server's list of tools is too large to be judged: {len(tools)} tools with {size} bytes so"
-                        f" far, where {_MAX_TOOLS} tools and {_MAX_CATALOGUE_BYTES} bytes are the most."
+                        f"{self._name} has a list of tools that is too large to be judged: {len(tools)} tools with"
+                        f" {size} bytes so far, where {_MAX_TOOLS} tools and {_MAX_CATALOGUE_BYTES} bytes are the most."
                         " Check it with fewer tools, or shorter descriptions and schemas."
                     )
                 cursor = page.next_cursor
@@ -118,13 +139,13 @@ class Session:
                     break
             else:
                 raise PeerUnavailable(
-                    f"The server's list of tools goes on after {_PAGES} pages with {len(tools)} tools."
+                    f"{self._name} has a list of tools that goes on after {_PAGES} pages with {len(tools)} tools."
                     " Does its last page leave `nextCursor` out?"
                 )
         except (MCPError, ValidationError) as error:
             if self._bounds.fault:
-                raise PeerUnavailable(f"The server {self._bounds.fault}.") from error
-            raise PeerUnavailable(f"The server does not list its tools ({_first_line(error)}).") from error
+                raise PeerUnavailable(f"{self._name} {self._bounds.fault}.") from error
+            raise PeerUnavailable(f"{self._name} does not list its tools ({_first_line(error)}).") from error
         capabilities = self._client.server_capabilities
         # The handshake era has no `extensions`: `experimental` takes their place (section 6.1).
         of_handshake = self._client.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
@@ -188,7 +209,7 @@ async def connect(
     Args:
         peer: the server.
         era: `newest` for the newest that the peer speaks, `handshake` for MCP up to 2025-11-25.
-        connect_timeout: seconds within which the peer has to answer.
+        connect_timeout: seconds within which the peer has to answer, and again for the list of its tools.
         call_timeout: seconds for each call.
         declares: whether the client declares the extension (section 6.1).
 
@@ -209,7 +230,7 @@ async def connect(
             cache=None,
             message_handler=on_message,
             extensions=[advertise(EXTENSION_ID, {"versions": [VERSION]})] if declares else [],
-            client_info=mcp_types.Implementation(name="xmcp-conformance", version=VERSION),
+            client_info=mcp_types.Implementation(name="xmcp-conformance", version=suite_version()),
         )
         connected, fault = False, None
         try:
@@ -217,7 +238,7 @@ async def connect(
                 async with client:
                     connected, scope.deadline = True, math.inf
                     try:
-                        yield Session(client, call_timeout, bounds)
+                        yield Session(client, call_timeout, bounds, name=_named(peer), list_timeout=connect_timeout)
                     except BaseException as error:
                         fault = error  # the caller's exception: it is raised again unchanged, whatever closing adds
                         raise
@@ -232,7 +253,7 @@ async def connect(
                 # A fault while closing says nothing about the peer that was not judged before.
                 logging.getLogger(__name__).debug("closing: %s", error)
                 return
-            sentence = _why(peer, error, bounds, garbage, stderr.last_line(), connect_timeout)
+            sentence = _why(peer, error, bounds, garbage, stderr.telling_line(), connect_timeout)
             if sentence is None:
                 raise
             raise PeerUnavailable(sentence) from error
@@ -277,23 +298,23 @@ def _why(
     peer: Peer, error: BaseException, bounds: Bounds, garbage: list[str], last_words: str, timeout: float
 ) -> str | None:
     """Return a sentence on why a connection failed; `None` where that is not the peer's fault."""
-    said = f"; the last it said was: {quoted(last_words)}" if last_words else ""
+    said = f"; it wrote to stderr: {quoted(last_words)}" if last_words else ""
+    name = _named(peer)
     leaf = _leaves(error)[0]
     if not isinstance(leaf, Exception):
         return None
     if isinstance(leaf, PeerUnavailable):
         return str(leaf)
     if bounds.fault:
-        return f"The server {bounds.fault}{said}."
+        return f"{name} {bounds.fault}{said}."
     if garbage:
-        return f"The command writes something that is not MCP on its standard output: `{quoted(garbage[0])}`{said}."
+        return f"{name} writes something that is not MCP on its standard output: `{quoted(garbage[0])}`{said}."
     if isinstance(leaf, TimeoutError):
-        wait = f"The server did not answer within {timeout:g} s{said}."
-        return f"{wait} Raise --connect-timeout if it needs longer to start."
+        return f"{name} did not answer within {timeout:g} s{said}. {_after_waiting(peer, timeout)}"
     if isinstance(leaf, httpx2.ConnectError):
         return f"Nothing answers at {peer} ({_first_line(leaf)}). Is the server running, and is the port right?"
     if isinstance(leaf, MCPError) and leaf.code == mcp_types.CONNECTION_CLOSED:
-        return f"The server ended before it answered{said}."
+        return f"{name} ended before it answered{said}.{'' if said else _silent(peer)}"
     if bounds.wants_credentials:
         return (
             f"{peer} asks for credentials (HTTP 401), and the suite sends none. "
@@ -302,8 +323,29 @@ def _why(
     if isinstance(leaf, MCPError) and isinstance(peer, HttpPeer):
         return f"{peer} answers, but not as an MCP endpoint ({_first_line(leaf)}). Check the path, usually /mcp."
     if isinstance(leaf, MCPError):
-        return f"The server refuses to begin a session ({_first_line(leaf)}){said}."
+        return f"{name} refuses to begin a session ({_first_line(leaf)}){said}."
     return f"The connection to {peer} did not come about ({_first_line(leaf)}){said}."
+
+
+def _named(peer: Peer) -> str:
+    """Return the subject of a sentence about a peer."""
+    return f"The server `{quoted(str(peer))}`"
+
+
+def _after_waiting(peer: Peer, timeout: float) -> str:
+    """Return what to do about a peer that did not answer in time."""
+    longer = f"allow it longer with --connect-timeout {min(_LONGEST_WAIT, max(60, timeout * 4)):g}"
+    if isinstance(peer, HttpPeer):
+        return f"Is it an MCP endpoint, and is its path right, usually /mcp? On a busy machine, {longer}."
+    return (
+        f"If it still starts, {longer}. If not, run the command yourself: a server that speaks MCP over stdio waits "
+        "for input, and one that listens on a port is checked with its URL."
+    )
+
+
+def _silent(peer: Peer) -> str:
+    """Return what to do about a peer that ended without a word on standard error."""
+    return " Run the command yourself to see why." if isinstance(peer, StdioPeer) else ""
 
 
 def _first_line(error: Exception) -> str:

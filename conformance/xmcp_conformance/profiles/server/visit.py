@@ -50,7 +50,7 @@ class VisitOptions:
     arguments: dict[str, Any] | None = None
     era: str = "newest"
     connect_timeout: float = 30.0
-    call_timeout: float = 10.0
+    call_timeout: float = 30.0
     most_tools: int = 40
 
 
@@ -63,6 +63,7 @@ async def visit(
     options: VisitOptions,
     calls: Mapping[str, list[Case]] | None = None,
     progress: Callable[[str], None] = lambda _: None,
+    connecting: Callable[[Peer], None] = lambda _: None,
 ) -> Visit:
     """Visit a server.
 
@@ -71,6 +72,7 @@ async def visit(
         options: what to call.
         calls: for each tool the calls to make, instead of those that are found here: the cases of another visit.
         progress: gets the name of each tool before it is called.
+        connecting: called before the server is started or connected to, which happens at most twice.
 
     Raises:
         PeerUnavailable: the server cannot be reached, or its list of tools cannot be read. Of a server that cannot be
@@ -79,6 +81,7 @@ async def visit(
     """
     visited = Visit(str(peer), peer.transport)
     times = {"connect_timeout": options.connect_timeout, "call_timeout": options.call_timeout}
+    connecting(peer)
     async with connect(peer, options.era, declares=False, **times) as session:
         catalogue = await session.catalogue()
         visited.protocol_version = catalogue.protocol_version
@@ -94,6 +97,7 @@ async def visit(
             visited.tools.append(VisitedTool(NO_SUCH_TOOL, [Case(NO_SUCH_TOOL, {}, NO_TOOL, answer)], exists=False))
     if visited.announces:
         cases = [case for visited_tool in visited.tools for case in visited_tool.cases]
+        connecting(peer)
         try:
             async with connect(peer, options.era, declares=True, **times) as session:
                 caller = _Caller(session)
