@@ -92,7 +92,7 @@ export interface ChatResult {
    */
   answer: string | null;
   /**
-   * The first of `displays`.
+   * The first of `displays` that a tool answered with; null if there is none.
    */
   display: null | DisplayEnvelope;
   /**

@@ -85,7 +85,7 @@ class ChatResult(BaseModel):
     """
     display: display_envelope.DisplayEnvelope | None
     """
-    The first of `displays`.
+    The first of `displays` that a tool answered with; null if there is none.
     """
     displays: list[display_envelope.DisplayEnvelope]
     """

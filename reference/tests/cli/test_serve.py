@@ -88,6 +88,13 @@ def test_a_server_may_be_an_attribute_of_an_attribute(workplace: Path) -> None:
     assert load_server("server.py:Shop.tools").name == "plain"
 
 
+@pytest.mark.parametrize("target", ["used.py", "used.py:plain", "used.py:used"])
+def test_what_use_xmcp_returned_is_no_server_of_its_own(workplace: Path, target: str) -> None:
+    (workplace / "used.py").write_text(PLAIN + "plain = mcp\nfrom xmcp import use_xmcp\nused = use_xmcp(plain)\n")
+    server = load_server(target)
+    assert (type(server).__name__, server.name) == ("FastMCP", "plain")
+
+
 @pytest.mark.parametrize(
     ("target", "words"),
     [

@@ -106,6 +106,17 @@ async def test_the_display_of_a_chat_is_a_tools_answer_and_not_a_note_beside_one
     assert [display.type for display in result["displays"]] == ["text", "table"]
     assert result["display"] is not None
     assert result["display"].type == "table"
+    assert result.to_dict()["display"] == {"type": "table", "payload": [{"a": 1}]}
+
+
+async def test_what_is_for_the_person_alone_is_no_answer_of_a_tool_in_the_json_either() -> None:
+    server = fastmcp.FastMCP("s")
+    server.tool(name="thank")(lambda: ToolResult(content=[text("Thank you, Ada!", ["user"])]))
+    async with AIClient([server], llm_provider=ScriptedModel(asks("thank"), "end")) as ai:
+        result = await ai.chat("q", [])
+    assert result["display"] is None
+    assert result.to_dict()["display"] is None
+    assert len(result.to_dict()["displays"]) == 1
 
 
 @pytest.mark.parametrize("era", ["auto", "legacy"])

@@ -82,11 +82,11 @@ class ChatResult(dict[str, Any]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as the JSON object of spec section 10.2, which shares no value with it."""
-        displays = [as_json(display.to_dict()) for display in self["displays"]]
+        first = self["display"]
         return {
             "answer": as_json(self["answer"]),
-            "display": displays[0] if displays else None,
-            "displays": displays,
+            "display": None if first is None else as_json(first.to_dict()),
+            "displays": [as_json(display.to_dict()) for display in self["displays"]],
             "history": [message_to_json(message) for message in self["history"]],
             "usage": object_as_json(self["usage"]),
             "stop_reason": self["stop_reason"],

@@ -159,7 +159,7 @@ def _chosen(module: ModuleType, place: str, attribute: str | None, served: list[
     """Return the server named `attribute`, or the one that the module itself `served`, or its only or usual one."""
     from fastmcp import FastMCP
 
-    servers = {name: value for name, value in vars(module).items() if isinstance(value, FastMCP)}
+    servers = {name: _to_run(value) for name, value in vars(module).items() if isinstance(value, FastMCP)}
     if attribute is None:
         if len(by_the_module := {id(server): server for server in served}) == 1:
             return next(iter(by_the_module.values()))
@@ -180,4 +180,11 @@ def _chosen(module: ModuleType, place: str, attribute: str | None, served: list[
     if not isinstance(value, FastMCP):
         have = f"; servers in it: {', '.join(sorted(servers))}" if servers else ""
         raise BadTarget(f"{place}:{attribute} is a {type(value).__name__}, not an XMCP or FastMCP server{have}")
-    return value
+    return _to_run(value)
+
+
+def _to_run(server: FastMCP[Any]) -> FastMCP[Any]:
+    """Return the server; for what `use_xmcp` returned, the one that uses it."""
+    from xmcp.server.use_xmcp import UsedXMCP
+
+    return server.server if isinstance(server, UsedXMCP) else server

@@ -39,6 +39,11 @@ class UsedXMCP(XMCP):
         server.add_extension(ToolResponseExtension(self.wire))
         server.middleware.insert(0, self._responses)
 
+    @property
+    def server(self) -> FastMCP[Any]:
+        """The server that uses XMCP: the one to run."""
+        return self._server
+
     def add_tool(self, tool: Tool | Callable[..., Any]) -> Tool:
         """Add a tool to the server.
 
