@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import mcp_types
 import pytest
@@ -87,6 +88,17 @@ async def test_a_tool_that_does_not_answer_is_called_once():
     assert session.calls.count("quick") == judged.count("quick") > 1
     assert "slow" not in judged
     assert any("not judged" in note for note in notes)
+
+
+async def test_a_tool_that_blocks_its_server_is_named():
+    session = _Session(lambda call: Exchange(call, lost="no answer within 1 s"))
+    notes: list[str] = []
+    tools = tuple(replace(CATALOGUE.tools[0], name=name) for name in ("blocks", "b", "c", "d"))
+    calls = plan(replace(CATALOGUE, tools=tools), Options(examples=1), notes.append)
+    assert [e async for e in blackbox._exchanges(session, calls, notes.append)] == []
+    assert [note for note in notes if "block its event loop" in note] == [
+        "After blocks({}) the server answered no other call in time: does that tool block its event loop?"
+    ]
 
 
 @pytest.mark.parametrize(("text", "requirement"), [("<a>" + "x" * 8, "XMCP-RSP-081"), ("x" * 11, "XMCP-MCP-001")])
@@ -214,4 +226,38 @@ async def test_the_advice_is_given_once_and_breaks_nothing():
 async def test_a_tool_of_which_no_call_succeeded_is_noted():
     report = await report_on(Miniature(), Options(examples=1))
     (note,) = {note for run in report.runs for note in run.notes if "succeeded" in note}
-    assert note.startswith("No call of `busy`, `vendor_fault`, `crash` succeeded, so only errors")
+    which = "`busy` (RATE_LIMIT), `vendor_fault` (X_ACME_OFF), `crash` (INTERNAL)"
+    assert note == f"No call of {which} succeeded, so only errors were judged."
+
+
+class _Choosy(Miniature):
+    """Refuses every text that it is given, and shows nothing however often it is asked."""
+
+    def run(self, name, arguments):
+        if name == "echo":
+            raise Failure("NOT_FOUND", "There is no such text.")
+        return super().run(name, arguments)
+
+    def shows(self, arguments):
+        return False
+
+
+async def test_what_other_arguments_could_change_and_what_was_never_shown_is_noted():
+    report = await report_on(_Choosy(), Options(examples=1))
+    notes = {note for run in report.runs for note in run.notes}
+    assert any(note.startswith("No call of `echo` (NOT_FOUND)") and "`examples`" in note for note in notes)
+    assert "`card`, `picture`: asked to show a display, and never did." in notes
+
+
+class _Unannounced(Miniature):
+    """Says nothing of the extension."""
+
+    def extensions(self):
+        return {}
+
+
+async def test_of_a_server_that_announces_nothing_only_that_is_judged_and_what_to_do_is_said():
+    report = await report_on(_Unannounced(), Options(examples=1))
+    assert {judgement.requirement.id for judgement in report.judgements if judgement.occasions} == {"XMCP-CNF-002"}
+    assert [run.calls for run in report.runs] == [0, 0]
+    assert all("`use_xmcp(mcp)`" in note for run in report.runs for note in run.notes)

@@ -482,18 +482,18 @@ class _ReturnsData(Negotiated):
     """Has a tool whose author returns data, of which the library makes the text."""
 
     def run(self, name, arguments):
-        return ('{"rows": 3}', None) if name == "listing" else super().run(name, arguments)
+        return ('{"rows": 3}', None) if name == "orders" else super().run(name, arguments)
 
     def plain(self, outcome):
-        data = {"rows": 3} if outcome.text == '{"rows": 3}' else None
-        return super().plain(outcome).model_copy(update={"structured_content": data})
+        result = super().plain(outcome)
+        return result.model_copy(update={"structured_content": {"rows": 3}} if outcome.text == '{"rows": 3}' else {})
 
 
 async def test_data_that_the_author_or_the_server_can_have_given_is_noted_and_breaks_nothing():
     report = await report_on(_ReturnsData(), Options(examples=1, eras=("newest",), strict=True))
     assert not any(judgement.broken for judgement in report.judgements)
     assert report.runs[0].notes == [note for note in report.runs[0].notes if "XMCP-MCP-049" not in note]
-    assert [note for note in report.runs[1].notes if "`listing`" in note and "XMCP-MCP-049" in note]
+    assert [note for note in report.runs[1].notes if "`orders`" in note and "XMCP-MCP-049" in note]
 
 
 class _SendsData(Miniature):

@@ -128,10 +128,10 @@ def test_a_plain_fastmcp_server_does_not_conform_and_is_told_why(tmp_path):
     assert done.returncode == 1
     assert "Traceback" not in done.stdout + done.stderr
     report = json.loads(path.read_text())
-    assert red(report) == {"XMCP-CNF-002", "XMCP-MCP-001"}
+    assert red(report) == {"XMCP-CNF-002"}
     seen = {entry["id"]: entry["first"] for entry in report["requirements"] if "first" in entry}
-    assert "the text `" in seen["XMCP-MCP-001"]["seen"]
-    assert seen["XMCP-MCP-001"]["expected"] == "a text block that holds one tool response document"
+    assert seen["XMCP-CNF-002"]["expected"] == "an entry `io.github.xmcp-spec/tool-response`"
+    assert "`use_xmcp(mcp)`" in done.stdout
     assert done.stdout.rstrip().endswith("DOES NOT CONFORM")
 
 

@@ -7,7 +7,7 @@ the extension and again as a plain client: with every call where the server's wi
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 
@@ -16,9 +16,11 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from xmcp_conformance.core.events import CallMade, Connecting, Emit, Noted, Observed, RunEnded, RunStarted, SuiteStarted
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_models.registry import EXTENSION_ID
 
 from .call_plan import Options, plan
 from .catalogue import Catalogue, advice, announced_versions, announced_wire
+from .checks.announcement import extension_entry
 from .checks.mcp_results import repeats_its_text
 from .checks.plain_results import begins_a_document
 from .checks.required_form import required_form
@@ -87,6 +89,9 @@ class _Seen:
     samples: dict[tuple[str, bool], ToolCall] = field(default_factory=dict)
     """For each tool, its first call that was answered, and the first whose answer had a display that was asked for."""
 
+    asked_to_show: dict[str, None] = field(default_factory=dict)
+    """The tools that were asked to show a display."""
+
     def few(self) -> list[ToolCall]:
         """Return a call of a few tools, and a call for a display of a few."""
         of = {shows: [call for key, call in self.samples.items() if key[1] is shows] for shows in (False, True)}
@@ -102,6 +107,9 @@ async def _check_in_era(peer: Peer, era: str, options: Options, spoken: set[str]
         if catalogue.protocol_version in spoken:
             return
         spoken.add(catalogue.protocol_version)
+        if EXTENSION_ID not in catalogue.extensions:
+            _judge_announcement_alone(catalogue, run)
+            return
         seen.negotiates = announced_wire(catalogue) == "negotiated"
         await _check_run(session, catalogue, plan(catalogue, options, run.note), run, seen)
     if not seen.negotiates and not (first and seen.samples):
@@ -113,6 +121,19 @@ async def _check_in_era(peer: Peer, era: str, options: Options, spoken: set[str]
         few = [replace(call, tool=listed.get(call.name)) for call in seen.few()]
         calls = plan(catalogue, options, run.note) if seen.negotiates else few
         await _check_run(session, catalogue, calls, run, seen)
+
+
+def _judge_announcement_alone(catalogue: Catalogue, run: _Run) -> None:
+    """Judge a server that does not say that it follows the specification: only that is a fault, and what to do next."""
+    run.era = catalogue.protocol_version
+    run.start(len(catalogue.tools))
+    for observation in extension_entry(catalogue):
+        run.emit(Observed(observation, run.name))
+    run.note(
+        "Nothing else was judged: the server does not announce the extension. For FastMCP, `use_xmcp(mcp)` announces "
+        "it and does the rest; for any other server, begin with the page Level 1 in one file of the documentation."
+    )
+    run.emit(RunEnded(run.name))
 
 
 @asynccontextmanager
@@ -145,7 +166,8 @@ async def _check_run(session: Session, catalogue: Catalogue, calls: Iterable[Too
     # Over HTTP a server need not remember what a client declared with `initialize` (section 6.1).
     known = not (run.peer.transport == "http" and run.era in HANDSHAKE_PROTOCOL_VERSIONS)
     form = required_form(catalogue, declared=not run.plain, known=known)
-    succeeded: dict[str, bool] = {}
+    succeeded: set[str] = set()
+    failed_with: dict[str, dict[str, None]] = {}
     repeating: dict[str, None] = {}
     async with aclosing(_exchanges(session, calls, run.note)) as exchanges:
         async for exchange in exchanges:
@@ -162,17 +184,19 @@ async def _check_run(session: Session, catalogue: Catalogue, calls: Iterable[Too
                 populates, failed = document.server_populated is not None, document.error is not None
                 seen.twins[call.key] = Twin(echoes, populates, failed, document.llm_output)
             answered = document is not None and call.intent is Intent.VALID
+            if answered and call.shows:
+                seen.asked_to_show[call.name] = None
             if answered and document is not None:
-                succeeded[call.name] = succeeded.get(call.name, False) or document.error is None
+                if document.error is None:
+                    succeeded.add(call.name)
+                else:
+                    failed_with.setdefault(call.name, {})[document.error.code] = None
                 if document.has_display or not call.shows:
                     seen.samples.setdefault((call.name, call.shows), call)
             run.emit(CallMade(run.name, str(call), answered))
-    never = [f"`{quoted(name)}`" for name, ever in succeeded.items() if not ever]
-    if never and not run.plain:
-        run.note(
-            f"No call of {', '.join(never)} succeeded, so only errors were judged. An `enum` or `examples` for the "
-            "arguments would help."
-        )
+    if not run.plain:
+        for note in _never_seen(succeeded, failed_with, seen):
+            run.note(note)
     if repeating:
         run.note(
             f"The text of {', '.join(repeating)} comes again as `structuredContent`, without an output schema, and "
@@ -181,11 +205,29 @@ async def _check_run(session: Session, catalogue: Catalogue, calls: Iterable[Too
     run.emit(RunEnded(run.name))
 
 
+def _never_seen(succeeded: set[str], failed_with: Mapping[str, Collection[str]], seen: _Seen) -> Iterator[str]:
+    """Yield what the calls did not show of tools, and why, as far as that can be told."""
+    never = {name: codes for name, codes in failed_with.items() if name not in succeeded}
+    if never:
+        listed = ", ".join(f"`{quoted(name)}` ({quoted(', '.join(codes))})" for name, codes in never.items())
+        helps = any(_OF_ARGUMENTS & set(codes) for codes in never.values())
+        advised = " An `enum` or `examples` for the arguments would help." if helps else ""
+        yield f"No call of {listed} succeeded, so only errors were judged.{advised}"
+    shown = {name for name, shows in seen.samples if shows}
+    if dark := [name for name in seen.asked_to_show if name in succeeded and name not in shown]:
+        yield f"{', '.join(f'`{quoted(name)}`' for name in dark)}: asked to show a display, and never did."
+
+
+_OF_ARGUMENTS = {"VALIDATION_FAIL", "INVALID_ARGUMENT", "MISSING_ARGUMENT", "NOT_FOUND"}
+"""The codes of failures that other arguments can avoid."""
+
+
 async def _exchanges(
     session: Session, calls: Iterable[ToolCall], note: Callable[[str], None]
 ) -> AsyncGenerator[Exchange, None]:
     """Make the calls one after the other; stop when the connection is lost. `note` gets what is not judged."""
     silent: set[str] = set()
+    in_a_row: list[ToolCall] = []
     for call in calls:
         if call.name in silent:  # otherwise a tool that never answers costs the time-out for each of its calls
             continue
@@ -193,7 +235,12 @@ async def _exchanges(
         if exchange.lost and exchange.lost.startswith("no answer within"):
             silent.add(call.name)
             note(f"{call}: {exchange.lost}; not judged, and `{quoted(call.name)}` was not called again.")
+            in_a_row.append(call)
+            if len(in_a_row) == _FEW:
+                first = in_a_row[0]
+                note(f"After {first} the server answered no other call in time: does that tool block its event loop?")
             continue
+        in_a_row.clear()
         if (exchange.result or {}).get("resultType") == "input_required":
             note(f"{call}: the server asks the client for input; not judged.")
             continue
