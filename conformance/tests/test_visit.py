@@ -14,8 +14,10 @@ from xmcp_conformance.hosts.picture import picture
 from xmcp_conformance.hosts.rules import hosts
 from xmcp_conformance.profiles.server import visit as module
 from xmcp_conformance.profiles.server.arguments import readable
+from xmcp_conformance.profiles.server.exchange import Intent
 from xmcp_conformance.profiles.server.server_under_test import InMemoryPeer
 from xmcp_conformance.profiles.server.visit import NO_TOOL, SHOWN, NoSuchTool, VisitOptions, visit
+from xmcp_conformance.reports import see_terminal
 from xmcp_conformance.reports.see_terminal import show
 from xmcp_conformance.wrong.servers.miniature import Negotiated
 
@@ -190,3 +192,29 @@ async def test_a_view_of_mcp_apps_is_known():
 def test_arguments_for_people_are_used_only_where_they_fit(properties, arguments):
     schema = {"type": "object", "properties": properties, "required": list(properties)}
     assert readable({**schema, "$defs": {"D": {"type": "boolean"}}}) == arguments
+
+
+async def test_of_calls_without_a_result_nothing_is_said(monkeypatch):
+    call = module.Session.call
+
+    async def silent_once(session, made):
+        return await (_silent(session, made) if made.intent is Intent.VALID else call(session, made))
+
+    server, _ = peer(lambda *_: said("x"), weather=CITY)
+    monkeypatch.setattr(module.Session, "call", silent_once)
+    seen = picture(await visit(server, VisitOptions()), hosts()[:1], tokens.ESTIMATE)
+    out = io.StringIO()
+    show([seen], Console(file=out, width=80))
+    assert seen.answered
+    assert ("had no result; nothing is said of them" in out.getvalue()) is not bool(seen.findings)
+    assert "Nothing is lost" not in out.getvalue()
+
+
+def test_numbers_of_tokens_fit_their_column():
+    for range_, shown in (
+        ((3, 3), "3"),
+        ((5_877, 7_130), "5,877–7,130"),
+        ((12_345, 15_000), "12.3k–15.0k"),
+        ((99_999, 1_234_567), "100.0k–1,234k"),
+    ):
+        assert see_terminal._tokens(range_) == shown

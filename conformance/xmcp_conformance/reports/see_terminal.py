@@ -26,6 +26,8 @@ _MOST_NAMES: Final = 4
 _FEWEST_OTHERS: Final = 4
 _FEWEST_ARGUMENTS: Final = 12
 _WIDE: Final = 110
+_TOKENS_WIDTH: Final = 11
+"""As wide as `5,877–7,130` or `12.3k–15.0k`."""
 _MARKS: Final = {"leaked": ("!", "bold red"), "misled": ("✗", "red"), "lost": ("−", "yellow"), "unknown": ("?", "dim")}
 _WORDS: Final = {"leaked": "leaks: ", "misled": "the model ", "lost": "lost: ", "unknown": "not known: "}
 
@@ -149,15 +151,19 @@ def _row(console: Console, name: str, *cells: Text, style: str = "") -> Table:
     row.add_column(width=1 + len(name), no_wrap=True)
     if len(cells) > 1:
         row.add_column(width=_hosts_width(console))
-        row.add_column(width=9, justify="right", no_wrap=True)
+        row.add_column(width=_TOKENS_WIDTH, justify="right", no_wrap=True)
     row.add_column(width=_what_width(console) if len(cells) > 1 else console.width - 5)
     row.add_row(Text(f" {name}", style="bold cyan"), *cells, style=style)
     return row
 
 
 def _tokens(range_: tuple[int, int]) -> str:
-    least, most = range_
-    return f"{least:,}" if least == most else f"{least:,}–{most:,}"
+    least, most = map(_number, range_)
+    return least if least == most else f"{least}–{most}"
+
+
+def _number(tokens: int) -> str:
+    return f"{tokens:,}" if tokens < 10_000 else f"{tokens / 1000:.1f}k" if tokens < 100_000 else f"{tokens // 1000:,}k"
 
 
 def _hosts_width(console: Console) -> int:
@@ -165,7 +171,7 @@ def _hosts_width(console: Console) -> int:
 
 
 def _what_width(console: Console) -> int:
-    return max(20, console.width - _hosts_width(console) - 9 - 2 - 6)
+    return max(20, console.width - _hosts_width(console) - _TOKENS_WIDTH - 2 - 6)
 
 
 def _hosts(group: Group, *, last: bool, alone: bool) -> str:
@@ -247,6 +253,11 @@ def _show_findings(name: str, picture: Picture, console: Console) -> None:
     if not picture.answered:
         hint = "no tool answered, so nothing can be said of its results; see the reasons above"
         console.print(title.append(f"Nothing seen: {hint}.", style="bold yellow"))
+        return
+    silent = sum(case.case.plain.result is None for tool in picture.tools for case in tool.cases)
+    if not findings and silent:
+        of = f"{silent} call{'s' if silent > 1 else ''} had no result; nothing is said of them."
+        console.print(title.append(f"Nothing else is lost, leaks or misleads. {of}", style="bold yellow"))
         return
     if not findings:
         console.print(title.append("Nothing is lost, leaks or misleads in any of these hosts.", style="bold green"))

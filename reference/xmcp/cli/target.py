@@ -168,7 +168,11 @@ def _chosen(module: ModuleType, place: str, attribute: str | None, served: list[
             return next(iter(distinct.values()))
         named = next((servers[name] for name in _USUAL_NAMES if name in servers), None)
         if named is None:
-            found = f"several: write {place}:NAME with one of {', '.join(sorted(servers))}" if servers else "none"
+            found = (
+                f"several: write {place}:NAME with one of {', '.join(sorted(servers))}"
+                if servers
+                else 'none; a server that is not made with either is started by its command, such as "python server.py"'
+            )
             raise BadTarget(f"{place} should have one XMCP or FastMCP server, it has {found}")
         return named
     value: object = module
