@@ -201,7 +201,8 @@ async def test_a_tool_may_have_nothing_to_say(client: Client[Any]) -> None:
 async def test_the_chain_from_products_to_a_chart_fits_together(client: Client[Any], tools: dict[str, Tool]) -> None:
     said = {name: (tool.meta or {}).get(TOOL_META_KEY, {}) for name, tool in tools.items()}
     assert said["points_chart"]["depends_on"] == ["product_months"]
-    assert said["product_months"] == {"depends_on": ["growing_products"], "provides": "points"}
+    handed_on = {"depends_on": ["growing_products"], "provides": "points"}
+    assert said["product_months"] == {**handed_on, "wrapped_in": "result"}
     _, found = await called(client, "growing_products", region="APAC", limit=2)
     assert found.structured_content == {"result": ["Comet", "Atlas"]}
     _, months = await called(client, "product_months", products=found.structured_content["result"])

@@ -485,3 +485,24 @@ async def test_of_a_text_that_json_has_to_escape_its_first_200_characters_are_to
     told = (await asked(mcp, era, "length")).content[1].text
     assert json.dumps(value[:200])[1:-1] in told
     assert json.dumps(value)[1:-1] not in told
+
+
+async def test_a_client_that_declared_the_extension_is_told_where_a_value_is_that_is_no_object(era: str) -> None:
+    mcp = XMCP("s", wire="negotiated")
+    mcp.tool(name="names")(_names)
+    mcp.tool(name="one")(_one)
+    said = {
+        declared: {
+            name: (tool.meta or {}).get(TOOL_META_KEY) for name, tool in (await listed(mcp, era, declared)).items()
+        }
+        for declared in (False, True)
+    }
+    assert said == {False: {"names": None, "one": None}, True: {"names": {"wrapped_in": "result"}, "one": None}}
+
+
+def _names() -> list[str]:
+    return ["a"]
+
+
+def _one() -> dict[str, int]:
+    return {"a": 1}

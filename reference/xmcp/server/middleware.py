@@ -67,12 +67,14 @@ class ResponseMiddleware(Middleware):
     ) -> Sequence[Tool]:
         """List the tools with dependencies that are valid in this list (XMCP-TOL-010, XMCP-TOL-011).
 
-        A client that did not declare the extension is not promised data that a formatter hides from its model.
+        A client that did not declare the extension is not promised data that a formatter hides from its model, and
+        gets no metadata that FastMCP would not send.
         """
-        declared = self._reader(context.fastmcp_context).declared
-        return as_listed_to(
-            [saying_where_its_value_is(tool) for tool in as_listed(await call_next(context))], declared=declared
+        tools = as_listed_to(
+            as_listed(await call_next(context)), declared=self._reader(context.fastmcp_context).declared
         )
+        is_told = reader_for(self._wire, declared_by(context.fastmcp_context)).declared
+        return [saying_where_its_value_is(tool) for tool in tools] if is_told else tools
 
     def _reader(self, context: Context | None) -> Reader:
         """Return what the client reads that sent the message; a call of the program itself reads everything."""

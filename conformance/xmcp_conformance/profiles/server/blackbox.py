@@ -158,13 +158,13 @@ async def _check_run(session: Session, catalogue: Catalogue, calls: Iterable[Too
     """Do one run: judge what the peer lists, and every call."""
     run.era = catalogue.protocol_version
     run.start(len(catalogue.tools))
-    for observation in catalogue_observations(catalogue):
+    # Over HTTP a server need not remember what a client declared with `initialize` (section 6.1).
+    known = not (run.peer.transport == "http" and run.era in HANDSHAKE_PROTOCOL_VERSIONS)
+    for observation in catalogue_observations(catalogue, declared=known and not run.plain):
         run.emit(Observed(observation, run.name))
     if not run.plain and (advised := advice(catalogue)):
         run.note(advised)
     announced = announced_versions(catalogue)
-    # Over HTTP a server need not remember what a client declared with `initialize` (section 6.1).
-    known = not (run.peer.transport == "http" and run.era in HANDSHAKE_PROTOCOL_VERSIONS)
     form = required_form(catalogue, declared=not run.plain, known=known)
     succeeded: set[str] = set()
     failed_with: dict[str, dict[str, None]] = {}

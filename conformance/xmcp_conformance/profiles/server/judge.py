@@ -25,15 +25,21 @@ from .checks.required_form import RequiredForm, answer_form
 from .exchange import Exchange, ToolCall
 
 
-def catalogue_observations(catalogue: Catalogue) -> Observations:
-    """Yield what all checks of a catalogue observe."""
+def catalogue_observations(catalogue: Catalogue, *, declared: bool = True) -> Observations:
+    """Yield what all checks of a catalogue observe.
+
+    Args:
+        catalogue: what the server announced and listed.
+        declared: whether the client that got it declared the extension, so that the server can know.
+    """
     yield from announcement.extension_entry(catalogue)
     for tool in catalogue.tools:
         yield from tool_metadata.metadata_schema(tool)
         yield from displays.show_user_parameter(tool)
         yield from server_parameters.left_out_of_input_schema(tool)
         yield from tool_metadata.cacheable_tool(tool)
-        yield from tool_metadata.wrapped_value(tool)
+        if declared:
+            yield from tool_metadata.wrapped_value(tool)
     yield from dependencies.dependencies(catalogue.tools)
 
 
