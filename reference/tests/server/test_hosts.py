@@ -20,7 +20,13 @@ from support.declaration import DECLARES
 
 from xmcp import XMCP, DisplayEnvelope, ToolResponse
 from xmcp.server.responses.delivery import PERHAPS_NOT_SHOWN
-from xmcp_models.registry import DISPLAY_META_KEY, EXTENSION_ID, POPULATED_META_KEY, RESULT_META_KEY
+from xmcp_models.registry import (
+    DISPLAY_META_KEY,
+    EXTENSION_ID,
+    POPULATED_META_KEY,
+    RESULT_META_KEY,
+    TOOL_META_KEY,
+)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -491,12 +497,10 @@ async def test_a_client_that_declared_the_extension_is_told_where_a_value_is_tha
     mcp = XMCP("s", wire="negotiated")
     mcp.tool(name="names")(_names)
     mcp.tool(name="one")(_one)
-    said = {
-        declared: {
-            name: (tool.meta or {}).get(TOOL_META_KEY) for name, tool in (await listed(mcp, era, declared)).items()
-        }
-        for declared in (False, True)
-    }
+    said = {}
+    for declared in (False, True):
+        tools = await listed(mcp, era, declared)
+        said[declared] = {name: (tool.meta or {}).get(TOOL_META_KEY) for name, tool in tools.items()}
     assert said == {False: {"names": None, "one": None}, True: {"names": {"wrapped_in": "result"}, "one": None}}
 
 
