@@ -30,6 +30,7 @@ from mcp.server.lowlevel.server import LifespanResultT
 from mcp_types import Icon, ToolAnnotations
 
 from xmcp.server.background import BackgroundTool, TaskDelivery
+from xmcp.server.call_state import current_call
 from xmcp.server.containment import contain
 from xmcp.server.fastmcp_internals.components import local_tools, unwrapped
 from xmcp.server.fastmcp_internals.dispatch import add_dispatch_middleware, wrap_dispatch
@@ -214,7 +215,11 @@ class XMCP(Serving[LifespanResultT]):
     async def get_tool(self, name: str, version: VersionSpec | None = None) -> Tool | None:
         """Return the tool, whatever it comes from, with the marks and results that tools of this server have."""
         tool = await super().get_tool(name, version)
-        return None if tool is None else next(iter(all_adopted([tool], self.param_providers)), None)
+        tool = None if tool is None else next(iter(all_adopted([tool], self.param_providers)), None)
+        call = current_call.get()
+        if call is not None and call.server is self and call.tool_name == name:
+            call.tool = tool
+        return tool
 
     async def list_tools(self, *, run_middleware: bool = True) -> Sequence[Tool]:
         """Return the tools that a caller may see, as `get_tool`."""
