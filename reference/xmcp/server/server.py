@@ -280,10 +280,7 @@ class XMCP(Serving[LifespanResultT]):
         for tool in tools:
             if not isinstance(tool, XMCPTool):
                 continue
-            try:
-                check_found(tool.formatter)
-            except LookupError as error:
-                raise LookupError(f"The tool {tool.name!r}: {error}") from None
+            check_formatter(tool)
             for name, parameter in tool.server_parameters.items():
                 if parameter.default is None and not self.param_providers.provides(name):
                     logger.warning("The parameter %r of the tool %r has no provider yet.", name, tool.name)
@@ -333,6 +330,18 @@ class XMCP(Serving[LifespanResultT]):
             for key in ("server_populated", "sensitive")
         )
         return XMCPToolOptions(display, metadata, formatter, populated, sensitive)
+
+
+def check_formatter(tool: XMCPTool) -> None:
+    """Check that the formatter of `tool` is there, if it was given by name.
+
+    Raises:
+        LookupError: It is not; the message names the tool.
+    """
+    try:
+        check_found(tool.formatter)
+    except LookupError as error:
+        raise LookupError(f"The tool {tool.name!r}: {error}") from None
 
 
 def _mounted_in(server: fastmcp.FastMCP[Any]) -> Iterator[fastmcp.FastMCP[Any]]:
