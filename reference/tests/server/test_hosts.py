@@ -12,7 +12,7 @@ from fastmcp.server.middleware import Middleware
 from fastmcp.server.middleware.caching import ResponseCachingMiddleware
 from fastmcp.tools import Tool
 from fastmcp.tools.base import ToolResult
-from fastmcp.tools.tool_transform import ArgTransform
+from fastmcp.tools.tool_transform import ArgTransform, forward
 from fastmcp.utilities.types import Image
 from mcp.client import advertise
 from mcp_types import Annotations, ImageContent, TextContent
@@ -252,20 +252,46 @@ async def test_data_goes_where_a_schema_or_the_author_promises_it(
         await client.call_tool(name)
 
 
-async def test_a_tool_that_transforms_another_promises_what_it_lists(era: str) -> None:
+OWN_SCHEMA = {"type": "object", "properties": {"a": {"type": "integer", "description": "by the author"}}}
+
+
+async def transforming() -> XMCP:
     mcp = dataful()
     source = await mcp.get_tool("formatted")
     assert source is not None
+
+    async def forwards() -> ToolResult:
+        return await forward()
+
+    async def answers() -> ToolResult:
+        return ToolResult(content="words", structured_content=DATA)
+
     arguments: dict[str, ArgTransform] = {}
     mcp.add_tool(Tool.from_tool(source, name="same", transform_args=arguments))
-    mcp.add_tool(
-        Tool.from_tool(source, name="own", transform_args=arguments, output_schema={"type": "object"}, meta={})
-    )
-    tools = await listed(mcp, era)
+    mcp.add_tool(Tool.from_tool(source, name="own", transform_args=arguments, output_schema=OWN_SCHEMA))
+    mcp.add_tool(Tool.from_tool(source, name="forwarded", transform_fn=forwards, output_schema=OWN_SCHEMA))
+    mcp.add_tool(Tool.from_tool(source, name="answered", transform_fn=answers, output_schema=OWN_SCHEMA))
+    return mcp
+
+
+@pytest.mark.parametrize(
+    ("name", "promised"), [("same", False), ("own", True), ("forwarded", True), ("answered", True)]
+)
+@pytest.mark.parametrize("way", ["direct", "mounted"])
+async def test_a_tool_that_transforms_another_promises_what_it_lists(
+    era: str, way: str, name: str, promised: bool
+) -> None:
+    mcp = await transforming()
+    if way == "mounted":
+        inner, mcp = mcp, XMCP("front")
+        mcp.mount(inner)
+    tool = (await listed(mcp, era))[name]
+    assert tool.output_schema == (OWN_SCHEMA if promised else None)
+    assert "derived" not in str(tool.meta)
     async with Client(mcp, mode=era) as client:
-        for name in ("same", "own"):
-            result = await client.call_tool(name)
-            assert (result.structured_content is not None) is (tools[name].output_schema is not None), name
+        assert (await client.call_tool(name)).structured_content == (DATA if promised else None)
+    assert (await listed(mcp, era, declared=True))[name].output_schema is not None
+    assert (await asked(mcp, era, name, declared=True)).structured_content == DATA
 
 
 async def test_a_program_that_calls_its_own_server_gets_the_data() -> None:

@@ -10,8 +10,11 @@ import pytest
 from fastmcp import Client, FastMCP
 from fastmcp.exceptions import ToolError
 from fastmcp.server import create_proxy
+from fastmcp.server.middleware import Middleware
 from fastmcp.server.providers.openapi import OpenAPIProvider
+from fastmcp.server.providers.proxy import ProxyClient, ProxyProvider
 from fastmcp.tools import Tool
+from support.declaration import DECLARES
 
 from xmcp import XMCP
 from xmcp.server.relayed_calls import MAX_ARGUMENTS, refused_arguments
@@ -193,3 +196,30 @@ async def test_an_answer_without_arguments_to_blame_costs_no_look_up(era: str) -
         lookups.clear()
         await client.call_tool_mcp("sum", {"a": 1, "b": -1})
     assert len(lookups) == once
+
+
+@pytest.mark.parametrize("declared", [True, False])
+async def test_a_call_asks_the_servers_behind_no_more_often_than_in_fastmcp(era: str, declared: bool) -> None:
+    lists = []
+
+    class Counts(Middleware):
+        async def on_list_tools(self, context: Any, call_next: Any) -> Any:
+            lists.append(1)
+            return await call_next(context)
+
+    behind: FastMCP[Any] = FastMCP("behind", middleware=[Counts()])
+    counted = []
+    for kind in (FastMCP, XMCP):
+        front = kind("front")
+        front.add_provider(ProxyProvider(lambda: ProxyClient(behind), cache_ttl=0))
+
+        @front.tool
+        def untyped():  # type: ignore[no-untyped-def]
+            return {"a": 1}
+
+        async with Client(front, mode=era, extensions=DECLARES if declared else None) as client:
+            for _ in range(3):
+                await client.call_tool_mcp("untyped", {})
+        counted.append(len(lists))
+        lists.clear()
+    assert 0 < counted[1] <= counted[0]

@@ -205,3 +205,69 @@ async def test_a_server_that_runs_is_refused() -> None:
             use_xmcp(mcp)
         assert len(mcp.middleware) == len(shop().middleware)
         assert len(mcp.providers) == len(shop().providers)
+
+
+async def test_what_is_taken_back_twice_takes_nothing_from_who_came_after(era: str) -> None:
+    mcp = shop()
+    first = use_xmcp(mcp)
+    first.remove()
+    second = use_xmcp(mcp)
+    first.remove()
+    async with Client(mcp, mode=era, extensions=DECLARES) as client:
+        assert EXTENSION_ID in client.server_capabilities.extensions
+        assert (await client.call_tool_mcp("stock", {"item": "a"})).meta[RESULT_META_KEY]["form"] == "document"
+    second.remove()
+    async with Client(mcp, mode=era) as client:
+        assert EXTENSION_ID not in (client.server_capabilities.extensions or {})
+
+
+async def test_after_it_was_taken_back_nothing_is_added() -> None:
+    mcp = shop()
+    used = use_xmcp(mcp)
+    used.remove()
+    for register in (used.tool, used.display_tool):
+        with pytest.raises(RuntimeError, match="use_xmcp again"):
+            register(lambda: "x", name="late")
+    assert "late" not in {tool.name for tool in await mcp.list_tools()}
+
+
+async def test_a_tool_can_have_versions(era: str) -> None:
+    mcp = shop()
+    used = use_xmcp(mcp)
+    used.tool(lambda: "one", name="prices", version="1")
+    used.tool(lambda: "two", name="prices", version="2")
+    with pytest.raises(ValueError, match="has a tool 'prices' already"):
+        used.tool(lambda: "another", name="prices", version="2")
+    async with Client(mcp, mode=era) as client:
+        assert (await client.call_tool("prices", version="1")).content[0].text == "one"
+        assert (await client.call_tool("prices")).content[0].text == "two"
+    used.remove()
+    assert "prices" not in {tool.name for tool in await mcp.list_tools()}
+
+
+async def test_a_formatter_of_nobody_stops_the_server_at_its_start(era: str) -> None:
+    mcp = shop()
+    used = use_xmcp(mcp, formatter="mine")
+
+    @used.tool
+    def rows() -> dict[str, int]:
+        return {"a": 1}
+
+    with pytest.raises(LookupError, match="'rows': there is no formatter named 'mine'"):
+        async with mcp._lifespan_manager():
+            pass
+    used.add_xml_formatter(lambda data, _: f"<rows>{len(data)}</rows>", name="mine")
+    async with Client(mcp, mode=era) as client:
+        assert (await client.call_tool("rows")).content[0].text == "<rows>1</rows>"
+
+
+def test_what_belongs_to_the_server_is_refused_with_its_name() -> None:
+    used = use_xmcp(shop())
+    with pytest.raises(TypeError, match="Use the FastMCP server 'shop' itself"):
+        used.resource("shop://terms")(lambda: "terms")
+    with pytest.raises(TypeError, match="Use the FastMCP server 'shop' itself"):
+        used.resource("shop://{item}")(lambda item: item)
+    with pytest.raises(TypeError, match="Use the FastMCP server 'shop' itself"):
+        used.prompt(lambda: "Hello.", name="hello")
+    with pytest.raises(TypeError, match="Use the FastMCP server 'shop' itself"):
+        used.mount(shop())

@@ -6,9 +6,12 @@ import secrets
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import TypeAdapter, ValidationError
+
+if TYPE_CHECKING:
+    from fastmcp.tools import Tool
 
 SHOW_USER: Final = "show_user"
 """The argument by which a caller asks for a display (XMCP-DSP-020)."""
@@ -25,6 +28,7 @@ class ServedCall:
     values that must not be disclosed. `mask_error_details` is the server's option of that name. `filled` is the
     `server_populated` object of the tool that succeeded last. `handed_on` names the argument with which the tool called
     another tool: tools that call any tool do so. `shows_displays` tells whether the client said that it shows displays.
+    `server` answers the call, and `tool` is what it found under the name, if it has noted that.
     """
 
     tool_name: str
@@ -38,6 +42,8 @@ class ServedCall:
     filled: Mapping[str, Any] | None = None
     handed_on: str | None = None
     shows_displays: bool = True
+    server: object | None = None
+    tool: Tool | None = None
 
     @property
     def wants_display(self) -> bool:

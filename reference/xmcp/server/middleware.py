@@ -113,10 +113,11 @@ class ResponseMiddleware(Middleware):
         call.mask_error_details = self._mask_error_details
         reader = self._reader(context.fastmcp_context)
         call.shows_displays = reader.declared
+        call.server = context.fastmcp_context.fastmcp if context.fastmcp_context else None
 
         async def run() -> ToolResult:
             result: ToolResult = await with_checked_arguments(call_next, context, call)
-            if not reader.declared and is_unlisted(result) and await _lists_its_schema(context, call.tool_name):
+            if not reader.declared and is_unlisted(result) and await _lists_its_schema(context, call):
                 unmark(result)
             return result
 
@@ -126,9 +127,11 @@ class ResponseMiddleware(Middleware):
         return answered
 
 
-async def _lists_its_schema(context: MiddlewareContext[mcp_types.CallToolRequestParams], name: str) -> bool:
+async def _lists_its_schema(context: MiddlewareContext[mcp_types.CallToolRequestParams], call: ServedCall) -> bool:
     """Tell whether the tool lists an output schema to this client; a tool that transforms another has its own."""
-    tool = await context.fastmcp_context.fastmcp.get_tool(name) if context.fastmcp_context else None
+    tool = call.tool  # a server that is asked for it again asks every server behind it
+    if tool is None and context.fastmcp_context is not None:
+        tool = await context.fastmcp_context.fastmcp.get_tool(call.tool_name)
     return tool is not None and lists_schema(tool)
 
 

@@ -30,6 +30,7 @@ from mcp.server.lowlevel.server import LifespanResultT
 from mcp_types import Icon, ToolAnnotations
 
 from xmcp.server.background import BackgroundTool, TaskDelivery
+from xmcp.server.call_state import current_call
 from xmcp.server.containment import contain
 from xmcp.server.fastmcp_internals.components import local_tools, unwrapped
 from xmcp.server.fastmcp_internals.dispatch import add_dispatch_middleware, wrap_dispatch
@@ -214,7 +215,11 @@ class XMCP(Serving[LifespanResultT]):
     async def get_tool(self, name: str, version: VersionSpec | None = None) -> Tool | None:
         """Return the tool, whatever it comes from, with the marks and results that tools of this server have."""
         tool = await super().get_tool(name, version)
-        return None if tool is None else next(iter(all_adopted([tool], self.param_providers)), None)
+        tool = None if tool is None else next(iter(all_adopted([tool], self.param_providers)), None)
+        call = current_call.get()
+        if call is not None and call.server is self and call.tool_name == name:
+            call.tool = tool
+        return tool
 
     async def list_tools(self, *, run_middleware: bool = True) -> Sequence[Tool]:
         """Return the tools that a caller may see, as `get_tool`."""
@@ -275,10 +280,7 @@ class XMCP(Serving[LifespanResultT]):
         for tool in tools:
             if not isinstance(tool, XMCPTool):
                 continue
-            try:
-                check_found(tool.formatter)
-            except LookupError as error:
-                raise LookupError(f"The tool {tool.name!r}: {error}") from None
+            check_formatter(tool)
             for name, parameter in tool.server_parameters.items():
                 if parameter.default is None and not self.param_providers.provides(name):
                     logger.warning("The parameter %r of the tool %r has no provider yet.", name, tool.name)
@@ -328,6 +330,18 @@ class XMCP(Serving[LifespanResultT]):
             for key in ("server_populated", "sensitive")
         )
         return XMCPToolOptions(display, metadata, formatter, populated, sensitive)
+
+
+def check_formatter(tool: XMCPTool) -> None:
+    """Check that the formatter of `tool` is there, if it was given by name.
+
+    Raises:
+        LookupError: It is not; the message names the tool.
+    """
+    try:
+        check_found(tool.formatter)
+    except LookupError as error:
+        raise LookupError(f"The tool {tool.name!r}: {error}") from None
 
 
 def _mounted_in(server: fastmcp.FastMCP[Any]) -> Iterator[fastmcp.FastMCP[Any]]:

@@ -105,7 +105,7 @@ class XMCPTool(FunctionTool):
         if metadata.output_schema is NotSet and (options.display or _mentions(tool.return_type, ToolResponse)):
             tool.output_schema = None
         if metadata.output_schema is NotSet and tool.output_schema is not None and options.formatter is not None:
-            tool.meta = with_derived_schema(tool.meta)
+            tool.meta = with_derived_schema(tool.meta, tool.output_schema)
         return cls._configured(tool, fn, options)
 
     @classmethod

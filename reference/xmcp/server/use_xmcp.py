@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 from fastmcp import FastMCP
@@ -19,24 +20,27 @@ from xmcp.server.fastmcp_internals.removal import (
 )
 from xmcp.server.middleware import ResponseMiddleware
 from xmcp.server.responses.capability import ToolResponseExtension, Wire
-from xmcp.server.server import XMCP
+from xmcp.server.server import XMCP, check_formatter
+from xmcp.server.tool import XMCPTool
 from xmcp.xml_formatters import XMLFormatter
-from xmcp_models.registry import EXTENSION_ID
 
 
 class UsedXMCP(XMCP):
     """A FastMCP server's use of XMCP, as `use_xmcp` began it.
 
     `tool`, `display_tool`, `param_provider` and `add_xml_formatter` are those of `XMCP`; the tools that they register
-    are tools of the server. `remove` ends the use. It is not itself a server to run.
+    are tools of the server. `remove` ends the use. It is not itself a server to run: resources, prompts and everything
+    else belong to the FastMCP server.
     """
 
     def __init__(self, server: FastMCP[Any], **options: Any) -> None:
         super().__init__(server.name, **options)
         self._server = server
         self._added: list[Tool] = []
+        self._is_removed = False
         self._responses = ResponseMiddleware(self.wire, self.masking)
-        server.add_extension(ToolResponseExtension(self.wire))
+        self._extension = _CheckedExtension(self)
+        server.add_extension(self._extension)
         server.middleware.insert(0, self._responses)
 
     @property
@@ -48,13 +52,27 @@ class UsedXMCP(XMCP):
         """Add a tool to the server.
 
         Raises:
-            ValueError: The server has a tool of that name, or as `XMCP.add_tool`.
+            ValueError: The server has a tool of that name and version, or as `XMCP.add_tool`.
+            RuntimeError: `remove` was called.
         """
+        if self._is_removed:
+            raise RuntimeError(f"XMCP was removed from the server {self._server.name!r}. Call use_xmcp again.")
         added = super().add_tool(tool)
-        if any(there.name == added.name for there in local_tools(self._server)):
+        if any(there.key == added.key for there in local_tools(self._server)):
+            self.local_provider.remove_tool(added.name, added.version)
             raise ValueError(f"The server {self._server.name!r} has a tool {added.name!r} already.")
         self._added.append(self._server.add_tool(added))
         return added
+
+    def check_tools(self) -> None:
+        """Check the tools that were added here; done whenever the server starts.
+
+        Raises:
+            LookupError: A tool names an unknown formatter.
+        """
+        for tool in self._added:
+            if isinstance(tool, XMCPTool):
+                check_formatter(tool)
 
     def remove(self) -> None:
         """Make the server again what it was: no announcement, FastMCP's errors, none of the tools added here.
@@ -62,13 +80,50 @@ class UsedXMCP(XMCP):
         Raises:
             RuntimeError: The server runs; its clients know what it announced.
         """
+        if self._is_removed:
+            return
         if is_running(self._server):
             raise RuntimeError(f"The server {self._server.name!r} runs. End it before you take XMCP back.")
         remove_tools(self._server, self._added)
         remove_middleware(self._server, self._responses)
-        if has_extension(self._server, EXTENSION_ID):
-            remove_extension(self._server, EXTENSION_ID)
+        remove_extension(self._server, self._extension)
         self._added.clear()
+        self._is_removed = True
+
+
+class _CheckedExtension(ToolResponseExtension):
+    """The announcement of a server that uses XMCP; it does not start if a tool cannot work."""
+
+    def __init__(self, used: UsedXMCP) -> None:
+        super().__init__(used.wire)
+        self._used = used
+
+    @asynccontextmanager
+    async def lifespan(self) -> AsyncIterator[None]:
+        self._used.check_tools()
+        yield
+
+
+def _of_the_server(name: str) -> Callable[..., Any]:
+    def refused(used: UsedXMCP, *_: Any, **__: Any) -> None:
+        raise TypeError(f"{name}: use_xmcp adds tools only. Use the FastMCP server {used.name!r} itself.")
+
+    return refused
+
+
+# What an XMCP has for servers of its own, and what would have no effect here.
+for _name in (
+    "resource",
+    "prompt",
+    "add_resource",
+    "add_template",
+    "add_prompt",
+    "add_middleware",
+    "mount",
+    "custom_route",
+    "http_app",
+):
+    setattr(UsedXMCP, _name, _of_the_server(_name))
 
 
 def use_xmcp(

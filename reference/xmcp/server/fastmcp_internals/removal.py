@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from fastmcp import FastMCP
+from fastmcp.server.extensions import ServerExtension
 from fastmcp.server.middleware import Middleware
 from fastmcp.tools import Tool
 
@@ -20,9 +21,10 @@ def has_extension(server: FastMCP[Any], identifier: str) -> bool:
     return identifier in server._extensions
 
 
-def remove_extension(server: FastMCP[Any], identifier: str) -> None:
-    """Remove an extension from `server`, which announces it no longer."""
-    server._extensions.pop(identifier)
+def remove_extension(server: FastMCP[Any], extension: ServerExtension) -> None:
+    """Remove an extension from `server`, which announces it no longer; nothing happens if it does not have it."""
+    if server._extensions.get(extension.identifier) is extension:
+        del server._extensions[extension.identifier]
 
 
 def remove_middleware(server: FastMCP[Any], middleware: Middleware) -> None:

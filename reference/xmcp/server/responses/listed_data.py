@@ -17,22 +17,22 @@ from xmcp.server.responses.mcp_results import attributes_of
 from xmcp_models.registry import PREFIX, RESULT_META_KEY
 
 _DERIVED_KEY: Final = f"{PREFIX}derived_schema"
-"""Member of the `_meta` of a tool inside the server: its output schema is derived, and it has a formatter.
+"""Member of the `_meta` of a tool with a formatter inside the server: the output schema that FastMCP derived for it.
 
-Mounted and transformed tools take it over with the rest of `_meta`.
+Mounted and transformed tools take it over with the rest of `_meta`. One that has another schema has that of its author.
 """
 _UNLISTED: Final = "unlisted"
 _IN_TEXT: Final = "in_text"
 
 
-def with_derived_schema(meta: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the `_meta` of a tool with a formatter whose output schema is derived."""
-    return {**(meta or {}), _DERIVED_KEY: True}
+def with_derived_schema(meta: Mapping[str, Any] | None, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the `_meta` of a tool with a formatter whose output `schema` is derived."""
+    return {**(meta or {}), _DERIVED_KEY: schema}
 
 
 def lists_schema(tool: Tool) -> bool:
     """Tell whether a tool lists an output schema to a client that did not declare the extension."""
-    return tool.output_schema is not None and _DERIVED_KEY not in (tool.meta or {})
+    return tool.output_schema is not None and tool.output_schema != (tool.meta or {}).get(_DERIVED_KEY)
 
 
 def as_listed_to(tools: Sequence[Tool], *, declared: bool) -> Sequence[Tool]:
@@ -42,7 +42,9 @@ def as_listed_to(tools: Sequence[Tool], *, declared: bool) -> Sequence[Tool]:
 
 def _as_listed_to(tool: Tool, declared: bool) -> Tool:
     meta = {key: member for key, member in (tool.meta or {}).items() if key != _DERIVED_KEY}
-    return tool.model_copy(update={"meta": meta, "output_schema": tool.output_schema if declared else None})
+    return tool.model_copy(
+        update={"meta": meta, "output_schema": tool.output_schema if declared or lists_schema(tool) else None}
+    )
 
 
 def mark_unlisted(result: ToolResult, *, is_in_text: bool) -> None:
