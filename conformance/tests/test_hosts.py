@@ -128,7 +128,7 @@ def test_an_image_that_the_model_sees_is_no_text():
     [
         ({"user_only": "given"}, ["a\nb"], ("content for the person only",), ()),
         ({"user_only": "kept_from_model"}, ["a"], (), ()),
-        ({"user_only": "kept_from_model", "user_only_note": "[{length} shown]"}, ["a\n[1 shown]"], (), ()),
+        ({"user_only": "kept_from_model", "shown_note": {"text": "[{length} shown]"}}, ["a\n[1 shown]"], (), ()),
         ({"user_only": "unknown"}, ["a\nb"], (), ("content for the person only",)),
     ],
 )
