@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from contextlib import suppress
+from xml.parsers import expat
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xmcp.wire import DecodeError, Decoder, ToolResponse, decode
+from xmcp.wire import Arrived, DecodeError, Decoder, DisplayEnvelope, ToolResponse, decode
 
 DOCUMENTS = [
     '\ufeff<?xml version="1.0" encoding="UTF-8"?>\r\n<!-- é --><tool_response tool_name="t" call_id="a&#10;b">\n'
@@ -79,6 +81,147 @@ def test_a_fault_is_raised_by_the_piece_that_has_it() -> None:
     decoder.feed('<tool_response tool_name="t"><llm_output>some text</llm_output>')
     with pytest.raises(DecodeError):
         decoder.feed("<later/>")
+
+
+# What arrives before the end
+
+
+def arriving(document: str | bytes, places: list[int]) -> tuple[list[str], list[DisplayEnvelope], object]:
+    """Return the texts and the displays that `feed` returned, and the outcome."""
+    decoder, texts, displays = Decoder(), [], []
+    cuts = [0, *sorted(places), len(document)]
+    try:
+        for start, end in itertools.pairwise(cuts):
+            arrived = decoder.feed(document[start:end])
+            texts.append(arrived.text)
+            if arrived.display:
+                assert "".join(texts) == texts_of(document), "a display came before the end of the text"
+                displays.append(arrived.display)
+        return texts, displays, decoder.close()
+    except DecodeError as fault:
+        return texts, displays, fault
+
+
+def texts_of(document: str | bytes) -> str:
+    """Return the text of a document by a parser that knows nothing of tool responses, and goes on after each fault."""
+    found: list[str] = []
+    inside: list[str] = []
+    parser = expat.ParserCreate("utf-8")
+    parser.StartElementHandler = lambda name, _: inside.append(name)
+    parser.EndElementHandler = lambda _: inside.pop()
+    parser.CharacterDataHandler = lambda text: found.append(text) if inside[1:] == ["llm_output"] else None
+    with suppress(expat.ExpatError):
+        parser.Parse(document.encode("utf-8", "surrogatepass") if isinstance(document, str) else document, True)
+    return "".join(found)
+
+
+@settings(max_examples=400)
+@given(st.data())
+def test_wherever_a_document_is_cut_what_arrives_is_the_beginning_of_the_text_and_then_the_display(
+    data: st.DataObject,
+) -> None:
+    document = data.draw(st.sampled_from([*DOCUMENTS, *BYTES]))
+    places = data.draw(st.lists(st.integers(0, len(document)), max_size=12))
+    texts, displays, outcome = arriving(document, places)
+    assert texts_of(document).startswith("".join(texts))
+    if isinstance(outcome, ToolResponse):
+        assert (outcome.llm_output or "").startswith("".join(texts))
+        assert displays == ([outcome.display] if outcome.display else [])
+    else:
+        assert displays == []
+
+
+@given(st.text(), st.integers(1, 40))
+def test_every_text_arrives_whole_before_a_long_document_ends(text: str, size: int) -> None:
+    text = ToolResponse.from_xml(ToolResponse("t", text).to_xml()).llm_output or ""
+    document = ToolResponse("t", text).to_xml().replace("</tool_response>", " " * 600 + "</tool_response>")
+    texts, _, outcome = arriving(document, list(range(0, len(document), size)))
+    assert "".join(texts) == text
+    assert isinstance(outcome, ToolResponse)
+
+
+@pytest.mark.parametrize(
+    ("written", "certain"),
+    [
+        ("a\r", "a"),
+        ("a]]", "a"),
+        ("a&am", "a"),
+        ("a&#x1F60", "a"),
+        ("a<![CDATA[b]]", "ab"),
+        ("a<![CDATA[b\r", "ab"),
+        ("a<!-- b", "a"),
+        (b"a\xc3", "a"),
+    ],
+)
+def test_no_character_arrives_that_the_next_byte_could_change(written: str | bytes, certain: str) -> None:
+    decoder = Decoder()
+    decoder.feed('<tool_response tool_name="t"><llm_output>')
+    raw = written.encode() if isinstance(written, str) else written
+    arrived = "".join(decoder.feed(raw[at : at + 1]).text for at in range(len(raw)))
+    assert arrived
+    assert certain.startswith(arrived)
+
+
+def test_a_carriage_return_before_a_line_feed_never_arrives() -> None:
+    texts, _, _ = arriving(DOCUMENTS[0], list(range(len(DOCUMENTS[0]))))
+    assert not any("\r" in text for text in texts)
+
+
+def test_text_comes_at_most_512_bytes_after_its_own_bytes() -> None:
+    decoder, fed, shown = Decoder(), 0, 0
+    decoder.feed('<tool_response tool_name="t"><llm_output>')
+    for _ in range(40_000):
+        shown += len(decoder.feed("abc").text)
+        fed += 3
+        assert fed - shown <= 512
+    assert fed > shown > 0
+
+
+def test_the_display_arrives_once_and_before_what_follows_it() -> None:
+    _, displays, outcome = arriving(DOCUMENTS[0], list(range(len(DOCUMENTS[0]))))
+    assert isinstance(outcome, ToolResponse)
+    assert displays == [outcome.display]
+    decoder = Decoder()
+    head, tail = DOCUMENTS[0].split("</display>")
+    assert decoder.feed(head).display is None
+    assert decoder.feed("</display>" + " " * 512).display == outcome.display
+    assert decoder.feed(tail) == Arrived()
+
+
+def test_a_bad_display_that_is_dropped_does_not_arrive() -> None:
+    decoder = Decoder(bad_display="drop")
+    document = '<tool_response tool_name="t"><llm_output>a</llm_output><display>{"type":1}</display></tool_response>'
+    assert decoder.feed(document) == Arrived("a")
+    assert decoder.close().warnings
+
+
+@pytest.mark.parametrize(
+    "document", ['<tool_response tool_name="t" version="2.0"><llm_output>a</llm_output>', "<!DOCTYPE a><a>"]
+)
+def test_nothing_arrives_of_a_document_that_is_refused_before_its_content(document: str) -> None:
+    texts, displays, outcome = arriving(document, list(range(len(document))))
+    assert ("".join(texts), displays) == ("", [])
+    assert isinstance(outcome, DecodeError)
+
+
+def test_the_text_of_an_error_and_of_foreign_elements_does_not_arrive() -> None:
+    document = (
+        '<tool_response tool_name="t"><x:llm_output xmlns:x="urn:x"><llm_output>b</llm_output></x:llm_output>'
+        '<error code="X">message<meta>{}</meta></error><display>{"type":"text","payload":"c"}</display></tool_response>'
+    )
+    texts, displays, outcome = arriving(document, list(range(len(document))))
+    assert "".join(texts) == ""
+    assert len(displays) == 1
+    assert isinstance(outcome, ToolResponse)
+
+
+def test_a_fault_comes_after_the_text_that_has_arrived() -> None:
+    decoder = Decoder()
+    assert decoder.feed('<tool_response tool_name="t"><llm_output>some text</llm_output>').text == "some text"
+    with pytest.raises(DecodeError):
+        decoder.feed("<later/>")
+    with pytest.raises(DecodeError):
+        decoder.close()
 
 
 def test_a_piece_over_the_size_limit_is_refused_before_the_end() -> None:

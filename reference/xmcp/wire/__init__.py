@@ -4,7 +4,7 @@ Pure functions and values, without I/O. Importing this package loads neither a s
 outside imports from here only; the modules inside are private.
 """
 
-from xmcp.wire.content import BadDisplay
+from xmcp.wire.content import Arrived, BadDisplay
 from xmcp.wire.decoder import Decoder, decode
 from xmcp.wire.display_envelope import DisplayEnvelope
 from xmcp.wire.emitter_rules import REFERENCE_TYPE, check_error, check_server_populated, display_faults
@@ -22,6 +22,7 @@ bind_codec(encode, decode)
 __all__ = [
     "DEFAULT_LIMITS",
     "REFERENCE_TYPE",
+    "Arrived",
     "BadDisplay",
     "DecodeError",
     "DecodeErrorKind",

@@ -7,6 +7,7 @@ ignored (spec section 2.5). The first fault in document order is reported; JSON 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final, Literal, NoReturn
 from xml.parsers import expat
 
@@ -20,6 +21,19 @@ from xmcp.wire.response import ErrorInfo, ToolResponse
 
 BadDisplay = Literal["raise", "drop"]
 """What to do with a display that is not JSON or not an envelope: raise, or return the rest with a warning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """What is complete of a document after a piece. It is provisional as long as the document has not ended."""
+
+    text: str = ""
+    """The text of `llm_output` that follows what came with earlier pieces."""
+    display: DisplayEnvelope | None = None
+    """The display, with the first piece after which it is complete, and with no other."""
+
+
+_NOTHING_ARRIVED: Final = Arrived()
 
 # A state of the content model maps each element that may come next to the state inside it and the state after it.
 _State = dict[str, tuple["_State", "_State"]]
@@ -44,14 +58,17 @@ class Content:
         "_attributes_seen",
         "_bad_display",
         "_display",
+        "_display_given",
         "_elements",
         "_foreign",
+        "_given",
         "_limits",
         "_lossy",
         "_meta",
         "_open",
         "_outer_scopes",
         "_parser",
+        "_pieces_given",
         "_populated",
         "_scope",
         "_state",
@@ -73,6 +90,10 @@ class Content:
         self._scope = OUTERMOST
         self._outer_scopes: list[tuple[int, Scope]] = []
         self._text: list[str] = []
+        # What `arrived` has returned: characters of llm_output, None for all of them; their pieces in `_text`; display.
+        self._given: int | None = 0
+        self._pieces_given = 0
+        self._display_given = False
         # The values, by element; only white space may stand directly in the root.
         self._attributes: dict[str, dict[str, Any]] = {}
         self._texts = {"tool_response": ""}
@@ -94,6 +115,29 @@ class Content:
         parser = self._parser
         parser.XmlDeclHandler = parser.StartDoctypeDeclHandler = parser.CharacterDataHandler = None
         parser.StartElementHandler = parser.EndElementHandler = None
+
+    def arrived(self) -> Arrived:
+        """Return what was completed since the last call.
+
+        expat reports no character that a later byte can change: it keeps back a carriage return, `]]` and the beginning
+        of a reference or a character. So the text of all calls together is always the beginning of the text.
+        """
+        text, display = self._new_text(), None
+        if self._display is not None and not self._display_given:
+            display, self._display_given = self._display, True
+        return Arrived(text, display) if text or display else _NOTHING_ARRIVED
+
+    def _new_text(self) -> str:
+        if self._given is None or "llm_output" not in self._attributes:
+            return ""
+        if self._open and self._open[-1][0] == "llm_output":
+            text = "".join(self._text[self._pieces_given :])
+            self._pieces_given = len(self._text)
+            self._given += len(text)
+        else:
+            text = self._texts.get("llm_output", "")[self._given :]
+            self._given = None
+        return text
 
     def response(self) -> ToolResponse:
         """Return the response of a document that was read to its end."""

@@ -9,7 +9,7 @@ from copy import copy
 from xml.parsers import expat
 
 from xmcp.wire.canonical import read_canonical
-from xmcp.wire.content import BadDisplay, Content
+from xmcp.wire.content import Arrived, BadDisplay, Content
 from xmcp.wire.errors import DecodeError, DecodeErrorKind
 from xmcp.wire.limits import DEFAULT_LIMITS, Limits
 from xmcp.wire.response import ToolResponse
@@ -42,6 +42,25 @@ class Decoder:
 
     Pieces may end anywhere, also within a character. A fault is raised by the `feed` that finds it, and again by
     every later call. The result does not depend on where the pieces end.
+
+    `feed` returns what is complete before the document ends, text first and then the display, so that a program can
+    show it as it arrives:
+
+        shown = ""
+        for piece in pieces:
+            shown += decoder.feed(piece).text
+        response = decoder.close()
+        rest = (response.llm_output or "")[len(shown):]
+
+    What a program can rely on:
+
+    - The text that was returned is at each moment the beginning of `llm_output`, whatever follows: no later piece takes
+      a character back or changes it. It has no character twice, and nothing of an error, a display or another element.
+    - The display is the one that `close` returns. It comes once, after all of the text, and only if it is valid.
+    - Text comes at most 512 bytes later than its own bytes, or where a reference, a tag or a comment ends that has
+      begun. `close` returns all of it, also what waited for more.
+    - All of it is provisional until `close` has returned (spec section 7.2). If there is a fault later, `feed` or
+      `close` raises it, and what was returned is void: it belongs to a document that is not an answer.
     """
 
     __slots__ = (
@@ -82,8 +101,8 @@ class Decoder:
         self._fault: DecodeError | None = None
         self._closed = False
 
-    def feed(self, chunk: str | bytes) -> None:
-        """Take the next piece.
+    def feed(self, chunk: str | bytes) -> Arrived:
+        """Take the next piece, and return what it completes.
 
         A fault is raised at the latest when a sixteenth more of the document, and 512 bytes more, have arrived;
         within a tag or a comment, when twice as much has arrived. A document above the size limit is refused at once.
@@ -93,6 +112,7 @@ class Decoder:
             ValueError: `close` was called before.
         """
         self._take(chunk, final=False)
+        return self._content.arrived()
 
     def close(self) -> ToolResponse:
         """Return the response, after the last piece.
