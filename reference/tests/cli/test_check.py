@@ -237,7 +237,7 @@ def test_a_wrong_command_line_is_exit_code_2(arguments):
 
 
 def test_a_report_that_cannot_be_written_is_said_so(tmp_path):
-    done = check("server", "--stdio", MUTANT, "--examples", "1", "--json", str(tmp_path / "none" / "r.json"))
+    done = check("server", "--stdio", MUTANT, "--examples", "1", "--json", "/dev/full")
     assert done.returncode == 3
     assert "cannot be written" in done.stderr
 

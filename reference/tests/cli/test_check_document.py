@@ -216,7 +216,7 @@ def test_the_json_report_fits_its_schema_and_leaves_standard_output_to_it(check)
 
 
 def test_a_report_that_cannot_be_written_is_said_so(check):
-    code, _, err = check(put("a.xml", WELL), "--json", "none/r.json")
+    code, _, err = check(put("a.xml", WELL), "--json", "/dev/full")
     assert code == 3
     assert "cannot be written" in err
 

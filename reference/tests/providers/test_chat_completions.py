@@ -310,7 +310,18 @@ def test_a_status_without_words_has_a_category_and_words_come_first() -> None:
 def test_what_looks_like_a_key_is_not_repeated() -> None:
     said = "Incorrect key sk-abc123***xyz, header Bearer abc.def mine: hunter2"
     assert redact(said, "hunter2") == "Incorrect key [redacted], header Bearer [redacted] mine: [redacted]"
-    assert json.dumps(redact("the task-force asked"))
+    assert redact("the task-force asked") == "the task-force asked"
+
+
+@pytest.mark.parametrize("key", ["x", "none", "test", "EMPTY", "ollama", "k-1", "1"])
+def test_the_placeholder_that_a_local_server_takes_as_a_key_leaves_an_error_readable(key: str) -> None:
+    said = "maximum context: 1 of the latest tests failed on k-10; try `ollama pull x`, EMPTY or none"
+    assert redact(said, key) == said
+
+
+def test_a_short_key_is_removed_where_it_stands_alone_and_a_long_one_everywhere() -> None:
+    assert redact("key 'ab-12' is unknown, 'xab-123' too", "ab-12") == "key '[redacted]' is unknown, 'xab-123' too"
+    assert redact("keyswordfishes", "swordfish") == "key[redacted]es"
 
 
 def test_a_piece_of_text_costs_no_more_than_ten_calls_of_functions() -> None:

@@ -30,7 +30,8 @@ from xmcp_conformance.reports.server_report import ServerReport
 from xmcp_conformance.reports.server_terminal import show
 
 from .addresses import is_address
-from .check_document import document, write_json
+from .check_document import document
+from .report_files import STANDARD_OUTPUT, json_option, write_json
 from .waiting import Waiting
 
 _DEFAULTS = Options()
@@ -84,12 +85,7 @@ check.add_command(document)
     show_default=True,
     help="Seconds.",
 )
-@click.option(
-    "--json",
-    "json_path",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Also write the report as JSON; - for standard output.",
-)
+@json_option("report")
 def server(url: str | None, stdio: str | None, *, sample: bool, json_path: Path | None, **options: Any) -> None:
     """Check a server by its tools, without fixtures.
 
@@ -102,10 +98,10 @@ def server(url: str | None, stdio: str | None, *, sample: bool, json_path: Path 
     settings = Options(eras=ERAS if era == "both" else (era,), **options)
     # The SDK logs invalid messages of a peer with tracebacks; here they become one sentence.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
-    console = Console(stderr=json_path == Path("-"))
+    console = Console(stderr=json_path == STANDARD_OUTPUT)
     try:
         with (
-            Waiting("xmcp check", console, quiet=json_path == Path("-")) as waiting,
+            Waiting("xmcp check", console, quiet=json_path == STANDARD_OUTPUT) as waiting,
             _bundled(waiting, settings.connect_timeout) if sample else _given(url, stdio) as peers,
         ):
             report = _judge(peers, settings, waiting)

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import glob
-import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import click
 from rich.console import Console
 
 from xmcp_conformance.core.events import Emit
-from xmcp_conformance.core.judge import ExitCode
 from xmcp_conformance.core.untrusted_text import printable
 from xmcp_conformance.profiles.document.checks import MOST_READ, check_document, check_lines, start, unreadable
 from xmcp_conformance.profiles.document.kinds import FileName, kinds
 from xmcp_conformance.reports.document_json import to_dict
 from xmcp_conformance.reports.document_report import DocumentReport
 from xmcp_conformance.reports.document_terminal import show_file, show_verdict
+
+from .report_files import STANDARD_OUTPUT, json_option, write_json
 
 _SUFFIXES = (".xml", ".json", ".jsonl")
 _STANDARD_INPUT = "-"
@@ -32,12 +32,7 @@ _STANDARD_INPUT = "-"
 @click.option("--kind", type=click.Choice(kinds()), help="Kind of the files, if it cannot be recognised.")
 @click.option("--strict", is_flag=True, help="Count a broken SHOULD like a broken MUST.")
 @click.option("--quiet", is_flag=True, help="List only files with a fault.")
-@click.option(
-    "--json",
-    "json_path",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Also write the report as JSON; - for standard output.",
-)
+@json_option("report")
 def document(files: tuple[str, ...], kind: str | None, strict: bool, quiet: bool, json_path: Path | None) -> None:
     """Check documents in files: tool responses in XML, and the formats in JSON.
 
@@ -48,7 +43,7 @@ def document(files: tuple[str, ...], kind: str | None, strict: bool, quiet: bool
     """
     report = DocumentReport()
     start(kind, strict=strict, emit=report.add)
-    console = Console(stderr=json_path == Path("-"), highlight=False)
+    console = Console(stderr=json_path == STANDARD_OUTPUT, highlight=False)
     for path, reason in _found(files).items():
         if reason:
             unreadable(path, reason, report.add)
@@ -178,16 +173,3 @@ def _lines(file: BinaryIO) -> Iterator[bytes]:
         yield line
         while len(line) > MOST_READ and not line.endswith(b"\n"):
             line = file.readline(MOST_READ + 1)
-
-
-def write_json(path: Path, report: dict[str, Any]) -> None:
-    """Write a report to a file, or to standard output if the path is `-`; end the process if that fails."""
-    text = json.dumps(report, indent=2, ensure_ascii=False) + "\n"
-    if path == Path("-"):
-        click.echo(text, nl=False)
-        return
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        click.echo(f"The report cannot be written to {path}: {error.strerror}.", err=True)
-        sys.exit(ExitCode.SUITE_FAILED)

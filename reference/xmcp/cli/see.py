@@ -27,7 +27,7 @@ from xmcp_conformance.reports.see_json import to_dict
 from xmcp_conformance.reports.see_terminal import show
 
 from .addresses import is_address
-from .check_document import write_json
+from .report_files import STANDARD_OUTPUT, json_option, write_json
 from .waiting import Waiting
 
 _DEFAULTS = VisitOptions()
@@ -76,12 +76,7 @@ class _See(click.Command):
     show_default=True,
     help="Seconds.",
 )
-@click.option(
-    "--json",
-    "json_path",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Also write the picture as JSON; - for standard output.",
-)
+@json_option("picture")
 def see(
     target: tuple[str, ...],
     host_names: tuple[str, ...],
@@ -114,9 +109,9 @@ def see(
     peers = [_peer(target)] + ([_peer((beside,))] if beside is not None else [])
     # The SDK logs invalid messages of a peer with tracebacks; here they become one sentence.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
-    console = Console(stderr=json_path == Path("-"), highlight=False)
+    console = Console(stderr=json_path == STANDARD_OUTPUT, highlight=False)
     try:
-        with Waiting("xmcp see", console, quiet=json_path == Path("-")) as waiting:
+        with Waiting("xmcp see", console, quiet=json_path == STANDARD_OUTPUT) as waiting:
             visits = asyncio.run(_visit_all(peers, options, waiting))
     except NoSuchTool as error:
         raise click.BadParameter(str(error), param_hint="--tool") from error

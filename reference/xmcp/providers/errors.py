@@ -32,6 +32,10 @@ _STATUSES: Final[dict[int, ErrorCategory]] = {
 
 _KEY_LIKE: Final = re.compile(r"(?i)\b(?:sk|gsk|xai)-[\w*.-]{6,}|(?<=bearer )\S+|\bAIza[\w-]{20,}")
 
+_SHORTEST_KEY: Final = 4
+_LONG_KEY: Final = 8
+"""Minimum number of characters of a secret that is also removed from the middle of a word."""
+
 
 def classify(status: int | None, text: str) -> ErrorCategory:
     """Return the category of a vendor's error; `text` is its code, type and message. No status: there was no answer."""
@@ -45,8 +49,14 @@ def classify(status: int | None, text: str) -> ErrorCategory:
 
 
 def redact(text: str, *secrets: str | None) -> str:
-    """Return `text` without the given secrets and without what looks like a key: vendors quote the key they refuse."""
+    """Return `text` without the given secrets and without what looks like a key: vendors quote the key they refuse.
+
+    A short secret is removed only where it stands alone, and not if it is a mere word: the key of a local server is
+    often `x`, `test` or `EMPTY`, and an error in which these are missing cannot be read.
+    """
     for secret in secrets:
-        if secret:
+        if secret and len(secret) >= _LONG_KEY:
             text = text.replace(secret, "[redacted]")
+        elif secret and len(secret) >= _SHORTEST_KEY and not secret.isalpha():
+            text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "[redacted]", text)
     return _KEY_LIKE.sub("[redacted]", text)

@@ -1,0 +1,46 @@
+"""`--json PATH`: a path at which no report can be written is wrong usage, and nothing has been started by then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+COMMANDS = [
+    ["check", "server", "--stdio", "touch started"],
+    ["check", "document", "file.xml"],
+    ["see", "touch started"],
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("none/report.json", "the folder `none` does not exist; create it, or name another file"),
+        ("a_file/report.json", "the folder `a_file` does not exist"),
+        (".", "is a directory"),
+        ("/proc/report.json", "`/proc/report.json` cannot be written: "),
+    ],
+)
+def test_a_report_that_could_not_be_written_is_said_before_anything_starts(
+    command: list[str], path: str, words: str, workplace: Path, failing: Callable[..., tuple[int, str]]
+) -> None:
+    (workplace / "file.xml").write_text("<tool_response/>")
+    (workplace / "a_file").write_text("")
+    code, line = failing(*command, "--json", path)
+    assert code == 2
+    assert "'--json'" in line
+    assert words in line
+    assert not (workplace / "started").exists()
+
+
+def test_a_report_of_before_is_kept_until_there_is_a_new_one_and_none_is_made_by_looking(
+    workplace: Path, failing: Callable[..., tuple[int, str]]
+) -> None:
+    (workplace / "old.json").write_text("old")
+    for name in ("old.json", "new.json"):
+        assert failing("check", "document", "no-such-file.xml", "--json", name)[0] == 2
+    assert (workplace / "old.json").read_text() == "old"
+    assert not (workplace / "new.json").exists()

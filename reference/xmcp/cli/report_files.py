@@ -1,0 +1,69 @@
+"""The option `--json PATH`: whether a report can be written there is known before anything is started."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+
+from xmcp_conformance.core.judge import ExitCode
+from xmcp_conformance.core.untrusted_text import printable
+
+STANDARD_OUTPUT: Final = Path("-")
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def json_option(what: str) -> Callable[[_Command], _Command]:
+    """Return the decorator of the option `--json`, the parameter `json_path`, of a command that writes `what`."""
+    return click.option(
+        "--json",
+        "json_path",
+        metavar="FILE",
+        type=click.Path(dir_okay=False, path_type=Path),
+        callback=_checked,
+        help=f"Also write the {what} as JSON; - for standard output.",
+    )
+
+
+def write_json(path: Path, report: dict[str, Any]) -> None:
+    """Write a report to a file, or to standard output if the path is `-`; end the process if that fails."""
+    text = json.dumps(report, indent=2, ensure_ascii=False) + "\n"
+    if path == STANDARD_OUTPUT:
+        click.echo(text, nl=False)
+        return
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        click.echo(f"The report cannot be written to {path}: {error.strerror}.", err=True)
+        sys.exit(ExitCode.SUITE_FAILED)
+
+
+def _checked(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
+    """Return `path` if a report can be written there.
+
+    Raises:
+        click.BadParameter: It cannot; the message says why.
+    """
+    if path is None or path == STANDARD_OUTPUT:
+        return path
+    shown = printable(str(path))
+    if not path.parent.is_dir():
+        raise click.BadParameter(
+            f"the folder `{printable(str(path.parent))}` does not exist; create it, or name another file"
+        )
+    is_new = not path.exists()
+    if not is_new and not path.is_file():
+        return path  # a pipe or a device: to open it now could end what reads from it
+    try:
+        with path.open("ab"):  # the permissions alone do not tell: the file system can be read-only
+            pass
+        if is_new:
+            path.unlink()
+    except OSError as error:
+        raise click.BadParameter(f"`{shown}` cannot be written: {error.strerror}; name another file") from None
+    return path
