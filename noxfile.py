@@ -89,7 +89,7 @@ def vectors(session: nox.Session) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """Build the site; a broken link fails. `nox -s docs -- serve` serves it and reloads it on every change."""
-    # mkdocs runs as a module, so that its hook can import the package `tools`. With --quiet, --strict counts no warning.
+    # As a module, so that its hook can import the package `tools`. With --quiet, --strict would count no warning.
     environment = {"NO_MKDOCS_2_WARNING": "1"}
     if session.posargs == ["serve"]:
         session.run("python", "-m", "mkdocs", "serve", env=environment)
