@@ -1,19 +1,23 @@
 """Add the pages of the site that come from the repository: the chapters, the requirements, the schemas.
 
-A hook of mkdocs. The chapters stay as they are, but the id of a sentence becomes a link in front of it.
+A hook of mkdocs. The chapters stay as they are, but the id of a sentence becomes a link in front of it. Pages link to
+files of the repository, as a code host needs it; on the site such a link leads to the page that shows the file.
 """
 
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 from tools import ROOT
 from tools.generate import export_vectors
@@ -22,6 +26,10 @@ from xmcp_conformance.hosts.rules import Host, hosts
 from xmcp_conformance.wrong.registry import server_mutants
 
 _SENTENCE = re.compile(r"^- (?P<quote>.+) \[(?P<id>XMCP-[A-Z]{3}-\d{3})\]$", re.MULTILINE)
+_LINK = re.compile(r"^```.*?^```|`[^`\n]*`|\]\((?P<path>[^)\s#]+)(?P<fragment>#[^)\s]*|)\)", re.MULTILINE | re.DOTALL)
+"""A block or a span of code, which has no links; or the end of a link that names a file."""
+_EXAMPLES = "guides/examples.md"
+_LANGUAGES = {".py": "python", ".js": "javascript", ".html": "html", ".yml": "yaml"}
 _MENTION = re.compile(r"(?<![\[`])(XMCP-[A-Z]{3}-\d{3})(?![\]`])")
 
 
@@ -33,9 +41,62 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     pages["spec/requirements.md"] = requirements()
     pages["spec/schemas.md"] = schemas()
     pages["guides/hosts.md"] = known_hosts()
+    pages[_EXAMPLES] = examples()
     for path, content in (pages | vectors()).items():
         files.append(File.generated(config, path, content=content))
     return files
+
+
+def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:
+    """Let the links of a page lead to pages of the site."""
+    return site_links(markdown, page.file.src_uri)
+
+
+def site_links(text: str, page: str) -> str:
+    """Return the text of the page `page` of the site with its links to files of the repository as links to pages."""
+    home = "examples/README.md" if page == _EXAMPLES else page if page.startswith("spec/") else f"docs/{page}"
+
+    def link(match: re.Match[str]) -> str:
+        if match["path"] is None or "://" in match["path"]:
+            return match[0]
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(home), match["path"]))
+        shown, _, anchor = _shown_at().get(path, path.removeprefix("docs/")).partition("#")
+        fragment = match["fragment"] or (anchor and f"#{anchor}")
+        return f"]({posixpath.relpath(shown, posixpath.dirname(page) or '.')}{fragment})"
+
+    return _LINK.sub(link, text)
+
+
+@cache
+def _shown_at() -> dict[str, str]:
+    """Return the page of the site that shows a file or folder, by its path in the repository, where they differ."""
+    return {
+        "spec/requirements.yaml": "spec/requirements.md",
+        "schemas": "spec/schemas.md",
+        "schemas/registry/error_codes.json": "spec/schemas.md#error-codes",
+        "schemas/registry/display_types.json": "spec/schemas.md#display-types",
+        "conformance/xmcp_conformance/hosts/hosts.json": "guides/hosts.md",
+        "examples/README.md": _EXAMPLES,
+        **{f"examples/{name}": f"{_EXAMPLES}#{_anchor(name)}" for name in _example_programs()},
+    }
+
+
+def examples() -> str:
+    """Return the page of the examples: the README of their folder, and each program that it links to."""
+    lines = [(ROOT / "examples" / "README.md").read_text(encoding="utf-8")]
+    for name in _example_programs():
+        content = (ROOT / "examples" / name).read_text(encoding="utf-8").removesuffix("\n")
+        lines += [f"## `{name}` {{ #{_anchor(name)} }}", "", f"```{_LANGUAGES[Path(name).suffix]}", content, "```", ""]
+    return "\n".join(lines)
+
+
+def _anchor(name: str) -> str:
+    return re.sub(r"\W", "-", name)
+
+
+def _example_programs() -> list[str]:
+    text = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
+    return [match["path"] for match in _LINK.finditer(text) if Path(match["path"] or "").suffix in _LANGUAGES]
 
 
 _STRUCTURED = {

@@ -82,7 +82,7 @@ PROGRAMS: Final = (
             Fault("XMCP-ERR-021", "xmcp.ts", "meta: { fields, ", "meta: { "),
         ),
     ),
-    Program("typescript", (NODE, "server-v2.ts"), {HANDSHAKE, STATELESS}),
+    Program("typescript", (NODE, "server.js"), {HANDSHAKE, STATELESS}),
     Program(
         "go",
         (GO,),

@@ -33,7 +33,8 @@ SPELLED_IN: Final = (
     "docs/guides/server.md",
     "examples/level1/go/xmcp.go",
     "examples/level1/python/server.py",
-    "examples/level1/typescript/*.ts",
+    "examples/level1/typescript/server.*",
+    "examples/level1/typescript/xmcp.ts",
     "tools/interop/expected_differences.json",
 )
 """Every file that spells the prefix, as patterns."""

@@ -32,7 +32,7 @@ SCREENS = [(width, dark) for width in (1280, 390) for dark in (False, True)]
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
-    words = ("-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder))
+    words = ("-m", "mkdocs", "build", "--strict", "--site-dir", str(folder))
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run([sys.executable, *words], cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -210,6 +210,7 @@ class ChatServer:
         await asyncio.wait({hung_up, went_on}, return_when=asyncio.FIRST_COMPLETED)
         went_on.cancel()
         if hung_up.cancel():
+            await asyncio.wait({hung_up})  # or the next request on this connection could not be read
             return
         self.left.set()
         raise ConnectionError

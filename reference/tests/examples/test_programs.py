@@ -1,0 +1,223 @@
+"""The programs in `examples/` do what their first lines and the table in its README say."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import httpx2
+import pytest
+import yaml
+from fastmcp import Client
+from support import browser
+from support.http_host import hosted
+from support.scripted_model import ChatServer, Reply
+
+from xmcp_models.registry import ERROR_META_KEY
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+SERVE = f"{sys.executable} -m xmcp serve {EXAMPLES / 'display_server.py'} --transport stdio"
+MARKUP = "<img src=x onerror=\"document.title='broken'\">"
+ENVIRONMENT = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+
+OBSERVED = {
+    "server.py": {"XMCP-ERR-001", "XMCP-ERR-021", "XMCP-ERR-022", "XMCP-MCP-020"},
+    "display_server.py": {"XMCP-DSP-022", "XMCP-DSP-024", "XMCP-ERR-021", "XMCP-MCP-021", "XMCP-TOL-001"},
+}
+"""What each server has to show: without a tool that fails, for example, it would conform and be no example."""
+
+
+def test_the_readme_lists_every_program_and_each_is_short() -> None:
+    text = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"\]\(([^)]+\.\w+)\)", text)
+    assert all((EXAMPLES / path).is_file() for path in listed)
+    programs = [*EXAMPLES.glob("*.py"), *EXAMPLES.glob("web_page/*.py"), *EXAMPLES.glob("ci/*")]
+    assert {str(path.relative_to(EXAMPLES)) for path in programs} <= set(listed)
+    for path in (EXAMPLES / name for name in listed if not name.startswith("..")):
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= 65, path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OBSERVED)
+def test_a_server_conforms_and_shows_what_it_is_for(name: str, tmp_path: Path) -> None:
+    copy = shutil.copy(EXAMPLES / name, tmp_path)
+    words = ("check", "server", "--strict", "--examples", "3", "--json", "report.json")
+    command = f"{sys.executable} -m xmcp serve {copy} --transport stdio"
+    done = subprocess.run(
+        [sys.executable, "-m", "xmcp", *words, "--stdio", command], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout
+    report = json.loads((tmp_path / "report.json").read_text())
+    passed = {row["id"] for row in report["requirements"] if row["status"] == "pass"}
+    assert OBSERVED[name] - passed == set()
+
+
+async def test_the_server_says_what_helps_in_each_of_its_failures() -> None:
+    warehouse = program(EXAMPLES / "server.py")
+    async with Client(warehouse.mcp) as client:
+
+        async def error(name: str, **arguments: Any) -> dict[str, Any]:
+            result = await client.call_tool(name, arguments, raise_on_error=False)
+            return dict((result.meta or {})[ERROR_META_KEY])
+
+        assert (await error("stock", article="sofa"))["message"] == "There is no sofa; there are lamp, chair."
+        assert (await error("reserve", article="chair", pieces=4))["code"] == "CONFLICT"
+        assert (await error("reserve", article="chair", pieces=0))["meta"]["fields"][0]["pointer"] == "/pieces"
+        assert (await client.call_tool("price", {"article": "lamp", "currency": "USD"})).data == 20.52
+        warehouse.asked["at"] += 3600  # a second can be over before the next call of a test
+        limited = await error("price", article="lamp", currency="USD")
+        assert (limited["code"], limited["retryable"], limited["retry_after_ms"]) == ("RATE_LIMIT", True, 1000)
+
+
+async def test_the_client_streams_an_answer_draws_a_display_and_remembers(chat_server: ChatServer) -> None:
+    table = ("c0", "sales_table", '{"region": "EMEA", "show_user": true}')
+    chat_server.replies = [
+        chat_server.reply.streamed("One moment. ", [table]),
+        chat_server.reply.streamed("", [("c1", "sales_table", '{"region": "MARS"}')]),
+        chat_server.reply.streamed("It was 42 in May."),
+        chat_server.reply.error(401, "no key"),
+    ]
+    client = await asyncio.create_subprocess_exec(
+        *(sys.executable, str(EXAMPLES / "client.py"), SERVE),
+        env={**os.environ, "OPENAI_BASE_URL": chat_server.url, "OPENAI_API_KEY": "k", "MODEL": "m-1"},
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, err = await client.communicate(b"Show me EMEA.\nAnd May?\nAnd June?\n")
+    assert client.returncode == 0, err
+    for said in ("One moment.", "Units sold", "42", "(sales_table: VALIDATION_FAIL)", "It was 42 in May."):
+        assert said in out.decode(), said
+    assert "The model cannot be asked" in err.decode()
+    asked = chat_server.requests[-1]
+    assert asked["model"] == "m-1"
+    assert [message["content"] for message in asked["messages"] if message["role"] == "user"] == [
+        "Show me EMEA.",
+        "And May?",
+        "And June?",
+    ]
+
+
+def program(path: Path) -> ModuleType:
+    """Import an example, which is in no package."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+async def chat_url(chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[str]:
+    """The page's program, with a scripted model and the server of displays."""
+    monkeypatch.setenv("OPENAI_BASE_URL", chat_server.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setenv("MCP_SERVER", SERVE)
+    async with hosted(program(EXAMPLES / "web_page" / "chat.py").app) as url:
+        yield url
+
+
+def shows(server: ChatServer, name: str, **arguments: Any) -> Reply:
+    return server.reply.streamed("Here: ", [("c0", name, json.dumps(arguments))])
+
+
+async def test_the_program_of_the_page_streams_events_without_results_and_history(
+    chat_server: ChatServer, chat_url: str
+) -> None:
+    chat_server.replies = [shows(chat_server, "sales_table", region="EMEA", show_user=True)]
+    async with httpx2.AsyncClient() as client:
+        answer = await client.post(f"{chat_url}/ask", json="Show me EMEA.")
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    events = [json.loads(part.removeprefix("data: ")) for part in answer.text.split("\n\n") if part]
+    kinds = [event["type"] for event in events]
+    assert kinds == ["llm_delta", "llm_delta", "tool_started", "tool_display"]
+    assert events[-1]["envelope"]["type"] == "table"
+
+
+async def test_the_program_of_the_page_says_that_the_model_cannot_be_asked(
+    chat_server: ChatServer, chat_url: str
+) -> None:
+    chat_server.replies = [chat_server.reply.error(401, "sk-secret")]
+    async with httpx2.AsyncClient() as client:
+        answer = await client.post(f"{chat_url}/ask", json="Hello?")
+    assert json.loads(answer.text.removeprefix("data: "))["type"] == "failed"
+    assert "sk-secret" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [({"Content-Type": "text/plain"}, 415), ({"Host": "evil.example", "Content-Type": "application/json"}, 400)],
+)
+async def test_the_program_of_the_page_refuses_other_sites(chat_url: str, headers: dict[str, str], status: int) -> None:
+    async with httpx2.AsyncClient() as client:
+        answer = await client.post(f"{chat_url}/ask", content='"Show me EMEA."', headers=headers)
+    assert answer.status_code == status
+    async with httpx2.AsyncClient() as client:
+        assert (await client.get(f"{chat_url}/chat.py")).status_code == 404
+
+
+async def ask(page: browser.Page, question: str) -> None:
+    await page.value(f"document.querySelector('#question').value = {json.dumps(question)}")
+    await page.value("document.querySelector('button').click()")
+
+
+@pytest.mark.slow
+async def test_the_page_shows_text_as_it_arrives_then_the_display_and_runs_nothing_of_it(
+    chat_server: ChatServer, chat_url: str
+) -> None:
+    gate, table = asyncio.Event(), shows(chat_server, "sales_table", region="EMEA", show_user=True)
+    table.pieces.insert(2, gate)
+    chat_server.replies = [table, chat_server.reply.streamed(MARKUP)]
+    chat_server.replies.insert(1, shows(chat_server, "remind", text=MARKUP, show_user=True))
+    async with browser.page() as page:
+        await page.show(f"{chat_url}/")
+        await ask(page, "Show me EMEA.")
+        await page.until("document.querySelector('#chat p')?.textContent === 'Her'")
+        gate.set()
+        await page.until("document.querySelectorAll('#chat table tr').length === 4")
+        cells = await page.value("[...document.querySelectorAll('th, td, caption')].map(one => one.textContent)")
+        assert cells[:3] == ["Units sold in EMEA", "month", "Units sold"]
+        assert cells[-2:] == ["2026-05", "42"]
+        await ask(page, "Remind me.")
+        await page.until(f"document.querySelector('[role=status]')?.textContent === {json.dumps(MARKUP)}")
+        await ask(page, "Write markup.")
+        await page.until(f"document.querySelector('#chat p:last-child')?.textContent === {json.dumps(MARKUP)}")
+        assert await page.value("[document.title, document.querySelectorAll('img').length]") == ["Chat", 0]
+
+
+STEPS = yaml.safe_load((EXAMPLES / "ci" / "xmcp.yml").read_text(encoding="utf-8"))["jobs"]["check"]["steps"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("broken", "code"), [(False, 0), (True, 1)])
+def test_the_steps_of_the_workflow_pass_for_a_server_that_conforms_and_only_for_it(
+    tmp_path: Path, broken: bool, code: int
+) -> None:
+    (install, judge) = [step["run"] for step in STEPS if "run" in step]
+    assert install.startswith("pip install ")  # here, the package of this checkout is in its place
+    source = (EXAMPLES / "level1" / "python" / "server.py").read_text(encoding="utf-8")
+    fault = source.replace('"form": "plain"', '"kind": "plain"')
+    assert fault != source
+    (tmp_path / "server.py").write_text(fault if broken else source, encoding="utf-8")
+    # As GitHub runs a step.
+    done = subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", judge],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    (kept,) = [step["with"]["path"] for step in STEPS if step.get("uses", "").startswith("actions/upload-artifact@")]
+    assert json.loads((tmp_path / kept).read_text())["exit_code"] == code
