@@ -44,6 +44,7 @@ _STRUCTURED = {
     "replaces_text_alone": "instead of the text, if there is nothing else",
     "replaces_content": "instead of everything else",
     "if_no_content": "only if there is nothing else",
+    "if_no_text": "only if there is no text",
     "beside_content": "after everything else",
 }
 _USER_ONLY = {"given": "given to the model", "kept_from_model": "kept from the model", "unknown": "not known"}

@@ -8,15 +8,21 @@ IMAGE: Final = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="  # one pixel
 )
 DATA: Final = {"region": "EMEA", "sales": 42}
+FAILURE: Final = {"code": "CONFLICT", "message": "words of the failure"}
 SCHEMA: Final = {"type": "object", "properties": {"region": {"type": "string"}, "sales": {"type": "integer"}}}
 LONG: Final = 300_000
 """Characters of the long text: above every limit that hosts document."""
 
 
+def for_audience(block: dict[str, Any], *audience: str) -> dict[str, Any]:
+    """Return a block for `audience` only."""
+    return {**block, "annotations": {"audience": list(audience)}}
+
+
 def text(words: str, *audience: str) -> dict[str, Any]:
     """Return a text block, for `audience` only if it is given."""
     block: dict[str, Any] = {"type": "text", "text": words}
-    return {**block, "annotations": {"audience": list(audience)}} if audience else block
+    return for_audience(block, *audience) if audience else block
 
 
 def result(*content: dict[str, Any], **members: Any) -> dict[str, Any]:
@@ -40,6 +46,9 @@ _RESULTS: Final[dict[str, dict[str, Any]]] = {
     "data_without_text": result(structuredContent=DATA),
     "user_only": result(text("words for the model", "assistant"), text("words for the person", "user")),
     "only_user": result(text("words for the person", "user")),
+    "only_user_and_data": result(text("words for the person", "user"), structuredContent=DATA),
+    "user_image_and_data": result(for_audience(IMAGE_BLOCK, "user"), structuredContent=DATA),
+    "model_image": result(for_audience(IMAGE_BLOCK, "assistant")),
     "image": result(text("words for the model"), IMAGE_BLOCK),
     "image_alone": result(IMAGE_BLOCK),
     "image_and_data": result(text("words of the data"), IMAGE_BLOCK, structuredContent=DATA),
@@ -50,6 +59,7 @@ _RESULTS: Final[dict[str, dict[str, Any]]] = {
     "nothing": result(),
     "error": result(text("words of the failure"), isError=True),
     "error_with_data": result(text("words of the failure"), structuredContent=DATA, isError=True),
+    "error_only_user": result(text("words for the person", "user"), structuredContent=FAILURE, isError=True),
     "long": result(text(("x" * 99 + "\n") * (LONG // 100))),
 }
 

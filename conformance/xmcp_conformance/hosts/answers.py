@@ -86,6 +86,17 @@ class Visit:
 
 def for_user_only(block: Mapping[str, Any]) -> bool:
     """Return whether the author of a block meant it for the person and not for the model."""
+    audience = _audience(block)
+    return bool(audience) and "assistant" not in audience
+
+
+def for_model_only(block: Mapping[str, Any]) -> bool:
+    """Return whether the author of a block meant it for the model and not for the person."""
+    audience = _audience(block)
+    return bool(audience) and "user" not in audience
+
+
+def _audience(block: Mapping[str, Any]) -> list[Any]:
     annotations = block.get("annotations")
     audience = annotations.get("audience") if isinstance(annotations, dict) else None
-    return isinstance(audience, list) and bool(audience) and "assistant" not in audience
+    return audience if isinstance(audience, list) else []

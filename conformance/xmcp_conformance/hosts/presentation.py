@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from xml.sax.saxutils import escape
 
-from .answers import Answer, for_user_only
+from .answers import Answer, for_model_only, for_user_only
+from .described_errors import error_in
 from .leaks import leaks
 from .rules import DROPPED, FAILS, SEEN, SEEN_WITH, UNKNOWN, Host, ModelRule
 
@@ -133,9 +134,8 @@ def _document(answer: Answer) -> str:
 def _content(answer: Answer, rule: ModelRule, draft: _Draft) -> None:
     how = rule.error_structured if answer.is_error and rule.error_structured is not None else rule.structured
     data = answer.data
-    kept = rule.user_only == "kept_from_model"
-    blocks = [block for block in answer.blocks if not (kept and for_user_only(block))]
-    noted = [block for block in answer.blocks if kept and for_user_only(block) and not answer.is_error]
+    kept = [block for block in answer.blocks if _is_kept(block, rule)]
+    blocks = [block for block in answer.blocks if not _is_kept(block, rule)]
     texts = [block for block in blocks if block.get("type") == "text"]
     if how == "replaces_text_alone":
         how = "replaces_text" if len(texts) == len(blocks) else "ignored"
@@ -151,15 +151,40 @@ def _content(answer: Answer, rule: ModelRule, draft: _Draft) -> None:
         if for_user_only(block):
             (draft.leaked if rule.user_only == "given" else draft.unknown).append("content for the person only")
         _add({**block, "tool": answer.tool}, rule, draft)
-    for block in noted if rule.user_only_note else ():
-        draft.texts.append(_filled(rule.user_only_note, {"length": str(len(str(block.get("text") or "")))}))
     draft.lost += [name for block in replaced if (name := _lost_to(data, block))]
+    error = error_in(data if answer.is_error and rule.reads_errors else None)
     gives_data = how != "ignored" and not (how == "if_no_content" and blocks)
+    if how == "if_no_text":
+        gives_data = not any(draft.texts) and not _repeats(error.message or data, kept)
     if data is not None and gives_data:
-        draft.texts.append(_json(data, rule.json))
-        draft.kinds.append("data")
-    elif data is not None and not _holds(_texts(answer), data):
+        draft.texts.append(error.message or _json(data, rule.json))
+        draft.kinds.append("text" if error.message else "data")
+    if data is not None and not gives_data | error.described and not _holds(_texts(answer), data):
         draft.lost.append("data")
+    for block in kept if rule.shown_note and not answer.is_error else ():
+        draft.texts.append(_note(block, rule))
+
+
+def _is_kept(block: Mapping[str, Any], rule: ModelRule) -> bool:
+    """Return whether a block is shown to the person in place of being given to the model."""
+    if for_user_only(block):
+        return rule.user_only == "kept_from_model"
+    return block.get("type") in rule.to_person and not for_model_only(block)
+
+
+def _repeats(data: Any, kept: list[dict[str, Any]]) -> bool:
+    """Return whether data contain what the model does not get of the blocks for the person alone."""
+    alone = [str(block.get("text") or block.get("data") or "").strip() for block in kept if for_user_only(block)]
+    return any(said in leaf for said in filter(None, alone) for leaf in _leaves(data))
+
+
+def _note(block: Mapping[str, Any], rule: ModelRule) -> str:
+    """Return what the model gets in the place of a block that the person is shown."""
+    kind = str(block.get("type"))
+    if kind != "text" and kind in rule.shown_note:
+        return _filled(rule.shown_note[kind], block)
+    words = _filled(rule.blocks.get(kind, ""), block)
+    return _filled(rule.shown_note.get("text", ""), {"length": str(len(words))})
 
 
 def _add(block: Mapping[str, Any], rule: ModelRule, draft: _Draft) -> None:
@@ -197,8 +222,9 @@ def _whole(answer: Answer, rule: ModelRule, draft: _Draft) -> list[str]:
     if rule.meta and answer.result is not None and answer.result.get("_meta"):
         texts = [*texts, _json(answer.result["_meta"], rule.json)]
         draft.leaked.append("`_meta`")
-    if not texts and not draft.images and rule.empty:
-        texts = [rule.empty]
+    empty = rule.error_empty if answer.is_error and rule.error_empty is not None else rule.empty
+    if not texts and not draft.images and empty:
+        texts = [empty]
     if not rule.parts:
         joined = _json(texts, "compact") if rule.join == JSON_LIST and len(texts) > 1 else _joined(texts, rule)
         texts = [joined] if joined or not draft.images else []
@@ -218,6 +244,9 @@ def _around(form: str, text: str, answer: Answer, rule: ModelRule) -> dict[str, 
     fields = {"content": escape(text) if rule.escape == "xml" else text, "tool": answer.tool}
     if "{content_json}" in form:
         fields["content_json"] = _json(text, "compact")
+    if rule.reads_errors:
+        error = error_in(answer.data)
+        fields |= {"code": error.code, "retryable": json.dumps(error.retryable), "category": error.category}
     if "{response}" in form:
         result = answer.result or {}
         members = {name: result[name] for name in ("content", "structuredContent", "isError") if name in result}
@@ -353,6 +382,8 @@ def _person(answer: Answer, host: Host) -> Iterator[str]:
         yield "not known"
     for block in answer.blocks:
         kind = str(block.get("type"))
+        if kind in host.model.to_person and for_model_only(block):
+            continue
         if kind in host.person or (kind == "text" and for_user_only(block) and "user_only" in host.person):
             yield _NAMES.get(kind, kind)
     if answer.data is not None and "data" in host.person:

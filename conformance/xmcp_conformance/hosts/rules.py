@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -13,7 +13,13 @@ FILE: Final = Path(__file__).with_name("hosts.json")
 SCHEMA: Final = Path(__file__).with_name("hosts.schema.json")
 
 Structured: TypeAlias = Literal[
-    "ignored", "replaces_text", "replaces_text_alone", "replaces_content", "if_no_content", "beside_content"
+    "ignored",
+    "replaces_text",
+    "replaces_text_alone",
+    "replaces_content",
+    "if_no_content",
+    "if_no_text",
+    "beside_content",
 ]
 """What becomes of `structuredContent` before the model."""
 
@@ -35,13 +41,16 @@ class ModelRule:
     before: str = ""
     json: Literal["compact", "spaced", "indented"] = "compact"
     user_only: Literal["given", "kept_from_model", "unknown"] = "given"
-    user_only_note: str = ""
+    to_person: Sequence[str] = ()
+    shown_note: Mapping[str, str] = field(default_factory=dict)
     result: str = "{content}"
     error: str = "{content}"
     error_structured: Structured | None = None
     error_blocks: Literal["all", "first"] = "all"
     error_marked: bool | Literal["unknown"] = False
+    reads_errors: bool = False
     empty: str = ""
+    error_empty: str | None = None
     escape: Literal["none", "xml"] = "none"
     meta: bool = False
     most_characters: int | None = None
