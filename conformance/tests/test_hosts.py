@@ -261,6 +261,48 @@ def test_vs_code_gives_the_data_for_the_text_and_keeps_back_what_is_for_the_pers
     assert (list(shown.parts), shown.images, shown.leaked) == (['{"sales":42}'], 1, ())
 
 
+SOLD_OUT = {"code": "out of stock", "message": "Sold out until May.", "retryable": True}
+
+
+def aiclient(*content, **members):
+    """Return what the model of AIClient gets, without the element around it."""
+    shown = present(answer(*content, **members), named("aiclient"))
+    return shown.text.removeprefix('<tool_response tool_name="t">').removesuffix("</tool_response>")
+
+
+def test_our_client_gives_the_data_where_there_is_no_text_unless_they_repeat_what_is_for_the_person():
+    picture_for_user = {**IMAGE, "annotations": {"audience": ["user"]}}
+    text_note = "[text, 2 characters: shown to the person, not visible to you]"
+    image_note = "[image image/png: shown to the person, not visible to you]"
+    for content, note in ((text("42", "user"), text_note), (picture_for_user, image_note), (IMAGE, image_note)):
+        assert aiclient(content, structuredContent={"n": "7"}) == f'<llm_output>{{"n":"7"}}\n{note}</llm_output>'
+    assert aiclient(text("42", "user"), structuredContent=DATA) == f"<llm_output>{text_note}</llm_output>"
+    assert aiclient(picture_for_user, structuredContent={"p": "AAAA"}) == f"<llm_output>{image_note}</llm_output>"
+    assert aiclient(text("a"), structuredContent=DATA) == "<llm_output>a</llm_output>"
+
+
+def test_our_client_reads_an_error_in_data_and_its_message_where_there_is_no_text():
+    error = '<error code="OUT_OF_STOCK" retryable="true" category="internal">{}</error>'
+    for data in (SOLD_OUT, {"error": SOLD_OUT}):
+        for content in ((), (text("words", "user"),)):
+            got = aiclient(*content, isError=True, structuredContent=data)
+            assert got == error.format("Sold out until May.")
+        assert aiclient(text("gone"), isError=True, structuredContent=data) == error.format("gone")
+    told = aiclient(text("until May", "user"), isError=True, structuredContent=SOLD_OUT)
+    assert told == error.format("The tool reported a failure without saying what.")
+    failed = '<error code="TOOL_ERROR" retryable="false" category="internal">{}</error>'
+    assert aiclient(isError=True, structuredContent={"code": 7}) == failed.format('{"code":7}')
+    conflict = aiclient(text("gone"), isError=True, structuredContent={"code": "CONFLICT"})
+    assert 'code="CONFLICT" retryable="false" category="conflict"' in conflict
+
+
+def test_our_client_shows_a_picture_for_the_model_to_nobody_but_names_it_to_the_model():
+    shown = present(answer({**IMAGE, "annotations": {"audience": ["assistant"]}}), named("aiclient"))
+    assert "<llm_output>[image image/png]</llm_output>" in shown.text
+    assert shown.person == ()
+    assert present(answer(IMAGE), named("aiclient")).person == ("image",)
+
+
 def test_claude_code_gives_the_data_for_everything_but_of_an_error_the_first_text():
     assert present(answer(text("a"), IMAGE, structuredContent=DATA), named("claude-code")).text == '{"sales":42}'
     failed = answer(text("a"), text("b"), structuredContent=DATA, isError=True)

@@ -222,8 +222,9 @@ def _whole(answer: Answer, rule: ModelRule, draft: _Draft) -> list[str]:
     if rule.meta and answer.result is not None and answer.result.get("_meta"):
         texts = [*texts, _json(answer.result["_meta"], rule.json)]
         draft.leaked.append("`_meta`")
-    if not texts and not draft.images and rule.empty:
-        texts = [rule.empty]
+    empty = rule.error_empty if answer.is_error and rule.error_empty is not None else rule.empty
+    if not texts and not draft.images and empty:
+        texts = [empty]
     if not rule.parts:
         joined = _json(texts, "compact") if rule.join == JSON_LIST and len(texts) > 1 else _joined(texts, rule)
         texts = [joined] if joined or not draft.images else []

@@ -50,6 +50,7 @@ class ModelRule:
     error_marked: bool | Literal["unknown"] = False
     reads_errors: bool = False
     empty: str = ""
+    error_empty: str | None = None
     escape: Literal["none", "xml"] = "none"
     meta: bool = False
     most_characters: int | None = None
