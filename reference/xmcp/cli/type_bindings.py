@@ -190,8 +190,8 @@ def _write(language: Language, out: Path, force: bool) -> list[PurePosixPath]:
 
 def _nothing_for(lang: str) -> str:
     return (
-        f"there are no bindings for {quoted(lang)}. Generators for other languages flatten a union into one record "
-        "in which everything is optional, and the schemas refuse what such a record writes. Use `--lang schemas`, a "
-        "JSON Schema validator of your language, and the test vectors of `--lang vectors`. "
+        f"there are no bindings for {quoted(lang)}. Generators for other languages turn a union into one record in "
+        "which everything is optional, drop members that a schema does not name, and check few of its rules. Use "
+        "`--lang schemas` with a JSON Schema validator of your language, and the test vectors of `--lang vectors`. "
         f"There are bindings for: {', '.join(LANGUAGES)}."
     )
