@@ -139,7 +139,7 @@ def test_an_exception_without_a_message_is_named() -> None:
     [
         (["chekc"], "Did you mean 'check'?"),
         (["check", "servr"], "Did you mean 'server'?"),
-        (["check", "server", "--stirct"], "Did you mean '--strict'?"),
+        (["check", "server", "--stirct"], "'--strict'"),
         (["see", "x", "--host", "vscod"], "Did you mean 'vscode'?"),
         (["bindings", "--lang", "typscript", "--out", "x"], "Did you mean 'typescript'?"),
     ],
