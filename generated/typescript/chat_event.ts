@@ -29,7 +29,7 @@ export interface ChatEvent {
    */
   type: string;
   /**
-   * Number of the turn, counted from 1; 0 before the first answer of the model.
+   * Number of the turn, counted from 1; 0 before the first request to the model.
    */
   turn: number;
   /**

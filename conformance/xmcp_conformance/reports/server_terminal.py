@@ -40,7 +40,7 @@ def show(report: ServerReport, console: Console) -> None:
                 Text(f"         {run.era_and_client}: {run.started.tools} tools, {run.calls} calls", style="dim")
             )
     console.print()
-    console.print(_table(judgements))
+    _show_table(judgements, console)
     for judgement in judgements:
         if judgement.first is not None:
             _show_broken(judgement, console)
@@ -48,26 +48,44 @@ def show(report: ServerReport, console: Console) -> None:
     _show_verdict(report, judgements, console)
 
 
-def _table(judgements: list[Judgement]) -> Table:
-    table = Table(box=None, pad_edge=False, show_header=True, header_style="dim", expand=True)
-    table.add_column("", width=1)
-    table.add_column("requirement", no_wrap=True)
-    table.add_column("level", no_wrap=True)
-    table.add_column("seen", justify="right", no_wrap=True)
-    table.add_column("what it says", ratio=1, no_wrap=True, overflow="ellipsis")
-    for chapter, members in groupby(judgements, lambda judgement: judgement.requirement.section.split(".")[0]):
-        table.add_row("", Text(f"{chapter} {_CHAPTERS.get(chapter, '')}", style="bold"))
-        for judgement in members:
+def _show_table(judgements: list[Judgement], console: Console) -> None:
+    """Print a line for each requirement. A terminal gets each cut to its width, a file or a log the whole sentences."""
+    rows = [(judgement, _seen(judgement)) for judgement in judgements]
+    widths = [
+        max([len("requirement"), *(len(judgement.requirement.id) for judgement in judgements)]),
+        max([len("level"), *(len(judgement.requirement.level) for judgement in judgements)]),
+        max([len("seen"), *(len(seen) for _, seen in rows)]),
+    ]
+
+    def line(mark: Text, cells: tuple[Text, Text, Text, Text]) -> None:
+        requirement, level, seen, says = cells
+        requirement.align("left", widths[0])
+        level.align("left", widths[1])
+        seen.align("right", widths[2])
+        row = Text("  ").join([mark, requirement, level, seen, says])
+        if console.is_terminal:
+            row.truncate(console.width, overflow="ellipsis")
+        console.print(row, soft_wrap=True)
+
+    line(Text(" "), (Text("requirement"), Text("level"), Text("seen"), Text("what it says")))
+    for chapter, members in groupby(rows, lambda row: row[0].requirement.section.split(".")[0]):
+        console.print(Text(f"   {chapter} {_CHAPTERS.get(chapter, '')}", style="bold"))
+        for judgement, seen in members:
             mark, style = _MARKS[judgement.status]
-            count = str(judgement.occasions) if not judgement.broken else f"{judgement.broken}/{judgement.occasions}"
-            table.add_row(
+            line(
                 Text(mark, style=style),
-                Text(judgement.requirement.id, style=style if judgement.first else ""),
-                Text(judgement.requirement.level, style="dim"),
-                Text(count, style=style if judgement.first else "dim"),
-                Text(judgement.requirement.quote, style="dim" if judgement.status is Status.NOT_OBSERVED else ""),
+                (
+                    Text(judgement.requirement.id, style=style if judgement.first else ""),
+                    Text(judgement.requirement.level, style="dim"),
+                    Text(seen, style=style if judgement.first else "dim"),
+                    Text(judgement.requirement.quote, style="dim" if judgement.status is Status.NOT_OBSERVED else ""),
+                ),
             )
-    return table
+
+
+def _seen(judgement: Judgement) -> str:
+    """Return how often a requirement applied, and how often it was broken if it was."""
+    return str(judgement.occasions) if not judgement.broken else f"{judgement.broken}/{judgement.occasions}"
 
 
 def _show_broken(judgement: Judgement, console: Console) -> None:
@@ -116,5 +134,18 @@ def _show_verdict(report: ServerReport, judgements: list[Judgement], console: Co
         console.print(Text("CONFORMS", style="bold green"))
     elif not counts[Status.FAIL]:
         console.print(Text("NOT SHOWN TO CONFORM: no tool of the server was seen to answer", style="bold red"))
+        console.print(Text(_way_on(report)))
     else:
         console.print(Text("DOES NOT CONFORM", style="bold red"))
+
+
+def _way_on(report: ServerReport) -> str:
+    """Return what a person can do about a server of which no tool answered."""
+    if not any(run.started.tools for run in report.runs):
+        return "The server lists no tools. Does it register them before it starts?"
+    if any(note.startswith("Not called, because not marked read-only") for run in report.runs for note in run.notes):
+        return (
+            'Mark each tool that only reads, in FastMCP with @mcp.tool(annotations={"readOnlyHint": True}), and check '
+            "again; or have all tools called with --allow-writes."
+        )
+    return "Every call failed. The notes above say why; `xmcp see` shows each call with its answer."

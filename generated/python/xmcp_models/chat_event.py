@@ -116,7 +116,7 @@ class ChatEvent(BaseModel):
     """
     turn: Annotated[int, Field(ge=0)]
     """
-    Number of the turn, counted from 1; 0 before the first answer of the model.
+    Number of the turn, counted from 1; 0 before the first request to the model.
     """
     call_id: Annotated[str | None, Field(min_length=1)] = None
     """

@@ -146,6 +146,7 @@ def test_a_server_without_tools_that_may_be_called_is_not_shown_to_conform(tmp_p
     assert "Not called" in done.stdout
     assert "`wipe`" in done.stdout
     assert "NOT SHOWN TO CONFORM" in done.stdout
+    assert '@mcp.tool(annotations={"readOnlyHint": True})' in done.stdout.splitlines()[-1]
 
 
 def answering(body: bytes, status: bytes = b"200 OK"):

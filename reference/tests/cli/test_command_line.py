@@ -132,3 +132,31 @@ def test_a_reader_that_leaves_early_is_no_failure_to_talk_about(lines: int) -> N
 
 def test_an_exception_without_a_message_is_named() -> None:
     assert in_a_line(TimeoutError()) == "TimeoutError"
+
+
+@pytest.mark.parametrize(
+    ("args", "meant"),
+    [
+        (["chekc"], "Did you mean 'check'?"),
+        (["check", "servr"], "Did you mean 'server'?"),
+        (["check", "server", "--stirct"], "'--strict'"),
+        (["see", "x", "--host", "vscod"], "Did you mean 'vscode'?"),
+        (["bindings", "--lang", "typscript", "--out", "x"], "Did you mean 'typescript'?"),
+    ],
+)
+def test_a_misspelled_name_is_answered_with_the_one_that_was_meant(
+    args: list[str], meant: str, failing: Callable[..., tuple[int, str]]
+) -> None:
+    code, line = failing(*args)
+    assert code == 2
+    assert meant in line
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"), [("xmcp ch", "check"), ("xmcp serve --tran", "--transport"), ("xmcp check ser", "server")]
+)
+def test_the_shell_completes_commands_and_options(words: str, offered: str) -> None:
+    asked = {"_XMCP_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    command = [sys.executable, "-c", "import sys; sys.argv[0] = 'xmcp'; from xmcp.cli import main; main()"]
+    done = subprocess.run(command, env={**os.environ, **asked}, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == f"plain,{offered}\n"

@@ -244,7 +244,7 @@ def test_an_address_where_nobody_listens_gets_one_sentence():
         (("'",), "No closing quotation"),
         (("ftp://x",), "not an http or https address"),
         (("missing.py",), "there is no file"),
-        (("x", "--host", "netscape"), "there is no host 'netscape'; known: vscode"),
+        (("x", "--host", "netscape"), "there is no host 'netscape'. Known: vscode"),
         (("x", "--arguments", "{}"), "name the tool"),
         (("x", "--tool", "a", "--arguments", "{"), "not JSON"),
         (("x", "--tool", "a", "--arguments", "[]"), "JSON object"),
@@ -261,4 +261,4 @@ def test_a_wrong_command_line_is_exit_code_2_and_says_what_to_do(arguments, word
 def test_a_tool_that_the_server_does_not_have_is_wrong_usage(plain):
     done = see(plain, "--tool", "ad")
     assert done.returncode == 2
-    assert "no tool `ad`; it has: add, report" in done.stderr
+    assert "no tool `ad`. Did you mean `add`? It has: add, report" in done.stderr

@@ -12,7 +12,7 @@ from support.scripted_model import ScriptedModel, asks
 
 from xmcp import XMCP, AIClient
 from xmcp.client.calls import server_results
-from xmcp_models.registry import POPULATED_META_KEY, RESULT_META_KEY
+from xmcp_models.registry import ERROR_META_KEY, POPULATED_META_KEY, RESULT_META_KEY
 
 JSON = "application/json"
 
@@ -70,3 +70,20 @@ async def test_a_result_is_handed_on_though_the_server_knows_nothing_of_its_clie
         await ai.chat("q", [])
     told = [message["content"] for message in model.requests[1].messages if message["role"] == "tool"]
     assert "got 7" in told[1]
+
+
+ERROR = {"code": "NOT_FOUND", "message": "There is none.", "retryable": False, "category": "not_found"}
+
+
+@pytest.mark.parametrize("is_error", [True, False])
+@pytest.mark.parametrize(
+    ("error", "expected", "text"), [(ERROR, "NOT_FOUND", None), ({"code": 7}, None, "seen"), (None, None, "seen")]
+)
+def test_a_failure_is_one_by_either_sign(is_error: bool, error: Any, expected: Any, text: Any) -> None:
+    meta = {RESULT_META_KEY: {"version": "1.0", "form": "plain"}, **({ERROR_META_KEY: error} if error else {})}
+    result = CallToolResult(content=[TextContent(type="text", text="seen")], is_error=is_error, _meta=meta)
+    read = server_results.read(result, "t", speaks_xmcp=True)
+    code = expected or ("TOOL_ERROR" if is_error else None)
+    assert (read.response.error and read.response.error.code) == code
+    assert read.response.llm_output == (text if code is None else None)
+    assert bool(read.response.warnings) == (error is not None and expected is None)

@@ -18,6 +18,8 @@ from typing import NoReturn
 
 import click
 
+from xmcp.cli.narrow_encodings import write_ascii_where_needed
+from xmcp.cli.suggestions import did_you_mean
 from xmcp_models.registry import VERSION
 
 _INTERRUPTED = 130
@@ -53,6 +55,14 @@ class _LazyGroup(click.Group):
             raise TypeError(f"{COMMANDS[cmd_name].module}.{cmd_name} is not a click command")
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        word = args[0]
+        if word not in COMMANDS and not word.startswith("-") and not ctx.resilient_parsing:
+            ctx.fail(f"No such command {word!r}.{did_you_mean(word, COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
             formatter.write_dl([(name, command.summary) for name, command in COMMANDS.items()])
@@ -78,9 +88,7 @@ def cli() -> None:
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command line on `args` (default: those of the process) and end the process with its exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a character that the terminal cannot show becomes `?`
+    write_ascii_where_needed()
     sys.exit(run(sys.argv[1:] if args is None else args))
 
 

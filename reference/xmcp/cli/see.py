@@ -28,6 +28,7 @@ from xmcp_conformance.reports.see_terminal import show
 
 from .addresses import is_address
 from .report_files import STANDARD_OUTPUT, json_option, write_json
+from .suggestions import did_you_mean
 from .waiting import Waiting
 
 _DEFAULTS = VisitOptions()
@@ -128,7 +129,10 @@ def _hosts(names: tuple[str, ...]) -> tuple[Host, ...]:
     known = {host.name: host for host in hosts()}
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise click.BadParameter(f"there is no host {unknown[0]!r}; known: {', '.join(known)}", param_hint="--host")
+        raise click.BadParameter(
+            f"there is no host {unknown[0]!r}.{did_you_mean(unknown[0], known)} Known: {', '.join(known)}",
+            param_hint="--host",
+        )
     return tuple(known[name] for name in names) or tuple(known.values())
 
 

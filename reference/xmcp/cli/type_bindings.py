@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 
 import click
 
+from xmcp.cli.suggestions import did_you_mean
 from xmcp_conformance.core.untrusted_text import printable, quoted
 from xmcp_models import DATA
 
@@ -189,6 +190,8 @@ def _write(language: Language, out: Path, force: bool) -> list[PurePosixPath]:
 
 
 def _nothing_for(lang: str) -> str:
+    if near := did_you_mean(lang, LANGUAGES):
+        return f"there are no bindings for {quoted(lang)}.{near} There are bindings for: {', '.join(LANGUAGES)}."
     return (
         f"there are no bindings for {quoted(lang)}. Generators for other languages turn a union into one record in "
         "which everything is optional, drop members that a schema does not name, and check few of its rules. Use "

@@ -46,7 +46,10 @@ def plan(catalogue: Catalogue, options: Options, note: Callable[[str], None]) ->
     if skipped:
         more = f" and {len(skipped) - _MAX_NAMES} more" if len(skipped) > _MAX_NAMES else ""
         listed = f"{', '.join(skipped[:_MAX_NAMES])}{more}"
-        note(f"Not called, because not marked read-only: {listed}. Use --allow-writes to call such tools.")
+        note(
+            f"Not called, because not marked read-only: {listed}. Use --allow-writes to call such tools, or mark those "
+            'that only read: annotations={"readOnlyHint": True} in FastMCP.'
+        )
     for tool in callable_tools:
         yield from _calls_of(tool, options, note)
     yield ToolCall(None, NO_SUCH_TOOL, {}, Intent.UNKNOWN_TOOL)

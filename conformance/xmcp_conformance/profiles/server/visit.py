@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, Final
 
 from xmcp_conformance.core.untrusted_text import quoted
@@ -116,7 +117,9 @@ def _chosen(catalogue: Catalogue, options: VisitOptions) -> list[ListedTool]:
     missing = [name for name in options.tools if name not in {tool.name for tool in chosen}]
     if missing:
         names = ", ".join(quoted(tool.name) for tool in catalogue.tools[:20]) or "none"
-        raise NoSuchTool(f"the server has no tool `{quoted(missing[0])}`; it has: {names}")
+        near = get_close_matches(missing[0], [tool.name for tool in catalogue.tools], n=1)
+        meant = f" Did you mean `{quoted(near[0])}`?" if near else ""
+        raise NoSuchTool(f"the server has no tool `{quoted(missing[0])}`.{meant} It has: {names}")
     return chosen
 
 

@@ -151,7 +151,7 @@ def _read_members(result: CallToolResult, tool_name: str, text: str, meta: Mappi
     """Read a plain result of an XMCP server: everything but its text is in `_meta` (spec section 6.3)."""
     response, filled, warnings = _read_plain(result, tool_name, text), meta.get(POPULATED_META_KEY), []
     error = response.error
-    if error is not None and isinstance(given := meta.get(ERROR_META_KEY), Mapping):
+    if isinstance(given := meta.get(ERROR_META_KEY), Mapping):  # a failure also where `isError` got lost on the way
         known = {name: given[name] for name in ErrorInfo.__dataclass_fields__ if name in given}
         try:
             error = _writable(ToolResponse(tool_name, error=ErrorInfo(**{"retryable": False, **known}))).error
@@ -172,7 +172,7 @@ def _read_members(result: CallToolResult, tool_name: str, text: str, meta: Mappi
         warnings.append("the parameters that the server filled in were dropped: no document can hold them")
     return ToolResponse(
         tool_name,
-        llm_output=response.llm_output,
+        llm_output=None if error is not None else response.llm_output,
         error=error,
         display=display,
         server_populated=populated,

@@ -15,6 +15,7 @@ from pydantic import ValidationError as PydanticValidationError
 from pydantic_core import PydanticSerializationError, to_json
 
 from xmcp.server.formatter_binding import formatted, media_type_of, writes_data_only
+from xmcp.server.responses.display_types import advise_on_type
 from xmcp.server.responses.failures import field_errors
 from xmcp.server.result_data import UnsendableResultError, as_json, is_non_finite
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse, display_faults, in_json_types, is_media_type
@@ -49,11 +50,16 @@ def response_to(
     """
     if isinstance(value, ToolResponse):
         value = _writable(replace(value, tool_name=tool_name))
-        return apply_show_user(value, show_user=show_user, is_shown=is_shown)  # never set for a plain tool
+        response = apply_show_user(value, show_user=show_user, is_shown=is_shown)  # never set for a plain tool
+        if response.display is not None:
+            advise_on_type(tool_name, response.display.type)
+        return response
     if not display_tool:
         return _for_the_model(tool_name, value, data, formatter)
     envelope = envelope_of(value)
     if isinstance(envelope, DisplayEnvelope):
+        if show_user:
+            advise_on_type(tool_name, envelope.type)
         shown = ToolResponse(tool_name, display=envelope if show_user else None)
         summarises = show_user and is_shown
         if formatter is not None and not (summarises and writes_data_only(formatter)):

@@ -1,0 +1,64 @@
+"""On a terminal without Unicode, marks and drawings are readable ASCII, and nothing becomes `?`."""
+
+from __future__ import annotations
+
+import ast
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import xmcp.cli
+import xmcp.render.terminal
+import xmcp_conformance.reports
+from xmcp.cli.narrow_encodings import in_ascii
+
+FOLDERS = [Path(package.__file__).parent for package in (xmcp.cli, xmcp.render.terminal, xmcp_conformance.reports)]
+
+
+def written_marks() -> set[str]:
+    """Every character beyond ASCII in the texts of the modules that print."""
+    nodes = (
+        node for folder in FOLDERS for path in folder.rglob("*.py") for node in ast.walk(ast.parse(path.read_text()))
+    )
+    texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return {char for text in texts for char in text if not char.isascii()}
+
+
+def test_every_mark_that_the_commands_print_has_a_form_in_ascii() -> None:
+    marks = written_marks()
+    assert {"✓", "✗", "…", "─"} <= marks
+    assert {mark for mark in marks if in_ascii(mark) == "?"} <= {"␡"}
+
+
+def test_letters_keep_their_base_and_dots_of_a_drawing_are_visible() -> None:
+    assert "".join(map(in_ascii, "Zoë\u2800\u28ff日")) == "Zoe *?"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
+def test_a_report_on_a_narrow_terminal_has_marks_and_no_question_marks(encoding: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.xml").write_text("<tool_response>")
+    done = subprocess.run(
+        [sys.executable, "-m", "xmcp", "check", "document", str(tmp_path)],
+        check=False,
+        capture_output=True,
+        timeout=60,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+    )
+    assert done.returncode == 1
+    text = done.stdout.decode(encoding)
+    assert "x XMCP-RSP-" in text
+    assert "?" not in text
+
+
+def test_what_the_encoding_has_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.TextIOWrapper(raw := io.BytesIO(), encoding="cp1252")
+    monkeypatch.setattr(sys, "stdout", stream)
+    xmcp.cli.write_ascii_where_needed()
+    stream.write("✓ · € … →")
+    stream.flush()
+    assert raw.getvalue() == "+ · € … ->".encode("cp1252")

@@ -1,0 +1,51 @@
+"""A display of a misspelled type is sent as it is, and its author is told once what was meant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from xmcp import XMCP, DisplayEnvelope
+from xmcp.server.responses import display_types
+
+
+@pytest.fixture(autouse=True)
+def nothing_logged_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(display_types, "_logged", set())
+
+
+async def shown(call: Any, display_type: str) -> list[Any]:
+    mcp = XMCP("shop")
+
+    @mcp.display_tool
+    def sales(show_user: bool = False):
+        """Sales."""
+        return DisplayEnvelope(type=display_type, payload=[{"a": 1}])
+
+    return [(await call(mcp, "sales", show_user=asked)).display for asked in (False, True, True)]
+
+
+async def test_a_misspelled_type_is_shown_all_the_same_and_logged_once(
+    call: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    hidden, first, second = await shown(call, "tabel")
+    assert hidden is None
+    assert first == second == {"type": "tabel", "payload": [{"a": 1}]}
+    (record,) = [record for record in caplog.records if "not registered" in record.message]
+    assert record.levelname == "WARNING"
+    assert "The tool sales showed a display of the type 'tabel'" in record.message
+    assert "Did you mean 'table'" in record.message
+
+
+async def test_a_type_near_to_none_is_answered_with_the_list(call: Any, caplog: pytest.LogCaptureFixture) -> None:
+    await shown(call, "hologramme")
+    assert "Registered are text, markdown, table, chart" in caplog.text
+
+
+@pytest.mark.parametrize("display_type", ["table", "x-acme-tabel"])
+async def test_registered_types_and_those_of_vendors_need_no_advice(
+    display_type: str, call: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    await shown(call, display_type)
+    assert "not registered" not in caplog.text

@@ -1,0 +1,61 @@
+"""Characters that a terminal's encoding does not have, such as ✓ on cp1252, written in ASCII in place of `?`."""
+
+from __future__ import annotations
+
+import codecs
+import sys
+import unicodedata
+from io import TextIOWrapper
+from typing import Final
+
+HANDLER: Final = "xmcp-ascii"
+"""The name of the error handler of codecs."""
+
+# A mark at the beginning of a line is one character, so that columns stay in line.
+_IN_ASCII: Final = {
+    **dict.fromkeys("✓✔✚", "+"),
+    **dict.fromkeys("✗✖×", "x"),
+    **dict.fromkeys("·", "."),
+    **dict.fromkeys("−–—─━═", "-"),
+    **dict.fromkeys("│┤├┃║", "|"),
+    **dict.fromkeys("┌┐└┘┬┴┼╭╮╰╯┏┓┗┛╞╡╪", "+"),
+    **dict.fromkeys("•●", "*"),
+    **dict.fromkeys("█▉▊▋▌■▇▆▅", "#"),
+    **dict.fromkeys("▍▎▏▄▃▂▁", ":"),
+    **dict.fromkeys("○◆◇", "o"),
+    **dict.fromkeys("▲△", "^"),
+    **dict.fromkeys("▼▽", "v"),
+    **dict.fromkeys("▶❯", ">"),
+    **dict.fromkeys("“”„", '"'),
+    **dict.fromkeys("‘’", "'"),
+    "…": "...",
+    "→": "->",
+    "←": "<-",
+    "€": "EUR",
+    "ℹ": "i",
+    "␡": "?",
+}
+_BRAILLE: Final = range(0x2801, 0x2900)
+"""The dots of a drawn line; 0x2800 is the one without dots."""
+
+
+def write_ascii_where_needed() -> None:
+    """Have standard output and standard error write in ASCII what their encoding does not have."""
+    codecs.register_error(HANDLER, _replacement)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors=HANDLER)
+
+
+def in_ascii(char: str) -> str:
+    """Return a character in ASCII; `?` if there is nothing that a person would understand."""
+    if ord(char) in _BRAILLE:
+        return "*"
+    letters = unicodedata.normalize("NFKD", char).encode("ascii", "ignore").decode("ascii")
+    return _IN_ASCII.get(char) or (" " if char.isspace() or ord(char) == 0x2800 else letters or "?")
+
+
+def _replacement(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(map(in_ascii, error.object[error.start : error.end])), error.end
