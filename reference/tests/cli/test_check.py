@@ -130,7 +130,7 @@ def test_a_plain_fastmcp_server_does_not_conform_and_is_told_why(tmp_path):
     report = json.loads(path.read_text())
     assert red(report) == {"XMCP-CNF-002"}
     seen = {entry["id"]: entry["first"] for entry in report["requirements"] if "first" in entry}
-    assert seen["XMCP-CNF-002"]["expected"] .startswith("an entry `")
+    assert seen["XMCP-CNF-002"]["expected"].startswith("an entry `")
     assert "`use_xmcp(mcp)`" in done.stdout
     assert done.stdout.rstrip().endswith("DOES NOT CONFORM")
 
