@@ -14,8 +14,13 @@ from typing import Any
 import pytest
 from websockets.asyncio.client import ClientConnection, connect
 
-START_SECONDS = 30
-WAIT_SECONDS = 20
+START_SECONDS = 60
+WAIT_SECONDS = 60
+ANSWER_SECONDS = 5
+
+
+class RefusedCommand(Exception):
+    """The browser refused a command, such as an expression for a page that is being left."""
 
 
 class Page:
@@ -33,7 +38,8 @@ class Page:
         while True:
             answer = json.loads(await self._connection.recv())
             if answer.get("id") == self._last:
-                assert "error" not in answer, (method, answer["error"])
+                if "error" in answer:
+                    raise RefusedCommand(method, answer["error"])
                 return dict(answer["result"])
 
     async def attach(self) -> None:
@@ -61,8 +67,16 @@ class Page:
     async def until(self, expression: str) -> None:
         """Wait until a JavaScript expression is true."""
         async with asyncio.timeout(WAIT_SECONDS):
-            while not await self.value(f"Boolean({expression})"):  # noqa: ASYNC110 - it is in another process
+            while not await self._is_true(expression):  # noqa: ASYNC110 - it is in another process
                 await asyncio.sleep(0.02)
+
+    async def _is_true(self, expression: str) -> bool:
+        """Return False also while one page gives way to the next: the browser then refuses, or says nothing."""
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                return await self.value(f"Boolean({expression})") is True
+        except (RefusedCommand, TimeoutError):
+            return False
 
 
 @asynccontextmanager
