@@ -14,6 +14,7 @@ from tools.generate.site_pages import examples, site_links
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "examples/README.md")),
     *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "spec").glob("*.md")),
 ]
 LINK = re.compile(r"\]\(([^)\s#]*)(#[^)\s]*)?\)")
 MADE_BY_THE_SITE = re.compile(r"\.\./vectors/xmcp-vectors-|api\.md#xmcp\.")
@@ -47,7 +48,7 @@ def test_each_link_of_a_page_leads_somewhere_on_a_code_host(page: Path) -> None:
             assert fragment[1:] in map(on_a_code_host, headings(target)), f"{path}{fragment}"
 
 
-@pytest.mark.parametrize("page", [*PAGES, *sorted((ROOT / "spec").glob("*.md"))], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_a_heading_has_the_same_anchor_on_a_code_host_and_on_the_site(page: Path) -> None:
     anchors = [on_a_code_host(heading) for heading in headings(page)]
     assert anchors == [slugify(heading, "-") for heading in headings(page)]

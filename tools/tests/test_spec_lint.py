@@ -64,7 +64,7 @@ def test_the_good_chapter_has_no_fault():
         ("MUST be round", "is round", "has the key words []"),
         ("MUST be round", "SHALL be round", "has the key words"),
         ("It can be", "See `dev.other/tool`. It can be", "is not the one of schemas/names.json"),
-        ("It can be of any size.", '```xml\n--8<-- "schemas/none.xml"\n```', "does not exist"),
+        ("It can be of any size.", '```xml\n--8<-- "schemas/a.xml"\n```', "write <!-- example: PATH -->"),
         ("It can be of any size.", "<!-- example: schemas/may.xml -->\n```xml\n```", "may.xml does not exist"),
     ],
 )
