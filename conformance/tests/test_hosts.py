@@ -190,6 +190,14 @@ def test_of_the_blocks_after_a_document_only_those_for_the_model_are_lost_to_it(
     assert present(answer(*given.blocks[:2], document=True), host(documents=True)).lost == ()
 
 
+def test_a_picture_that_the_person_is_shown_is_a_note_in_the_document_of_the_model():
+    aiclient = next(one for one in hosts() if one.name == "aiclient")
+    document = '<tool_response tool_name="t"><llm_output>a</llm_output></tool_response>'
+    shown = present(answer(text(document), IMAGE, document=True), aiclient)
+    assert shown.text == document.replace("a<", "a\n[image image/png: shown to the person, not visible to you]<")
+    assert shown.lost == ()
+
+
 def test_a_document_is_markup_for_every_host_but_those_that_read_it():
     document = '<tool_response tool_name="t"><llm_output>a</llm_output></tool_response>'
     assert present(answer(text(document), document=True), host()).leaked == ("markup of a document",)

@@ -95,10 +95,11 @@ def present(answer: Answer, host: Host) -> Shown:
     draft = _Draft()
     if answer.is_document and rule.documents:
         draft.kinds.append("document")
-        draft.texts.append(_document(answer))
-        # Only the document of such a result is read.
-        others = [block for block in answer.blocks[1:] if not for_user_only(block)]
-        draft.lost += [_NAMES.get(str(block.get("type")), "content") for block in others]
+        # Only the document of such a result is read, and of other blocks a note of those that the person is shown.
+        others = [block for block in answer.blocks[1:] if not _is_kept(block, rule)]
+        notes = [_note(block, rule) for block in answer.blocks[1:] if _is_kept(block, rule) and rule.shown_note]
+        draft.texts.append(_with_notes(_document(answer), notes))
+        draft.lost += [_NAMES.get(str(block.get("type")), "content") for block in others if not for_user_only(block)]
         parts = draft.texts
     else:
         _content(answer, rule, draft)
@@ -129,6 +130,12 @@ def _document(answer: Answer) -> str:
     if answer.display is None or len(_json(answer.display, "compact").encode("utf-8", "replace")) <= LARGEST_DISPLAY:
         return text
     return _DISPLAY.sub('<display>{"type":"x-xmcp-reference", …}</display>', text)
+
+
+def _with_notes(document: str, notes: list[str]) -> str:
+    """Return a document with notes in lines of their own at the end of its text."""
+    text, end, rest = document.rpartition("</llm_output>")
+    return "\n".join([text, *notes]) + end + rest if end and notes else document
 
 
 def _content(answer: Answer, rule: ModelRule, draft: _Draft) -> None:
