@@ -17,10 +17,12 @@ from xmcp_conformance.profiles.server import server_under_test
 from xmcp_conformance.profiles.server.bounded_wire import MAX_MESSAGE_BYTES
 from xmcp_conformance.profiles.server.call_plan import Options
 from xmcp_conformance.profiles.server.server_under_test import HttpPeer, PeerUnavailable, Session, StdioPeer
+from xmcp_models.registry import EXTENSION_ID
 
 OPTIONS = Options(examples=1, eras=("handshake",), connect_timeout=60, call_timeout=60)
 TOOL = {"name": "pour", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
-INFO = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
+CAN = {"tools": {}, "experimental": {EXTENSION_ID: {"versions": ["1.0"], "wire": "always"}}}
+INFO = {"protocolVersion": "2025-06-18", "capabilities": CAN, "serverInfo": {"name": "s", "version": "1"}}
 
 
 def http(body: bytes, *fields: str, status: str = "200 OK") -> bytes:
@@ -107,7 +109,7 @@ async def test_a_server_whose_beginning_crosses_a_bound_is_not_judged_and_one_se
     ],
 )
 async def test_a_command_that_pours_is_killed_and_the_report_says_why(kind, words):
-    report = await report_on(StdioPeer(tuple(flooding_program.command(kind))), OPTIONS)
+    report = await report_on(StdioPeer(tuple(flooding_program.command(kind, EXTENSION_ID))), OPTIONS)
     seen = [evidence.observation.seen for evidence in report.observed if not evidence.observation.ok]
     assert any(words in each for each in seen), seen
 

@@ -157,7 +157,7 @@ def test_force_replaces_files_of_the_same_name_only(workplace: Path) -> None:
     assert tree(workplace) == {**tree(ROOT / "generated" / "typescript"), "other.ts": b"mine"}
 
 
-@pytest.mark.parametrize("name", ["go", "rust", "java", "Python", ""])
+@pytest.mark.parametrize("name", ["go", "rust", "java", ""])
 def test_a_language_without_bindings_is_told_why_and_what_to_use(
     name: str, workplace: Path, failing: Callable[..., tuple[int, str]]
 ) -> None:
@@ -166,6 +166,13 @@ def test_a_language_without_bindings_is_told_why_and_what_to_use(
     for word in ("union", "--lang schemas", "--lang vectors", *LANGUAGES):
         assert word in line
     assert tree(workplace) == {}
+
+
+def test_a_misspelled_language_is_told_the_near_one(workplace: Path, failing: Callable[..., tuple[int, str]]) -> None:
+    code, line = failing("bindings", "--lang", "Python", "--out", "here")
+    assert code == 2
+    assert "Did you mean" in line
+    assert "python" in line
 
 
 def test_a_hostile_name_cannot_act_on_the_terminal(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:

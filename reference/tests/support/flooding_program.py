@@ -3,7 +3,7 @@
 Run as `python flooding_program.py KIND`, where KIND is what it pours without an end: `line`, `pings`, `notifications`,
 `garbage` or `answers`; or `nothing`: then `pour` answers with as many characters as its argument `size` says. With
 `brackets` and `brackets-id-last` an answer with `size` above 0 has a million arrays as well,
-with `blocks` ten thousand blocks.
+with `blocks` ten thousand blocks. A further argument is the name of an extension that it announces.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ FLOODS = {
 }
 
 
-def command(kind: str) -> list[str]:
-    """Return the command that pours out `kind`."""
-    return [sys.executable, str(Path(__file__)), kind]
+def command(kind: str, *extension: str) -> list[str]:
+    """Return the command that pours out `kind`, of a server that announces the extension if there is one."""
+    return [sys.executable, str(Path(__file__)), kind, *extension]
 
 
 def _answer(request: dict[str, Any], kind: str) -> dict[str, Any]:
@@ -37,7 +37,9 @@ def _answer(request: dict[str, Any], kind: str) -> dict[str, Any]:
         return {"error": {"code": -32601, "message": "of the handshake era"}}
     if method == "initialize":
         info = {"name": "pouring", "version": "1"}
-        return {"result": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info}}
+        announced = {name: {"versions": ["1.0"], "wire": "always"} for name in sys.argv[2:]}
+        can = {"tools": {}, "experimental": announced}
+        return {"result": {"protocolVersion": "2025-06-18", "capabilities": can, "serverInfo": info}}
     if method == "tools/list":
         return {"result": {"tools": [TOOL]}}
     if method == "tools/call":
