@@ -94,7 +94,7 @@ async def test_given_arguments_are_the_only_ones():
 
 async def test_a_tool_that_the_server_does_not_have_is_refused_with_the_names_that_it_has():
     server, _ = peer(lambda *_: said("x"), weather=CITY)
-    with pytest.raises(NoSuchTool, match="no tool `wether`. Did you mean `weather`"):
+    with pytest.raises(NoSuchTool, match=r"no tool `wether`\. Did you mean `weather`"):
         await visit(server, VisitOptions(tools=("wether",)))
 
 
