@@ -524,5 +524,5 @@ def test_a_wrapped_value_is_where_the_metadata_says():
     call = ToolCall(listed, "t", {})
     assert broken(result(data={"rows": [1]}), call) == set()
     assert broken(result(data={"result": [1]}), call) == {"XMCP-MCP-053"}
-    assert broken(result(data={"rows": [1], "more": 2}), call) == {"XMCP-MCP-053"}
+    assert broken(result(data={"rows": [1], "more": 2}), call) == set()  # its author gave more
     assert broken(result("TIMEOUT: too slow", is_error=True, error=ERROR, data={"a": 1}), call) == set()

@@ -8,6 +8,7 @@ Each question begins a new chat, and whoever reaches the port can ask: before ot
 """
 
 import json
+import logging
 import os
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
@@ -27,7 +28,7 @@ from xmcp import AIClient
 from xmcp.providers import ProviderError
 
 # The other events have results of tools, and the history: they stay here.
-SHOWN = {"llm_delta", "retry", "tool_started", "tool_error", "tool_display"}
+SHOWN = {"llm_delta", "retry", "tool_started", "tool_error", "tool_display", "failed"}
 
 
 async def events(ai: AIClient, question: str) -> AsyncIterator[str]:
@@ -36,9 +37,9 @@ async def events(ai: AIClient, question: str) -> AsyncIterator[str]:
         async with aclosing(ai.stream_chat(question, [])) as stream:
             async for event in stream:
                 if event.type in SHOWN:
-                    yield f"data: {json.dumps(event.to_json())}\n\n"
-    except ProviderError:
-        yield f"data: {json.dumps({'type': 'failed', 'text': 'The model cannot be asked.'})}\n\n"
+                    yield f"data: {json.dumps({**event.to_json(), 'history': None})}\n\n"
+    except ProviderError as failure:
+        logging.warning("A chat failed: %s", failure)  # the page has the event `failed`
 
 
 async def ask(request: Request) -> Response:

@@ -37,7 +37,7 @@ def texts() -> Iterator[Path]:
 def test_package_command_and_metadata_have_the_version_of_pyproject() -> None:
     said = subprocess.run([sys.executable, "-m", "xmcp", "--version"], check=True, capture_output=True, text=True)
     assert said.stdout == f"xmcp {PACKAGE}, specification {SPECIFICATION}\n"
-    assert xmcp.__version__ == version("xmcp") == PACKAGE, "after a change of the version: uv sync"
+    assert xmcp.__version__ == version("xmcp") == PACKAGE, "after a change of the version: uv sync --group dev"
 
 
 def test_no_other_file_repeats_the_version_of_the_package() -> None:

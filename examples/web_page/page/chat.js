@@ -28,17 +28,22 @@ function showDisplay({ type, payload, title = "", alt, fallback }) {
   if (type === "table") showTable(payload, title)
   else if (type === "notification") add(chat, "p", payload.message ?? payload).setAttribute("role", "status")
   else if (type === "text" || type === "markdown") add(chat, "pre", payload)
-  else if (fallback) showDisplay(fallback)
-  else add(chat, "p", alt ?? words(payload)) // a type that this page cannot draw
+  else if (drawn(fallback)) showDisplay(drawn(fallback))
+  else add(chat, "p", `${alt ?? words(payload)} (This page cannot draw "${type}".)`)
 }
+
+const known = ["table", "notification", "text", "markdown"]
+const drawn = (envelope) => (!envelope || known.includes(envelope.type) ? envelope : drawn(envelope.fallback))
 
 let answer
 function show(event) {
   if (event.type === "llm_delta") (answer ??= add(chat, "p")).append(event.text)
   else if (event.type === "retry" && !event.call_id && answer) answer.textContent = "" // the model begins again
-  else if (event.type === "tool_display") showDisplay(event.envelope)
+  else if (event.type === "tool_display") {
+    try { showDisplay(event.envelope) } catch { add(chat, "p", words(event.envelope)) } // its payload is not as it has to be
+  }
   else if (event.type === "tool_error") add(chat, "small", `${event.tool_name}: ${event.error.code}`)
-  else if (event.type === "failed") add(chat, "p", event.text)
+  else if (event.type === "failed") add(chat, "p", `The chat cannot go on: ${event.error.message}`)
   if (event.type.startsWith("tool_")) answer = undefined // what the model writes next is a new paragraph
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import json
 import os
 import subprocess
 import sys
@@ -36,6 +37,23 @@ def test_every_mark_that_the_commands_print_has_a_form_in_ascii() -> None:
 
 def test_letters_keep_their_base_and_dots_of_a_drawing_are_visible() -> None:
     assert "".join(map(in_ascii, "Zoë\u2800\u28ff日")) == "Zoe *?"
+
+
+def test_no_sign_becomes_one_that_says_something_else() -> None:
+    assert "".join(map(in_ascii, "a≠b 10² 1½ ⅓ ＂")) == "a!=b 10? 1 1/2 ? ?"
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "latin-1", "cp437"])
+def test_json_on_a_narrow_terminal_is_the_json_that_was_written(encoding: str, tmp_path: Path) -> None:
+    hostile = "a＂, ＂id＂: ＂forged＂, ＂z＂: “x” ≠ ✓"
+    (tmp_path / "a.json").write_text(json.dumps({"type": hostile, "payload": "x"}), encoding="utf-8")
+    command = [sys.executable, "-m", "xmcp", "check", "document", "a.json", "--kind", "display_envelope", "--json", "-"]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, timeout=60, check=False)
+    report = done.stdout.decode("ascii")
+    found = json.loads(report[report.index("{\n") :])
+    assert "forged" not in found
+    assert "＂id＂" in json.dumps(found, ensure_ascii=False)
 
 
 @pytest.mark.slow

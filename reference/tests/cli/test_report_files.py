@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from xmcp.cli import report_files
+
 COMMANDS = [
     ["check", "server", "--stdio", "touch started"],
     ["check", "document", "file.xml"],
@@ -44,3 +46,11 @@ def test_a_report_of_before_is_kept_until_there_is_a_new_one_and_none_is_made_by
         assert failing("check", "document", "no-such-file.xml", "--json", name)[0] == 2
     assert (workplace / "old.json").read_text() == "old"
     assert not (workplace / "new.json").exists()
+
+
+def test_a_link_to_a_report_that_does_not_exist_yet_stays_one(workplace: Path) -> None:
+    link = workplace / "report.json"
+    link.symlink_to("later.json")
+    assert report_files._checked(None, None, link) == link  # type: ignore[arg-type]
+    assert link.is_symlink()
+    assert not link.exists()

@@ -262,7 +262,7 @@ async def test_a_document_is_never_larger_than_the_client_takes(era: str, reply:
 
 @pytest.mark.parametrize("raised", [True, False])
 async def test_an_error_that_is_too_large_keeps_its_code(era: str, reply: Any, raised: bool) -> None:
-    error = XMCPError("NOT_FOUND", "<&\U0001f600" * 600, meta={"params": {"sought": "&" * 3000}})
+    error = XMCPError("NOT_FOUND", "<&\U0001f600" * 600, meta={"error_id": "e-1", "params": {"sought": "&" * 3000}})
     mcp = XMCP()
 
     @mcp.tool(name="n" * 128)
@@ -274,9 +274,9 @@ async def test_an_error_that_is_too_large_keeps_its_code(era: str, reply: Any, r
     result = await said(mcp, era, {"versions": ["1.0"], "maxBytes": 1}, "n" * 128)
     assert len(result.content[0].text.encode()) <= 4096
     found = reply(result)
-    assert (found.code, found.message[:2], found.meta) == ("NOT_FOUND", "<&", {})
+    assert (found.code, found.message[:2], found.meta) == ("NOT_FOUND", "<&", {"error_id": "e-1"})
     whole = reply(await said(mcp, era, READS, "n" * 128))
-    assert whole.meta == {"params": {"sought": "&" * 3000}}
+    assert whole.meta == {"error_id": "e-1", "params": {"sought": "&" * 3000}}
 
 
 async def test_stateless_http_knows_what_a_stateless_client_declared(over_http: Any, reply: Any) -> None:
@@ -339,6 +339,10 @@ def test_a_stand_in_for_a_session_declares_nothing(session: Any) -> None:
         ("negotiated", {"versions": ["10.0"]}, Reader(False, declared=False)),
         ("negotiated", {**READS, "maxBytes": 5_000}, Reader(True, 5_000)),
         ("negotiated", {**READS, "maxBytes": 10}, Reader(True, 4_096)),
+        ("negotiated", {**READS, "maxBytes": 5_000.0}, Reader(True, 5_000)),
+        ("negotiated", {**READS, "maxBytes": 5_000.5}, Reader(True)),
+        ("negotiated", {**READS, "maxBytes": float("nan")}, Reader(True)),
+        ("negotiated", {**READS, "maxBytes": float("inf")}, Reader(True)),
         ("negotiated", {**READS, "maxBytes": True}, Reader(True)),
         ("negotiated", {**READS, "maxBytes": 0}, Reader(True, 4_096)),
         ("negotiated", {**READS, "maxBytes": "5000"}, Reader(True)),

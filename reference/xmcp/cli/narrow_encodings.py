@@ -32,6 +32,10 @@ _IN_ASCII: Final = {
     "→": "->",
     "←": "<-",
     "€": "EUR",
+    "≠": "!=",
+    "≤": "<=",
+    "≥": ">=",
+    "½": " 1/2",
     "ℹ": "i",
     "␡": "?",
 }
@@ -51,8 +55,10 @@ def in_ascii(char: str) -> str:
     """Return a character in ASCII; `?` if there is nothing that a person would understand."""
     if ord(char) in _BRAILLE:
         return "*"
-    letters = unicodedata.normalize("NFKD", char).encode("ascii", "ignore").decode("ascii")
-    return _IN_ASCII.get(char) or (" " if char.isspace() or ord(char) == 0x2800 else letters or "?")
+    if char.isspace() or ord(char) == 0x2800:
+        return " "
+    base = unicodedata.normalize("NFD", char)[0]  # never of a sign: `≠` without its stroke says the opposite
+    return _IN_ASCII.get(char) or (base if base.isascii() and base.isalpha() else "?")
 
 
 def _replacement(error: UnicodeError) -> tuple[str, int]:

@@ -32,7 +32,8 @@ def json_option(what: str) -> Callable[[_Command], _Command]:
 
 def write_json(path: Path, report: dict[str, Any]) -> None:
     """Write a report to a file, or to standard output if the path is `-`; end the process if that fails."""
-    text = json.dumps(report, indent=2, ensure_ascii=False) + "\n"
+    # Standard output can lack characters: what takes their place must not be read as JSON.
+    text = json.dumps(report, indent=2, ensure_ascii=path == STANDARD_OUTPUT) + "\n"
     if path == STANDARD_OUTPUT:
         click.echo(text, nl=False)
         return
@@ -56,14 +57,15 @@ def _checked(_context: click.Context, _parameter: click.Parameter, path: Path | 
         raise click.BadParameter(
             f"the folder `{printable(str(path.parent))}` does not exist; create it, or name another file"
         )
-    is_new = not path.exists()
+    target = path.resolve()  # of a link to a file that does not exist yet, that file
+    is_new = not target.exists()
     if not is_new and not path.is_file():
         return path  # a pipe or a device: to open it now could end what reads from it
     try:
-        with path.open("ab"):  # the permissions alone do not tell: the file system can be read-only
+        with target.open("ab"):  # the permissions alone do not tell: the file system can be read-only
             pass
         if is_new:
-            path.unlink()
+            target.unlink()
     except OSError as error:
         raise click.BadParameter(f"`{shown}` cannot be written: {error.strerror}; name another file") from None
     return path

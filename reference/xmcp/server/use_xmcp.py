@@ -122,6 +122,11 @@ for _name in (
     "mount",
     "custom_route",
     "http_app",
+    "run",
+    "run_async",
+    "run_stdio_async",
+    "run_http_async",
+    "serve",
 ):
     setattr(UsedXMCP, _name, _of_the_server(_name))
 

@@ -105,6 +105,6 @@ def _reads_our_version(versions: object) -> bool:
 
 def _size(declared: object) -> int:
     """Return the size of the largest document for a client that declared this `maxBytes`."""
-    if not isinstance(declared, int) or isinstance(declared, bool):
+    if isinstance(declared, bool) or not isinstance(declared, int | float) or declared != declared // 1:
         return DEFAULT_LIMITS.document_bytes
-    return min(max(declared, FEWEST_BYTES), DEFAULT_LIMITS.document_bytes)
+    return min(max(int(declared), FEWEST_BYTES), DEFAULT_LIMITS.document_bytes)

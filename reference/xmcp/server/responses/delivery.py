@@ -60,6 +60,7 @@ MAX_MESSAGE: Final = 2000  # characters of the message of an error that was rais
 MAX_RESULT_MESSAGE: Final = 50_000  # characters of the message of an error that is a tool's result
 _JSON: Final = "application/json"
 _FORMATS_OF_DATA: Final = frozenset({_JSON, "application/xml"})
+_SHORT_MEMBERS: Final = ("error_id", "side_effects", "recovery")
 SHORT_MESSAGE: Final = 500  # characters of the message of an error that is larger than the client reads
 MAX_VALUE: Final = 1_300  # characters of a value that a model is told, as JSON: 200 of a text, all escaped, and more
 
@@ -170,13 +171,21 @@ def _with_document(
     if len(document) * 4 > most and (size := len(document.encode())) > most:  # a character has at most four bytes
         if response.error is not None:
             # The client must learn what failed, however little it reads (XMCP-MCP-051): this always fits.
-            response = ToolResponse(response.tool_name, error=_cut(replace(response.error, meta=None), SHORT_MESSAGE))
+            response = ToolResponse(response.tool_name, error=_shortened(response.error))
             return _with_document(encode(response), response, ToolResult(content=[]), Reader(documents=True))
         message = f"The result has {size:,} bytes as a document; {most:,} can be sent. Ask for less of it at once."
         raise XMCPError("RESULT_TOO_LARGE", message, meta={"params": {"bytes": size, "limit": most}})
     content = [text_block(document), *map(sendable_block, other_blocks(native))]
     mark = {RESULT_META_KEY: {"version": VERSION, "form": "document"}}
     return _result(content, response, native, reader, mark), response.error
+
+
+def _shortened(error: ErrorInfo) -> ErrorInfo:
+    """Return an error with the beginning of its message, and of its `meta` what is short and a client acts on."""
+    kept = {name: value for name, value in (error.meta or {}).items() if name in _SHORT_MEMBERS}
+    if not isinstance(kept.get("error_id", ""), str) or len(kept.get("error_id", "")) > SHORT_MESSAGE // 4:
+        del kept["error_id"]
+    return _cut(replace(error, meta=kept or None), SHORT_MESSAGE)
 
 
 def _plain(response: ToolResponse, native: ToolResult, reader: Reader) -> ToolResult:

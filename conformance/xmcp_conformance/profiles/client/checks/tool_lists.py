@@ -41,6 +41,9 @@ def _no_chat_begins_with_an_old_list(trace: TraceIndex) -> Observations:
             if chat.began.time > record.time + OLDEST and chat.asks:
                 asked_at = chat.asks[0][0]
                 listed = any(one.server == record.server for _, one in trace.lists_between(at, asked_at))
+                if was_down:
+                    offered = {str(one.get("function", {}).get("name")) for one in chat.asks[0][1].tools}
+                    listed = all(any(name.endswith(tool.name) for name in offered) for tool in record.tools)
                 seen = f"a chat began {did} server {record.server}"
                 yield either(id_, listed, seen, f"a list within {OLDEST:g} s", where=asked_at)
 

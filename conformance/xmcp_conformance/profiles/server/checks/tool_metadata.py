@@ -51,9 +51,9 @@ def wrapped_value(tool: ListedTool) -> Observations:
 
 @check("XMCP-MCP-053", profile="server")
 def wrapped_data(exchange: Exchange) -> Observations:
-    """Judge whether the structured content of such a tool has the value in the member that its metadata names."""
+    """Judge whether the structured content of such a tool has the member that its metadata names."""
     tool, result = exchange.call.tool, exchange.result or {}
     data, member = result.get("structuredContent"), valid_metadata(tool).get("wrapped_in") if tool else None
     if member is not None and isinstance(data, dict) and result.get("isError") is not True:
         seen = f"`structuredContent` with the members {', '.join(f'`{quoted(name)}`' for name in data) or 'none'}"
-        yield either("XMCP-MCP-053", [*data] == [member], seen, f"the member `{quoted(member)}` alone")
+        yield either("XMCP-MCP-053", member in data, seen, f"the member `{quoted(member)}`")
