@@ -55,6 +55,8 @@ def in_ascii(char: str) -> str:
     """Return a character in ASCII; `?` if there is nothing that a person would understand."""
     if ord(char) in _BRAILLE:
         return "*"
+    if char.isascii():
+        return char
     if char.isspace() or ord(char) == 0x2800:
         return " "
     base = unicodedata.normalize("NFD", char)[0]  # never of a sign: `≠` without its stroke says the opposite
