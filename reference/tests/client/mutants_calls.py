@@ -303,13 +303,16 @@ def one_server_down_is_none_up(patch: pytest.MonkeyPatch) -> None:
 
     async def discovering(server: Any) -> Any:
         try:
-            return await discover(server)
+            found = await discover(server)
         except Exception:
-            down.append(asyncio.get_running_loop())
+            down.append((asyncio.get_running_loop(), server))
             raise
+        down[:] = [(loop, lost) for loop, lost in down if lost is not server]
+        return found
 
     def building(given: Any, *args: Any, **kwargs: Any) -> Any:
-        return build([] if asyncio.get_running_loop() in down else given, *args, **kwargs)
+        is_down = any(loop is asyncio.get_running_loop() for loop, _ in down)
+        return build([] if is_down else given, *args, **kwargs)
 
     patch.setattr(tool_client_adapter.ToolClientAdapter, "discover_tools", discovering)
     patch.setattr(pool, "build", building)

@@ -225,9 +225,9 @@ async def test_after_it_was_there_a_server_is_tried_again_as_soon_as_at_first() 
     assert sleeps.seconds[5] < 2
 
 
-async def test_waits_between_attempts_double_up_to_a_minute_with_jitter() -> None:
+async def test_waits_between_attempts_double_up_to_forty_seconds_with_jitter() -> None:
     series = [delay for _, delay in zip(range(9), reconnect_delays(), strict=False)]
-    for delay, plain in zip(series, [1, 2, 4, 8, 16, 32, 60, 60, 60], strict=True):
+    for delay, plain in zip(series, [1, 2, 4, 8, 16, 32, 40, 40, 40], strict=True):
         assert 0.75 * plain <= delay <= 1.25 * plain
     assert len({round(next(reconnect_delays()), 6) for _ in range(9)}) > 1
 
@@ -671,7 +671,7 @@ def test_a_lost_server_is_not_tried_more_often_because_servers_are_listed_regula
             await asyncio.sleep(3600)
 
     run(an_hour())
-    assert len(tried) < 90
+    assert len(tried) < 130
 
 
 @pytest.mark.parametrize(
