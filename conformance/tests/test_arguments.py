@@ -1,16 +1,26 @@
-"""Arguments made from schemas: valid ones are valid, invalid ones are not."""
+"""Arguments made from schemas: right ones fit, those past a constraint do not, and hostile texts reach each place."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import subprocess
+import sys
+from typing import Any
 
 import jsonschema_rs
 import pytest
 from support.http_host import in_thread
 
-from xmcp_conformance.profiles.server.arguments import TRAPS, invalid, trapped, valid
+from xmcp_conformance.profiles.server.arguments import valid
+from xmcp_conformance.profiles.server.combinations import combined
+from xmcp_conformance.profiles.server.hostile_arguments import hostile
+from xmcp_conformance.profiles.server.hostile_texts import HOSTILE, SHORT, long_text, marked
+from xmcp_conformance.profiles.server.input_schema import fitting
+from xmcp_conformance.profiles.server.refusals import at_borders, refusals
 
-SCHEMAS = [
+SCHEMAS: list[dict[str, Any]] = [
     {"type": "object", "properties": {}, "additionalProperties": False},
     {
         "type": "object",
@@ -57,50 +67,147 @@ SCHEMAS = [
             {"properties": {"b": {"type": "number", "multipleOf": 5}}},
         ],
     },
+    {
+        "type": "object",
+        "properties": {
+            "word": {"type": "string", "pattern": "^\\p{Lu}[\\p{L} ]*$"},
+            "labels": {"type": "object", "patternProperties": {"^[a-z]+$": {"type": "string"}}},
+        },
+        "required": ["word"],
+    },
 ]
+PLACES: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "first": {"type": "string"},
+        "second": {"type": "string", "maxLength": 8},
+        "filter": {"type": "object", "properties": {"by": {"type": "string"}}, "required": ["by"]},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+        "region": {"enum": ["EMEA", "APAC"]},
+        "n": {"type": "integer", "minimum": 1, "maximum": 9},
+    },
+    "required": ["first", "filter"],
+    "dependentRequired": {"n": ["region"]},
+}
 
 
+@pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("schema", SCHEMAS)
-def test_valid_arguments_fit_the_schema_and_are_the_same_for_the_same_seed(schema):
-    drawn = valid(schema, 6, 1)
+def test_valid_arguments_fit_the_schema_and_are_the_same_for_the_same_seed(schema, full) -> None:
+    drawn = valid(schema, 6, 1, full=full)
     assert drawn
     assert all(jsonschema_rs.is_valid(schema, arguments) for arguments in drawn)
-    assert drawn == valid(schema, 6, 1)
+    assert drawn == valid(schema, 6, 1, full=full)
 
 
-@pytest.mark.parametrize("schema", SCHEMAS)
-def test_invalid_arguments_do_not_fit_and_name_what_is_at_fault(schema):
-    refusals = list(invalid(schema, valid(schema, 1, 1)[0]))
-    assert all(not jsonschema_rs.is_valid(schema, refusal.arguments) for refusal in refusals)
-    assert all(refusal.pointers and refusal.fault for refusal in refusals)
-    missing = {refusal.pointers[0] for refusal in refusals if "missing" in refusal.fault and len(refusal.pointers) == 1}
-    assert missing == {f"/{name}" for name in schema.get("required", ())}
+def test_full_arguments_have_each_optional_member_two_items_in_a_list_and_a_member_in_a_map() -> None:
+    for arguments in valid(PLACES, 3, 1, full=True):
+        assert arguments.keys() == PLACES["properties"].keys()
+        assert len(arguments["tags"]) >= 2
+        assert arguments["labels"]
 
 
-def test_each_trap_is_put_into_a_string_argument_once():
-    base = valid(SCHEMAS[1], 1, 1)[0]
-    texts = [arguments["s"] for _, arguments in trapped(SCHEMAS[1], base)]
-    assert texts == [f"xmcp[{trap}]xmcp" for trap in TRAPS.values()]
+@pytest.mark.parametrize("schema", [*SCHEMAS, PLACES])
+def test_refusals_do_not_fit_and_name_what_is_at_fault(schema) -> None:
+    found = list(refusals(schema, valid(schema, 1, 1)[0]))
+    assert all(not jsonschema_rs.is_valid(schema, refusal.arguments) for refusal in found)
+    assert all(refusal.fault for refusal in found)
+    missing = {refusal.pointers[0] for refusal in found if "missing" in refusal.fault and len(refusal.pointers) == 1}
+    assert {f"/{name}" for name in schema.get("required", ())} <= missing
 
 
-def test_a_schema_that_nothing_fits_gives_no_arguments():
+def test_each_constraint_is_tried_at_its_border_and_just_past_it() -> None:
+    base = {
+        "first": "a",
+        "second": "b",
+        "filter": {"by": "c"},
+        "tags": ["d", "e"],
+        "labels": {},
+        "region": "EMEA",
+        "n": 2,
+    }
+    right = list(at_borders(PLACES, base))
+    assert {1, 9} <= {arguments.get("n") for arguments in right}
+    assert {8} <= {len(arguments["second"]) for arguments in right if "second" in arguments}
+    assert {"EMEA", "APAC"} <= {arguments.get("region") for arguments in right}
+    assert any(arguments["second"] == "\U0001f600" * 8 for arguments in right if "second" in arguments)
+    wrong = {(json.dumps(refusal.pointers), refusal.fault) for refusal in refusals(PLACES, base)}
+    assert ('["/n"]', "`n` below the allowed values") in wrong
+    assert ('["/n"]', "`n` above the allowed values") in wrong
+    assert ('["/second"]', "`second` too long") in wrong
+    assert ('["/filter/by"]', "`/filter/by` missing") in wrong
+    assert ('["/filter/by"]', "`/filter/by` of the wrong type") in wrong
+    assert ('["/tags/1"]', "`/tags/1` of the wrong type") in wrong
+    assert ('["/region"]', "`region` not one of the values") in wrong
+    assert ("[]", "`region` missing") in wrong  # `n` needs it: that can be told of either
+
+
+def test_hostile_texts_reach_every_place_together_and_one_at_a_time() -> None:
+    base = {
+        "first": "a",
+        "second": "b",
+        "filter": {"by": "c"},
+        "tags": ["d", "e"],
+        "labels": {"x": "y"},
+        "region": "EMEA",
+    }
+    made = list(hostile(PLACES, base))
+    assert all(jsonschema_rs.is_valid(PLACES, one.arguments) for one in made)
+    assert len(made[0].arguments["first"]) > 65_536
+    assert len(made[1].arguments["first"]) < len(made[1].arguments["first"].encode()) / 3
+    together = [one for one in made[2:] if len(one.traps) > 1]
+    for one, text in zip(together, HOSTILE.values(), strict=True):
+        sent = json.dumps(one.arguments, ensure_ascii=False)
+        assert len(one.traps) == len(set(one.traps)) == 6
+        assert all(json.dumps(trap, ensure_ascii=False)[1:-1] in sent and text in trap for trap in one.traps)
+        assert one.arguments["filter"]["by"] in one.traps
+        assert set(one.arguments["tags"]) <= set(one.traps)
+        assert {*one.arguments["labels"], *one.arguments["labels"].values()} <= set(one.traps)
+    alone = [one for one in made[2:] if len(one.traps) == 1]
+    assert len(made[3].traps) == 1, "a small budget has some of both"
+    changed = [[name for name in base if one.arguments[name] != base[name]] for one in alone]
+    assert all(len(names) == 1 for names in changed)
+    assert {names[0] for names in changed} == base.keys() - {"region"}
+    assert {one.arguments["second"] for one in alone} >= set(SHORT)
+    assert any(len(one.arguments["filter"]["by"]) > 65_536 for one in alone)
+
+
+def test_a_long_text_has_each_of_its_characters_across_the_end_of_some_buffer() -> None:
+    inner = long_text()
+    for units in (inner, inner.encode(), [inner.encode("utf-16-le")[i : i + 2] for i in range(0, 140_000, 2)]):
+        assert len(units) > 65_536
+        assert (
+            len(
+                {
+                    bytes(units[size - 1]) if isinstance(units[0], bytes) else units[size - 1]
+                    for size in (2**n for n in range(8, 17))
+                }
+            )
+            > 3
+        )
+
+
+def test_places_are_told_apart() -> None:
+    assert marked("a") != marked("a", 1) != marked("a", 2)
+
+
+def test_a_schema_that_nothing_fits_gives_no_arguments() -> None:
     assert valid({"type": "object", "properties": {"a": False}, "required": ["a"]}, 3, 1) == []
 
 
-def test_a_schema_that_is_none_gives_no_arguments():
-    assert (
-        valid({"type": "object", "properties": {"a": {"type": "string", "pattern": "("}}, "required": ["a"]}, 3, 1)
-        == []
-    )
+def test_a_schema_that_is_none_gives_no_arguments() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": "("}}, "required": ["a"]}
+    assert valid(schema, 3, 1) == []
 
 
-def test_integers_may_be_large():
+def test_integers_may_be_large() -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 2**40}}, "required": ["n"]}
     assert valid(schema, 2, 1)
 
 
 @pytest.mark.parametrize("parts", [["a"], ["a", "b"]])
-def test_a_schema_that_needs_arguments_without_end_gives_none(parts):
+def test_a_schema_that_needs_arguments_without_end_gives_none(parts) -> None:
     levels = {
         f"L{n}": {
             "type": "object",
@@ -114,7 +221,7 @@ def test_a_schema_that_needs_arguments_without_end_gives_none(parts):
     assert valid(schema, 2, 1) == []
 
 
-def test_a_bound_that_no_number_has_gives_no_arguments():
+def test_a_bound_that_no_number_has_gives_no_arguments() -> None:
     schema = {"type": "object", "properties": {"n": {"type": "number", "minimum": 10**400}}, "required": ["n"]}
     assert valid(schema, 2, 1) == []
 
@@ -129,6 +236,123 @@ def test_a_schema_that_refers_to_another_document_is_not_fetched() -> None:
     with in_thread(documents) as url:
         schema = {"type": "object", "properties": {"a": {"$ref": f"{url}/a.json"}}, "required": ["a"]}
         assert valid(schema, 3, 1) == []
-        assert list(invalid(schema, {"a": "x"})) == []
-        assert list(trapped(schema, {"a": "x"})) == []
+        assert list(refusals(schema, {"a": "x"})) == []
+        assert list(hostile(schema, {"a": "x"})) == []
+        assert fitting(schema) is None
     assert fetched == []
+
+
+TREE = {
+    "type": "object",
+    "properties": {"root": {"$ref": "#/$defs/node"}},
+    "required": ["root"],
+    "$defs": {
+        "node": {
+            "type": "object",
+            "properties": {
+                "name": {"type": "string"},
+                "children": {"type": "array", "items": {"$ref": "#/$defs/node"}},
+            },
+            "required": ["name", "children"],
+        }
+    },
+}
+WIDE = {"type": "object", "properties": {f"p{number}": {"$ref": "#"} for number in range(8)}}
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("schema", [TREE, WIDE], ids=["tree", "wide"])
+def test_arguments_of_a_recursive_schema_are_drawn_and_stay_small(schema, full) -> None:
+    drawn = valid(schema, 8, 1, full=full)
+    assert drawn
+    assert max(len(json.dumps(one)) for one in drawn) < 20_000
+
+
+def test_members_that_are_required_without_a_schema_are_drawn_the_same_in_every_process() -> None:
+    schema = {"type": "object", "required": ["one", "two", "three", "four"]}
+    program = f"from xmcp_conformance.profiles.server.arguments import valid; print(valid({schema}, 4, 1))"
+    outputs = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            capture_output=True, text=True, check=True, timeout=60,
+        ).stdout
+        for hash_seed in ("1", "2", "3")
+    ]  # fmt: skip
+    assert outputs[0] == outputs[1] == outputs[2]
+    assert "four" in outputs[0]
+
+
+VITALS = {
+    "type": "object",
+    "properties": {
+        "layout": {"enum": ["metric", "group", "vendor"]},
+        "pulse": {"type": "integer", "minimum": 0, "maximum": 400},
+        "notes": {"type": "array", "items": {"type": "string"}, "maxItems": 9},
+        "show_user": {"type": "boolean"},
+    },
+    "required": ["layout", "pulse"],
+    "additionalProperties": False,
+}
+
+
+def test_each_two_values_of_interest_come_together() -> None:
+    base = {"layout": "metric", "pulse": 7, "show_user": True}
+    made = [one.arguments for one in combined(VITALS, base, [{"layout": "group", "pulse": 1, "notes": ["a", "b"]}])]
+    assert all(jsonschema_rs.is_valid(VITALS, one) for one in made)
+    pairs = {(one["layout"], one["pulse"]) for one in made}
+    assert {(layout, pulse) for layout in ("group", "vendor") for pulse in (0, 400)} <= pairs
+    assert {len(one.get("notes", ())) for one in made if one["layout"] == "group"} >= {0, 2, 6}
+    assert {"layout": "group", "pulse": 400, "show_user": True} in made  # and nothing else is changed
+    first = made[:25]
+    assert {(one["layout"], one["pulse"]) for one in first} >= {("group", 400), ("vendor", 400)}
+
+
+def test_one_refusal_has_every_argument_of_a_wrong_type() -> None:
+    first = next(refusals(VITALS, {"layout": "metric", "pulse": 7, "notes": ["a"], "show_user": True}))
+    assert first.pointers == ("/layout", "/pulse")  # a server can take the text for the only item of `notes`
+
+
+def test_a_refusal_inside_a_map_has_a_name_that_a_pointer_escapes() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"of": {"type": "object", "additionalProperties": {"type": "integer"}}},
+    }
+    assert "/of/a~1b~0c" in {one for refusal in refusals(schema, {"of": {"x": 1}}) for one in refusal.pointers}
+
+
+def test_a_value_that_is_wrong_only_beside_another_one_is_no_fault_of_its_own() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"per_day": {"enum": [1, 3]}, "weight": {"type": "number"}},
+        "required": ["weight"],
+        "if": {"properties": {"per_day": {"const": 3}}, "required": ["per_day"]},
+        "then": {"properties": {"weight": {"minimum": 1}}},
+    }
+    told = {json.dumps(one.arguments): one.pointers for one in refusals(schema, {"weight": 0.5, "per_day": 1})}
+    assert told[json.dumps({"weight": 0.5, "per_day": 3})] == ()
+
+
+@pytest.mark.parametrize("examples", [None, 1, False, {"a": 1}])
+def test_examples_that_are_no_list_cost_nothing(examples) -> None:
+    own = {"type": "string", "enum": ["x", "y"], "examples": examples}
+    schema = {"$schema": "http://json-schema.org/draft-04/schema#", "type": "object", "properties": {"a": own}}
+    assert list(combined(schema, {"a": "x"}))
+    assert valid(schema, 2, 1)
+
+
+def test_a_dialect_that_ignores_what_stands_beside_a_reference_is_known() -> None:
+    schema = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "type": "object",
+        "properties": {name: {"$ref": "#/definitions/any", "type": "string"} for name in ("a", "b")},
+        "definitions": {"any": {}},
+    }
+    assert not any(fitting(schema)(one.arguments) for one in refusals(schema, {"a": "x", "b": "y"}))
+
+
+def test_the_combinations_of_a_thousand_parameters_cost_little() -> None:
+    properties = {f"p{number}": {"type": "string"} for number in range(1_000)}
+    made = combined({"type": "object", "properties": properties}, dict.fromkeys(properties, "x"))
+    changed = {name for one in made for name in properties if one.arguments.get(name) != "x"}
+    assert 2 < len(changed) <= 8

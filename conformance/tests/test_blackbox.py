@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import io
+import time
 from dataclasses import replace
 
+import anyio
 import mcp_types
 import pytest
 from rich.console import Console
 from server_reports import report_on
 
-from xmcp_conformance.profiles.server import arguments, blackbox
-from xmcp_conformance.profiles.server.call_plan import Options, plan
+from xmcp_conformance.profiles.server import arguments
+from xmcp_conformance.profiles.server.call_plan import Learned, Options, plan
+from xmcp_conformance.profiles.server.calling import Caller, asks_to_wait
 from xmcp_conformance.profiles.server.catalogue import Catalogue, ListedTool, advice
 from xmcp_conformance.profiles.server.checks import documents
 from xmcp_conformance.profiles.server.exchange import Exchange, ToolCall
 from xmcp_conformance.profiles.server.judge import catalogue_observations, exchange_observations
-from xmcp_conformance.profiles.server.server_under_test import PeerUnavailable, Session
+from xmcp_conformance.profiles.server.schema_strategies import MANY
+from xmcp_conformance.profiles.server.server_under_test import HttpPeer, PeerUnavailable, Session
 from xmcp_conformance.reader import MOST_BYTES
 from xmcp_conformance.reports.server_terminal import show
-from xmcp_conformance.wrong.servers.miniature import Failure, Miniature
-from xmcp_models.registry import TOOL_META_KEY
+from xmcp_conformance.wrong.servers.miniature import Failure, Miniature, Negotiated
+from xmcp_models.registry import ERROR_META_KEY, TOOL_META_KEY
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}}
 CATALOGUE = Catalogue(
@@ -83,22 +87,22 @@ async def test_a_tool_that_does_not_answer_is_called_once():
     session = _Session(lambda call: Exchange(call, lost="no answer within 1 s" if call.name == "slow" else None))
     notes: list[str] = []
     calls = plan(CATALOGUE, Options(examples=3), notes.append)
-    judged = [e.call.name async for e in blackbox._exchanges(session, calls, notes.append)]
+    ended = [e async for e in Caller(session, notes.append, Learned()).exchanges(calls)]
     assert session.calls.count("slow") == 1
-    assert session.calls.count("quick") == judged.count("quick") > 1
-    assert "slow" not in judged
-    assert any("not judged" in note for note in notes)
+    assert session.calls.count("quick") == [e.call.name for e in ended].count("quick") > 1
+    assert [e.call.name for e in ended if e.timed_out] == ["slow"]
+    assert any("was not called again" in note for note in notes)
 
 
 async def test_a_tool_that_blocks_its_server_is_named():
     session = _Session(lambda call: Exchange(call, lost="no answer within 1 s"))
     notes: list[str] = []
-    tools = tuple(replace(CATALOGUE.tools[0], name=name) for name in ("blocks", "b", "c", "d"))
+    tools = tuple(replace(CATALOGUE.tools[0], name=name) for name in ("blocks", *"bcdefg"))
     calls = plan(replace(CATALOGUE, tools=tools), Options(examples=1), notes.append)
-    assert [e async for e in blackbox._exchanges(session, calls, notes.append)] == []
-    assert [note for note in notes if "block its event loop" in note] == [
-        "After blocks({}) the server answered no other call in time: does that tool block its event loop?"
-    ]
+    assert all([e.timed_out async for e in Caller(session, notes.append, Learned()).exchanges(calls)])
+    assert session.calls == ["blocks", *"bcde"]
+    (note,) = [note for note in notes if "block its event loop" in note]
+    assert note.startswith("After blocks({}) the server answered no other call in time, and the others were not made:")
 
 
 @pytest.mark.parametrize(("text", "requirement"), [("<a>" + "x" * 8, "XMCP-RSP-081"), ("x" * 11, "XMCP-MCP-001")])
@@ -120,6 +124,7 @@ class _ListsNoSchema(Miniature):
     """Has a tool whose input schema is none."""
 
     def __init__(self, word, value):
+        super().__init__()
         self._schema = {"type": "object", word: value}
 
     def tools(self):
@@ -152,7 +157,8 @@ def test_a_pattern_that_backtracks_costs_its_tool_and_not_the_run(monkeypatch: p
     endless = {"type": "object", "properties": {"a": pattern}, "required": ["a"]}
     tools = (ListedTool("endless", endless, {}, read_only=True), ListedTool("quick", SCHEMA, {}, read_only=True))
     notes: list[str] = []
-    called = {call.name for call in plan(Catalogue("2025-11-25", {}, tools), Options(examples=1), notes.append)}
+    calls = plan(Catalogue("2025-11-25", {}, tools), Options(examples=1), notes.append)
+    called = {call.name for batch in calls for call in batch}
     assert "quick" in called
     assert "endless" not in called
     assert [note for note in notes if "`endless` was not called" in note and "`pattern`" in note]
@@ -225,9 +231,11 @@ async def test_the_advice_is_given_once_and_breaks_nothing():
 
 async def test_a_tool_of_which_no_call_succeeded_is_noted():
     report = await report_on(Miniature(), Options(examples=1))
-    (note,) = {note for run in report.runs for note in run.notes if "succeeded" in note}
-    which = "`busy` (RATE_LIMIT), `vendor_fault` (X_ACME_OFF), `crash` (INTERNAL)"
-    assert note == f"No call of {which} succeeded, so only errors were judged."
+    (gap,) = [gap for gap in report.gaps if "succeeded" in gap]
+    which = "`busy` (RATE_LIMIT), `vendor_fault` (X_ACME_OFF), `crash` (INTERNAL), `missing` (NOT_FOUND)"
+    advised = "An `enum` or `examples` for the arguments would help."
+    assert gap == f"Never succeeded: {which}. At most their errors were judged. {advised}"
+    assert (report.coverage.at_work, len(report.coverage.tools)) == (10, 14)
 
 
 class _Choosy(Miniature):
@@ -244,9 +252,9 @@ class _Choosy(Miniature):
 
 async def test_what_other_arguments_could_change_and_what_was_never_shown_is_noted():
     report = await report_on(_Choosy(), Options(examples=1))
-    notes = {note for run in report.runs for note in run.notes}
-    assert any(note.startswith("No call of `echo` (NOT_FOUND)") and "`examples`" in note for note in notes)
-    assert "`card`, `picture`: asked to show a display, and never did." in notes
+    assert any(gap.startswith("Never succeeded: `echo` (NOT_FOUND") and "`examples`" in gap for gap in report.gaps)
+    assert "Asked to show a display, and never did: `card`, `picture`, `board`." in report.gaps
+    assert not report.shortcomings  # nobody required them
 
 
 class _Unannounced(Miniature):
@@ -261,3 +269,122 @@ async def test_of_a_server_that_announces_nothing_only_that_is_judged_and_what_t
     assert {judgement.requirement.id for judgement in report.judgements if judgement.occasions} == {"XMCP-CNF-002"}
     assert [run.calls for run in report.runs] == [0, 0]
     assert all("`use_xmcp(mcp)`" in note for run in report.runs for note in run.notes)
+
+
+def test_a_peer_is_named_without_the_credentials_in_its_url():
+    peer = HttpPeer("https://ann:hunter2@example.org:8443/mcp?tenant=7")
+    assert str(peer) == "https://example.org:8443/mcp?tenant=…"
+
+
+class _MakesRows(Miniature):
+    """Has a tool that makes as many rows as it is told, and takes its time for a million."""
+
+    def __init__(self, seconds):
+        super().__init__()
+        self.asked = []
+        self._seconds = seconds
+
+    def tools(self):
+        rows = {"type": "object", "properties": {"days": {"type": "integer"}}, "required": ["days"]}
+        return {**super().tools(), "rows": rows}
+
+    def run(self, name, arguments):
+        if name != "rows":
+            return super().run(name, arguments)
+        self.asked.append(arguments["days"])
+        if abs(arguments["days"]) == MANY:
+            time.sleep(self._seconds)
+        return "rows", None
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1.1])
+async def test_huge_numbers_are_sent_only_to_a_tool_that_makes_nothing_of_a_million(seconds):
+    server = _MakesRows(seconds)
+    await report_on(server, Options(examples=1, eras=("newest",)))
+    assert MANY in server.asked
+    assert any(abs(days) > MANY for days in server.asked) is (seconds == 0.0)
+
+
+class _HangsOnce(Miniature):
+    """Has a tool that never answers."""
+
+    def __init__(self):
+        super().__init__()
+        self.hung = 0
+
+    async def pause(self, name):
+        if name == "listing":
+            self.hung += 1
+            await anyio.sleep_forever()
+
+
+async def test_a_tool_that_does_not_answer_is_called_once_in_both_eras_together():
+    server = _HangsOnce()
+    report = await report_on(server, Options(examples=1, call_timeout=0.5))
+    assert server.hung == 1
+    assert report.exit_code == 1
+
+
+async def test_a_note_about_a_tool_that_hangs_on_a_huge_number_says_what_helps():
+    session = _Session(lambda call: Exchange(call, lost="no answer within 1 s"))
+    notes: list[str] = []
+    call = ToolCall(CATALOGUE.tools[0], "slow", {"days": 2**53 - 1})
+    assert [e async for e in Caller(session, notes.append, Learned()).exchanges([(call,)])]
+    assert "A `maximum` in its input schema would keep such numbers away." in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("error", "seconds"),
+    [
+        ({"retryable": True, "retry_after_ms": 250}, 0.25),
+        ({"retryable": True}, 0.0),
+        ({"retryable": True, "retry_after_ms": 10**400}, 10.0),
+        ({"retryable": True, "retry_after_ms": True}, None),
+        ({"retryable": True, "retry_after_ms": "soon"}, None),
+        ({"retryable": False, "retry_after_ms": 250}, None),
+    ],
+)
+def test_how_long_an_error_asks_to_wait(error, seconds):
+    exchange = Exchange(ToolCall(None, "t", {}), result={"_meta": {ERROR_META_KEY: error}, "content": []})
+    assert asks_to_wait(exchange) == seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ('<tool_response><error code="A" retryable="true" retry_after_ms="250">', 0.25),
+        ('<tool_response><error code="A" retryable="false">', None),
+        ('<tool_response><llm_output><error retryable="true">', None),
+        ("<error " + "x" * 100_000, None),
+        ('<error retryable="true" ' + "retry_after_ms=" * 20_000, 0.0),
+    ],
+)
+def test_how_long_a_document_asks_to_wait(text, seconds):
+    exchange = Exchange(ToolCall(None, "t", {}), result={"content": [{"type": "text", "text": text}]})
+    assert asks_to_wait(exchange) == seconds
+
+
+class _TellsOnlyPlainClients(Negotiated):
+    """Names the wrapper of a value in the listing for plain clients only."""
+
+    def catalogue(self, *, declared, handshake):
+        listed = super().catalogue(declared=declared, handshake=handshake)
+        for tool in listed.tools:
+            if declared and tool.output_schema and tool.meta:
+                tool.meta[TOOL_META_KEY].pop("wrapped_in", None)
+                tool.output_schema.pop("x-fastmcp-wrap-result", None)
+        return listed
+
+
+async def test_a_wrapper_that_only_plain_clients_are_told_of_is_seen():
+    assert "XMCP-MCP-053" in red(await report_on(_TellsOnlyPlainClients(), Options(examples=1, eras=("newest",))))
+
+
+async def test_answers_beside_calls_that_hang_are_kept_and_the_server_is_not_called_silent():
+    lost = {"slow", *"abcd"}
+    session = _Session(lambda call: Exchange(call, lost="no answer within 1 s" if call.name in lost else None))
+    batch = tuple(ToolCall(None, name, {}) for name in ("slow", *"abcd", "quick"))
+    notes: list[str] = []
+    ended = [e async for e in Caller(session, notes.append, Learned()).exchanges([batch, batch])]
+    assert [e.call.name for e in ended if not e.timed_out] == ["quick", "quick"]
+    assert not [note for note in notes if "answered no other call" in note]

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import re
+import sys
 from collections.abc import Callable
 
 import mcp_types
 import pytest
+from rich.console import Console
 from server_reports import report_on
 from support import flooding_program
 from support.http_host import listening
 
+from xmcp_conformance.hosts import tokens
+from xmcp_conformance.hosts.picture import picture
+from xmcp_conformance.hosts.rules import hosts
 from xmcp_conformance.profiles.server import server_under_test
 from xmcp_conformance.profiles.server.bounded_wire import MAX_MESSAGE_BYTES
 from xmcp_conformance.profiles.server.call_plan import Options
 from xmcp_conformance.profiles.server.server_under_test import HttpPeer, PeerUnavailable, Session, StdioPeer
+from xmcp_conformance.profiles.server.visit import VisitOptions, visit
+from xmcp_conformance.reports.see_terminal import show
 from xmcp_models.registry import EXTENSION_ID
 
 OPTIONS = Options(examples=1, eras=("handshake",), connect_timeout=60, call_timeout=60)
@@ -130,3 +138,31 @@ async def test_a_list_of_tools_that_is_too_large_is_not_judged(bound, monkeypatc
     tools = [mcp_types.Tool(name=f"t{n}", input_schema={"type": "object"}) for n in range(11)]
     with pytest.raises(PeerUnavailable, match=r"too large to be judged: 11 tools .* Check it with fewer tools"):
         await Session(_Lists(*tools), 1.0).catalogue()
+
+
+def printing(words: str) -> StdioPeer:
+    """A miniature that conforms, as a command that first prints to the standard output that carries MCP."""
+    run = (
+        f"print({words!r}, flush=True); import runpy; runpy.run_module('xmcp_conformance.mutants', run_name='__main__')"
+    )
+    return StdioPeer((sys.executable, "-c", run))
+
+
+async def test_lines_on_stdout_that_are_not_mcp_are_one_note_of_the_report():
+    report = await report_on(printing("hi\x1b[2J"), OPTIONS)
+    notes = [note for run in report.runs for note in run.notes if "stdout" in note]
+    times = len(report.runs)
+    assert notes == [f"The server wrote {times} lines to stdout that are not MCP, first `hi\\x1b[2J`; print to stderr."]
+    assert report.conforms
+
+
+async def test_lines_on_stdout_that_are_not_mcp_are_a_note_of_what_is_seen():
+    seen = await visit(printing("x" * 5_000), VisitOptions(tools=("echo",), era="handshake"))
+    assert re.fullmatch(r"The server wrote . lines? to stdout .*`x{300}…`; print to stderr.", seen.note)
+    written = io.StringIO()
+    show([picture(seen, hosts(), tokens.tokenizer())], Console(file=written, width=1000))
+    assert f"note: {seen.note}" in written.getvalue()
+
+
+async def test_a_command_that_prints_nothing_else_has_no_such_note():
+    assert (await visit(printing(""), VisitOptions(tools=("echo",), era="handshake"))).note == ""

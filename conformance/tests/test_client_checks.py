@@ -9,9 +9,9 @@ import pytest
 from xmcp_conformance.core.checks import checks_by_requirement
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.profiles.client.judge import examined, violations
-from xmcp_conformance.profiles.client.trace import Answered, Setup, Trace
+from xmcp_conformance.profiles.client.trace import Answered, Server, Setup, Trace
 from xmcp_conformance.profiles.client.trace_model import gives_text
-from xmcp_conformance.wrong.clients.calls import STOCK, turn
+from xmcp_conformance.wrong.clients.calls import FIRST, STOCK, THEN, turn
 from xmcp_conformance.wrong.clients.trace_builder import TraceBuilder, call, error, failure, result, tool
 from xmcp_conformance.wrong.registry import wrong_implementations
 
@@ -167,9 +167,66 @@ def of_a_breaker_that_holds_back_the_next_attempt() -> TraceBuilder:
     return s
 
 
+def of_a_result_of_which_nothing_was_read_for_its_size() -> TraceBuilder:
+    ends = {"t1": TraceBuilder.lost, "t2": TraceBuilder.too_large, "t3": TraceBuilder.lost, "t4": TraceBuilder.answered}
+    s = turn(*(call(tag=tag) for tag in ends), max_concurrency=1, breaker_threshold=2, max_answer_bytes=1000)
+    for tag, end in ends.items():
+        end(s, s.called(tag))
+        s.wait(1)
+    for tag in ends:
+        s.reply(tag)
+    return s
+
+
+def of_data_in_a_plain_result() -> TraceBuilder:
+    s = turn(call("first"), call("then", "t2"), tools=[FIRST, THEN])
+    s.make("t1", '{"part": "bolt"}', format="application/json")
+    s.answered(s.called("t2", part="bolt"))
+    s.reply("t2")
+    return s
+
+
+def of_parameters_for_which_the_application_has_nothing() -> TraceBuilder:
+    needs = {"type": "object", "properties": {"tag": {}, "user": {}}, "required": ["user"]}
+    tools = [tool("needs", input_schema=needs), tool("takes", "user")]
+    calls = [call("needs"), call("needs", "t2", user="u-2"), call("takes", "t3", user="u-3")]
+    s = turn(*calls, tools=tools, params={"user": None})
+    s.answered(s.called("t3", user=None))
+    s.reply("t1", error("MISSING_SERVER_PARAM"))
+    s.reply("t2", error("MISSING_SERVER_PARAM"))
+    s.reply("t3")
+    return s
+
+
+def of_a_number_that_no_double_holds(*, sent: bool) -> TraceBuilder:
+    s = turn(call("stock", written='{"tag": "t1", "part": [1e400]}'), tools=[STOCK])
+    if sent:
+        s.answered(s.called("t1", part=[10**400]))
+        s.reply("t1")
+    else:
+        s.reply("t1", error("VALIDATION_FAIL"))
+    return s
+
+
+def of_dependencies_that_the_schema_refuses(*names: str) -> TraceBuilder:
+    s = turn(call("a", "ta"), call("b", "tb"), tools=[tool("a"), tool("b", depends_on=names)])
+    s.failed(s.called("ta"), failure("NOT_FOUND"))
+    s.answered(s.called("tb"))
+    s.reply("ta", error("NOT_FOUND"))
+    s.reply("tb")
+    return s
+
+
 @pytest.mark.parametrize(
     "builder",
     [
+        of_a_number_that_no_double_holds(sent=True),
+        of_a_number_that_no_double_holds(sent=False),
+        of_dependencies_that_the_schema_refuses("a", "a"),
+        of_dependencies_that_the_schema_refuses("a", ""),
+        of_a_result_of_which_nothing_was_read_for_its_size(),
+        of_data_in_a_plain_result(),
+        of_parameters_for_which_the_application_has_nothing(),
         of_calls_in_one_slot(),
         of_a_server_that_sees_a_cancellation_late(),
         of_a_client_that_never_tries_again(),
@@ -191,6 +248,74 @@ def test_what_the_sentences_leave_open_breaks_none(builder):
     assert [str(violation) for violation in violations(builder.trace)] == []
 
 
+def test_any_of_several_equal_calls_may_be_the_one_that_is_made():
+    s = turn(call(id_="a"), call(id_="b"), tools=[tool("search", cacheable=True)], cache=True)
+    for id_ in ("a", "b"):
+        s.tell("tool_call", call_id=id_)
+    s.tell("tool_started", call_id="b")
+    s.answered(s.called("b"))
+    for id_ in ("b", "a"):
+        s.tell("tool_result", call_id=id_, text="found")
+    s.reply("a", result())
+    s.reply("b")
+    s.finish()
+    s.tell("done")
+    assert [str(violation) for violation in violations(s.trace)] == []
+
+
+def of_two_tenants(*order: str) -> TraceBuilder:
+    """Return a trace in which calls begin in this order, and the first one reaches its server a second later."""
+    s = TraceBuilder(tool("search"), max_concurrency=1)
+    for tenant in ("y", "x"):
+        s.begin(f"How many bolts has {tenant}?", chat=tenant, tenant=tenant)
+        s.ask(tenant)
+        s.say("", *(call(tag=tag) for tag in sorted(order) if tag[0] == tenant), chat=tenant)
+        for tag in sorted(order):
+            if tag[0] == tenant:
+                s.tell("tool_call", chat=tenant, call_id=tag)
+        if tenant == "y":
+            s.tell("tool_started", chat="y", call_id=order[0])
+        s.wait(0.5)
+    for place, tag in enumerate(order):
+        if place:
+            s.tell("tool_started", chat=tag[0], call_id=tag)
+        number = s.called(tag)
+        s.wait(1)
+        s.answered(number, tag)
+        s.tell("tool_result", chat=tag[0], call_id=tag, text=tag)
+    for tenant in ("y", "x"):
+        for tag in sorted(tag for tag in order if tag[0] == tenant):
+            s.reply(tag)
+        s.finish(chat=tenant)
+        s.tell("done", chat=tenant)
+    return s
+
+
+def test_a_call_begins_with_its_event_and_not_when_it_reaches_the_server():
+    assert [str(violation) for violation in violations(of_two_tenants("y1", "y2", "x1", "y3", "x2").trace)] == []
+
+
+def test_a_tenant_that_waits_for_two_calls_of_another_is_not_served_in_turn():
+    broken = violations(of_two_tenants("y1", "y2", "y3", "x1", "x2").trace)
+    assert {violation.requirement for violation in broken} == {"XMCP-CLI-117"}
+
+
+def test_data_in_a_plain_result_are_handed_on():
+    s = turn(call("first"), call("then", "t2"), tools=[FIRST, THEN])
+    s.make("t1", '{"part": "bolt"}', format="application/json")
+    s.make("t2")
+    s.finish()
+    assert {violation.requirement for violation in violations(s.trace)} == {"XMCP-CLI-030"}
+
+
+def test_a_result_that_was_refused_for_its_size_is_no_success():
+    s = turn(call(), max_answer_bytes=1000)
+    s.too_large(s.called())
+    s.reply("t1", result("found"))
+    s.finish()
+    assert {violation.requirement for violation in violations(s.trace)} == {"XMCP-ERR-042"}
+
+
 def test_a_failed_answer_that_equal_calls_share_may_be_the_answer_of_both_where_the_chat_was_cut_off():
     s = turn(call(id_="a"), call(id_="b"), tools=[tool("search", cacheable=True)], cache=True)
     s.failed(s.called("a"), failure("GONE"))
@@ -199,6 +324,98 @@ def test_a_failed_answer_that_equal_calls_share_may_be_the_answer_of_both_where_
     s.reply("b", error("GONE"))
     s.end(failure="cancelled")
     assert [str(violation) for violation in violations(s.trace)] == []
+
+
+def of_a_model_that_fails(*, events: bool = True) -> TraceBuilder:
+    s = TraceBuilder()
+    s.begin(events=events)
+    s.ask()
+    s.say(failed=True)
+    return s
+
+
+def of_an_application_that_asked_for_no_events() -> TraceBuilder:
+    s = of_a_model_that_fails(events=False)
+    s.end(failure="provider")
+    return s
+
+
+def of_a_model_that_failed_as_the_chat_was_cancelled() -> TraceBuilder:
+    s = of_a_model_that_fails()
+    s.cancel()
+    s.end(failure="provider")
+    return s
+
+
+def of_events_that_arrive_after_the_end() -> TraceBuilder:
+    s = of_a_model_that_fails()
+    s.end(failure="provider")
+    s.tell("usage")
+    s.tell("failed")
+    return s
+
+
+def of_a_request_that_the_client_did_not_accept() -> TraceBuilder:
+    s = TraceBuilder()
+    s.begin(events=True)
+    s.end(failure="refused")
+    return s
+
+
+@pytest.mark.parametrize(
+    "builder",
+    [
+        of_an_application_that_asked_for_no_events(),
+        of_a_model_that_failed_as_the_chat_was_cancelled(),
+        of_events_that_arrive_after_the_end(),
+        of_a_request_that_the_client_did_not_accept(),
+    ],
+)
+def test_a_chat_without_the_closing_event_is_right_where_nobody_can_expect_it(builder):
+    assert [str(violation) for violation in violations(builder.trace)] == []
+
+
+def of_a_failure_without_words() -> TraceBuilder:
+    s = turn(call())
+    s.flagged(s.called(), "")
+    s.reply(content=error("TOOL_ERROR", "The tool says that it failed, and not why."))
+    return s
+
+
+def of_a_failure_at_a_server_that_has_no_documents() -> TraceBuilder:
+    s = turn(call(), servers=[Server(xmcp=False)])
+    s.flagged(s.called())
+    s.reply(content=error("X_OWN_CODE", "The tool failed."))
+    return s
+
+
+def of_a_failure_that_cannot_be_read() -> TraceBuilder:
+    s = turn(call())
+    s.flagged(s.called(), "<tool_response", readable=False)
+    s.reply(content=error("INVALID_XML"))
+    return s
+
+
+def of_a_failure_with_a_callback_that_fails() -> TraceBuilder:
+    s = turn(call())
+    s.flagged(s.called(), " Only five are left.\n")
+    s.reply(content=error("TOOL_ERROR", "Only five are left."))
+    s.call_back(fails=True)
+    return s
+
+
+@pytest.mark.parametrize(
+    "builder",
+    [
+        of_a_failure_without_words(),
+        of_a_failure_at_a_server_that_has_no_documents(),
+        of_a_failure_that_cannot_be_read(),
+        of_a_failure_with_a_callback_that_fails(),
+    ],
+)
+def test_a_failure_without_an_error_has_the_words_that_there_are(builder):
+    builder.finish()
+    assert [str(violation) for violation in violations(builder.trace)] == []
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ async def test_every_event_has_a_json_form_and_a_report_is_folded_from_events_al
     document.check_document(b"<a", document.FileName("a.xml"), seen.append)
     rows = [json.loads(ndjson.line(event)) for event in seen]
     kinds = {value.kind for value in vars(events).values() if isinstance(value, type) and hasattr(value, "kind")}
-    assert {row["event"] for row in rows} | {"note"} == kinds
+    assert {row["event"] for row in rows} | {"note", "not_reached"} == kinds
     for row, event in zip(rows, seen, strict=True):
         assert row.keys() == {"event", *(item.name for item in fields(event))}
     assert [one.requirement.id for one in report.judgements if one.broken] == ["XMCP-MCP-002"]
@@ -128,5 +128,5 @@ def test_where_an_observation_was_made_is_a_place_a_path_or_a_record(where, show
 
 async def test_the_events_of_a_report_are_those_of_its_run():
     report = await report_on(Miniature(), call_plan.Options(examples=1, eras=("newest",)))
-    assert [run.started.client for run in report.runs] == ["declared", "plain"]
+    assert [run.started.client for run in report.runs] == ["declared", "limited", "plain"]
     assert report.profile == "server-blackbox"

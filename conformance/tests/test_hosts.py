@@ -16,6 +16,7 @@ from xmcp_conformance.hosts.picture import picture
 from xmcp_conformance.hosts.presentation import LARGEST_DISPLAY, Shown, present
 from xmcp_conformance.hosts.rules import Host, hosts
 from xmcp_conformance.reports import see_json
+from xmcp_models.registry import ERROR_META_KEY
 
 BLOCKS = {"text": "{text}", "image": "seen", "audio": "dropped", "resource_link": "{json}", "resource": "unknown"}
 IMAGE = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
@@ -148,6 +149,20 @@ def test_what_leaks_is_what_the_server_wrote_and_not_what_the_host_writes_around
     shown = present(answer(text("open /home/bob/orders.db"), isError=True), host(**rule))
     assert shown.leaked == ("path",)
     assert shown.examples == {"path": "/home/bob/orders.db"}
+
+
+def test_the_text_of_an_unexpected_exception_of_a_fastmcp_tool_leaks():
+    words = "Error calling tool 't': db password is hunter2"
+    shown = present(answer(text(words), isError=True), host())
+    assert shown.leaked == ("text of an unexpected exception",)
+    assert shown.examples == {"text of an unexpected exception": "db password is hunter2"}
+    for own in (
+        answer(text("Order 7 is not yours."), isError=True),  # what a ToolError says
+        answer(text("Error calling tool 't'"), isError=True),  # a server that masks it
+        answer(text(words)),
+        answer(text(words), isError=True, _meta={ERROR_META_KEY: {"code": "X", "message": words}}),
+    ):
+        assert present(own, host()).leaked == ()
 
 
 def test_meta_before_the_model_leaks():
@@ -308,7 +323,8 @@ def test_our_client_shows_a_picture_for_the_model_to_nobody_but_names_it_to_the_
     shown = present(answer({**IMAGE, "annotations": {"audience": ["assistant"]}}), named("aiclient"))
     assert "<llm_output>[image image/png]</llm_output>" in shown.text
     assert shown.person == ()
-    assert present(answer(IMAGE), named("aiclient")).person == ("image",)
+    shown = present(answer(IMAGE), named("aiclient"))
+    assert (shown.person, shown.form, shown.lost) == (("image",), "note of an image", ())
 
 
 def test_claude_code_gives_the_data_for_everything_but_of_an_error_the_first_text():
@@ -414,7 +430,7 @@ def test_a_finding_names_its_tools_and_hosts_once_and_leaks_come_first():
         host(name="a"),
         host(name="b", structured="beside_content"),
         one=answer(text("x"), structuredContent=DATA),
-        two=answer(text("/home/bob/x"), structuredContent=DATA),
+        two=answer(text("/home/bob/x.db"), structuredContent=DATA),
     ).findings
     assert [(each.kind, each.what, each.tools, [host.name for host in each.hosts]) for each in found] == [
         ("leaked", "path", ("two",), ["a", "b"]),
@@ -423,7 +439,7 @@ def test_a_finding_names_its_tools_and_hosts_once_and_leaks_come_first():
 
 
 def test_what_goes_wrong_everywhere_is_known():
-    case = seen(host(name="a"), host(name="b"), t=answer(text("/home/bob/x"))).tools[0].cases[0]
+    case = seen(host(name="a"), host(name="b"), t=answer(text("/home/bob/x.db"))).tools[0].cases[0]
     assert case.everywhere == [("leaked", "path")]
 
 

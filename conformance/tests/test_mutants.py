@@ -10,13 +10,13 @@ from server_reports import report_on
 
 from xmcp_conformance.core.judge import ExitCode, Status
 from xmcp_conformance.core.requirements import registry
-from xmcp_conformance.profiles.server.call_plan import Options
+from xmcp_conformance.profiles.server.call_plan import NO_SUCH_TOOLS, Options
 from xmcp_conformance.reports.server_report import ServerReport
 from xmcp_conformance.wrong.registry import server_mutants
-from xmcp_conformance.wrong.servers.miniature import Miniature, Negotiated, Plain
+from xmcp_conformance.wrong.servers.miniature import Failure, Miniature, Negotiated, Plain
 
 MUTANTS = server_mutants()
-FEW = Options(examples=2)
+FEW = Options(examples=2, calls=24)
 
 
 async def judged(miniature: Miniature, options: Options = FEW) -> ServerReport:
@@ -29,9 +29,10 @@ ONLY_NEGOTIATED = {f"XMCP-MCP-{number:03}" for number in [15, *range(20, 26), 44
 async def test_the_miniature_conforms_in_both_eras_and_gives_occasion_for_every_check_of_its_wire():
     report = await judged(Miniature())
     runs = [str(run) for run in report.runs]
-    assert runs == ["memory, 2026-07-28", "memory, 2026-07-28, plain client", "memory, 2025-11-25"]
-    # One of each of three tools, and for the display of each of two.
-    assert report.runs[1].calls == report.runs[1].answers == 5
+    newest = "memory, 2026-07-28"
+    assert runs == [newest, f"{newest}, maxBytes 4096", f"{newest}, plain client", "memory, 2025-11-25"]
+    # One of each of three tools, and for the display of each of three.
+    assert report.runs[2].calls == report.runs[2].answers == 6
     unseen = {j.requirement.id: j.status for j in report.judgements if j.status is not Status.PASS}
     assert unseen == dict.fromkeys(ONLY_NEGOTIATED, Status.NOT_OBSERVED)
     assert report.exit_code is ExitCode.CONFORMS
@@ -40,9 +41,11 @@ async def test_the_miniature_conforms_in_both_eras_and_gives_occasion_for_every_
 async def test_a_miniature_that_negotiates_conforms_and_gives_occasion_for_every_check():
     report = await judged(Negotiated())
     eras = ("memory, 2026-07-28", "memory, 2025-11-25")
-    assert [str(run) for run in report.runs] == [run for era in eras for run in (era, f"{era}, plain client")]
+    runs = [str(run) for run in report.runs if "maxBytes" not in str(run)]
+    assert runs == [run for era in eras for run in (era, f"{era}, plain client")]
     assert {j.requirement.id: j.status for j in report.judgements if j.status is not Status.PASS} == {}
-    declared, plain = report.runs[:2]
+    declared, limited, plain = report.runs[:3]
+    assert limited.calls == limited.answers > 0
     assert (plain.calls, plain.answers) == (declared.calls, declared.answers)
 
 
@@ -91,8 +94,8 @@ class _Writes(Miniature):
 
 async def test_tools_that_may_write_are_not_called_and_what_was_not_seen_is_not_green():
     report = await judged(_Writes())
-    # Only the call of a tool that does not exist was made, and it was answered as it has to be.
-    assert [(run.calls, run.answers) for run in report.runs] == [(1, 0), (1, 0)]
+    # Only the calls of tools that do not exist were made, and they were answered as they have to be.
+    assert [(run.calls, run.answers) for run in report.runs] == [(len(NO_SUCH_TOOLS), 0)] * 2
     assert not any(j.broken for j in report.judgements)
     assert report.exit_code is ExitCode.DOES_NOT_CONFORM
     assert any("not marked read-only" in note for note in report.runs[0].notes)
@@ -137,6 +140,73 @@ class _NamesOnlyWhatItTells(Miniature):
 async def test_half_a_truth_breaks_the_sentence_too(miniature, requirement):
     report = await judged(miniature())
     assert {j.requirement.id for j in report.judgements if j.first is not None} == {requirement}
+
+
+class _Jams(Miniature):
+    """Has a tool that fails with many words, every time."""
+
+    def tools(self):
+        return {**super().tools(), "jam": super().tools()["busy"]}
+
+    def run(self, name, arguments):
+        if name == "jam":
+            raise Failure("X_ACME_JAM", "Paper is in the way. " * 300, {"category": "unavailable"})
+        return super().run(name, arguments)
+
+
+class _CallsALargeFailureTooLarge(_Jams):
+    """Forgets why a call failed where the words are too many."""
+
+    def shortened(self, failure):
+        return self.too_large()
+
+
+class _CutsALargeResult(Miniature):
+    """Sends the beginning of a text that is too long."""
+
+    def fitted(self, name, arguments, result, most):
+        fitted = super().fitted(name, arguments, result, most)
+        if fitted is result:
+            return result
+        cut = self.llm_output(arguments["text"][:900] if "text" in arguments else "").replace(
+            ">", ' truncated="true">', 1
+        )
+        return self.result(self.document(name, cut), failed=False)
+
+
+@pytest.mark.parametrize("wrong", [_CallsALargeFailureTooLarge, _CutsALargeResult])
+async def test_what_is_too_large_for_a_client_is_called_so_and_what_failed_keeps_its_code(wrong):
+    report = await judged(wrong(), Options(examples=2, eras=("newest",)))
+    assert {j.requirement.id for j in report.judgements if j.first is not None} == {"XMCP-MCP-051"}
+
+
+class _HasLessToday(Miniature):
+    """Has a shorter answer than before where a client reads little."""
+
+    def fitted(self, name, arguments, result, most):
+        fitted = super().fitted(name, arguments, result, most)
+        return result if fitted is result else self.result(self.document(name, self.llm_output("None.")), failed=False)
+
+
+class _IsBusyWhenItIsAskedAgain(Miniature):
+    """Refuses a call that it was asked for a moment ago."""
+
+    def too_large(self):
+        return Failure("RATE_LIMIT", "Wait a moment.", self.busy())
+
+
+class _FailsInAnotherWay(_Jams):
+    """Fails every time, with one reason or another."""
+
+    def shortened(self, failure):
+        return Failure("X_ACME_FIRE", "The paper burns.", {**failure.attributes, "category": "unavailable"})
+
+
+@pytest.mark.parametrize("odd", [_Jams, _HasLessToday, _IsBusyWhenItIsAskedAgain, _FailsInAnotherWay])
+async def test_an_answer_that_is_smaller_for_a_reason_of_its_own_is_right(odd):
+    report = await judged(odd(), Options(examples=2, eras=("newest",)))
+    assert {j.requirement.id: str(j.first.observation) for j in report.judgements if j.first is not None} == {}
+    assert "maxBytes 4096" in str(report.runs[1])
 
 
 class _SaysShownToEverybody(Miniature):

@@ -131,14 +131,30 @@ def test_a_plain_result_as_section_6_3_has_it_breaks_nothing(plain, call):
 
 @pytest.mark.parametrize(("text", "found"), [("xmcp[a & b]xmcp", set()), ("xmcp[a &amp; b]xmcp", {"XMCP-MCP-020"})])
 def test_text_that_the_document_gave_back_as_it_was_sent_is_so_in_a_plain_result_too(text, found):
-    call = ToolCall(tool(), "t", {"text": "xmcp[a & b]xmcp"}, trap="xmcp[a & b]xmcp")
-    assert broken(result(text), call, twin=Twin(echoes=True, populates=False, failed=False)) == found
-    assert broken(result(text), call, twin=Twin(echoes=False, populates=False, failed=False)) == set()
+    call = ToolCall(tool(), "t", {"text": "xmcp[a & b]xmcp"}, traps=("xmcp[a & b]xmcp",))
+    assert broken(result(text), call, twin=Twin(echoes=call.traps, populates=False, failed=False)) == found
+    assert broken(result(text), call, twin=Twin(echoes=(), populates=False, failed=False)) == set()
+
+
+@pytest.mark.parametrize(
+    ("declared", "text", "found"),
+    [
+        ('{} sold "42"', '[{"region": "xmcp[\\"]xmcp"}]', set()),  # the data of the display
+        ("Sales of {}", '[{"region": "xmcp[\\"]xmcp"}]', set()),
+        ("Sales of {}", "Sales of xmcp[&quot;]xmcp", {"XMCP-MCP-020"}),
+        ('{} sold "42"', 'xmcp[&quot;]xmcp sold "42"', {"XMCP-MCP-020"}),
+    ],
+)
+def test_the_text_of_a_call_that_shows_can_be_the_data_of_its_display(declared, text, found):
+    trap = 'xmcp["]xmcp'
+    call = ToolCall(tool(display=True), "t", {"text": trap, "show_user": True}, traps=(trap,))
+    twin = Twin(echoes=(trap,), populates=False, failed=False, text=declared.format(trap))
+    assert broken(result(text, display=ENVELOPE), call, twin=twin) - {"XMCP-DSP-025"} == found
 
 
 def test_what_the_document_told_of_filled_in_parameters_is_told_in_a_plain_result_too():
-    assert broken(result(), twin=Twin(echoes=False, populates=True, failed=False)) == {"XMCP-MCP-025"}
-    assert broken(result(), twin=Twin(echoes=False, populates=True, failed=True)) == set()
+    assert broken(result(), twin=Twin(echoes=(), populates=True, failed=False)) == {"XMCP-MCP-025"}
+    assert broken(result(), twin=Twin(echoes=(), populates=True, failed=True)) == set()
 
 
 def test_json_nested_without_end_in_a_text_is_no_display():
@@ -163,7 +179,7 @@ def test_each_client_is_owed_its_own_form(owes, plain, document):
 def undeclared(result, call=None, *, said="hi", schema=False):
     """What a result breaks for a client that declared nothing; for one that did, the document said `said`."""
     listed = ListedTool("t", SCHEMA, {TOOL_META_KEY: {"display": True}}, read_only=True, has_output_schema=schema)
-    twin = Twin(echoes=False, populates=False, failed=False, text=said)
+    twin = Twin(echoes=(), populates=False, failed=False, text=said)
     exchange = Exchange(call or ToolCall(listed, "t", {}), result=result, twin=twin)
     observed = exchange_observations(exchange, ["1.0"], RequiredForm.PLAIN, declared=False)
     return {o.requirement for o in observed if not o.ok}
@@ -401,14 +417,14 @@ async def test_a_server_that_turns_plain_clients_away_is_noted_and_judged_by_its
 
     async def once(session):
         opened.append(session)
-        if len(opened) == 2:
+        if len(opened) == 4:  # the first client reads the catalogue twice, the one with a limit once
             raise PeerUnavailable("The server refuses.")
         return await catalogue(session)
 
     monkeypatch.setattr(Session, "catalogue", once)
     report = await report_on(Miniature(), Options(examples=1))
-    assert [run.plain for run in report.runs] == [False, True, False]
-    assert report.runs[1].notes == ["Not judged: The server refuses."]
+    assert [run.plain for run in report.runs] == [False, False, True, False]
+    assert report.runs[2].notes == ["Not judged: The server refuses."]
     assert not any(judgement.broken for judgement in report.judgements)
 
 
@@ -423,7 +439,7 @@ def of_orders(told=None, error=None, schema=None):
     metadata = {TOOL_META_KEY: {"server_populated": ["user_id"]}}
     orders = ListedTool("t", schema or {"type": "object"}, metadata, read_only=True)
     refused = () if schema is None else ("/user_id",)
-    call = ToolCall(orders, "t", {"user_id": "forged"}, refused=refused, trap="forged", forged=("user_id",))
+    call = ToolCall(orders, "t", {"user_id": "forged"}, refused=refused, traps=("forged",), forged=("user_id",))
     meta = {} if told is None else {"server_populated": told}
     plain = result(**meta) if error is None else result(f"{error['code']} no", is_error=True, error=error)
     observations = [*exchange_observations(Exchange(call, result=plain), ["1.0"], RequiredForm.PLAIN)]
@@ -493,7 +509,8 @@ async def test_data_that_the_author_or_the_server_can_have_given_is_noted_and_br
     report = await report_on(_ReturnsData(), Options(examples=1, eras=("newest",), strict=True))
     assert not any(judgement.broken for judgement in report.judgements)
     assert report.runs[0].notes == [note for note in report.runs[0].notes if "XMCP-MCP-049" not in note]
-    assert [note for note in report.runs[1].notes if "`orders`" in note and "XMCP-MCP-049" in note]
+    (plain,) = [run for run in report.runs if run.plain]
+    assert [note for note in plain.notes if "`orders`" in note and "XMCP-MCP-049" in note]
 
 
 class _SendsData(Miniature):

@@ -11,7 +11,8 @@ from rich.console import Console
 from server_reports import report_on
 
 from xmcp_conformance.profiles.server.call_plan import Options
-from xmcp_conformance.reports.server_json import SCHEMA, to_dict
+from xmcp_conformance.reports.earlier_run import SCHEMA
+from xmcp_conformance.reports.server_json import to_dict
 from xmcp_conformance.reports.server_report import ServerReport
 from xmcp_conformance.reports.server_terminal import show
 from xmcp_conformance.wrong.registry import server_mutants
@@ -71,10 +72,10 @@ async def test_no_level_holds_of_a_server_that_was_not_seen_to_answer():
 
 async def test_a_run_as_a_plain_client_is_told_apart_from_the_other():
     report = await report_of(server_mutants()["XMCP-MCP-042"]())
-    assert [run["client"] for run in to_dict(report)["runs"]] == ["declared", "plain"] * 2
+    assert [run["client"] for run in to_dict(report)["runs"]] == ["declared", "limited", "plain", "declared", "plain"]
     text = printed(report, width=200)
-    assert "2026-07-28: 9 tools" in text
-    assert "2026-07-28, plain client: 9 tools" in text
+    assert "2026-07-28: 14 tools" in text
+    assert "2026-07-28, plain client: 14 tools" in text
     assert "over memory, 2026-07-28, plain client" in text
 
 

@@ -134,8 +134,8 @@ async def test_a_server_that_announces_xmcp_is_asked_again_by_a_client_that_decl
     assert answered
     assert all(case.declared.is_document and not case.plain.is_document for case in answered)
     shown = [case for case in answered if case.title == SHOWN]
-    assert {case.tool for case in shown} == {"card", "picture"}
-    assert all(case.plain.display["type"] == case.declared.display["type"] == "group" for case in shown)
+    assert {case.tool for case in shown} == {"card", "picture", "board"}
+    assert all(case.plain.display["type"] == case.declared.display["type"] for case in shown)
 
 
 async def test_a_server_that_takes_one_connection_shows_what_it_answered_and_says_why_the_other_half_is_missing(

@@ -1,8 +1,11 @@
 """A chat in a web page: the events of a chat as server-sent events, shown by a page without a framework.
 
-    export OPENAI_API_KEY=sk-…        # or OPENAI_BASE_URL=http://localhost:8000/v1 of a model that runs here
-    export MCP_SERVER="uv run xmcp serve examples/display_server.py --transport stdio"        # or a URL
     uv run python examples/web_page/chat.py        # then open http://127.0.0.1:8000
+
+Without a key, a script stands in for the model: it calls the tool that you name. For a model and a server of your own:
+
+    export OPENAI_API_KEY=sk-…        # or OPENAI_BASE_URL=http://localhost:11434/v1 of a model that runs here
+    export MODEL=gpt-4o MCP_SERVER=http://127.0.0.1:3333        # or a command that starts a server
 
 Each question begins a new chat, and whoever reaches the port can ask: before others use it, add a login and a history.
 """
@@ -10,12 +13,14 @@ Each question begins a new chat, and whoever reaches the port can ask: before ot
 import json
 import logging
 import os
+import sys
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import uvicorn
+from stand_in import hint, stand_in
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -25,10 +30,13 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from xmcp import AIClient
-from xmcp.providers import ProviderError
+from xmcp.providers import ProviderError, ScriptedProvider
 
 # The other events have results of tools, and the history: they stay here.
 SHOWN = {"llm_delta", "retry", "tool_started", "tool_error", "tool_display", "failed"}
+
+SERVER = Path(__file__).parents[1] / "display_server.py"
+SERVE = [sys.executable, "-m", "xmcp", "serve", str(SERVER), "--transport", "stdio"]
 
 
 async def events(ai: AIClient, question: str) -> AsyncIterator[str]:
@@ -49,17 +57,30 @@ async def ask(request: Request) -> Response:
     return StreamingResponse(events(request.state.ai, str(await request.json())), media_type="text/event-stream")
 
 
+async def begin(request: Request) -> Response:
+    """Answer with what the page shows first: without a model, what can be asked."""
+    return PlainTextResponse("" if request.state.has_model else hint(request.state.ai.tools))
+
+
 @asynccontextmanager
 async def client(_: Starlette) -> AsyncIterator[dict[str, Any]]:
     """Keep one client for all chats."""
-    servers = [os.environ.get("MCP_SERVER", "http://127.0.0.1:3333")]
-    async with AIClient(servers, llm_model=os.environ.get("MODEL", "gpt-4o")) as ai:
-        yield {"ai": ai}
+    model = None
+    if not {"OPENAI_API_KEY", "OPENAI_BASE_URL"} & os.environ.keys():
+        print("Neither OPENAI_API_KEY nor OPENAI_BASE_URL is set: a script stands in for the model.")
+        model = ScriptedProvider(stand_in)
+    servers = [os.environ.get("MCP_SERVER", SERVE)]
+    async with AIClient(servers, llm_provider=model, llm_model=os.environ.get("MODEL")) as ai:
+        yield {"ai": ai, "has_model": model is None}
 
 
 page = StaticFiles(directory=Path(__file__).parent / "page", html=True)
 hosts = Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])
-app = Starlette(routes=[Route("/ask", ask, methods=["POST"]), Mount("/", page)], lifespan=client, middleware=[hosts])
+app = Starlette(
+    routes=[Route("/ask", ask, methods=["POST"]), Route("/begin", begin), Mount("/", page)],
+    lifespan=client,
+    middleware=[hosts],
+)
 
 if __name__ == "__main__":
     uvicorn.run(app, port=8000)

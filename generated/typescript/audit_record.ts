@@ -25,7 +25,7 @@ export interface AuditRecord {
   session_id: string | null;
   tenant_id: string | null;
   /**
-   * A message that was added to the history.
+   * A message of the history that the chat returned.
    */
   message?: Message;
   tool_call?: ToolInvocation;
@@ -50,9 +50,12 @@ export interface ToolInvocation {
    */
   tool_name: string;
   /**
-   * The server that was called; null if none was.
+   * The server whose tool it is; null where no server has it.
    */
   server: string | null;
+  /**
+   * Arguments as the model wrote them; null if it did not write a JSON object.
+   */
   arguments: {
     [k: string]: unknown;
   } | null;
@@ -60,7 +63,7 @@ export interface ToolInvocation {
   error_code?: string;
   duration_ms: number;
   /**
-   * How many times the server was called; 0 if the answer did not come from the server.
+   * How many attempts were begun, with or without an answer; 0 if there was none.
    */
   attempts: number;
   cached?: boolean;
@@ -73,7 +76,7 @@ export interface ToolInvocation {
 export interface MessageAuditRecord extends AuditRecord {
   kind: "message";
   /**
-   * A message that was added to the history.
+   * A message of the history that the chat returned.
    */
   message: Message;
   [k: string]: unknown;

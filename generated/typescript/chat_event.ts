@@ -111,7 +111,7 @@ export interface ChatResult {
   [k: string]: unknown;
 }
 /**
- * What all requests to models in a chat used; null where a vendor gave no figure.
+ * What all requests to models in a chat used: the sums of the figures that are known; null where none is.
  */
 export interface UsageTotal {
   input_tokens: number | null;

@@ -5,7 +5,7 @@
  */
 export type TextPayload = string;
 /**
- * `table`: columns and rows, or a list of objects whose keys, in the order in which they first occur, are the columns.
+ * `table`: columns and rows, or a list of objects whose keys are the columns. A program that cares for the order of columns names them in `columns`.
  */
 export type TablePayload =
   | Table

@@ -600,7 +600,7 @@ const displayTypes = {
   },
   "x-xmcp-reference": {
     "type": "x-xmcp-reference",
-    "description": "Sent to a model in place of a large display; never shown to a person.",
+    "description": "Sent by a client to a model in place of a large display; a server does not send it.",
     "media_type": null,
     "payload": "display_envelope.schema.json#/$defs/ReferencePayload",
     "since": "1.0",

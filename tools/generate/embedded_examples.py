@@ -8,11 +8,16 @@ A page names the file in a comment, and the fenced block right below it holds th
     ```
 
 `python -m tools.generate` writes what stands between the fences. An author writes the comment and an empty block.
+
+A page can also show a section of another page, which then stands between the comment and the next heading:
+
+    <!-- section: conformance/vectors/README.md#Tagged values -->
 """
 
 from __future__ import annotations
 
 import difflib
+import itertools
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -24,6 +29,9 @@ from tools.generate.sources import COMMAND
 
 MARK: Final = re.compile(r"<!-- example: (?P<path>\S+) -->")
 """The line above the block of a file; the path is relative to the root of the repository."""
+_SECTION: Final = re.compile(r"<!-- section: (?P<path>[^#\s]+)#(?P<heading>.+) -->")
+"""The line above the text of a section, which is named by its heading."""
+_HEADING: Final = re.compile(r"#+ (?P<text>.+)")
 _PAGES: Final = ("README.md", "spec/*.md", "docs/**/*.md")
 _FENCE: Final = "```"
 
@@ -32,10 +40,34 @@ def embed(text: str, read: Callable[[str], str]) -> str:
     """Return a page with the files that it names; `read` returns the text of the file at a path.
 
     Raises:
-        ValueError: A mark has no fenced block below it, or its file cannot be shown between fences. The message
-            begins with the number of the line.
+        ValueError: A mark has no fenced block below it, its file cannot be shown between fences, or there is no such
+            section. The message begins with the number of the line.
     """
-    return "\n".join(_embedded(text.split("\n"), read))
+    lines = _embedded(text.split("\n"), read)
+    return "\n".join(_with_sections(list(lines), read))
+
+
+def _with_sections(lines: list[str], read: Callable[[str], str]) -> Iterator[str]:
+    rest = iter(enumerate(lines, 1))
+    for number, line in rest:
+        yield line
+        if not (mark := _SECTION.fullmatch(line)):
+            continue
+        section = _section(read(mark["path"]).split("\n"), mark["heading"])
+        if not section:
+            raise ValueError(f"{number}: {mark['path']} has no section {mark['heading']!r}")
+        yield from ("", *section, "")
+        after = next((one for _, one in rest if _HEADING.fullmatch(one)), None)
+        if after is not None:
+            yield after
+
+
+def _section(lines: list[str], heading: str) -> list[str]:
+    """Return the lines below a heading, up to the next one, without empty lines around them; empty if there is none."""
+    rest = iter(lines)
+    found = any((match := _HEADING.fullmatch(line)) and match["text"] == heading for line in rest)
+    below = itertools.takewhile(lambda line: not _HEADING.fullmatch(line), rest) if found else ()
+    return "\n".join(below).strip("\n").split("\n") if found else []
 
 
 def _embedded(lines: list[str], read: Callable[[str], str]) -> Iterator[str]:
@@ -93,7 +125,7 @@ def _pages(root: Path) -> Iterator[tuple[Path, str, str]]:
 
     for path in sorted(path for pattern in _PAGES for path in root.glob(pattern)):
         old = path.read_bytes().decode("utf-8")
-        if not MARK.search(old):
+        if not MARK.search(old) and not _SECTION.search(old):
             continue
         try:
             yield path, old, embed(old, read)

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from tools import ROOT
@@ -47,19 +48,36 @@ def update(*, check: bool) -> None:
         SystemExit: `check` is set and `generated/` is out of date; prints the differences first.
     """
     typescript.NODE_PACKAGES.install()
+    bring_up_to_date(generate, COMMAND, check=check)
+
+
+def bring_up_to_date(write: Callable[[Path], None], command: str, *, check: bool) -> None:
+    """Bring the folders of `generated/` that `write` writes up to date; with `check`, only compare.
+
+    Args:
+        write: Writes to a folder that does not exist yet.
+        command: What a person runs to write them.
+        check: Whether to compare only.
+
+    Raises:
+        SystemExit: `check` is set and a folder is out of date; prints the differences first.
+    """
     with tempfile.TemporaryDirectory() as scratch:
         fresh = Path(scratch) / "generated"
-        generate(fresh)
-        report = differences(fresh, TARGET)
+        write(fresh)
+        folders = sorted(path.name for path in fresh.iterdir())
+        shown = ", ".join(f"{TARGET.name}/{name}" for name in folders)
+        report = [line for name in folders for line in differences(fresh / name, TARGET / name)]
         if not report:
-            print("generated/ agrees with schemas/ and spec/requirements.yaml")
+            print(f"{shown}: as schemas/ and spec/requirements.yaml say")
             return
         if check:
             print("\n".join(report))
-            sys.exit(f"\ngenerated/ is out of date: run `{COMMAND}` and commit what it writes.")
-        shutil.rmtree(TARGET, ignore_errors=True)
-        shutil.copytree(fresh, TARGET)
-        print(f"wrote {TARGET.relative_to(ROOT)}")
+            sys.exit(f"\ngenerated/ is out of date: run `{command}` and commit what it writes.")
+        for name in folders:
+            shutil.rmtree(TARGET / name, ignore_errors=True)
+            shutil.copytree(fresh / name, TARGET / name)
+        print(f"wrote {shown}")
 
 
 def differences(fresh: Path, committed: Path) -> list[str]:

@@ -29,7 +29,17 @@ _SENTENCE = re.compile(r"^- (?P<quote>.+) \[(?P<id>XMCP-[A-Z]{3}-\d{3})\]$", re.
 _LINK = re.compile(r"^```.*?^```|`[^`\n]*`|\]\((?P<path>[^)\s#]+)(?P<fragment>#[^)\s]*|)\)", re.MULTILINE | re.DOTALL)
 """A block or a span of code, which has no links; or the end of a link that names a file."""
 _EXAMPLES = "guides/examples.md"
-_LANGUAGES = {".py": "python", ".js": "javascript", ".html": "html", ".yml": "yaml"}
+_LANGUAGES = {".py": "python", ".js": "javascript", ".html": "html", ".css": "css", ".yml": "yaml"}
+_SEARCH_BOOSTS = {
+    "guides/questions.md": 8,
+    "guides/examples.md": 1,
+    "guides/": 4,
+    "spec/requirements.md": 4,
+    "spec/": 0.5,
+    "api.md": 0.5,
+}
+"""How much a hit counts in the search, by the beginning of the page's path: the guides come before the references, and
+an id finds its requirement all the same."""
 _MENTION = re.compile(r"(?<![\[`])(XMCP-[A-Z]{3}-\d{3})(?![\]`])")
 
 
@@ -48,7 +58,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:
-    """Let the links of a page lead to pages of the site."""
+    """Let the links of a page lead to pages of the site, and the search know what the page is for."""
+    boost = next((boost for path, boost in _SEARCH_BOOSTS.items() if page.file.src_uri.startswith(path)), 1)
+    page.meta["search"] = {"boost": boost}
     return site_links(markdown, page.file.src_uri)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,8 +23,11 @@ from typing import Any, Final, NamedTuple
 from tools import ROOT
 from tools.generate.typescript import NODE_PACKAGES as TYPESCRIPT
 from tools.node_packages import NODE_FOLDER, Packages
+from xmcp_conformance.core.requirements import registry
 
 EXAMPLES: Final = ROOT / "examples" / "level1"
+GUIDE: Final = ROOT / "docs" / "guides" / "level-1.md"
+CONNECT: Final = "await server.connect("
 NODE_PACKAGES: Final = Packages(EXAMPLES / "typescript", "They are what the TypeScript server of the guide runs on.")
 NODE: Final = str(NODE_FOLDER / "node")
 GO: Final = "go"  # stands for the program that `go build` writes
@@ -59,6 +63,8 @@ class Program(NamedTuple):
     command: tuple[str, ...]
     versions: set[str]
     faults: tuple[Fault, ...] = ()
+    with_tool: bool = False
+    """Whether it has the tool of the suite too, as the guide adds it."""
 
 
 PROGRAMS: Final = (
@@ -83,6 +89,7 @@ PROGRAMS: Final = (
         ),
     ),
     Program("typescript", (NODE, "server.js"), {HANDSHAKE, STATELESS}),
+    Program("typescript", ("env", "XMCP_CONFORMANCE=1", NODE, "server.ts"), {HANDSHAKE}, with_tool=True),
     Program(
         "go",
         (GO,),
@@ -103,7 +110,8 @@ class Round(NamedTuple):
     fault: Fault | None = None
 
     def __str__(self) -> str:
-        name = " ".join(Path(word).name for word in (self.program.folder, *self.program.command[1:]))
+        name = f"{self.program.folder} {Path(self.program.command[-1]).name}"
+        name += " with the tool of the suite" if self.program.with_tool else ""
         return f"{name} that breaks {self.fault.breaks}" if self.fault else name
 
 
@@ -116,6 +124,8 @@ def complaint(judged: Round, go: str) -> str | None:
             (folder / "node_modules").symlink_to(packages, target_is_directory=True)
         if judged.fault is not None:
             _break(folder / judged.fault.file, judged.fault)
+        if judged.program.with_tool:
+            _break(folder / "server.ts", Fault("", "server.ts", CONNECT, f"{_tool_of_the_guide()}\n{CONNECT}"))
         if judged.program.command == (GO,) and (refused := _built(folder, go)):
             return refused
         report, printed = _report(judged, folder)
@@ -133,9 +143,18 @@ def _faults(judged: Round, report: dict[str, Any]) -> Iterator[str]:
     spoken = {run["protocol_version"] for run in report["runs"]}
     if spoken != judged.program.versions:
         yield f"it was judged in {sorted(spoken)}; the guide says {sorted(judged.program.versions)}"
-    for requirement in OBSERVED:
+    of_tool = tuple(one.id for one in registry().verified_by("fixture") if one.from_level == 1)
+    for requirement in (*OBSERVED, *(of_tool if judged.program.with_tool else ())):
         if statuses.get(requirement) != "pass":
             yield f"{requirement} was never observed: the program does not show it"
+
+
+def _tool_of_the_guide() -> str:
+    """Return the code of the guide that adds the tool of the suite to the server in TypeScript."""
+    (code,) = re.findall(
+        r"```typescript\n(if \(process.env.XMCP_CONFORMANCE.+?)```", GUIDE.read_text("utf-8"), re.DOTALL
+    )
+    return str(code)
 
 
 def _break(path: Path, fault: Fault) -> None:

@@ -122,7 +122,7 @@ _EDITS: Mapping[str, Callable[[Any, _Path], Iterator[_Edit]]] = {
     **dict.fromkeys(
         ("minimum", "maximum", "exclusiveMinimum", "minLength", "maxLength", "minItems", "maxItems"), _bound
     ),
-    **dict.fromkeys(("uniqueItems", "items", "propertyNames", "$ref", "then", "format"), _gone),
+    **dict.fromkeys(("uniqueItems", "items", "propertyNames", "$ref", "then", "else", "not", "format"), _gone),
     "additionalProperties": _schema_or_flag,
     "allOf": _branches,
     **dict.fromkeys(("oneOf", "anyOf"), lambda value, path: iter((_Edit(path, _REMOVED), *_branches(value, path)))),
@@ -132,7 +132,7 @@ _EDITS: Mapping[str, Callable[[Any, _Path], Iterator[_Edit]]] = {
 }
 _HOLD_SCHEMAS = {"properties", "$defs"}
 _LIST_SCHEMAS = {"allOf", "oneOf", "anyOf"}
-_ARE_SCHEMAS = {"items", "if", "then", "additionalProperties", "propertyNames"}
+_ARE_SCHEMAS = {"items", "if", "then", "else", "not", "additionalProperties", "propertyNames"}
 
 
 def edits(schema: Mapping[str, Any], path: _Path = ()) -> Iterator[_Edit]:

@@ -28,6 +28,7 @@ SPELLED_IN: Final = (
     "spec/05-tool-metadata.md",
     "spec/06-mcp-binding.md",
     "spec/requirements.yaml",
+    "conformance/tests/unseen/desk.py",
     "docs/guides/from-fastmcp.md",
     "docs/guides/level-1.md",
     "docs/guides/server.md",

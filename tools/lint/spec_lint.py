@@ -77,6 +77,8 @@ class Evidence:
 
     checks: set[str] = field(default_factory=set)
     mutants: set[str] = field(default_factory=set)
+    fixture_checks: set[str] = field(default_factory=set)
+    fixture_mutants: set[str] = field(default_factory=set)
     vectors: set[str] = field(default_factory=set)
     codec_checks: set[str] = field(default_factory=set)
     documents: set[str] = field(default_factory=set)
@@ -182,6 +184,8 @@ def lint_evidence(entries: Sequence[Mapping[str, Any]], evidence: Evidence) -> I
         ("check", evidence.checks),
         ("check of documents", evidence.documents),
         ("mutant", evidence.mutants),
+        ("check of the tool of the suite", evidence.fixture_checks),
+        ("mutant with the tool of the suite", evidence.fixture_mutants),
         ("vector", evidence.vectors),
         ("check of codecs", evidence.codec_checks),
         ("check of clients", evidence.client_checks),
@@ -196,11 +200,13 @@ def lint_evidence(entries: Sequence[Mapping[str, Any]], evidence: Evidence) -> I
         if entry.get("status", "pending") != "pending":
             yield f"{id_}: has the status `{entry['status']}`; the only one is `pending`"
         for mean in means:
-            if mean not in ("server", "vectors", "document", "client"):
+            if mean not in ("server", "fixture", "vectors", "document", "client"):
                 yield f"{id_}: is verified by `{mean}`, which is nothing the suite has"
         for mean, name, ids in (
             ("server", "check", evidence.checks),
             ("server", "mutant", evidence.mutants),
+            ("fixture", "check of the tool of the suite", evidence.fixture_checks),
+            ("fixture", "mutant with the tool of the suite", evidence.fixture_mutants),
             ("vectors", "vector", evidence.vectors),
             ("vectors", "check of codecs", evidence.codec_checks),
         ):
@@ -233,6 +239,8 @@ def evidence() -> Evidence:
         checks=set(checks_by_requirement("server")),
         documents=set(checks_by_requirement("document")),
         mutants=set(wrong_implementations("server")),
+        fixture_checks=set(checks_by_requirement("fixture")),
+        fixture_mutants=set(wrong_implementations("fixture")),
         vectors=vector_requirements(json.loads(VECTORS.read_text(encoding="utf-8"))),
         codec_checks=set(checks_by_requirement("codec")),
         client_checks=set(checks_by_requirement("client")),
@@ -293,6 +301,7 @@ def main() -> None:
     excluded, pending = (sum(name in entry for entry in entries) for name in ("excluded", "status"))
     print(
         f"{len(entries)} requirements: {means.count('server')} verified by server checks and mutants, "
+        f"{means.count('fixture')} with the tool of the suite, "
         f"{means.count('vectors')} by vectors, {means.count('document')} by checks of documents, "
         f"{means.count('client')} by checks of clients and mutants of ours, "
         f"{excluded} excluded with a reason, {pending} pending"

@@ -1,4 +1,4 @@
-"""The API page shows the default values of `AIClient`, and has every public name of the client."""
+"""The API page shows the default values of `AIClient`, and has every public name of the client and of `testing`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_default_that_the_code_takes_from_a_class_is_shown_as_its_value() -> N
     assert not [parameter.name for parameter in shown if "." in str(parameter.default).strip("0123456789.")]
 
 
-@pytest.mark.parametrize("package", ["xmcp", "xmcp.client"])
+@pytest.mark.parametrize("package", ["xmcp", "xmcp.client", "xmcp.testing"])
 def test_every_public_name_has_an_entry(package: str) -> None:
     entries = set(re.findall(r"^::: [\w.]+\.(\w+)$", PAGE, re.MULTILINE))
     assert set(import_module(package).__all__) <= entries

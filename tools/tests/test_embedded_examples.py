@@ -36,6 +36,27 @@ def test_a_page_without_marks_stays_as_it_is():
     assert embed(text, FILES.__getitem__) == text
 
 
+SOURCE = "# Title\n\nIntroduction.\n\n## Rows\n\n| a |\n|---|\n\nMore.\n\n## Other\n\nElse.\n"
+
+
+def test_a_section_of_another_page_stands_below_its_mark() -> None:
+    page = "Before.\n\n<!-- section: a.md#Rows -->\n\nold\n\n## After\n\nIts text.\n"
+    new = "Before.\n\n<!-- section: a.md#Rows -->\n\n| a |\n|---|\n\nMore.\n\n## After\n\nIts text.\n"
+    assert embed(page, {"a.md": SOURCE}.__getitem__) == new
+    assert embed(new, {"a.md": SOURCE}.__getitem__) == new
+
+
+def test_a_section_can_end_a_page() -> None:
+    page = embed("<!-- section: a.md#Other -->\n", {"a.md": SOURCE}.__getitem__)
+    assert page == "<!-- section: a.md#Other -->\n\nElse.\n"
+    assert embed(page, {"a.md": SOURCE}.__getitem__) == page
+
+
+def test_a_section_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"1: a\.md has no section 'Row'"):
+        embed("<!-- section: a.md#Row -->\n", {"a.md": SOURCE}.__getitem__)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -31,6 +31,7 @@ EQUIVALENT = {
         "`payload` is an object, an array or a string"
     ),
     r"display_envelope#/\$defs/JsonPayload/type .*": "only the registry points there; it says what `payload` says",
+    r"conformance_emit#/\$defs/EmittedResponse/type .*": "no object: both `required` hold, and `oneOf` does not",
     r"error_meta#/propertyNames/anyOf/0/enum null accepted": "a name is text",
     r"error_meta#/\$defs/FieldError/properties/pointer/pattern is \^\(/\(\[\^~\]\|~\[01\]\)\*\)\*\$": (
         "a `/` begins the next part of the pointer anyway"

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from urllib.parse import quote
 
 import material
 import pytest
@@ -155,3 +156,63 @@ async def test_the_search_finds_an_id_first(url: str) -> None:
                 "[...document.querySelectorAll('.md-search-result__link')].slice(0, 2).map(one => one.hash)"
             )
             assert f"#{id_.upper()}-row" in found
+
+
+QUESTIONS = {
+    "show a chart": ["server", "level-1"],
+    "hide a parameter from the model": ["server"],
+    "trace log of a chat": ["client", "server"],
+    "limit concurrency": ["client"],
+    "what does a client that does not know XMCP get": ["server", "conformance"],
+    "server that needs an Authorization header": ["client"],
+    "tool returns 5 MB": ["client"],
+    "error retry hint": ["server"],
+    "test without an API key": ["quick-start", "conformance", "client"],
+    "check my server in CI": ["conformance", "examples"],
+}
+WORDS = ["timeout", "parallel", "cache", "rate limit", "retry", "without FastMCP", "authentication", "headers"]
+"""What people type who do not ask: the page of questions comes first."""
+"""What people type, and the guides that answer it; the page of questions has the short answer."""
+
+
+@pytest.mark.slow
+async def test_the_search_finds_the_answer_to_a_question_among_the_first_three_pages(url: str) -> None:
+    found: dict[str, list[str]] = {}
+    async with browser.page() as page:
+        for question in QUESTIONS:
+            await page.show(f"{url}/?q={quote(question)}")
+            await page.until("document.querySelectorAll('.md-search-result__item').length > 2")
+            found[question] = await page.value(
+                """[...document.querySelectorAll('.md-search-result__item')].slice(0, 3)
+                    .map(one => one.querySelector('a').pathname)"""
+            )
+    assert {question: pages for question, pages in found.items() if "/guides/questions/" not in pages} == {}
+    missed = {
+        question: found[question]
+        for question, guides in QUESTIONS.items()
+        if not any(f"/guides/{guide}/" in found[question] for guide in guides)
+    }
+    assert missed == {}
+    assert not [pages for pages in found.values() if "/api/" in pages[:1] or "/spec/schemas/" in pages[:1]]
+
+
+@pytest.mark.slow
+async def test_the_search_finds_the_page_of_questions_first_for_the_words_of_its_headings(url: str) -> None:
+    found: dict[str, str] = {}
+    async with browser.page() as page:
+        for word in WORDS:
+            await page.show(f"{url}/?q={quote(word)}")
+            await page.until("document.querySelectorAll('.md-search-result__item').length > 0")
+            found[word] = await page.value("document.querySelector('.md-search-result__item a').pathname")
+    assert {word: path for word, path in found.items() if "/guides/questions/" not in path} == {}
+
+
+@pytest.mark.slow
+async def test_small_words_of_a_query_find_nothing(url: str) -> None:
+    found = []
+    async with browser.page() as page:
+        for query in ("stop server", "how can I stop a server"):
+            await page.show(f"{url}/?q={quote(query)}")
+            await page.until("document.querySelectorAll('.md-search-result__item').length > 2")
+            found.append(await page.value("document.querySelector('.md-search-result__meta').textContent.trim()"))
+    assert found[0] == found[1]

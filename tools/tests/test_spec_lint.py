@@ -113,12 +113,15 @@ def test_the_order_of_the_registry_is_that_of_the_text():
         (lint.Evidence(mutants={"XMCP-ABC-001"}), "claims `server`, and no check names it"),
         (lint.Evidence(checks={"XMCP-ABC-001"}), "claims `server`, and no mutant names it"),
         (lint.Evidence({"XMCP-ABC-001", "XMCP-ABC-002"}, {"XMCP-ABC-001"}), "XMCP-ABC-002: a check names it"),
-        (lint.Evidence({"XMCP-ABC-001"}, {"XMCP-ABC-001"}, {"XMCP-ABC-001"}), "a vector names it"),
+        (lint.Evidence({"XMCP-ABC-001"}, {"XMCP-ABC-001"}, vectors={"XMCP-ABC-001"}), "a vector names it"),
         (
             lint.Evidence({"XMCP-ABC-001"}, {"XMCP-ABC-001"}, codec_checks={"XMCP-ABC-001"}),
             "a check of codecs names it",
         ),
-        (lint.Evidence({"XMCP-ABC-001"}, {"XMCP-ABC-001"}, {"XMCP-ZZZ-001"}), "XMCP-ZZZ-001: a vector names it and"),
+        (
+            lint.Evidence({"XMCP-ABC-001"}, {"XMCP-ABC-001"}, vectors={"XMCP-ZZZ-001"}),
+            "XMCP-ZZZ-001: a vector names it and",
+        ),
         (lint.Evidence({"XMCP-ABC-001"}, {"XMCP-ABC-001"}, documents={"XMCP-ABC-002"}), "neither `document` nor"),
         (
             lint.Evidence({"XMCP-ABC-001", "XMCP-ZZZ-001"}, {"XMCP-ABC-001"}),

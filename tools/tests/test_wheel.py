@@ -46,7 +46,7 @@ def bindings(root: Path, language: str, out: Path) -> dict[str, bytes]:
 def test_bindings_from_a_wheel_are_those_of_the_checkout(installed: Path, tmp_path: Path, language: str) -> None:
     from_checkout = bindings(ROOT, language, tmp_path / "checkout")
     assert bindings(installed, language, tmp_path / "wheel") == from_checkout
-    assert len(from_checkout) >= 5
+    assert from_checkout
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from typing import Any, Literal, ParamSpec, TypeAlias
 
 from .observation import Observation
 
-Profile: TypeAlias = Literal["server", "document", "codec", "client"]
+Profile: TypeAlias = Literal["server", "fixture", "document", "codec", "client"]
 P = ParamSpec("P")
 Observations: TypeAlias = Iterator[Observation]
 OF_DOCUMENTS: tuple[Profile, ...] = ("server", "document")

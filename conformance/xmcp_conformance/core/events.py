@@ -13,6 +13,10 @@ from typing import Any, ClassVar, Literal, TypeAlias
 from .observation import Observation, Place
 
 NotJudged: TypeAlias = Literal["unknown kind", "unreadable"]
+Ending: TypeAlias = Literal["succeeded", "failed", "refusal", "unread", "unanswered"]
+"""How a call ended: with right arguments it `succeeded` or `failed`, by what the document or plain result says; it is a
+`refusal` where the call had to be refused, whatever the answer; `unread` where the answer could not be read; and
+`unanswered` where none came in time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +50,21 @@ class Connecting(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class NotReached(Event):
+    """One of several peers cannot be reached, so nothing of it is judged. `reason` is a sentence for a person."""
+
+    kind: ClassVar[str] = "not_reached"
+    peer: str
+    transport: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunStarted(Event):
     """A run begins: one peer in one protocol era, one file, one codec, or one trace. `run` is its name.
 
-    The other members describe a peer: `client` is `declared` where the suite announces the extension to it, else
-    `plain`; `tools` is the number of tools that it lists.
+    The other members describe a peer: `client` is `declared` where the suite announces the extension to it, `limited`
+    where it declares a small `maxBytes` too, else `plain`; `tools` is the number of tools that it lists.
     """
 
     kind: ClassVar[str] = "run_started"
@@ -63,13 +77,37 @@ class RunStarted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ToolListed(Event):
+    """The peer lists a tool. `called`: the suite may call it. `displays`: it says that it can show a display."""
+
+    kind: ClassVar[str] = "tool_listed"
+    run: str
+    tool: str
+    called: bool
+    displays: bool
+
+
+@dataclass(frozen=True, slots=True)
 class CallMade(Event):
-    """The suite called a tool of the peer. `answered`: the tool gave a document or a plain result of section 6.3."""
+    """The suite called a tool of the peer, or listed its tools where `tool` is empty.
+
+    `code` is that of the error of a call that failed, `display` the type of the display that the answer had, and
+    `asked_to_show` whether the call asked for one.
+    """
 
     kind: ClassVar[str] = "call_made"
     run: str
     call: str
-    answered: bool
+    tool: str
+    ending: Ending
+    code: str = ""
+    display: str = ""
+    asked_to_show: bool = False
+
+    @property
+    def answered(self) -> bool:
+        """True where a tool of the peer gave a document or a plain result of section 6.3 to right arguments."""
+        return self.ending in ("succeeded", "failed")
 
 
 @dataclass(frozen=True, slots=True)

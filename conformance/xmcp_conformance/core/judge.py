@@ -40,6 +40,29 @@ class Judgement:
     first: Observed | None = None
 
 
+@dataclass(slots=True)
+class Tally:
+    """What was observed of one requirement: how often it applied and was broken, and the first fault."""
+
+    occasions: int = 0
+    broken: int = 0
+    first: Observed | None = None
+
+    def add(self, observed: Observed) -> None:
+        """Count one observation more; the observation itself is kept only if it is the first fault."""
+        self.occasions += 1
+        if not observed.observation.ok:
+            self.broken += 1
+            self.first = self.first or observed
+
+    def judgement(self, requirement: Requirement, *, strict: bool = False) -> Judgement:
+        """Return the verdict. `strict`: a broken SHOULD counts as a broken MUST."""
+        status = Status.PASS if self.occasions else Status.NOT_OBSERVED
+        if self.first is not None:
+            status = status_of(self.first, strict=strict)
+        return Judgement(requirement, status, self.occasions, self.broken, self.first)
+
+
 def judge(
     observed: Iterable[Observed], requirements: Iterable[Requirement], *, strict: bool = False
 ) -> list[Judgement]:
@@ -53,17 +76,10 @@ def judge(
     Raises:
         KeyError: an observation is of a requirement that is not among `requirements`.
     """
-    by_id: dict[str, tuple[Requirement, list[Observed]]] = {one.id: (one, []) for one in requirements}
+    by_id = {one.id: (one, Tally()) for one in requirements}
     for item in observed:
-        by_id[item.observation.requirement][1].append(item)
-    return [_judgement(requirement, items, strict) for requirement, items in by_id.values()]
-
-
-def _judgement(requirement: Requirement, items: list[Observed], strict: bool) -> Judgement:
-    failures = [item for item in items if not item.observation.ok]
-    if not failures:
-        return Judgement(requirement, Status.PASS if items else Status.NOT_OBSERVED, len(items))
-    return Judgement(requirement, status_of(failures[0], strict=strict), len(items), len(failures), failures[0])
+        by_id[item.observation.requirement][1].add(item)
+    return [tally.judgement(requirement, strict=strict) for requirement, tally in by_id.values()]
 
 
 def status_of(observed: Observed, *, strict: bool = False) -> Status:
@@ -98,8 +114,3 @@ def level_status(judgements: Sequence[Judgement], level: int) -> LevelStatus:
         return LevelStatus.NOT_CLAIMED
     up_to = (one for one in judgements if (one.requirement.from_level or LEVELS[0]) <= level)
     return LevelStatus.DOES_NOT_HOLD if any(one.status is Status.FAIL for one in up_to) else LevelStatus.HOLDS
-
-
-def conforms(judgements: Iterable[Judgement], answers: int) -> bool:
-    """Return whether nothing failed and at least one of the peer's own tools answered with a document."""
-    return answers > 0 and all(judgement.status is not Status.FAIL for judgement in judgements)

@@ -14,8 +14,8 @@ class Requirement:
     """One normative sentence.
 
     `from_level` is the level of conformance from which it holds (section 1.6), `None` where there are no levels.
-    `verified_by` names the means that can find it broken: `server`, `vectors`, `document`, `client`. Where it is empty,
-    `excluded` says why, or `status` is `pending`: the sentence is specified, and nothing implements it yet.
+    `verified_by` names the means that can find it broken: `server`, `fixture`, `vectors`, `document`, `client`. Where
+    it is empty, `excluded` says why, or `status` is `pending`: it is specified, and nothing implements it yet.
     """
 
     id: str
@@ -42,7 +42,7 @@ class Registry:
     requirements: dict[str, Requirement]
 
     def verified_by(self, means: str) -> list[Requirement]:
-        """Return the requirements that `means` can find broken: `server`, `vectors`, `document` or `client`."""
+        """Return the requirements that `means`, such as `server` or `fixture`, can find broken."""
         return [requirement for requirement in self.requirements.values() if means in requirement.verified_by]
 
 

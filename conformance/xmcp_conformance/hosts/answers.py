@@ -39,6 +39,12 @@ class Answer:
         return (self.result or {}).get("structuredContent")
 
     @property
+    def meta(self) -> Mapping[str, Any]:
+        """`_meta` where it is an object; else an empty one."""
+        meta = (self.result or {}).get("_meta")
+        return meta if isinstance(meta, dict) else {}
+
+    @property
     def is_error(self) -> bool:
         """Whether the server marked the result as an error."""
         return (self.result or {}).get("isError") is True
@@ -73,6 +79,7 @@ class Visit:
     """What a visit of a server showed. `left_out`: so many tools were not called, because there are too many.
 
     `declared_failure`: why no client that declares the extension could connect, as a sentence; empty if one could.
+    `note`: what a person should know of the server, as a sentence.
     """
 
     server: str
@@ -82,6 +89,7 @@ class Visit:
     tools: list[VisitedTool] = field(default_factory=list)
     left_out: int = 0
     declared_failure: str = ""
+    note: str = ""
 
 
 def for_user_only(block: Mapping[str, Any]) -> bool:

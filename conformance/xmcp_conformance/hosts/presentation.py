@@ -10,10 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from xml.sax.saxutils import escape
 
+from xmcp_models.registry import ERROR_META_KEY
+
 from .answers import Answer, for_model_only, for_user_only
 from .described_errors import error_in
-from .leaks import leaks
+from .leaks import LONGEST_EXCERPT, leaks
 from .rules import DROPPED, FAILS, SEEN, SEEN_WITH, UNKNOWN, Host, ModelRule
+
+EXCEPTION: Final = "text of an unexpected exception"
+"""What leaks where a server tells the model what an exception says that nobody wrote for it."""
 
 LARGEST_DISPLAY: Final = 4096
 """Maximum size of a display that a document repeats to the model of `AIClient`, in bytes; above it is a reference."""
@@ -169,7 +174,9 @@ def _content(answer: Answer, rule: ModelRule, draft: _Draft) -> None:
     if data is not None and not gives_data | error.described and not _holds(_texts(answer), data):
         draft.lost.append("data")
     for block in kept if rule.shown_note and not answer.is_error else ():
-        draft.texts.append(_note(block, rule))
+        if note := _note(block, rule):
+            draft.texts.append(note)
+            draft.kinds.append(f"note of {_an(_NAMES.get(str(block.get('type')), 'content'))}")
 
 
 def _is_kept(block: Mapping[str, Any], rule: ModelRule) -> bool:
@@ -345,7 +352,12 @@ def _leaves(value: Any) -> Iterator[str]:
 
 def _leaks(answer: Answer, rule: ModelRule, draft: _Draft) -> None:
     """Note what leaks of what the server wrote; what a host writes around it is not the server's."""
-    draft.examples = {leak.kind: leak.excerpt for leak in leaks("\n".join(draft.texts))}
+    text = "\n".join(draft.texts)
+    draft.examples = {leak.kind: leak.excerpt for leak in leaks(text)}
+    # FastMCP writes this before the text of an exception that is no ToolError, which its author wrote for the model.
+    _, unforeseen, told = text[:_COMPARED].partition(f"Error calling tool {answer.tool!r}: ")
+    if unforeseen and answer.is_error and ERROR_META_KEY not in answer.meta:
+        draft.examples[EXCEPTION] = told.strip()[:LONGEST_EXCERPT]
     draft.leaked += draft.examples
     if answer.is_document and not rule.documents:
         draft.leaked.append("markup of a document")

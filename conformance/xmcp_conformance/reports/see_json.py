@@ -49,6 +49,7 @@ def _server(picture: Picture) -> dict[str, Any]:
         "announces_xmcp": visit.announces,
         "tools": [_tool(tool) for tool in picture.tools],
         "tools_left_out": visit.left_out,
+        "note": visit.note,
         "findings": [
             {
                 "kind": finding.kind,

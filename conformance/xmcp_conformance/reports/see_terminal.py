@@ -96,7 +96,7 @@ def _show_tool(
         like = before.setdefault((case.case.title.split(":")[0], outcome), tool.tool.name)
         if like != tool.tool.name and case.case.plain.result is not None and not texts:
             tokens = " | ".join(_tokens(found.tokens) if found else "–" for found in cases)
-            end = f"  as for {quoted(like)}, {tokens} tokens"
+            end = f"  same outcomes as {quoted(like)} above, {tokens} tokens"
             console.print(_title(tool, case, console.width - len(end)).append(end, style="dim"))
             continue
         console.print(_title(tool, case, console.width))
@@ -249,6 +249,8 @@ def _show_legend(picture: Picture, console: Console, *, notes: bool) -> None:
 def _show_findings(name: str, picture: Picture, console: Console) -> None:
     findings = picture.findings
     console.print()
+    if note := picture.visit.note:
+        console.print(_side(name).append(f"note: {printable(note)}", style="yellow"))
     title = _side(name)
     if not picture.answered:
         hint = "no tool answered, so nothing can be said of its results; see the reasons above"

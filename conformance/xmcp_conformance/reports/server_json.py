@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
+from xmcp_conformance.core.events import NotReached
 from xmcp_conformance.core.judge import LEVELS, ExitCode, Judgement, Status, level_status
 
 from .server_report import PeerRun, ServerReport
+from .unjudged import unjudged, why_not
 
-SCHEMA = Path(__file__).with_name("report.schema.json")
 FORMAT = 1
 
 
@@ -24,9 +24,18 @@ def to_dict(report: ServerReport) -> dict[str, Any]:
         "exit_code": int(report.exit_code),
         "options": dict(report.options),
         "runs": [_run(run) for run in report.runs],
+        **({"not_reached": [_not_reached(event) for event in report.not_reached]} if report.not_reached else {}),
         "levels": {str(level): level_status(judgements, level).value for level in LEVELS} if report.answers else {},
+        "shortcomings": report.shortcomings,
+        "coverage": {
+            "at_work": report.coverage.at_work,
+            "listed": len(report.coverage.tools),
+            "tools": {name: tool.to_json() for name, tool in report.coverage.tools.items()},
+            "gaps": report.gaps,
+        },
         "counts": {status.value: sum(j.status is status for j in judgements) for status in Status},
         "requirements": [_requirement(judgement) for judgement in judgements],
+        "not_judged": {one.id: why for one in unjudged(report) if (why := why_not(one))},
     }
 
 
@@ -40,8 +49,13 @@ def _run(run: PeerRun) -> dict[str, Any]:
         "tools": started.tools,
         "calls": run.calls,
         "answers": run.answers,
+        "unanswered": run.unanswered,
         "notes": run.notes,
     }
+
+
+def _not_reached(event: NotReached) -> dict[str, str]:
+    return {"peer": event.peer, "transport": event.transport, "reason": event.reason}
 
 
 def _requirement(judgement: Judgement) -> dict[str, Any]:

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
-from xmcp_conformance.core.events import CallMade, Event, Noted, Observed, RunStarted, SuiteStarted
-from xmcp_conformance.core.judge import ExitCode, Judgement, conforms, judge
-from xmcp_conformance.core.requirements import registry
+from xmcp_conformance.core.events import (
+    CallMade,
+    Event,
+    Noted,
+    NotReached,
+    Observed,
+    RunStarted,
+    SuiteStarted,
+    ToolListed,
+)
+from xmcp_conformance.core.judge import ExitCode, Judgement, Status, Tally
+from xmcp_conformance.core.requirements import Requirement, registry
+
+from .earlier_run import EarlierRun
+from .required_coverage import Required
+from .tool_coverage import Coverage
+
+_MOST_QUOTED: Final = 3
 
 
 @dataclass(slots=True)
@@ -21,6 +37,7 @@ class PeerRun:
     started: RunStarted
     calls: int = 0
     answers: int = 0
+    unanswered: int = 0
     notes: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
@@ -33,8 +50,8 @@ class PeerRun:
 
     @property
     def era_and_client(self) -> str:
-        """The protocol version, and that the client was a plain one."""
-        return f"{self.started.protocol_version}{', plain client' if self.plain else ''}"
+        """The protocol version, and what kind of client it was, unless it just declared the extension."""
+        return self.started.run.partition(", ")[2] or self.started.protocol_version
 
 
 @dataclass(slots=True)
@@ -44,13 +61,21 @@ class ServerReport:
     profile: str = ""
     specification: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
+    required: tuple[Required, ...] = ()
+    """What the run has to have seen."""
+    earlier: EarlierRun | None = None
+    """A run with which this one is compared."""
     runs: list[PeerRun] = field(default_factory=list)
-    observed: list[Observed] = field(default_factory=list)
+    coverage: Coverage = field(default_factory=Coverage)
+    not_reached: list[NotReached] = field(default_factory=list)
+    silent: Counter[str] = field(default_factory=Counter)
+    """The calls that were not answered."""
+    _tallies: dict[str, Tally] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, events: Iterable[Event]) -> ServerReport:
+    def of(cls, events: Iterable[Event], required: tuple[Required, ...] = ()) -> ServerReport:
         """Return the report on these events."""
-        report = cls()
+        report = cls(required=required)
         for event in events:
             report.add(event)
         return report
@@ -63,24 +88,84 @@ class ServerReport:
                 self.options = event.options
             case RunStarted():
                 self.runs.append(PeerRun(event))
+            case ToolListed():
+                self.coverage.add_tool(event)
             case CallMade():
-                self.runs[-1].calls += 1
-                self.runs[-1].answers += event.answered
+                self._made(event)
             case Noted():
                 self.runs[-1].notes.append(event.text)
             case Observed():
-                self.observed.append(event)
+                self._tallies.setdefault(event.observation.requirement, Tally()).add(event)
+            case NotReached():
+                self.not_reached.append(event)
+
+    def _made(self, event: CallMade) -> None:
+        run = self.runs[-1]
+        run.calls += 1
+        run.answers += event.answered
+        if event.ending == "unanswered":
+            run.unanswered += 1
+            self.silent[event.call] += 1
+        self.coverage.add_call(event)
 
     @property
     def judgements(self) -> list[Judgement]:
-        """One judgement for each requirement that checks of servers verify."""
-        return judge(self.observed, registry().verified_by("server"), strict=self.options.get("strict", False))
+        """One judgement for each requirement that checks of servers verify, or that the tool of the suite showed."""
+        strict = self.options.get("strict", False)
+        judged = {one.id for one in registry().verified_by("server")} | self._tallies.keys()
+        requirements = [one for one in registry().requirements.values() if one.id in judged]
+        return [self._tallies.get(one.id, Tally()).judgement(one, strict=strict) for one in requirements]
+
+    @property
+    def beyond(self) -> list[Requirement]:
+        """The sentences for servers that no check of a server can judge, or only one with the tool of the suite."""
+        judged = {one.requirement.id for one in self.judgements}
+        mine = [one for one in registry().requirements.values() if one.role in ("server", "emitter")]
+        return [one for one in mine if one.id not in judged]
+
+    @property
+    def fails(self) -> bool:
+        """True where a sentence was broken that the server has to keep."""
+        return any(one.status is Status.FAIL for one in self.judgements)
+
+    @property
+    def conforms(self) -> bool:
+        """True where nothing failed, and enough was seen to say so."""
+        return not self.fails and not any(self.shortcomings)
+
+    @property
+    def shortcomings(self) -> list[str]:
+        """What the run did not see, and has to see before anybody can say that the server conforms."""
+        found = [] if self.answers else ["no tool of the server was seen to answer"]
+        if self.silent:
+            number = self.silent.total()
+            quoted_calls = ", ".join(list(self.silent)[:_MOST_QUOTED])
+            more = ", …" if len(self.silent) > _MOST_QUOTED else ""
+            found.append(f"{number} {'call was' if number == 1 else 'calls were'} not answered: {quoted_calls}{more}")
+        return found + [f"required: {missed}" for missed in self.missed]
+
+    @property
+    def missed(self) -> list[str]:
+        """What was required and not seen."""
+        missed = (one.missed(self._judged, self.coverage) for one in self.required)
+        return [one for one in missed if one is not None]
+
+    @property
+    def gaps(self) -> list[str]:
+        """What the run did not see, in sentences; where nothing requires it, it changes no verdict."""
+        lost = self.earlier.lost(self._judged, self.coverage) if self.earlier is not None else ()
+        return [*self.coverage.gaps(), *lost]
+
+    @property
+    def _judged(self) -> set[str]:
+        return {name for name, tally in self._tallies.items() if tally.occasions}
 
     @property
     def exit_code(self) -> ExitCode:
-        """Whether the peers conform."""
-        conforming = conforms(self.judgements, self.answers)
-        return ExitCode.CONFORMS if conforming else ExitCode.DOES_NOT_CONFORM
+        """Whether the peers conform; nobody knows that where one was not reached."""
+        if self.not_reached:
+            return ExitCode.SUITE_FAILED
+        return ExitCode.CONFORMS if self.conforms else ExitCode.DOES_NOT_CONFORM
 
     @property
     def answers(self) -> int:

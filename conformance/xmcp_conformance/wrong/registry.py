@@ -16,6 +16,7 @@ T = TypeVar("T")
 
 _MODULES: dict[Profile, tuple[str, ...]] = {
     "server": ("servers.binding", "servers.display", "servers.document", "servers.errors", "servers.negotiated"),
+    "fixture": ("servers.fixture",),
     "codec": ("codecs.wrong_codecs",),
     "client": (
         "clients.calls",

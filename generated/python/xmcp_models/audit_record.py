@@ -24,15 +24,18 @@ class ToolInvocation(BaseModel):
     """
     server: str | None
     """
-    The server that was called; null if none was.
+    The server whose tool it is; null where no server has it.
     """
     arguments: dict[str, Any] | None
+    """
+    Arguments as the model wrote them; null if it did not write a JSON object.
+    """
     outcome: Literal["ok", "error", "cancelled"]
     error_code: Annotated[str | None, Field(pattern="^[A-Z][A-Z0-9_]{0,62}$")] = None
     duration_ms: Annotated[float, Field(ge=0.0)]
     attempts: Annotated[int, Field(ge=0)]
     """
-    How many times the server was called; 0 if the answer did not come from the server.
+    How many attempts were begun, with or without an answer; 0 if there was none.
     """
     cached: bool | None = False
     displayed: bool | None = False
@@ -60,7 +63,7 @@ class AuditRecord(BaseModel):
     tenant_id: str | None
     message: chat_event.Message | None = None
     """
-    A message that was added to the history.
+    A message of the history that the chat returned.
     """
     tool_call: ToolInvocation | None = None
     usage: usage_record.UsageRecord | None = None

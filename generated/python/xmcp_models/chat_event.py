@@ -11,7 +11,7 @@ from . import display_envelope, error_meta, usage_record
 
 class UsageTotal(BaseModel):
     """
-    What all requests to models in a chat used; null where a vendor gave no figure.
+    What all requests to models in a chat used: the sums of the figures that are known; null where none is.
     """
 
     model_config = ConfigDict(

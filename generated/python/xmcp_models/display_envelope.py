@@ -224,7 +224,7 @@ class Table(BaseModel):
 class TablePayload(RootModel[Table | list[dict[str, Any]]]):
     root: Table | list[dict[str, Any]]
     """
-    `table`: columns and rows, or a list of objects whose keys, in the order in which they first occur, are the columns.
+    `table`: columns and rows, or a list of objects whose keys are the columns. A program that cares for the order of columns names them in `columns`.
     """
 
 

@@ -536,7 +536,7 @@ DISPLAY_TYPES: Final[dict[str, dict[str, Any]]] = {
     },
     "x-xmcp-reference": {
         "type": "x-xmcp-reference",
-        "description": "Sent to a model in place of a large display; never shown to a person.",
+        "description": "Sent by a client to a model in place of a large display; a server does not send it.",
         "media_type": None,
         "payload": "display_envelope.schema.json#/$defs/ReferencePayload",
         "since": "1.0",

@@ -99,9 +99,10 @@ def test_the_python_package_imports_on_its_own(workplace: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, '{"type":"text","payload":"a"}\n', "")
 
 
-def test_the_typescript_is_what_was_generated(workplace: Path) -> None:
-    assert run(["bindings", "--lang", "typescript", "--out", "here"]) == 0
-    assert tree(workplace / "here") == tree(ROOT / "generated" / "typescript")
+@pytest.mark.parametrize("name", ["typescript", "go", "rust", "java"])
+def test_the_types_are_what_was_generated(name: str, workplace: Path) -> None:
+    assert run(["bindings", "--lang", name, "--out", "here"]) == 0
+    assert tree(workplace / "here") == tree(ROOT / "generated" / name)
 
 
 def test_the_schemas_are_those_of_the_specification(workplace: Path) -> None:
@@ -157,7 +158,7 @@ def test_force_replaces_files_of_the_same_name_only(workplace: Path) -> None:
     assert tree(workplace) == {**tree(ROOT / "generated" / "typescript"), "other.ts": b"mine"}
 
 
-@pytest.mark.parametrize("name", ["go", "rust", "java", ""])
+@pytest.mark.parametrize("name", ["swift", "kotlin", ""])
 def test_a_language_without_bindings_is_told_why_and_what_to_use(
     name: str, workplace: Path, failing: Callable[..., tuple[int, str]]
 ) -> None:
@@ -188,7 +189,7 @@ def test_a_hostile_name_cannot_act_on_the_terminal(workplace: Path, capsys: pyte
     ("args", "code", "words"),
     [
         (["--lang", "python"], 2, "--lang needs --out"),
-        (["--out", "here"], 2, "--out needs --lang: one of python, typescript, schemas"),
+        (["--out", "here"], 2, "--out needs --lang: one of python, typescript, go, rust, java, schemas"),
         (["--lang", "python", "--out", "file"], 2, "file is a file; name a folder"),
         (["--lang", "python", "--out", "file/within"], 1, "cannot write to file/within: Not a directory"),
     ],

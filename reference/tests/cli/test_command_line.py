@@ -142,6 +142,7 @@ def test_an_exception_without_a_message_is_named() -> None:
         (["check", "server", "--stirct"], "'--strict'"),
         (["see", "x", "--host", "vscod"], "Did you mean 'vscode'?"),
         (["bindings", "--lang", "typscript", "--out", "x"], "Did you mean 'typescript'?"),
+        (["bindings", "--lang", "ts", "--out", "x"], "Did you mean 'typescript'?"),
     ],
 )
 def test_a_misspelled_name_is_answered_with_the_one_that_was_meant(

@@ -16,6 +16,7 @@ from rich.cells import cell_len
 from support import flooding_program
 from support.http_host import HttpHost
 
+from xmcp.cli.see import _hosts
 from xmcp_conformance.reports.see_json import SCHEMA
 
 pytestmark = pytest.mark.slow
@@ -114,8 +115,12 @@ def test_of_a_plain_fastmcp_it_shows_which_model_reads_the_words_and_which_the_d
 
 def test_a_path_in_a_failure_leaks_in_every_host_and_a_tool_that_writes_is_not_called(plain):
     server = in_json(plain)["servers"][0]
-    assert {"path"} == {leak for entry in calls_of(server, "crash")[0]["hosts"] for leak in entry["leaked"]}
-    assert by_host(calls_of(server, "crash")[0])["codex"]["examples"] == {"path": "/home/alice/orders.db"}
+    assert {"path", "text of an unexpected exception"} == {
+        leak for entry in calls_of(server, "crash")[0]["hosts"] for leak in entry["leaked"]
+    }
+    examples = by_host(calls_of(server, "crash")[0])["codex"]["examples"]
+    assert examples["path"] == "/home/alice/orders.db"
+    assert examples["text of an unexpected exception"] == "cannot open /home/alice/orders.db"
     wipe = next(entry for entry in server["tools"] if entry["name"] == "wipe")
     assert wipe["calls"] == []
     assert "--allow-writes" in wipe["not_called"]
@@ -262,3 +267,9 @@ def test_a_tool_that_the_server_does_not_have_is_wrong_usage(plain):
     done = see(plain, "--tool", "ad")
     assert done.returncode == 2
     assert "no tool `ad`. Did you mean `add`? It has: add, report" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["aiclient", "AIClient", "VS Code", "vs code"])
+def test_a_host_can_be_named_as_the_report_prints_it(name: str) -> None:
+    (host,) = _hosts((name,))
+    assert name.casefold() in (host.name, host.title.casefold())

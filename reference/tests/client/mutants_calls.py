@@ -344,6 +344,18 @@ def takes_garbage_for_an_empty_result(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(server_results, "read", lenient)
 
 
+@breaks("XMCP-MCP-052")
+def takes_a_failure_without_an_error_for_a_result(patch: pytest.MonkeyPatch) -> None:
+    """Overlooks `isError` beside a document that has no error."""
+    read = server_results.read
+
+    def credulous(result: Any, name: str, *, speaks_xmcp: bool) -> Reading:
+        seen = result.model_copy(update={"is_error": False}) if speaks_xmcp else result
+        return read(seen, name, speaks_xmcp=speaks_xmcp)
+
+    patch.setattr(server_results, "read", credulous)
+
+
 @breaks("XMCP-MCP-013")
 def shows_the_model_garbage(patch: pytest.MonkeyPatch) -> None:
     """Puts the raw text of a document that cannot be read into the error for the model."""
@@ -402,7 +414,7 @@ def shows_nobody_what_is_for_the_user(patch: pytest.MonkeyPatch) -> None:
 def refuses_metadata_it_does_not_know(patch: pytest.MonkeyPatch) -> None:
     """Does not offer a tool whose metadata has a member that it does not know."""
     build = catalogue.build
-    known = {"display", "depends_on", "provides", "server_populated", "xml_formatter", "cacheable"}
+    known = {"display", "depends_on", "provides", "server_populated", "xml_formatter", "cacheable", "wrapped_in"}
 
     def strict(given: Any, *args: Any, **kwargs: Any) -> Any:
         kept = [

@@ -10,9 +10,11 @@ from uuid import UUID
 
 import fastmcp
 import pytest
+from support.http_host import HttpHost, http_host
 from support.scripted_server import ScriptedServer
 
-from xmcp.client import AIClient
+from xmcp import XMCP
+from xmcp.client import AIClient, ServersUnavailable
 from xmcp.providers import ErrorCategory, OpenAIProvider, ProviderError, ScriptedProvider, Turn
 from xmcp.storage import MemoryCache
 from xmcp.wire import ToolResponse
@@ -218,6 +220,13 @@ async def test_the_log_has_fields_and_neither_arguments_nor_results(
     assert not any(word in text for word in ("confidential", "classified", "private"))
 
 
+async def test_a_server_that_cannot_be_reached_is_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+    async with ai(targets=[HttpHost().url]) as client:
+        await client.chat("q", [])
+    (warning,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert "cannot be reached, its tools are missing" in warning
+
+
 async def test_a_structlog_like_logger_gets_event_and_fields() -> None:
     events: list[tuple[str, str, dict[str, Any]]] = []
 
@@ -386,3 +395,25 @@ async def test_the_answers_of_a_tenant_are_forgotten_by_whatever_it_is_known_by(
         assert len(tools.calls) == 3
         with pytest.raises(TypeError, match="tenant_id must be a string or a UUID"):
             await client.clear_cache(1.5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("others", "options", "raises"),
+    [
+        ((), {}, False),
+        ((), {"require_servers": True}, True),
+        ((), {"require_servers": False}, False),
+        ((XMCP("up"),), {}, False),
+        ((XMCP("up"),), {"require_servers": True}, True),
+    ],
+)
+async def test_a_client_that_can_reach_none_of_its_servers_starts_unless_they_are_required(
+    others: tuple[Any, ...], options: dict[str, Any], raises: bool
+) -> None:
+    async with http_host() as gone:
+        ai = AIClient([gone.url, *others], llm_provider=ScriptedProvider([]), **options)
+        if not raises:
+            async with ai:
+                return
+        with pytest.raises(ServersUnavailable, match=f"the server {gone.url}/mcp cannot be reached"):
+            await ai.__aenter__()

@@ -298,7 +298,11 @@ async def test_a_hook_sees_and_changes_it(hook: Middleware, shown: list[str], sa
         (resource(["user"], text="Hi"), "text", "Hi"),
         (resource(["user"], blob="AAAA", mimeType="application/pdf"), "text", "[resource file:///r]"),
         (mt.AudioContent(data="AAAA", mime_type="audio/wav", annotations=FOR_USER), "text", "[audio audio/wav]"),
-        (mt.ResourceLink(name="r", uri="file:///r", annotations=FOR_USER), "text", "[resource file:///r]"),
+        (
+            mt.ResourceLink(name="r", uri="file:///r", annotations=FOR_USER),
+            "text",
+            "[link to the resource r: file:///r]",
+        ),
         (image("image/svg+xml", audience=["user"]), "text", "[image image/svg+xml]"),
         (image(data="not base64", audience=["user"]), "text", "[image image/png]"),
         (
@@ -338,6 +342,9 @@ def test_each_kind_of_block_is_shown_as_what_it_is(block: Any, type_: str, paylo
         (image("image/svg+xml"), "[image image/svg+xml]"),
         (mt.AudioContent(data="AAAA", mime_type="audio/wav"), "[audio audio/wav]"),
         (resource(blob="AAAA"), "[resource file:///r]"),
+        (resource(text=SECRET), SECRET),
+        (resource(["user", "assistant"], text=SECRET), SECRET),
+        (mt.ResourceLink(name="report", uri="file:///r"), "[link to the resource report: file:///r]"),
     ],
 )
 def test_all_other_blocks_are_for_the_model_as_before(block: Any, said: str) -> None:

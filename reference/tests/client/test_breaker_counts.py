@@ -232,7 +232,7 @@ async def damaged(line: Any, faults: list[Any], era: str, told: Told) -> AsyncIt
     ("fault", "code"),
     [
         (nonsense, "TOOL_ERROR"),
-        (unauthorized, "CONNECTION_FAILED"),
+        (unauthorized, "AUTH_REQUIRED"),
         ("no_json", "CONNECTION_FAILED"),
         ("an_event_of_no_json", "CONNECTION_FAILED"),
         ("a_page", "CONNECTION_FAILED"),

@@ -7,9 +7,11 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.chats import answers_in, chat, events_of
+from support.scripted_model import ScriptedModel
 
-from xmcp.client.calls.context_budget import Budgets, cut, for_model, size
-from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse
+from xmcp.client.calls.context_budget import Budgets, cut, fit, for_model, size
+from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse, decode, encode
 
 
 def envelope(payload: str = "hi") -> DisplayEnvelope:
@@ -88,3 +90,53 @@ def test_a_cut_text_has_nothing_that_was_not_in_it_but_the_note(text: str, budge
 @pytest.mark.parametrize("text", ["a\ud800" * 600, "😀" * 400])
 def test_a_cut_falls_between_characters(text: str) -> None:
     ToolResponse.from_xml(for_model(ToolResponse("t", text), None, Budgets(result=1001)))
+
+
+def of_a_tool(content: object, **members: object) -> dict[str, object]:
+    return {"role": "tool", "tool_call_id": "c", "content": content, **members}
+
+
+def test_a_large_display_in_a_message_of_the_application_becomes_a_reference_too() -> None:
+    big = envelope("x" * 5000)
+    given = of_a_tool(ToolResponse("t", "words", big).to_xml(), name="t")
+    (message,) = fit([given], 4096)
+    assert message == {**given, "content": for_model(ToolResponse("t", "words", big))}
+    assert fit([given], size(big)) == [given]
+    assert "xxxx" in str(given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        of_a_tool(ToolResponse("t", "words", envelope()).to_xml()),
+        of_a_tool("<display" + "x" * 5000),
+        of_a_tool([{"type": "text", "text": "<display" + "x" * 5000}]),
+        {"role": "user", "content": ToolResponse("t", "words", envelope("x" * 5000)).to_xml()},
+    ],
+)
+def test_a_message_of_the_application_without_a_large_display_is_left_alone(given: dict[str, object]) -> None:
+    (message,) = fit([given], 4096)
+    assert message is given
+
+
+async def test_a_chat_sends_the_model_no_large_display_of_the_history_it_was_given() -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "t", "arguments": "{}"}}
+    asked = {"role": "assistant", "content": None, "tool_calls": [call]}
+    given = [asked, of_a_tool(ToolResponse("t", "words", envelope("x" * 5000)).to_xml())]
+    before = json.dumps(given)
+    model = ScriptedModel("done")
+    done = (await events_of(chat(model, history=given)))[-1]
+    sent = list(map(dict, model.requests[0].messages))
+    assert answers_in(sent)["c"].display.type == "x-xmcp-reference"  # type: ignore[union-attr]
+    assert done.result["history"][:-1] == sent  # type: ignore[union-attr]
+    assert json.dumps(given) == before
+
+
+@pytest.mark.parametrize("text", ["seen", None])
+def test_a_display_whose_reference_is_too_large_too_is_left_out(text: str | None) -> None:
+    shown = DisplayEnvelope(type="text", title="t" * 150, payload="p" * 300)
+    content = for_model(ToolResponse("t", text, display=shown), budgets=Budgets(display=200))
+    assert (decode(content).display, decode(content).llm_output) == (None, text or "")
+    message = {"role": "tool", "tool_call_id": "c", "content": encode(ToolResponse("t", text, display=shown))}
+    (fitted,) = fit([message], 200)
+    assert decode(fitted["content"]) == decode(content)

@@ -186,6 +186,17 @@ async def test_the_history_is_kept_when_the_model_fails_and_the_query_can_be_tri
         valid(conversation.history)
 
 
+async def test_who_stops_at_the_event_of_a_failure_has_its_reason_in_the_records() -> None:
+    async with client(ProviderError("down", category="network")) as ai:
+        conversation = Conversation(ai)
+        async with aclosing(conversation.stream_chat("q")) as chunks:
+            async for chunk in chunks:
+                if chunk.type == "failed":
+                    break
+        ended = conversation.traces[0].records[-1]
+    assert (ended["kind"], ended["error"]["code"]) == ("chat_ended", "UPSTREAM_UNAVAILABLE")
+
+
 async def test_a_query_that_came_to_nothing_is_not_repeated_when_it_is_tried_again() -> None:
     async with client(ProviderError("down"), "yes") as ai:
         conversation = Conversation(ai)

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from support.scripted_server import ScriptedServer
 
-from xmcp.client import AIClient, Middleware, Quota, TenantQuotas
+from xmcp.client import AIClient, Middleware, Quota, SyncAIClient, TenantQuotas
 from xmcp.client.options import ClientOptions
-from xmcp.providers import ScriptedProvider
+from xmcp.providers import ProviderError, ScriptedProvider
 from xmcp.storage import MemoryCache
 
 
@@ -160,3 +160,18 @@ def test_a_tool_without_a_limit_of_its_own_has_that_of_all_others(given: Any, li
 def test_servers_of_a_list_have_no_names_and_those_of_a_mapping_have() -> None:
     assert ClientOptions(servers=["http://h"]).targets == [(None, "http://h")]
     assert ClientOptions(servers={"crm": "http://h"}).targets == [("crm", "http://h")]
+
+
+def test_a_key_that_is_missing_is_asked_for_by_the_name_of_the_clients_own_option(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(ProviderError, match=r"pass openai_api_key=.*, or openai_base_url="):
+        AIClient([])
+
+
+@pytest.mark.parametrize("kind", [AIClient, SyncAIClient])
+def test_a_misspelt_option_is_named_with_the_one_that_was_meant(kind: Any) -> None:
+    with pytest.raises(TypeError, match=f"^{kind.__name__} has no option 'max_turn'. Did you mean 'max_turns'"):
+        kind([], max_turn=3)

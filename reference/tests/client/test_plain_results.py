@@ -87,3 +87,47 @@ def test_a_failure_is_one_by_either_sign(is_error: bool, error: Any, expected: A
     assert (read.response.error and read.response.error.code) == code
     assert read.response.llm_output == (text if code is None else None)
     assert bool(read.response.warnings) == (error is not None and expected is None)
+
+
+@pytest.mark.parametrize("said", ["", " \n", None, 7])
+def test_an_error_without_words_has_its_code_in_their_place(said: Any) -> None:
+    meta = {RESULT_META_KEY: {"version": "1.0", "form": "plain"}, ERROR_META_KEY: {**ERROR, "message": said}}
+    read = server_results.read(CallToolResult(content=[], is_error=True, _meta=meta), "t", speaks_xmcp=True)
+    assert read.response.error is not None
+    assert (read.response.error.code, read.response.error.message) == ("NOT_FOUND", "NOT_FOUND")
+
+
+def told(**members: Any) -> Any:
+    meta = {RESULT_META_KEY: {"version": "1.0", "form": "plain"}, **members}
+    return server_results.read(
+        CallToolResult(content=[TextContent(type="text", text="seen")], _meta=meta), "t", speaks_xmcp=True
+    ).response
+
+
+def test_a_code_alone_is_an_error() -> None:
+    error = told(**{ERROR_META_KEY: {"code": "NOT_FOUND"}}).error
+    assert (error.code, error.message, error.retryable, error.category) == (
+        "NOT_FOUND",
+        "NOT_FOUND",
+        False,
+        "not_found",
+    )
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"retryable": "yes"}, {"retry_after_ms": "soon"}, {"retry_after_ms": -1}, {"meta": 7}, {"category": 7}]
+)
+def test_a_member_of_an_error_that_is_wrong_counts_as_absent(wrong: Any) -> None:
+    assert told(**{ERROR_META_KEY: {**ERROR, **wrong}}).error == told(**{ERROR_META_KEY: ERROR}).error
+
+
+@pytest.mark.parametrize("error", ["NOT_FOUND", {"code": "not found", "message": "There is none."}, {"message": "m"}])
+def test_an_error_without_a_code_counts_as_absent(error: Any) -> None:
+    read = told(**{ERROR_META_KEY: error})
+    assert (read.error, read.llm_output, len(read.warnings)) == (None, "seen", 1)
+
+
+@pytest.mark.parametrize("filled", [["a"], "a", 7])
+def test_what_the_server_filled_in_is_dropped_with_a_warning_where_it_is_no_object(filled: Any) -> None:
+    read = told(**{POPULATED_META_KEY: filled})
+    assert (read.server_populated, read.llm_output, len(read.warnings)) == (None, "seen", 1)

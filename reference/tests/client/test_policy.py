@@ -145,6 +145,18 @@ async def test_an_open_breaker_says_when_to_come_back_and_holds_only_its_own_ser
     assert [e.text for e in told["tool_result"]] == ["ok"]
 
 
+async def test_what_an_open_breaker_holds_back_after_an_attempt_may_have_changed_something() -> None:
+    pipeline = make_pipeline(breakers=MemoryBreakers(threshold=1, reset_after=7, clock=Clock()))
+    server = ScriptedServer({"read": in_turn(LOST)}, read=READ_ONLY)
+    model = ScriptedModel(asks("read"), asks("read"))
+    await events_of(chat(model, server, pipeline=pipeline))
+    errors = [answer.error for answer in answers_in(model.requests[-1].messages).values()]
+    assert [(error.code, (error.meta or {})["side_effects"]) for error in errors if error is not None] == [
+        ("CIRCUIT_OPEN", "unknown"),
+        ("CIRCUIT_OPEN", "none"),
+    ]
+
+
 async def test_a_tools_own_errors_never_open_a_breaker_and_a_time_out_does() -> None:
     never = asyncio.Event()
     server = ScriptedServer({"fails": in_turn(LATE), "hangs": lambda _: never.wait()})
@@ -355,6 +367,19 @@ async def test_a_parameter_without_a_value_is_an_error_where_the_tool_needs_it(v
     error = answers_in(model.requests[1].messages)["c0"].error
     assert error is not None
     assert (error.code, server.calls) == ("MISSING_SERVER_PARAM", [])
+
+
+async def test_a_parameter_that_the_application_fails_to_give_ends_the_call_whether_or_not_the_tool_needs_it() -> None:
+    def broken(_: ToolState) -> str:
+        raise RuntimeError("the vault is shut")
+
+    for schema in (FILLED, {"inputSchema": {"type": "object", "properties": {"user": {}}}}):
+        server = ScriptedServer({"t": in_turn("ok")}, t=schema)
+        model = ScriptedModel(asks("t"))
+        await events_of(chat(model, server, params={"user": broken}))
+        error = answers_in(model.requests[1].messages)["c0"].error
+        assert error is not None
+        assert (error.code, "vault" in error.message, server.calls) == ("INTERNAL", False, [])
 
 
 async def _no(state: ToolState) -> bool:

@@ -60,7 +60,8 @@ def tools(draw: st.DrawFn, servers: int) -> list[Tool]:
 ACTS = st.builds(
     Act,
     kind=st.sampled_from(
-        ["ok"] * 5 + ["error", "error", "lost", "down", "late", "garbled", "forged", "bad_display", "only_bad_display"]
+        ["ok"] * 5
+        + ["error", "error", "flagged", "lost", "down", "late", "garbled", "forged", "bad_display", "only_bad_display"]
     ),
     delay=SECONDS,
     display=st.sampled_from(["none", "none", "small", "large", "transient"]),

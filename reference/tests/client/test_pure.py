@@ -260,7 +260,7 @@ class TestResults:
         read = self.plain("it broke", speaks_xmcp=False, is_error=True, error=self.TOLD)
         assert (read.error.code, read.error.message) == ("TOOL_ERROR", "it broke")
 
-    @pytest.mark.parametrize("bad", ["x", None, {}, {"code": "no"}, {"code": "A", "message": 7}, []])
+    @pytest.mark.parametrize("bad", ["x", None, {}, {"code": "no"}, {"code": 7, "message": "m"}, []])
     def test_members_that_are_not_what_they_say_lose_no_text(self, bad: Any) -> None:
         failed = self.plain("it broke", is_error=True, error=bad)
         assert (failed.error.code, failed.error.message) == ("TOOL_ERROR", "it broke")
@@ -268,6 +268,11 @@ class TestResults:
             shown = self.plain("hi", display=bad, server_populated=7)
             assert (shown.llm_output, shown.display, shown.server_populated) == ("hi", None, None)
             assert shown.warnings
+
+    @pytest.mark.parametrize("said", [{}, {"message": 7}, {"message": " "}])
+    def test_an_error_without_a_message_has_its_code_in_the_place_of_it(self, said: Any) -> None:
+        failed = self.plain("it broke", is_error=True, error={"code": "CONFLICT", **said}).error
+        assert (failed.code, failed.message) == ("CONFLICT", "CONFLICT")
 
     def test_what_a_message_cannot_carry_is_mentioned(self) -> None:
         blocks = (
@@ -278,7 +283,7 @@ class TestResults:
             mt.EmbeddedResource(type="resource", resource=mt.BlobResourceContents(uri="file:///b", blob="AAAA")),
         )
         read = server_results.read(result(*blocks), "t", speaks_xmcp=False)
-        assert read.response.llm_output == "a\n[resource file:///r]\ninside\n[resource file:///b]"
+        assert read.response.llm_output == "a\n[link to the resource r: file:///r]\ninside\n[resource file:///b]"
         assert [shown.type for shown in read.response.for_person] == ["image"]
 
     def test_a_result_with_structured_content_only_is_that_as_json(self) -> None:

@@ -16,6 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import to_jsonable_python
 from starlette.responses import JSONResponse
+from support.chats import chat
+from support.scripted_model import ScriptedModel, asks
+from support.scripted_server import ScriptedServer, in_turn
 
 from xmcp.chat.audit_records import Trace
 from xmcp.chat.errors import QuotaExceeded, error_to_json
@@ -390,6 +393,16 @@ def test_a_chat_that_failed_ends_with_why_and_without_a_stop_reason(failure: Bas
     last = trace.records[-1]
     assert (last["kind"], last["stop_reason"], last["error"]["code"]) == ("chat_ended", None, code)
     assert "secret" not in last["error"]["message"]
+
+
+async def test_a_call_that_the_time_of_its_chat_ends_keeps_its_server_and_its_attempts_in_the_record() -> None:
+    trace, acts = Trace(), {"hangs": lambda _: asyncio.Event().wait(), "after": in_turn("ok")}
+    server = ScriptedServer(acts, after={"metadata": {"depends_on": ["hangs"]}})
+    async for event in chat(ScriptedModel(asks("hangs", "after", "none")), server, chat_timeout=0.05).run():
+        trace.take(event)
+    kept = {call.tool_name: (call.outcome, call.server, call.attempts) for call in trace.calls}
+    assert trace.calls[0].duration_ms >= 40
+    assert kept == {"hangs": ("error", "stand_in", 1), "after": ("error", "stand_in", 0), "none": ("error", None, 0)}
 
 
 def shown_result() -> ChatResult:

@@ -27,6 +27,7 @@ from xmcp.client.servers.errors import ConnectFailed
 from xmcp.client.servers.mcp_server import Server
 from xmcp.client.servers.server_log import MAX_LINE, MAX_LINES, PERIOD, LineQuota, ServerLog, StderrLines
 from xmcp.client.servers.targets import source
+from xmcp.client.servers.telling_lines import telling_lines
 
 BOUND = 60.0
 
@@ -135,7 +136,7 @@ async def test_a_program_never_waits_for_the_loop_that_should_read_its_stderr() 
     subprocess.run(program, stderr=stderr, timeout=BOUND, check=True)  # blocks the loop  # noqa: ASYNC221
     log.close()
     log.drained(BOUND)
-    assert "x" * 100 in log.last_lines()
+    assert "x" * 100 in log.telling_lines()
 
 
 @pytest.mark.slow
@@ -144,9 +145,53 @@ async def test_a_program_that_ends_at_the_start_is_reported_with_the_last_it_wro
         async with connected([sys.executable, "-c", DYING], Lines()):
             pass
     reason = str(caught.value)
-    assert reason.startswith("the program ended before it answered; its stderr ends with: Starting | ")
+    assert reason.startswith("the program ended before it answered; its stderr says: Starting | ")
     assert "KeyError: DATABASE_URL of http://db/" in reason
     assert harmless(reason)
+
+
+NODE = """\
+listening on http://localhost:3000
+file:///srv/server.mjs:12
+function connect() { throw new Error("DATABASE_URL is not set"); }
+                           ^
+
+Error: DATABASE_URL is not set
+    at connect (file:///srv/server.mjs:12:28)
+    at async node:internal/modules/esm/loader:643:26
+
+Node.js v24.19.0
+"""
+TRANSFORM = "Error: Transform failed with 1 error:\n/srv/server.ts:1:8: ERROR: Unexpected\n    at f (/srv/a.js:1:2)\n"
+NPM = "npm error code E404\nnpm error 404 no-such\nnpm error 404 again\nnpm error A complete log of this is in x\n"
+PYTHON = "Starting\nTraceback (most recent call last):\n  File 's.py', line 1\nModuleNotFoundError: No module named x\n"
+
+
+@pytest.mark.parametrize(
+    ("stderr", "told"),
+    [
+        (NODE, ["file:///srv/server.mjs:12", "Error: DATABASE_URL is not set"]),
+        (TRANSFORM, ["Error: Transform failed with 1 error:", "/srv/server.ts:1:8: ERROR: Unexpected"]),
+        (NPM, ["npm error 404 no-such"]),
+        (PYTHON, PYTHON.splitlines()[1:]),
+        ("panic: no database\n\ngoroutine 1 [running]:\nmain.main()\n\t/srv/main.go:6\n", ["panic: no database"]),
+        (
+            "Error: cold\n    at f (a.js:1)\nready, then killed\n",
+            ["Error: cold", "    at f (a.js:1)", "ready, then killed"],
+        ),
+        ("", []),
+    ],
+)
+def test_the_lines_that_are_quoted_are_those_of_the_error(stderr: str, told: list[str]) -> None:
+    assert telling_lines(stderr.splitlines()) == told
+
+
+@pytest.mark.slow
+async def test_a_program_whose_stack_trace_is_long_is_reported_with_its_error() -> None:
+    stack = "Error: DATABASE_URL is not set\n" + "    at connect (file:///srv/server.mjs:12:28)\n" * 100
+    with pytest.raises(ConnectFailed, match=r"; its stderr says: Error: DATABASE_URL is not set$"):
+        async with connected([sys.executable, "-c", f"import sys; sys.exit({stack!r})"], Lines()):
+            pass
 
 
 @pytest.mark.slow
@@ -159,7 +204,7 @@ async def test_a_program_that_ends_at_the_start_without_a_word_is_reported_with_
 @pytest.mark.slow
 async def test_a_program_that_does_not_answer_in_time_is_reported_with_the_last_it_wrote() -> None:
     waits = "import sys, time; print('waiting for the database', file=sys.stderr, flush=True); time.sleep(60)"
-    with pytest.raises(ConnectFailed, match=r"no answer within 2 s; its stderr ends with: waiting for the database"):
+    with pytest.raises(ConnectFailed, match=r"no answer within 2 s; its stderr says: waiting for the database"):
         async with connected([sys.executable, "-c", waits], Lines(), timeout=2):
             pass
 

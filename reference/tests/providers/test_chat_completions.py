@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xmcp.chat.completions import MAX_ID, unique_ids
@@ -42,6 +42,7 @@ def assemble(*chunks: dict[str, Any]) -> tuple[ToolCall, ...]:
     return assembly.finish(done=True).tool_calls
 
 
+@settings(deadline=None)
 @given(st.lists(CALL, unique_by=lambda call: call[0], max_size=4), st.data())
 def test_calls_cut_anywhere_and_mixed_come_out_whole(calls: list[tuple[str, str, str]], data: st.DataObject) -> None:
     queues = []

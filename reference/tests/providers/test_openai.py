@@ -355,3 +355,45 @@ def test_a_placeholder_that_was_left_in_for_the_key_is_an_auth_error_that_says_s
         OpenAIProvider(key if way == "argument" else None)
     assert (caught.value.category, caught.value.provider) == (ErrorCategory.AUTH, "openai")
     assert "ключ" not in str(caught.value)
+
+
+async def test_an_address_that_is_no_api_is_named_with_what_it_answers(
+    chat_server: Any, provider: OpenAIProvider
+) -> None:
+    chat_server.replies = [Reply([b"<!doctype html><title>Welcome</title>"], content_type="text/html; charset=utf-8")]
+    with pytest.raises(ProviderError) as caught:
+        await ask(provider)
+    said = f"{chat_server.url}/chat/completions answers text/html, which is not OpenAI's chat completions API."
+    assert str(caught.value).startswith(said)
+    assert not caught.value.began
+
+
+async def test_a_model_that_cannot_be_reached_is_named_by_its_address() -> None:
+    async with http_host() as host:
+        provider = OpenAIProvider(base_url=f"{host.url.replace('//', '//user:secret@')}/v1")
+        with pytest.raises(ProviderError) as caught:
+            await ask(provider)
+        await provider.aclose()
+        assert str(caught.value).startswith(f"The model at {host.url}/v1 cannot be reached: ")
+
+
+def test_a_base_url_without_http_is_refused_with_the_one_that_is_meant() -> None:
+    with pytest.raises(ValueError, match=r"neither http:// nor https://: write http://127\.0\.0\.1:8500/v1$"):
+        OpenAIProvider(base_url="127.0.0.1:8500/v1")
+    with pytest.raises(ValueError, match="write http://models") as refused:
+        OpenAIProvider(base_url="user:secret@models:8500/v1")
+    assert "secret" not in str(refused.value)
+
+
+async def test_a_refusal_names_the_host_of_the_base_url(chat_server: Any, provider: OpenAIProvider) -> None:
+    chat_server.replies = [chat_server.reply.error(400, "no such model")]
+    with pytest.raises(ProviderError) as refused:
+        await ask(provider)
+    host = chat_server.url.split("/")[2]
+    assert str(refused.value) == f"{host} refused the request: no such model"
+    assert refused.value.provider == "openai"
+
+
+@pytest.mark.parametrize("base_url", [None, "https://api.openai.com/v1"])
+def test_openai_itself_is_called_by_its_name(base_url: str | None) -> None:
+    assert OpenAIProvider("k", base_url)._called == "openai"

@@ -382,12 +382,13 @@ async def test_no_type_repeats_what_was_sent(annotation: Any, call: Any) -> None
 # ---- unknown tools ----
 
 
-@pytest.mark.parametrize("name", ["nope", "", "x" * 500, 'a"b<c>&\n\x00\x1b', "naïve 🙂"])
+@pytest.mark.parametrize("name", ["nope", "", "x" * 500, 'a"b<c>&\t\n\r\x00\x1b', "naïve 🙂"])
 async def test_an_unknown_tool_is_named_safely(name: str, failing: XMCP, call: Any) -> None:
     reply = await call(failing, name)
     assert (reply.code, reply.category) == ("UNKNOWN_TOOL", "not_found")
     assert 1 <= len(reply.tool_name) <= 128
-    assert reply.tool_name.isprintable()
+    assert reply.tool_name == (name[:128].replace("\x00", "\ufffd").replace("\x1b", "\ufffd") or "?")
+    assert reply.message.isprintable()
     assert reply.meta["params"]["tool"] == reply.tool_name
 
 

@@ -102,6 +102,12 @@ async def test_only_what_is_for_the_model_is_announced_to_it(era: str) -> None:
     assert "Attached" not in texts(await asked(mcp, era, "two"))[0]
 
 
+@pytest.mark.parametrize("declared", [True, False])
+async def test_a_picture_is_announced_to_every_client_that_reads_documents(era: str, declared: bool) -> None:
+    said = texts(await asked(notes("always"), era, "prices", declared))[0]
+    assert "Attached: 1 × image (image/png). It may not be visible to you." in said
+
+
 # ---- what the server filled in ----
 
 

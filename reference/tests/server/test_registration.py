@@ -276,3 +276,19 @@ async def test_the_class_takes_the_type_of_its_lifespan_as_fastmcp_does() -> Non
     assert isinstance(mcp, XMCP)
     assert isinstance(XMCP[Any]("any"), FastMCP)
     assert list(await catalogue(mcp)) == ["any"]
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: XMCP("bad", wrie="always"), r"XMCP\(\) has no option 'wrie'\. Did you mean 'wire'\?"),
+        (lambda: XMCP("bad", instruction="be kind"), "Did you mean 'instructions'"),
+        (lambda: XMCP("bad", zzz=1), r"no option 'zzz'\.$"),
+        (lambda: XMCP("old", port=3333), "`port`"),  # FastMCP says where it is now
+        (lambda: XMCP("x").display_tool(annotation={}), r"display_tool\(\) has no .* 'annotations'\?"),  # type: ignore[call-overload]
+        (lambda: XMCP("x").tool(output_schem={}), r"tool\(\) has no .* 'output_schema'\?"),  # type: ignore[call-overload]
+    ],
+)
+def test_a_misspelt_option_is_named_with_the_one_that_was_meant(call: Any, said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        call()

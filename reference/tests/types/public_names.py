@@ -97,6 +97,7 @@ from xmcp.storage import (
     Refused,
     StoreError,
 )
+from xmcp.testing import add_conformance_tool
 from xmcp.xml_formatters import (
     NAMED_FORMATTERS,
     DataFormatter,
@@ -122,6 +123,8 @@ def price_list() -> DisplayEnvelope:
     return DisplayEnvelope(type="text", payload="x")
 
 
+add_conformance_tool(mcp)
+add_conformance_tool(beside)
 beside.remove()
 
 

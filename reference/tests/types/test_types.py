@@ -20,7 +20,7 @@ import pytest
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
-MODULES = ("xmcp", "xmcp.client", "xmcp.providers", "xmcp.storage", "xmcp.xml_formatters")
+MODULES = ("xmcp", "xmcp.client", "xmcp.providers", "xmcp.storage", "xmcp.testing", "xmcp.xml_formatters")
 
 Faults = set[tuple[str, int]]
 """The files and lines of faults."""

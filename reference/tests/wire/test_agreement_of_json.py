@@ -116,7 +116,7 @@ class Drawing:
         if rules and depth <= DEEPEST and not self.chance(4):
             rule = self.pick(rules)
             then = rule["then"]
-            properties |= {**rule["if"]["properties"], **then.get("properties", {})}
+            properties |= {**rule["if"].get("properties", {}), **then.get("properties", {})}
         required |= set(then.get("required", ()))
         found = {}
         for name, inner in properties.items():

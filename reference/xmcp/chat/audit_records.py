@@ -52,7 +52,7 @@ class ToolCallRecord:
     error: ErrorInfo | None = None
     duration_ms: float = 0.0
     attempts: int = 0
-    """Number of attempts at the server; 0 if the answer came from elsewhere."""
+    """Number of attempts that were begun, with or without an answer."""
     cached: bool = False
     displayed: bool = False
 
@@ -93,6 +93,7 @@ class Trace:
         # Values, turned into JSON on request: all traces of a conversation share its messages.
         self._entries: list[tuple[str, str, dict[str, Any]]] = []
         self._stop_reason: str | None = None
+        self._error: ErrorInfo | None = None
         self._ended = False
         self._add("chat_started")
 
@@ -117,8 +118,10 @@ class Trace:
     def take(self, chunk: ChatChunk) -> None:
         """Record an event."""
         match chunk:
-            case LLMDelta() | LLMRetry() | ChatWarning() | ChatFailed():
+            case LLMDelta() | LLMRetry() | ChatWarning():
                 pass
+            case ChatFailed(error=error):
+                self._error = error  # who reads the stream can stop here, before the exception
             case LLMUsage(usage=usage):
                 self._add("usage", usage=usage)
             case Done(result=result):
@@ -140,7 +143,7 @@ class Trace:
         if self._stop_reason is not None:
             self._add("chat_ended", stop_reason=self._stop_reason)
         else:
-            self._add("chat_ended", stop_reason=None, error=error_of_chat(failure))
+            self._add("chat_ended", stop_reason=None, error=self._error or error_of_chat(failure))
 
     def _take_call(self, event: ToolEvent) -> None:
         call_id = event.call_id
@@ -151,12 +154,14 @@ class Trace:
             self._open[call_id] = time.perf_counter()
         match event:
             case ToolStarted(report=report) | ToolResult(report=report) | ToolError(report=report):
-                call = replace(call, server=report.server, attempts=report.attempts, cached=report.cached)
+                # The error of a call that the end of its chat met has no report of its attempts.
+                attempts = max(call.attempts, report.attempts)
+                call = replace(call, server=report.server, attempts=attempts, cached=report.cached)
             case ToolRetry(attempt=attempt):
                 call = replace(call, attempts=max(call.attempts, attempt))
         self._calls[call_id] = call
         if isinstance(event, ToolResult | ToolError) and call_id in self._open:
-            self._end_call(call_id, event.response, event.report.duration_ms)
+            self._end_call(call_id, event.response, event.report.duration_ms or _since(self._open[call_id]))
 
     def _end_call(self, call_id: str, response: ToolResponse, duration_ms: float) -> None:
         del self._open[call_id]

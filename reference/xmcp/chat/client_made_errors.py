@@ -1,7 +1,8 @@
 """The errors that the client itself makes, for the model to read: one table, and functions that fill its rows.
 
-Most rows have a function of their name. `crashed` and `connection_lost` each fill one of two rows, depending on whether
-the server had been asked; `tool_failed` is filled by two functions, `refused_by_server` being the other one.
+Most rows have a function of their name. `circuit_open`, `crashed` and `connection_lost` each fill one of two rows,
+depending on whether the server had been asked; `tool_failed` is filled by two functions, `refused_by_server` being the
+other one.
 
 What a server answered with, and what a model vendor reports (`ProviderError`), is not in it. A message must not reveal
 internals or the text of an exception (XMCP-CLI-014).
@@ -87,9 +88,20 @@ TABLE: Final[Mapping[str, Row]] = {
         "The server {server} failed several times in a row; calls are held back for {seconds:.0f} s.",
         "none",
     ),
+    "circuit_opened_meanwhile": Row(
+        "CIRCUIT_OPEN",
+        "The call was made and failed, and so did others: calls of the server {server} are held back for "
+        "{seconds:.0f} s.",
+        "unknown",
+    ),
     "no_credentials": Row(
         "AUTH_REQUIRED",
         "The call was not made: the application has no credentials for the server {server} in this conversation.",
+        "none",
+    ),
+    "credentials_refused": Row(
+        "AUTH_REQUIRED",
+        "The call was not made: the server {server} refused the credentials that the application has for it.",
         "none",
     ),
     "no_connection_free": Row(
@@ -233,14 +245,23 @@ def quota_used_up(quota: str | None) -> ErrorInfo:
     return _error("quota_used_up", meta={"params": {"quota": quota}} if quota else {})
 
 
-def circuit_open(server: str, retry_after: float) -> ErrorInfo:
-    """Return the error for a call that an open circuit breaker refuses for `retry_after` seconds."""
-    return _error("circuit_open", retry_after_ms=max(1, round(retry_after * 1000)), server=server, seconds=retry_after)
+def circuit_open(server: str, retry_after: float, *, sent: bool = False) -> ErrorInfo:
+    """Return the error for a call that an open circuit breaker refuses for `retry_after` seconds.
+
+    `sent`: whether an earlier attempt may have reached the server.
+    """
+    row = "circuit_opened_meanwhile" if sent else "circuit_open"
+    return _error(row, retry_after_ms=max(1, round(retry_after * 1000)), server=server, seconds=retry_after)
 
 
 def no_credentials(server: str) -> ErrorInfo:
     """Return the error for a call of a server for which the application gave this chat no credentials."""
     return _error("no_credentials", server=server)
+
+
+def credentials_refused(server: str) -> ErrorInfo:
+    """Return the error for a call that a server refused because of the credentials that came with it."""
+    return _error("credentials_refused", server=server)
 
 
 def no_connection_free(server: str) -> ErrorInfo:

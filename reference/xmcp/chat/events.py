@@ -95,7 +95,7 @@ class ChatResult(dict[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class CallReport:
-    """How a tool call went: the server that was asked (`None`: no server), the number of attempts, the total time."""
+    """How a tool call went: the server that has the tool (`None`: no server), its attempts, the total time."""
 
     server: str | None = None
     attempts: int = 0

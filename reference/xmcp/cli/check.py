@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import shlex
 import signal
 import socket
 import subprocess
@@ -12,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -24,18 +23,42 @@ from xmcp_conformance.core.judge import ExitCode
 from xmcp_conformance.core.untrusted_text import printable
 from xmcp_conformance.profiles.server.blackbox import check as judge
 from xmcp_conformance.profiles.server.call_plan import ERAS, Options
-from xmcp_conformance.profiles.server.server_under_test import HttpPeer, Peer, PeerUnavailable, StdioPeer
+from xmcp_conformance.profiles.server.server_under_test import (
+    HttpPeer,
+    Peer,
+    PeerUnavailable,
+    StdioPeer,
+    without_secrets,
+)
+from xmcp_conformance.reports.earlier_run import EarlierRun, earlier_run
+from xmcp_conformance.reports.required_coverage import Required
 from xmcp_conformance.reports.server_json import to_dict
 from xmcp_conformance.reports.server_report import ServerReport
 from xmcp_conformance.reports.server_terminal import show
 
-from .addresses import is_address
 from .check_document import document
+from .named_servers import ServerCommand, server_named
 from .report_files import STANDARD_OUTPUT, json_option, write_json
 from .waiting import Waiting
 
 _DEFAULTS = Options()
 _SAMPLE = "xmcp.samples.sales:mcp"
+_OF_SAMPLE = 12
+"""Calls of each tool of the sample: it is there to show what a run looks like, which should not take a minute."""
+
+
+def _required(_context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]) -> tuple[Required, ...]:
+    try:
+        return tuple(Required(text) for text in given)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def _earlier(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> EarlierRun | None:
+    try:
+        return None if path is None else earlier_run(path)
+    except (ValueError, OSError) as error:
+        raise click.BadParameter(str(error)) from error
 
 
 @click.group(invoke_without_command=True)
@@ -54,14 +77,19 @@ def check(context: click.Context) -> None:
 check.add_command(document)
 
 
-@check.command()
-@click.option("--url", help="Streamable HTTP endpoint of the server, such as http://127.0.0.1:3333/mcp.")
-@click.option("--stdio", metavar="COMMAND", help="Command of a server that speaks MCP on standard input and output.")
+@check.command(cls=ServerCommand)
+@click.argument("target", nargs=-1, metavar="SERVER")
+@click.option("--url", help="URL of the same server, to judge it over HTTP too, or alone.")
+@click.option("--stdio", metavar="COMMAND", help="Command, file or module of the same server, to judge it over stdio.")
 @click.option("--sample", is_flag=True, help="Check the sample server of this package, as `xmcp check` alone does.")
 @click.option("--allow-writes", is_flag=True, help="Also call tools that are not marked read-only.")
 @click.option("--strict", is_flag=True, help="Count a broken SHOULD like a broken MUST.")
 @click.option(
-    "--era", type=click.Choice(["both", *ERAS]), default="both", show_default=True, help="Protocol eras to check."
+    "--era",
+    type=click.Choice(["both", *ERAS]),
+    default="both",
+    show_default=True,
+    help="Versions of MCP: the newest the server has, 2025-11-25 (handshake), or both.",
 )
 @click.option(
     "--examples",
@@ -69,6 +97,11 @@ check.add_command(document)
     default=_DEFAULTS.examples,
     show_default=True,
     help="Argument sets for each tool.",
+)
+@click.option(
+    "--calls",
+    type=click.IntRange(min=1),
+    help="Calls of each tool in a run, at most; fewer by default the more tools there are.",
 )
 @click.option("--seed", type=int, default=_DEFAULTS.seed, show_default=True, help="The same seed makes the same calls.")
 @click.option(
@@ -85,16 +118,54 @@ check.add_command(document)
     show_default=True,
     help="Seconds.",
 )
+@click.option("--verbose", "-v", is_flag=True, help="Also print the table of all requirements, with those obeyed.")
+@click.option("--quiet", "-q", is_flag=True, help="Print only what was broken, and the verdict.")
+@click.option(
+    "--require",
+    "required",
+    multiple=True,
+    metavar="ID|TOOL|PERCENT",
+    callback=_required,
+    help="Exit with 1 unless this was seen: a sentence judged, a tool at work, or 80% of the tools. Repeatable.",
+)
+@click.option(
+    "--last",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    callback=_earlier,
+    help="JSON report of an earlier run: what that one covered, and this one not, is named.",
+)
 @json_option("report")
-def server(url: str | None, stdio: str | None, *, sample: bool, json_path: Path | None, **options: Any) -> None:
+def server(
+    target: tuple[str, ...],
+    url: str | None,
+    stdio: str | None,
+    *,
+    sample: bool,
+    verbose: bool,
+    quiet: bool,
+    json_path: Path | None,
+    required: tuple[Required, ...],
+    last: EarlierRun | None,
+    **options: Any,
+) -> None:
     """Check a server by its tools, without fixtures.
+
+    With --stdio and --url, or one of them beside SERVER, the same server is judged over both transports.
 
     Tools that are marked read-only are called with arguments generated from their schemas, and with arguments that do
     not fit; every answer is read by the suite's own strict reader.
     """
-    if sample == (url is not None or stdio is not None):
-        raise click.UsageError("Give the server with --url or --stdio, or --sample for the one of this package.")
+    given = _given(target, url, stdio)
+    if sample == bool(given):
+        raise click.UsageError(
+            "Name the server: a URL, a command in quotes, or a file; also with --stdio or --url; or --sample for the "
+            "one of this package."
+        )
+    if verbose and quiet:
+        raise click.UsageError("--verbose and --quiet exclude each other.")
     era = options.pop("era")
+    if sample and options["calls"] is None:
+        options["calls"] = _OF_SAMPLE
     settings = Options(eras=ERAS if era == "both" else (era,), **options)
     # The SDK logs invalid messages of a peer with tracebacks; here they become one sentence.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
@@ -102,38 +173,41 @@ def server(url: str | None, stdio: str | None, *, sample: bool, json_path: Path 
     try:
         with (
             Waiting("xmcp check", console, quiet=json_path == STANDARD_OUTPUT) as waiting,
-            _bundled(waiting, settings.connect_timeout) if sample else _given(url, stdio) as peers,
+            _bundled(waiting, settings.connect_timeout) if sample else nullcontext(given) as peers,
         ):
-            report = _judge(peers, settings, waiting)
+            report = _judge(peers, settings, waiting, ServerReport(required=required, earlier=last))
     except PeerUnavailable as error:
         # `xmcp check` alone has no options.
         advised = sample and "--connect-timeout" in str(error)
         where = " It is an option of `xmcp check server --sample`." if advised else ""
         click.echo(f"xmcp check: {error}{where}", err=True)
         sys.exit(ExitCode.SUITE_FAILED)
-    show(report, console)
+    show(report, console, verbose=verbose, quiet=quiet)
     if json_path is not None:
         write_json(json_path, to_dict(report))
     sys.exit(report.exit_code)
 
 
-@contextmanager
-def _given(url: str | None, stdio: str | None) -> Iterator[list[Peer]]:
-    """Provide the peers that the options name: the same server over one or both transports."""
-    peers: list[Peer] = []
+def _given(target: tuple[str, ...], url: str | None, stdio: str | None) -> list[Peer]:
+    """Return the peers that the command line names: the same server over one or more transports.
+
+    Raises:
+        click.BadParameter: One of them is no server, or not of its option's transport.
+    """
+    peers: list[Peer] = [server_named(*target)] if target else []
     if stdio is not None:
-        try:
-            command = tuple(shlex.split(stdio))
-        except ValueError as error:
-            raise click.BadParameter(f"{error} in `{stdio}`", param_hint="--stdio") from error
-        if not command:
-            raise click.BadParameter("the command is empty", param_hint="--stdio")
-        peers.append(StdioPeer(command))
+        peer = server_named(stdio, option="--stdio")
+        if not isinstance(peer, StdioPeer):
+            raise click.BadParameter(f"`{peer}` is a URL; give it with --url", param_hint="--stdio")
+        peers.append(peer)
     if url is not None:
-        if not is_address(url):
-            raise click.BadParameter(f"`{url}` is not an http or https address", param_hint="--url")
-        peers.append(HttpPeer(url))
-    yield peers
+        if not url.strip():
+            raise click.BadParameter("the URL is empty", param_hint="--url")
+        peer = server_named(url, option="--url")
+        if not isinstance(peer, HttpPeer):
+            raise click.BadParameter(f"`{without_secrets(url)}` is not an http or https address", param_hint="--url")
+        peers.append(peer)
+    return peers
 
 
 @contextmanager
@@ -160,7 +234,7 @@ def _bundled(waiting: Waiting, limit: float) -> Iterator[list[Peer]]:
                 if process.poll() is None:
                     raise PeerUnavailable(
                         f"The sample server `{_SAMPLE}` did not start within {limit:g} s. On a busy machine, allow it "
-                        "longer with --connect-timeout 120."
+                        f"longer with --connect-timeout {max(120, 2 * limit):g}."
                     )
                 said = printable(lines[-1]) if lines else "(no output)"
                 raise PeerUnavailable(f"The sample server `{_SAMPLE}` did not start: {said}")
@@ -187,9 +261,8 @@ def _accepts(port: int, process: subprocess.Popen[bytes], seconds: float) -> boo
     return False
 
 
-def _judge(peers: list[Peer], options: Options, waiting: Waiting) -> ServerReport:
-    """Run the suite; say what it waits for, and on a terminal how many calls were made."""
-    report = ServerReport()
+def _judge(peers: list[Peer], options: Options, waiting: Waiting, report: ServerReport) -> ServerReport:
+    """Run the suite and fill the report; say what is waited for, and on a terminal how many calls were made."""
 
     def add(event: Event) -> None:
         report.add(event)

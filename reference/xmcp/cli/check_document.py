@@ -71,6 +71,8 @@ def _found(arguments: Iterable[str]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for argument in arguments:
+        if not argument.strip():
+            raise click.BadParameter("the name of a file is empty", param_hint="FILE")
         if argument == _STANDARD_INPUT or (os.path.lexists(argument) and not os.path.isdir(argument)):
             found[argument] = ""
             continue

@@ -83,7 +83,7 @@ def demo(connect_timeout: float) -> None:
             raise click.ClickException(f"the sample server did not start: {visible(lines[-1]) if lines else trouble}")
         raise click.ClickException(
             f"the sample server `{_SAMPLE}` did not start within {connect_timeout:g} s. On a busy machine, allow it "
-            "longer with --connect-timeout 120."
+            f"longer with --connect-timeout {max(120, 2 * connect_timeout):g}."
         )
     records = [line.partition("xmcp.server: ")[2] or line for line in lines]
     _closing(console, [line for line in records if line.startswith(("The tool ", "RuntimeError: "))])

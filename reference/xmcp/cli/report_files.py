@@ -52,6 +52,8 @@ def _checked(_context: click.Context, _parameter: click.Parameter, path: Path | 
     """
     if path is None or path == STANDARD_OUTPUT:
         return path
+    if path == Path():  # click refuses "." as a folder; this was ""
+        raise click.BadParameter("the name of the file is empty")
     shown = printable(str(path))
     if not path.parent.is_dir():
         raise click.BadParameter(

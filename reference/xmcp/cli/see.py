@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import re
-import shlex
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -21,36 +18,22 @@ from xmcp_conformance.hosts.picture import picture
 from xmcp_conformance.hosts.rules import Host, hosts
 from xmcp_conformance.hosts.tokens import tokenizer
 from xmcp_conformance.profiles.server.call_plan import ERAS
-from xmcp_conformance.profiles.server.server_under_test import HttpPeer, Peer, PeerUnavailable, StdioPeer
+from xmcp_conformance.profiles.server.server_under_test import Peer, PeerUnavailable
 from xmcp_conformance.profiles.server.visit import NoSuchTool, VisitOptions, visit
 from xmcp_conformance.reports.see_json import to_dict
 from xmcp_conformance.reports.see_terminal import show
 
-from .addresses import is_address
+from .named_servers import ServerCommand, server_named
 from .report_files import STANDARD_OUTPUT, json_option, write_json
 from .suggestions import did_you_mean
 from .waiting import Waiting
 
 _DEFAULTS = VisitOptions()
 _UNREACHABLE = 3
-_MODULE = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*:[A-Za-z_][\w.]*")
-_ADDRESS = re.compile(r"\w+://\S+")
-_FILE = re.compile(r"[^:]+\.py(?::[A-Za-z_][\w.]*)?")
 
 
-class _See(click.Command):
-    """Explains what to do about the options of a server's command, which are not those of `xmcp see`."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        try:
-            return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            hint = "If it is an option of the server's command, put the command in quotes."
-            raise click.UsageError(f"{error.format_message()} {hint}", ctx) from None
-
-
-@click.command(cls=_See)
-@click.argument("target", nargs=-1, required=True, metavar="TARGET")
+@click.command(cls=ServerCommand)
+@click.argument("target", nargs=-1, required=True, metavar="SERVER")
 @click.option(
     "--host",
     "host_names",
@@ -61,8 +44,14 @@ class _See(click.Command):
 @click.option("--tool", "tools", multiple=True, metavar="NAME", help="Show this tool only, with the text itself.")
 @click.option("--arguments", metavar="JSON", help="Call the tool with these arguments; needs --tool.")
 @click.option("--allow-writes", is_flag=True, help="Also call tools that are not marked read-only.")
-@click.option("--beside", metavar="TARGET", help="Show the same calls of a second server next to them.")
-@click.option("--era", type=click.Choice(ERAS), default=_DEFAULTS.era, show_default=True, help="Protocol era to speak.")
+@click.option("--beside", metavar="SERVER", help="Show the same calls of a second server next to them.")
+@click.option(
+    "--era",
+    type=click.Choice(ERAS),
+    default=_DEFAULTS.era,
+    show_default=True,
+    help="Version of MCP: the newest the server has, or 2025-11-25 (handshake).",
+)
 @click.option(
     "--connect-timeout",
     type=click.FloatRange(0.1, 300),
@@ -92,9 +81,9 @@ def see(
 ) -> None:
     """See what the model and the person get of a server's results, in each host that is known.
 
-    TARGET is a URL, a command in quotes, or a server as for `xmcp serve`: file.py or package.module:attribute. The
-    server can be written in any language. Tools that are marked read-only are called, with arguments made from their
-    schemas and with wrong ones. No model is asked: what each host does with a result is data, with version and source.
+    The server can be written in any language. Tools that are marked read-only are called, with arguments made from
+    their schemas and with wrong ones. No model is asked: what each host does with a result is data, with version and
+    source.
 
     Exit codes: 0 seen, 2 usage, 3 the server cannot be reached.
     """
@@ -107,7 +96,8 @@ def see(
         connect_timeout=connect_timeout,
         call_timeout=call_timeout,
     )
-    peers = [_peer(target)] + ([_peer((beside,))] if beside is not None else [])
+    besides = [] if beside is None else [server_named(beside, option="--beside")]
+    peers: list[Peer] = [server_named(*target), *besides]
     # The SDK logs invalid messages of a peer with tracebacks; here they become one sentence.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
     console = Console(stderr=json_path == STANDARD_OUTPUT, highlight=False)
@@ -127,8 +117,9 @@ def see(
 
 def _hosts(names: tuple[str, ...]) -> tuple[Host, ...]:
     known = {host.name: host for host in hosts()}
-    unknown = [name for name in names if name not in known]
-    if unknown:
+    titles = {host.title.casefold(): host.name for host in hosts()}  # as the report prints them
+    names = tuple(name if name in known else titles.get(name.casefold(), name) for name in names)
+    if unknown := [name for name in names if name not in known]:
         raise click.BadParameter(
             f"there is no host {unknown[0]!r}.{did_you_mean(unknown[0], known)} Known: {', '.join(known)}",
             param_hint="--host",
@@ -148,34 +139,6 @@ def _arguments(text: str | None, tools: tuple[str, ...]) -> dict[str, Any] | Non
     if not isinstance(value, dict):
         raise click.BadParameter('write a JSON object, such as \'{"city": "Paris"}\'', param_hint="--arguments")
     return value
-
-
-def _peer(target: tuple[str, ...]) -> Peer:
-    """Return the server that a target names: a URL, a file or module that `xmcp serve` serves, or a command."""
-    text = " ".join(target)
-    if len(target) == 1 and _ADDRESS.fullmatch(text):
-        if not is_address(text):
-            raise click.BadParameter(f"`{text}` is not an http or https address", param_hint="TARGET")
-        return HttpPeer(text)
-    if len(target) == 1 and _is_served(text):
-        place = text.partition(":")[0]
-        if place.endswith(".py") and not Path(place).is_file():
-            raise click.BadParameter(f"there is no file `{place}`", param_hint="TARGET")
-        return StdioPeer((sys.executable, "-m", "xmcp", "serve", text, "--transport", "stdio"))
-    try:
-        command = tuple(target) if len(target) > 1 else tuple(shlex.split(text))
-    except ValueError as error:
-        raise click.BadParameter(f"{error} in `{text}`", param_hint="TARGET") from error
-    if not command:
-        raise click.BadParameter("the command is empty", param_hint="TARGET")
-    return StdioPeer(command)
-
-
-def _is_served(text: str) -> bool:
-    """Return whether a target is a file or module for `xmcp serve`, and not a command."""
-    if " " in text and not Path(text.partition(":")[0]).is_file():  # a command that ends in the name of a file
-        return False
-    return (bool(_FILE.fullmatch(text)) or bool(_MODULE.fullmatch(text))) and shutil.which(text) is None
 
 
 async def _visit_all(peers: list[Peer], options: VisitOptions, waiting: Waiting) -> list[Visit]:

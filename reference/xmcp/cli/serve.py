@@ -26,7 +26,7 @@ _GRACE = 8.0  # seconds, as `xmcp.server.transports.GRACE`, which would load the
 
 
 @click.command(short_help="Serve an XMCP or FastMCP server.")
-@click.argument("target", metavar="MODULE:ATTR")
+@click.argument("target", metavar="SERVER")
 @click.option(
     "--transport",
     type=click.Choice(["stdio", "http", "sse"]),
@@ -98,9 +98,9 @@ def serve(
     log_level: str,
     log_format: Format,
 ) -> None:
-    """Serve the XMCP or FastMCP server MODULE:ATTR until interrupted.
+    """Serve an XMCP or FastMCP server until interrupted.
 
-    MODULE is a module (package.module) or a file (server.py). ATTR is the name of the server in it; it may be left out
+    SERVER is a file (server.py) or a module (package.module), with :name of the server in it; the name may be left out
     if there is only one server, or one named mcp or app.
 
     \b

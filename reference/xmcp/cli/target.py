@@ -66,6 +66,8 @@ def directory_of(target: str) -> Path:
 
 
 def _parts(target: str) -> tuple[str, str | None]:
+    if "://" in target:
+        raise BadTarget(f"{target!r} is the address of a server that runs already; to serve one, name its file")
     match = _TARGET.fullmatch(target)
     if match is None:
         raise BadTarget("name a server as package.module:attribute or file.py:attribute")

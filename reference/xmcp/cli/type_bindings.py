@@ -16,9 +16,9 @@ from xmcp_conformance.core.untrusted_text import printable, quoted
 from xmcp_models import DATA
 
 _PACKAGE = DATA.parent
-_OTHERS = ("data/typescript", "data/vectors")
-"""Folders of an installed package. A checkout has them in generated/typescript and generated/vectors instead."""
-_TYPESCRIPT, _VECTORS = _OTHERS
+_OTHERS = ("data/typescript", "data/vectors", "data/go", "data/rust", "data/java")
+"""Folders of an installed package. A checkout has them in generated/ instead."""
+_TYPESCRIPT, _VECTORS, _GO, _RUST, _JAVA = _OTHERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,14 @@ class Language:
     folder: str = "."
     without: tuple[str, ...] = ()
 
+
+_LOST_BY_QUICKTYPE = (
+    Loss("the XML document: there is no type for it"),
+    Loss("which payload a display type takes: it is an object, a list or a string, without a type of its own"),
+    Loss("members that a schema does not name, those of vendors too: they are dropped"),
+    Loss("the registries of error codes and display types; `--lang schemas` has them as JSON"),
+)
+_CHECKED_BY_SCHEMA = "Before you read, validate with the JSON Schema: `xmcp bindings --lang schemas`."
 
 LANGUAGES: dict[str, Language] = {
     "python": Language(
@@ -94,13 +102,49 @@ LANGUAGES: dict[str, Language] = {
         '  import type { KnownDisplayEnvelope } from "./display_envelope.js";\n'
         '  import { ERROR_CODES } from "./registry.js";',
     ),
+    "go": Language(
+        gains="a package xmcp with a struct of each JSON Schema, and a function that reads and one that writes it",
+        losses=(
+            *_LOST_BY_QUICKTYPE,
+            Loss("nearly every rule: it reads most values that the schemas refuse, also without a required member"),
+            Loss(
+                "an optional list, text or number that is empty or null: it is left out where Go cannot tell them apart"
+            ),
+        ),
+        source=_GO,
+        next_step=f"Needs only the standard library; put the folder into your module as xmcp:\n"
+        f"  envelope, err := xmcp.UnmarshalDisplayEnvelope(data)\n{_CHECKED_BY_SCHEMA}",
+    ),
+    "rust": Language(
+        gains="a module xmcp.rs with a struct of each JSON Schema, for serde",
+        losses=(
+            *_LOST_BY_QUICKTYPE,
+            Loss("most rules: it notices most wrong JSON types, absent members and unknown words, and little else"),
+            Loss("a member that must be there and is null: it is left out"),
+        ),
+        source=_RUST,
+        next_step='Needs serde (with the feature "derive") and serde_json; `mod xmcp;` in your crate:\n'
+        f"  let envelope: xmcp::DisplayEnvelope = serde_json::from_str(text)?;\n{_CHECKED_BY_SCHEMA}",
+    ),
+    "java": Language(
+        gains="a package xmcp with a class of each JSON Schema, and a Converter that reads and writes with Jackson",
+        losses=(
+            *_LOST_BY_QUICKTYPE,
+            Loss("nearly every rule: it reads most values that the schemas refuse, also without a required member"),
+            Loss("that an optional member is absent: it is written as null, which the schemas refuse"),
+            Loss('that "1" is not a number, "true" not a boolean and 1 not a text: it converts them'),
+        ),
+        source=_JAVA,
+        next_step="Needs Jackson 2 (jackson-databind, from Maven Central or from Debian):\n"
+        f"  DisplayEnvelope envelope = xmcp.Converter.DisplayEnvelopeFromJsonString(text);\n{_CHECKED_BY_SCHEMA}",
+    ),
     "schemas": Language(
         gains="the XSD, the JSON Schemas (draft 2020-12), the names and the registries",
         losses=(
             Loss("what no schema can say; the sentences of the specification do, and `xmcp check` judges by them"),
         ),
         source="data",
-        without=("typescript", "vectors", "requirements.json"),
+        without=(*(PurePosixPath(folder).name for folder in _OTHERS), "requirements.json"),
         next_step="Validate with any library for JSON Schema 2020-12 and XSD 1.0. The schemas refer to each other by "
         "file name:\nregister each under its $id.",
     ),
@@ -135,7 +179,8 @@ def bindings(lang: str | None, out: Path | None, force: bool) -> None:
     if out is None:
         raise click.UsageError(f"--lang needs --out: the folder to write to, as in --out {lang}-bindings.")
     written = _write(LANGUAGES[lang], out, force)
-    click.echo(f"Wrote {len(written)} files to {printable(str(out / LANGUAGES[lang].folder))}:")
+    number = f"{len(written)} file{'s' if len(written) != 1 else ''}"
+    click.echo(f"Wrote {number} to {printable(str(out / LANGUAGES[lang].folder))}:")
     for path in written:
         click.echo(f"  {path}")
     click.echo(f"\n{LANGUAGES[lang].next_step}\n`xmcp bindings` lists what these lose of the schemas.")

@@ -48,7 +48,9 @@ from xmcp.client.slots import Slots
 from xmcp.client.tools.catalogue import Catalogue, Entry
 from xmcp.client.tools.meta_tools import openai_tools, selected
 from xmcp.client.tools.schemas import offered
+from xmcp.option_names import checking_options
 from xmcp.providers import LLMProvider, OpenAIProvider
+from xmcp.providers.openai import MissingKey
 from xmcp.storage import BreakerStore, Cache, MemoryBreakers
 from xmcp.wire import ToolResponse
 
@@ -133,6 +135,7 @@ class AIClient:
         ProviderError: There is neither a provider nor a key (category `auth`).
     """
 
+    @checking_options("AIClient")
     def __init__(
         self,
         servers: Sequence[Target] | Mapping[str, Target] | None = None,
@@ -219,7 +222,10 @@ class AIClient:
         # The client closes only providers that it made itself, not `llm_provider`.
         built_in = None
         if options.llm_provider is None:
-            built_in = OpenAIProvider(options.openai_api_key, options.openai_base_url)
+            try:
+                built_in = OpenAIProvider(options.openai_api_key, options.openai_base_url)
+            except MissingKey:
+                raise MissingKey("openai_") from None
         provider: Any = options.llm_provider or built_in
         models = fallback.chain(provider, options.llm_model, options.fallback_models)
         made = [model.provider for model in models if model.made and hasattr(model.provider, "aclose")]

@@ -27,6 +27,10 @@ from xmcp.client.servers.targets import Target
 from xmcp.providers import LLMProvider
 from xmcp.storage import BreakerStore, Cache
 
+CONNECT_SECONDS: Final = 30.0
+"""As `xmcp check` waits: the first start of a program compiles or downloads its packages. A refused connection fails
+at once."""
+
 TOOL_SECONDS: Final = 60.0
 """Time limit of a tool call for which `tool_timeout` has none."""
 
@@ -191,7 +195,7 @@ class ClientOptions:
     max_concurrency: int = field(default=16, metadata=checked(whole_number))
 
     tool_timeout: float | Mapping[str, float] = field(default=TOOL_SECONDS, metadata=checked(time_limits))
-    connect_timeout: float = field(default=10.0, metadata=checked(or_none(positive_number)))
+    connect_timeout: float = field(default=CONNECT_SECONDS, metadata=checked(or_none(positive_number)))
     llm_timeout: float = field(default=LLM_SECONDS, metadata=checked(positive_number))
     chat_timeout: float | None = field(default=None, metadata=checked(positive_number))
 

@@ -26,6 +26,7 @@ from xmcp.client.conversation import Conversation, ConversationReply
 from xmcp.client.hooks.middleware import IdLike
 from xmcp.client.servers.pool import ToolChanges
 from xmcp.client.servers.pool_member import ServerStatus
+from xmcp.option_names import refuse_unknown
 from xmcp.wire import ToolResponse
 
 LEAVE_SECONDS: Final = 15.0
@@ -78,7 +79,9 @@ class SyncAIClient:
 
     @_takes(AIClient.__init__)
     def __init__(self, *args: Any, **options: Any) -> None:
-        inspect.signature(AIClient).bind(*args, **options)
+        signature = inspect.signature(AIClient)
+        refuse_unknown("SyncAIClient", options, signature.parameters)
+        signature.bind(*args, **options)
         self._make = functools.partial(AIClient, *args, **options)
         self._lock = threading.Lock()
         self._entered = False

@@ -13,9 +13,11 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import urlsplit
 
 from xmcp.chat.completions import Completion
 from xmcp.chat.errors import ErrorCategory, ProviderError
+from xmcp.chat.untrusted_text import without_secrets
 from xmcp.providers.base import ModelRequest, Received
 from xmcp.providers.errors import redact
 from xmcp.providers.formats import chat_completions
@@ -38,17 +40,30 @@ think aloud for long; what a client keeps of it has its own limit (`chat_complet
 MAX_ERROR_BYTES: Final = 64 * 1024
 """What is read of an answer with the status of an error."""
 
+_PAGES: Final = ("text/html", "application/xhtml+xml")
+"""What a web server answers under an address that is not an API's."""
+
 _UNCOMPRESSED: Final = {"Accept-Encoding": "identity"}
 
 DRAIN_SECONDS: Final = 0.5
 """Maximum wait after `[DONE]` for the end of the answer: a connection that was read to its end can be reused."""
 
-_MISSING_KEY: Final = (
-    "No OpenAI API key: pass api_key=... (AIClient: openai_api_key=...), set OPENAI_API_KEY, or give base_url=... of a "
-    "server that needs none."
-)
+_OPENAI: Final = "api.openai.com"
 
 _PLACEHOLDER: Final = "The OpenAI API key has a character that no key has: was a placeholder such as `sk-…` left in?"
+
+
+class MissingKey(ProviderError):
+    """There is no key, and no address of a server that needs none."""
+
+    def __init__(self, options: str = "") -> None:
+        """`options` is what the names of the caller's options begin with."""
+        super().__init__(
+            f"No OpenAI API key: pass {options}api_key=..., set OPENAI_API_KEY, or {options}base_url=... "
+            "(OPENAI_BASE_URL) of a server that needs none.",
+            category=ErrorCategory.AUTH,
+            provider=OpenAIProvider.name,
+        )
 
 
 class OpenAIProvider:
@@ -86,8 +101,11 @@ class OpenAIProvider:
         self._client_is_ours = client is None
         self._base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
         self._api_key = api_key or os.environ.get("OPENAI_API_KEY") or ("none" if self._base_url else None)
+        if self._base_url and not self._base_url.startswith(("http://", "https://")):
+            shown = without_secrets(f"http://{self._base_url}")
+            raise ValueError(f"The base URL of the model begins with neither http:// nor https://: write {shown}")
         if client is None and self._api_key is None:
-            raise ProviderError(_MISSING_KEY, category=ErrorCategory.AUTH, provider=self.name)
+            raise MissingKey
         if self._api_key and not self._api_key.isascii():
             raise ProviderError(_PLACEHOLDER, category=ErrorCategory.AUTH, provider=self.name)
 
@@ -99,13 +117,19 @@ class OpenAIProvider:
 
         from xmcp import http_bodies
 
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind in _PAGES:
+            await response.aclose()
+            address = without_secrets(str(response.url))
+            message = f"{address} answers {kind}, which is not OpenAI's chat completions API."
+            raise self._error(message, ErrorCategory.UNKNOWN, model)
         try:
-            whole = "application/json" in response.headers.get("content-type", "")
+            whole = kind == "application/json"
             http_bodies.refuse_compressed(response)
             if whole:
                 http_bodies.limit(response, MAX_BODY_BYTES)
                 answer = await self._parse(await response.aread())
-                completion = chat_completions.whole(answer, self.name)
+                completion = chat_completions.whole(answer, self._called)
                 if completion.text:
                     yield completion.text
                 yield completion
@@ -114,13 +138,13 @@ class OpenAIProvider:
                     async for piece in pieces:
                         yield piece
         except (http_bodies.BodyTooLarge, EventTooLarge) as exc:
-            large = chat_completions.too_large(self.name)
+            large = chat_completions.too_large(self._called)
             raise self._error(large.message, large.category, model, began=True) from exc
         except http_bodies.BodyRefused as exc:
             message = f"{self.name} at {response.url.host}: {exc}."
             raise self._error(message, ErrorCategory.UNKNOWN, model, began=True) from exc
         except (httpx2.HTTPError, httpx2.StreamError) as exc:
-            message = f"The connection to {self.name} broke in the middle of its answer ({type(exc).__name__})."
+            message = f"The connection to {self._called} broke in the middle of its answer ({type(exc).__name__})."
             error = self._error(message, ErrorCategory.NETWORK, model, began=True)
             error.unanswered = isinstance(exc, httpx2.ReadTimeout)
             raise error from exc
@@ -170,7 +194,8 @@ class OpenAIProvider:
         except openai.APIStatusError as exc:
             raise self._status_error(exc, model) from None
         except openai.APIConnectionError as exc:
-            message = f"{self.name} cannot be reached at {self._client.base_url.host}: {exc.message}"
+            address = without_secrets(str(self._client.base_url)).rstrip("/")
+            message = f"The model at {address} cannot be reached: {exc.message}"
             error = self._error(message, ErrorCategory.NETWORK, model)
             error.unanswered = isinstance(exc.__cause__, httpx2.ReadTimeout)
             raise error from exc
@@ -178,7 +203,8 @@ class OpenAIProvider:
             raise self._error(f"{self.name}: {exc}", ErrorCategory.UNKNOWN, model) from exc
 
     async def _read(self, response: httpx2.Response, received: Received) -> AsyncGenerator[str | Completion, None]:
-        assembly, done = chat_completions.Assembly(self.name, received), False
+        called = self._called
+        assembly, done = chat_completions.Assembly(called, received), False
         async with aclosing(_events(response)) as events:
             async for event in events:
                 if event.data == b"[DONE]":
@@ -186,7 +212,7 @@ class OpenAIProvider:
                     break
                 # A coroutine for each piece of text would cost more than the reading.
                 short = len(event.data) <= chat_completions.MANY_CONTAINERS
-                chunk = chat_completions.parse(event.data, self.name) if short else await self._parse(event.data)
+                chunk = chat_completions.parse(event.data, called) if short else await self._parse(event.data)
                 if text := assembly.take(chunk):
                     yield text
             if done:
@@ -198,15 +224,22 @@ class OpenAIProvider:
 
     async def _parse(self, data: bytes) -> Mapping[str, Any]:
         if chat_completions.takes_long(data):
-            return await asyncio.to_thread(chat_completions.parse, data, self.name)
-        return chat_completions.parse(data, self.name)
+            return await asyncio.to_thread(chat_completions.parse, data, self._called)
+        return chat_completions.parse(data, self._called)
+
+    @property
+    def _called(self) -> str:
+        """The name for messages: of another server with OpenAI's format, its host."""
+        base_url = self._base_url or (str(self._client.base_url) if self._client is not None else "")
+        host = urlsplit(base_url).netloc.rpartition("@")[2]
+        return host if host and host != _OPENAI else self.name
 
     def _status_error(self, exc: APIStatusError, model: str) -> ProviderError:
         if isinstance(exc.body, dict):
-            reported = chat_completions.reported(exc.body, self.name, status=exc.status_code)
+            reported = chat_completions.reported(exc.body, self._called, status=exc.status_code)
             return self._error(reported.message, reported.category, model, exc.status_code)
         # A body that is not the API's own is the page of some proxy: do not show it.
-        reported = chat_completions.reported(f"HTTP status {exc.status_code}", self.name, status=exc.status_code)
+        reported = chat_completions.reported(f"HTTP status {exc.status_code}", self._called, status=exc.status_code)
         return self._error(reported.message, reported.category, model, exc.status_code)
 
     def _error(

@@ -29,6 +29,7 @@ from fastmcp.utilities.versions import VersionSpec
 from mcp.server.lowlevel.server import LifespanResultT
 from mcp_types import Icon, ToolAnnotations
 
+from xmcp.option_names import refuse_unknown
 from xmcp.server.background import BackgroundTool, TaskDelivery
 from xmcp.server.call_state import current_call
 from xmcp.server.containment import contain
@@ -142,16 +143,23 @@ class XMCP(Serving[LifespanResultT]):
         self._formatter = None if formatter is None else DefaultFormatter(bound(formatter, self._formatters))
         self._runs_tools_as_tasks = bool(tasks)
         self.masking = _masking(mask_error_details, debug=debug)
-        super().__init__(
-            name,
-            instructions,
-            middleware=[ResponseMiddleware(self.wire, self.masking), *map(for_every_caller, middleware or ())],
-            tools=[self._as_tool(tool) for tool in tools or ()],
-            tasks=tasks,
-            mask_error_details=mask_error_details,
-            lifespan=_checking(lifespan),
-            **options,
-        )
+        try:
+            super().__init__(
+                name,
+                instructions,
+                middleware=[ResponseMiddleware(self.wire, self.masking), *map(for_every_caller, middleware or ())],
+                tools=[self._as_tool(tool) for tool in tools or ()],
+                tasks=tasks,
+                mask_error_details=mask_error_details,
+                lifespan=_checking(lifespan),
+                **options,
+            )
+        except TypeError as exc:
+            if "unexpected keyword" in str(exc):  # FastMCP's other messages say where an option went
+                constructors = [vars(one)["__init__"] for one in type(self).__mro__ if "__init__" in vars(one)]
+                known = {name for one in constructors for name in inspect.signature(one).parameters}
+                refuse_unknown("XMCP()", options, known)
+            raise
         self.add_extension(ToolResponseExtension(self.wire))
         add_dispatch_middleware(self, TaskDelivery(self.wire))
         skip_listing_before_calls(self)
@@ -289,6 +297,7 @@ class XMCP(Serving[LifespanResultT]):
             refuse_marks(server)
 
     def _register(self, name_or_fn: Any, options: ToolOptions, *, display: bool) -> Any:
+        refuse_unknown("display_tool()" if display else "tool()", options, ToolOptions.__annotations__)
         if options.get("task") is None:
             options["task"] = self._runs_tools_as_tasks
         xmcp_options = self._take_options(cast("dict[str, Any]", options), display=display)

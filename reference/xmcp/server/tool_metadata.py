@@ -1,7 +1,7 @@
 """The XMCP metadata of a tool: from the decorator's options to the tool's `_meta` (spec chapter 5).
 
-Pure functions; each member is one row of `_MEMBERS`. MCP's annotations cannot carry the metadata, because unknown
-annotations get lost on the way; members that an author wrote there are moved.
+Pure functions; each member that an author gives is one row of `_MEMBERS`. MCP's annotations cannot carry the metadata,
+because unknown annotations get lost on the way; members that an author wrote there are moved.
 """
 
 from __future__ import annotations

@@ -72,6 +72,8 @@ class ChatRequest:
     query: str
     history: list[Json]
     tenant: str | None = None
+    events: bool = False
+    """Whether the application asks for the events of the chat; it takes those that it gets unasked, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,7 +47,9 @@ def _note_refused(recorder: Recorder, chats: Sequence[Conversation]) -> None:
     """Record the chats of a client that did not start."""
     for number, chat in enumerate(chats):
         name = str(number)
-        recorder.note(ChatBegan(chat=name, history=chat.history, query=chat.query, tenant=chat.tenant))
+        recorder.note(
+            ChatBegan(chat=name, history=chat.history, query=chat.query, tenant=chat.tenant, events=chat.events)
+        )
         recorder.note(ChatEnded(chat=name, result=None, history=[], given=chat.history, failure="refused"))
 
 
@@ -67,8 +69,9 @@ async def _converse(
     scripts[name] = script = ChatScript(name, conversation)
     given = copied(conversation.history)
     tenant = conversation.tenant
-    recorder.note(ChatBegan(chat=name, history=copied(given), query=script.query, tenant=tenant))
-    task = asyncio.create_task(client.chat(ChatRequest(name, script.query, given, tenant)))
+    events = conversation.events
+    recorder.note(ChatBegan(chat=name, history=copied(given), query=script.query, tenant=tenant, events=events))
+    task = asyncio.create_task(client.chat(ChatRequest(name, script.query, given, tenant, events)))
     if conversation.cancelled is not None:
         await asyncio.wait({task}, timeout=conversation.cancelled)
         if not task.done():

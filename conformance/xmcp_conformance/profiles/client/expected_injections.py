@@ -14,7 +14,7 @@ import jsonschema_rs
 from .messages import compact, parameter_names
 from .trace import Tool
 from .trace_index import TraceIndex
-from .trace_model import ModelCall
+from .trace_model import ModelCall, data_of
 
 NEVER_INJECTED = ("show_user", "tag")
 """Parameters that no result may fill: the caller sets `show_user`, and `tag` identifies a call in a trace."""
@@ -73,11 +73,24 @@ def failed(call: ModelCall) -> bool:
 
 
 def failed_dependencies(call: ModelCall) -> list[str]:
-    """Return the direct dependencies of a call that failed: tools whose calls in the turn all failed."""
+    """Return the direct dependencies of a call that failed: tools whose calls in the turn all failed.
+
+    A call that the end of its chat ended has not failed, for the calls that wait for it: that ends them, too.
+    """
     calls = dependencies_of(call)
     names = {other.tool.name for other in calls if other.tool is not None}
-    lost = {name for name in names if all(failed(c) for c in calls if c.tool is not None and c.tool.name == name)}
+    lost = {name for name in names if all(_has_failed(c) for c in calls if c.tool and c.tool.name == name)}
     return sorted(lost)
+
+
+def _has_failed(call: ModelCall) -> bool:
+    return failed(call) and not call.ended_with_its_chat
+
+
+def waited_at_the_end(call: ModelCall) -> bool:
+    """Return whether the end of the chat met a call while it waited for another one."""
+    waited = any(other.ended_with_its_chat for other in dependencies_of(call))
+    return waited and not call.attempts and not failed_dependencies(call)
 
 
 def fillable_parameters(trace: TraceIndex, tool: Tool) -> list[str]:
@@ -131,13 +144,14 @@ def expected_arguments(trace: TraceIndex, call: ModelCall) -> dict[str, Any] | N
     if any(len(entry.values) > 1 for entry in values.values()):
         return None
     injected = {name: entry.values[0].value for name, entry in values.items()}
-    return {**call.arguments, **injected, **application_values(trace, call.tool)}
+    written = {name: value for name, value in call.arguments.items() if name not in trace.setup.params}
+    return {**written, **injected, **application_values(trace, call.tool)}
 
 
 def application_values(trace: TraceIndex, tool: Tool) -> dict[str, Any]:
     """Return the parameters of a tool that the application fills in, with their values."""
     declared = set(parameter_names(tool.input_schema)) if trace.setup.params else set()
-    return {name: value for name, value in trace.setup.params.items() if name in declared}
+    return {name: value for name, value in trace.setup.params.items() if name in declared and value is not None}
 
 
 def _levels(call: ModelCall) -> list[list[ModelCall]]:
@@ -201,7 +215,7 @@ def _value(call: ModelCall, taker: Tool, name: str, *, member: bool) -> Value | 
     answer = call.answer
     if not call.succeeded or answer is None or answer.outcome != "ok" or call.tool is None:
         return None
-    structured = answer.structured
+    structured = data_of(answer, call.tool)
     has = isinstance(structured, Mapping) and name in structured
     return Value(structured[name], call, call.tool, True) if has else None
 
@@ -211,8 +225,8 @@ def _whole(call: ModelCall, taker: Tool, name: str) -> Value | None:
     answer = call.answer
     if not call.succeeded or answer is None or answer.outcome != "ok" or call.tool is None:
         return None
-    if answer.structured is not None:
-        return Value(answer.structured, call, call.tool, False)
+    if (structured := data_of(answer, call.tool)) is not None:
+        return Value(structured, call, call.tool, False)
     if answer.text is None:
         return None
     whole = answer.text if _fits(taker, name, answer.text) else _json_or_text(answer.text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -77,9 +78,19 @@ def arguments_of(written: str) -> dict[str, Any] | None:
         return {}
     try:
         value = json.loads(written, parse_constant=_refuse)
+        json.dumps(value, ensure_ascii=False).encode()  # half of a surrogate pair is not JSON either (section 11.2)
     except ValueError:
         return None
     return value if isinstance(value, dict) else None
+
+
+def is_beyond_a_double(value: Any) -> bool:
+    """Return whether JSON that was read has a number that no double holds, such as 1e400 (section 11.11)."""
+    if isinstance(value, Mapping):
+        return any(map(is_beyond_a_double, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(is_beyond_a_double, value))
+    return isinstance(value, float) and math.isinf(value)
 
 
 def tag_of(written: str, arguments: Mapping[str, Any] | None) -> str | None:

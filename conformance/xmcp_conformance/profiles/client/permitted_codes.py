@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import expected_injections
+from .messages import is_beyond_a_double
 from .trace_index import TraceIndex
 from .trace_model import INSTANT, ModelCall
 
@@ -17,7 +18,7 @@ def permitted_codes(trace: TraceIndex, call: ModelCall) -> set[str]:
     allowed whenever the client has circuit breakers: whether one is open at this moment is not examined.
     """
     codes: set[str] = set()
-    if call.arguments is None:
+    if call.arguments is None or is_beyond_a_double(call.arguments):
         codes.add("VALIDATION_FAIL")
     if not call.offered:
         codes.add("UNKNOWN_TOOL")
@@ -26,6 +27,9 @@ def permitted_codes(trace: TraceIndex, call: ModelCall) -> set[str]:
     approved = trace.approval_of(call)
     if trace.setup.approval and (approved is None or not approved.answer):
         codes.add("FORBIDDEN")
+    required = call.tool.input_schema.get("required") or () if call.tool is not None else ()
+    if any(name in required and value is None for name, value in trace.setup.params.items()):
+        codes.add("MISSING_SERVER_PARAM")
     if has_unusable_dependency(trace, call) or call.turn.is_open:
         codes.add("DEPENDENCY_FAILED")
     if trace.setup.breaker_threshold is not None:

@@ -19,6 +19,8 @@ class Act:
     The kinds:
 
     - `ok`, `error`: it answers with a result or with an error;
+    - `flagged`: it answers with a document that has no error, in a result whose `isError` is true; of a server that did
+      not announce the extension, the same as `error`;
     - `lost`: the connection breaks after the call has arrived; calls that are lost at the same time were all on it;
     - `down`: the server cannot be reached, so the call never arrives;
     - `late`: it never answers;
@@ -30,13 +32,15 @@ class Act:
     - `only_bad_display`: the same, and the document has nothing but that display.
     """
 
-    kind: Literal["ok", "error", "lost", "down", "late", "garbled", "forged", "bad_display", "only_bad_display"] = "ok"
+    kind: Literal[
+        "ok", "error", "flagged", "lost", "down", "late", "garbled", "forged", "bad_display", "only_bad_display"
+    ] = "ok"
     delay: float = 0.0
     display: Literal["none", "small", "large", "transient"] = "none"
     structured: Any = None
     """The structured result of an `ok`."""
     text: str | None = None
-    """The text of an `ok` or an `error`; by default one that names the call."""
+    """The text of an `ok`, an `error` or a `flagged`; by default one that names the call."""
     code: str = "TOOL_ERROR"
     """The code of an `error`; so are the members below. A server without the extension sends the message only."""
     retryable: bool = False
@@ -100,6 +104,8 @@ class Conversation:
     begins: float = 0.0
     cancelled: float | None = None
     """How long after its beginning the application cancels the chat."""
+    events: bool = False
+    """Whether the application asks for the events. A client may tell them in any case."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +146,7 @@ Feature: TypeAlias = Literal[
     "cancellation",
     "chat_timeout",
     "dependencies",
+    "events",
     "fallback_models",
     "filled_in_parameters",
     "meta_tools",
@@ -157,6 +164,7 @@ _IS_NEEDED: Final[Mapping[Feature, Callable[[Scenario], bool]]] = {
     "cancellation": lambda scenario: any(chat.cancelled is not None for chat in scenario.chats),
     "chat_timeout": lambda scenario: scenario.setup.chat_timeout is not None,
     "dependencies": lambda scenario: any(tool.depends_on for tool in scenario.setup.tools),
+    "events": lambda scenario: any(chat.events for chat in scenario.chats),
     "fallback_models": lambda scenario: scenario.fallbacks > 0,
     "filled_in_parameters": lambda scenario: bool(scenario.setup.params),
     "meta_tools": lambda scenario: bool(scenario.setup.meta_tools),

@@ -64,6 +64,11 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         {0: [Act("error", code="GONE")], 1: [Act(delay=1)]},
         _one(Says("", [Ask(0), Ask(1), Ask(2)]), Says("done")),
     ),
+    "a failure that only the flag names": Scenario(
+        _setup(_tool("a", read_only=True), _tool("b", server=1), servers=[Server(), Server(xmcp=False)]),
+        {0: [Act("flagged", text="Only five bolts are left.")], 1: [Act("flagged")]},
+        _one(Says("", [Ask(0), Ask(1)]), Says("sorry")),
+    ),
     "all fail": Scenario(_setup(_tool("a")), {0: [Act("error")]}, _one(Says("", [Ask(0)]), Says("sorry"))),
     "a server that does not know XMCP": Scenario(
         _setup(_tool("a"), _tool("b"), servers=[Server(xmcp=False)]),
@@ -131,6 +136,14 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         _setup(_tool("a", provides="data"), _tool("b", depends_on=["a"], input_schema=_takes("data"))),
         {0: [Act(structured=ROWS), Act()]},
         _one(Says("", [Ask(0), Ask(1)]), Says("", [Ask(0), Ask(1)])),
+    ),
+    "a wrapped value is handed on": Scenario(
+        _setup(
+            _tool("a", provides="data", wrapped_in="value"),
+            _tool("b", depends_on=["a"], input_schema=_takes("value", data={"type": "array"})),
+        ),
+        {0: [Act(structured={"value": [1, 2]})]},
+        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
     ),
     "a result that has no name is handed on where it fits": Scenario(
         _setup(
@@ -348,6 +361,11 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "the time of a chat": Scenario(
         _setup(_tool("a"), chat_timeout=10), {0: [Act(delay=30)]}, _one(Says("", [Ask(0)]), Says("done"))
     ),
+    "calls that wait when the time of a chat is over": Scenario(
+        _setup(_tool("a"), _tool("b", depends_on=["a"]), chat_timeout=10, tool_timeout=200),
+        {0: [Act(delay=100)]},
+        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
+    ),
     "a model that fails": Scenario(
         _setup(_tool("a")), {}, _one(Says("", [Ask(0)]), Says("", fails="rate_limit"), history=EARLIER)
     ),
@@ -355,6 +373,14 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         _setup(_tool("a")),
         {},
         _one(Says("", [Ask(0)]), Says("half an ans", fails="network", broken=True), Says("whole")),
+    ),
+    "events that the application asked for": Scenario(
+        _setup(_tool("a")),
+        {},
+        [
+            Conversation([Says("", [Ask(0)]), Says("done")], events=True),
+            Conversation([Says("", fails="content")], events=True),
+        ],
     ),
     "another model": Scenario(_setup(), {}, _one(Says("", fails="network"), Says("from the other")), fallbacks=1),
     "a quota": Scenario(
@@ -424,6 +450,15 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         ),
         {2: [Act(structured={"user": "handed on"})]},
         _one(Says("", [Ask(0, {"q": 1, "user": "root"}), Ask(3, {"q": 1})]), Says("", [Ask(2), Ask(1)])),
+    ),
+    "parameters for which the application has nothing": Scenario(
+        _setup(
+            _tool("a", input_schema=_takes("user", required=["user"])),
+            _tool("b", input_schema=_takes("user", "q")),
+            params={"user": None},
+        ),
+        {},
+        _one(Says("", [Ask(0, {"user": "root"}), Ask(1, {"q": 1, "user": "root"})]), Says("sorry")),
     ),
     "thoughts": Scenario(
         _setup(_tool("a"), meta_tools=("__think__",)),

@@ -26,6 +26,8 @@ def listing(description: str, tool: Tool) -> Json:
     metadata: Json = {"depends_on": list(tool.depends_on), **tool.unknown}
     if tool.provides:
         metadata["provides"] = tool.provides
+    if tool.wrapped_in:
+        metadata["wrapped_in"] = tool.wrapped_in
     if tool.cacheable:
         metadata["cacheable"] = True
     schema = {"type": "object", **tool.input_schema}
@@ -64,7 +66,10 @@ def answer(act: Act, tool: str, call: int, tag: Any, *, xmcp: bool) -> tuple[Jso
         rest = text if act.kind == "bad_display" else None
         raw = _document(tool, ("" if rest is None else _llm_output(rest)) + "<display>{oops</display>")
         return _result(raw), Answered(call=call, outcome="ok", text=rest, bad_display=True)
-    if act.kind == "error":
+    if act.kind == "flagged" and xmcp:
+        answered = Answered(call=call, outcome="error", text=text)
+        return _result(_document(tool, _llm_output(text)), is_error=True), answered
+    if act.kind in ("error", "flagged"):
         data = None if xmcp else act.error_data
         known = xmcp or data is not None
         error = _error(act, text) if known else {"code": "TOOL_ERROR", "message": text, "retryable": False}

@@ -13,7 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Final, Literal
+
+LONGEST_NAME: Final = 128
+"""Maximum number of characters of a name in `depends_on`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +32,17 @@ class Tool:
     cacheable: bool = False
     read_only: bool = False
     idempotent: bool = False
+    wrapped_in: str | None = None
+    """The member that holds the tool's value, where its metadata name one. `output_schema` has FastMCP's own mark."""
     unknown: Mapping[str, Any] = field(default_factory=dict)
     """Members of its metadata that the specification does not define."""
+
+    def __post_init__(self) -> None:
+        names = self.depends_on
+        if not all(isinstance(name, str) and 0 < len(name) <= LONGEST_NAME for name in names) or len(set(names)) < len(
+            names
+        ):
+            object.__setattr__(self, "depends_on", ())  # not as the schema says: ignored (section 5.1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +74,13 @@ class Setup:
     breaker_threshold: int | None = None
     breaker_reset_after: float = 30.0
     display_budget: int = 4096
+    max_answer_bytes: int | None = None
+    """The limit of the size of an answer; `None` where none is known."""
     cache: bool = False
     cache_read_only: bool = False
     meta_tools: Sequence[str] = ()
     params: Mapping[str, Any] = field(default_factory=dict)
-    """The parameters that the application fills in, with their values."""
+    """The parameters that the application fills in, with their values; `None`: it has none for the parameter."""
     approval: bool = False
     """Whether a call needs the approval of the application."""
     quota_tokens: Mapping[str, int] = field(default_factory=dict)
@@ -90,6 +104,8 @@ class ChatBegan(Record):
     history: Sequence[Mapping[str, Any]]
     query: str
     tenant: str | None = None
+    events: bool = False
+    """Whether the application asked for the events of the chat. Otherwise a chat without any is no fault."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,15 +165,21 @@ class Answered(Record):
     """A server's call ended.
 
     The outcome is `ok` or `error` where the server answered; `lost` where the connection broke; `late` where there was
-    no answer within the time-out, and the client cancelled the call; `cancelled` where the client cancelled it earlier.
-    `error` is the error of the document, or of the plain result.
+    no answer within the time-out, and the client cancelled the call; `cancelled` where the client cancelled it earlier;
+    `too_large` where the answer was above `Setup.max_answer_bytes`, and the client did not read it.
+    `error` is the error of the document, or of the plain result. It is `None`, and the outcome `error`, where a
+    document has no error and the result's `isError` is true.
     """
 
     kind: ClassVar[str] = "answered"
     call: int
-    outcome: Literal["ok", "error", "lost", "late", "cancelled"]
+    outcome: Literal["ok", "error", "lost", "late", "cancelled", "too_large"]
     text: str | None = None
+    """The text for the model, of a document or of the blocks; of a failure, the text beside the error, if any."""
     structured: Any = None
+    """`structuredContent` as the server sent it, with the wrapper around the tool's value, if there is one."""
+    format: str | None = None
+    """The media type of the text of a plain result, where the server named it."""
     display: Mapping[str, Any] | None = None
     error: Mapping[str, Any] | None = None
     """`code`, `message` and `retryable`; `retry_after_ms` and `side_effects` where the server sent them."""
@@ -166,7 +188,10 @@ class Answered(Record):
     bad_display: bool = False
     """True where the only faults of the document are in `display`, which is then not recorded here."""
     for_user: str | None = None
-    """The text of a further block of the result, whose audience is the user alone."""
+    """The text of a further block of the result, whose audience is the user alone.
+
+    It can also stand in `text`, or in the message of `error`: then the server gave the model these words itself.
+    """
     exception: str | None = None
     """The text of the exception that the client's MCP library raised for a lost call, where it is known."""
 

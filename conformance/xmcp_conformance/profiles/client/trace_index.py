@@ -30,7 +30,7 @@ from .trace import (
     Trace,
     Unreachable,
 )
-from .trace_model import INSTANT, NEVER, Attempt, Chat, ModelCall, Turn, gives_text
+from .trace_model import INSTANT, NEVER, Attempt, Chat, ModelCall, Turn, error_of, gives_text
 
 
 class TraceIndex:
@@ -257,6 +257,8 @@ class TraceIndex:
         # With a cache, an equal call waits for the next attempt of this one and makes none itself.
         shared = self.setup.cache and any(t.cacheable or (t.read_only and self.setup.cache_read_only) for t in there)
         could = (again + new if shared else new + again) or fits
+        if shared:  # any of equal calls is the one that is made (section 11.5)
+            could = [c for c in could if _is_told_to_start(c)] or could
         candidates = [c for c in could if answer is not None and _says(c, answer)] or could
         attempt.call = candidates[0]
         if len(candidates) > 1 and not shared and candidates[0].arguments is not None:
@@ -284,12 +286,16 @@ class TraceIndex:
                 call.source = (own or alike)[-1].answered
 
 
+def _is_told_to_start(call: ModelCall) -> bool:
+    return any(event.get("type") == "tool_started" for _, event in call.turn.chat.events(call))
+
+
 def _says(call: ModelCall, answer: Answered) -> bool:
     """Return whether the model got this answer of a server as the result of the call."""
     if call.reply is None:
         return False
     if call.reply.error is not None:
-        return answer.outcome == "error" and call.reply.error.message == (answer.error or {}).get("message")
+        return answer.outcome == "error" and call.reply.error.message == error_of(answer).get("message")
     return answer.outcome == "ok" and gives_text(answer, call.reply.llm_output)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from xmcp_conformance.reader import Document
 
-from .messages import Message, document_of
+from .messages import Message, arguments_of, document_of
 from .trace import (
     Answered,
     Approved,
@@ -45,7 +45,34 @@ def gives_text(answer: Answered, taken: str | None) -> bool:
     return _REFERENCES.fullmatch((taken or "").replace(answer.for_user, "")) is not None
 
 
+def data_of(answer: Answered, tool: Tool) -> Any:
+    """Return the structured content of an answer, without its wrapper; a plain result can have it as its text (6.4)."""
+    data = answer.structured
+    if data is None and answer.format == "application/json":
+        data = arguments_of(answer.text) if answer.text else None
+    member = wrapper_of(tool)
+    return data[member] if member is not None and isinstance(data, Mapping) and data.keys() == {member} else data
+
+
+def wrapper_of(tool: Tool) -> str | None:
+    """Return the member that holds a tool's value, by its metadata or by FastMCP's mark; `None` where there is none."""
+    marked = (tool.output_schema or {}).get("x-fastmcp-wrap-result") is True
+    return tool.wrapped_in or ("result" if marked else None)
+
+
 _REFERENCES = re.compile(r"\s*(?:\[[^\[\]]*\]\s*)*")
+
+
+def is_error_by_flag_alone(answer: Answered) -> bool:
+    """Return whether `isError` alone says that a call failed: the document has no error."""
+    return answer.outcome == "error" and answer.error is None
+
+
+def error_of(answer: Answered) -> Mapping[str, Any]:
+    """Return the error of an answer as a client has to read it; empty where there is none."""
+    if is_error_by_flag_alone(answer):
+        return {"code": "TOOL_ERROR", "message": answer.text or ""}  # XMCP-MCP-052
+    return answer.error or {}
 
 
 @dataclass(eq=False, slots=True)
@@ -74,7 +101,7 @@ class Attempt:
     @property
     def error(self) -> Mapping[str, Any]:
         """The error in the server's answer; empty where there is none."""
-        return (self.answered.error if self.answered else None) or {}
+        return error_of(self.answered) if self.answered else {}
 
     @property
     def outcome(self) -> str | None:
@@ -136,6 +163,16 @@ class ModelCall:
         """Whether the last attempt failed in a way for which another attempt may help."""
         last = self.attempts[-1] if self.attempts else None
         return last is not None and (last.transport_failed or last.error.get("retryable") is True)
+
+    @property
+    def ended_with_its_chat(self) -> bool:
+        """Whether the end of its chat surely ended the call, so that its code is no failure of its tool."""
+        if not self.turn.cut or self.code not in ("CANCELLED", "TIMEOUT"):
+            return False
+        last = self.attempts[-1] if self.attempts else None
+        if last is not None and last.outcome == "cancelled":
+            return last.ended >= self.turn.chat.over - INSTANT
+        return last is None or (last.outcome != "late" and self.is_unfinished)
 
     @property
     def sent(self) -> list[Attempt]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from io import FileIO
 from typing import Any, Final, cast
 
@@ -21,6 +22,8 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
+from xmcp_conformance.core.untrusted_text import quoted
+
 MAX_MESSAGE_BYTES: Final = 32 * 1024 * 1024
 """Maximum size of a message: a body, an event or a line. A document may have 8 MiB (section 2.6), with its data."""
 
@@ -30,14 +33,46 @@ MAX_UNASKED: Final = 10_000
 MAX_STREAM_LINES: Final = 3 * MAX_UNASKED
 """Maximum number of lines in a stream of events, of which one has three."""
 
+_LINE_BYTES: Final = 1_600
+"""Bytes of a line that is no message that are kept: more than a report quotes of it."""
+
 _OPENING_METHODS: Final = ("initialize", "server/discover")
 _GONE: Final = (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError)
 _FLUSH_SECONDS: Final = 0.5
 _DRAIN_BYTES: Final = 16 * 1024 * 1024
 
 
+@dataclass(slots=True)
+class StrayLines:
+    """The lines that a command wrote to standard output and that are no message: their number, and the first."""
+
+    number: int = 0
+    first: str = ""
+
+    def add(self, line: bytes) -> None:
+        """Note a line; an empty one is none."""
+        if line.strip():
+            self.number += 1
+            self.first = self.first or line[:_LINE_BYTES].decode("utf-8", "replace").strip()
+
+    @property
+    def note(self) -> str:
+        """What a person should know of them, as a sentence; empty if there are none."""
+        if not self.number:
+            return ""
+        lines = (
+            f"1 line to stdout that is not MCP: `{quoted(self.first)}`"
+            if self.number == 1
+            else f"{self.number} lines to stdout that are not MCP, first `{quoted(self.first)}`"
+        )
+        return f"The server wrote {lines}; print to stderr."
+
+
 class Bounds:
     """The bounds of one connection, and the first that was crossed."""
+
+    def __init__(self, stray: StrayLines | None = None) -> None:
+        self.stray = stray or StrayLines()
 
     asked: int = 0
     """How many requests a command has not answered."""
@@ -236,6 +271,8 @@ async def _hand_on(process: Any, arriving: Any, bounds: Bounds) -> None:
             line = b"".join(begun)
             begun, size = [], 0
             message = _message(line)
+            if isinstance(message, Exception):
+                bounds.stray.add(line)
             answers = (
                 bounds.asked
                 and isinstance(message, SessionMessage)

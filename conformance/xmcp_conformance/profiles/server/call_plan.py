@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final, TypeAlias
 
 from xmcp_conformance.core.untrusted_text import quoted
 
-from .arguments import forged, invalid, trapped, valid
+from .arguments import valid
 from .catalogue import Catalogue, ListedTool, populated_parameters
+from .combinations import combined
 from .exchange import Intent, ToolCall
+from .hostile_arguments import hostile
+from .hostile_texts import HOSTILE, marked
+from .input_schema import Arguments, Schema, expanded, fitting, pointer, without
+from .refusals import at_borders, refusals
+from .schema_strategies import MANY
 
 ERAS = ("newest", "handshake")
 """The protocol eras that a server is judged in: the newest that it supports, and the handshake of MCP 2025-11-25."""
@@ -18,13 +26,40 @@ _MAX_NAMES = 10
 """Maximum number of tool names in a note."""
 NO_SUCH_TOOL = "xmcp_conformance_no_such_tool"
 """The name by which the suite calls a tool that does not exist."""
+NO_SUCH_TOOLS: Final = (
+    *(NO_SUCH_TOOL, marked(HOSTILE["markup"]), marked(HOSTILE["forged-response"]), marked("a\tb\nc"), "x" * 300),
+    NO_SUCH_TOOL,
+)
+"""This name, others that a message may quote, and this name again: a server can remember what it does not have."""
+Batch: TypeAlias = tuple[ToolCall, ...]
+"""Calls that are made at the same time."""
+_KEPT: Final = (0, 3, 4, 5)
+"""The numbers of the calls of a tool that are made again later, at the same time as others."""
+_IN_FLIGHT: Final = 8
+_MOST_AT_THE_SAME_TIME: Final = 160
+_FEWEST_CALLS: Final = 6
+_USUAL_CALLS: Final = 100
+_MOST_SECONDS: Final = 10.0
+"""The time that the calls of a tool can take in a run, before it gets no more than `_FEWEST_CALLS`."""
+_FEW_DRAWN: Final = 4
+"""The number of drawn arguments that come among the others; the rest come last."""
+_AT_ONCE: Final = 1.0
+"""The time, in seconds, within which a tool answers that does not work the longer, the larger a number is."""
+_MOST_CALLS: Final = 1_200
+"""Maximum number of calls of all tools in a run, unless each gets `_FEWEST_CALLS`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to judge a server. Times are in seconds."""
+    """How to judge a server. Times are in seconds.
+
+    Attributes:
+        examples: number of right arguments that are drawn for each tool.
+        calls: maximum number of calls of each tool in a run; `None`: fewer for each, the more tools there are.
+    """
 
     examples: int = 8
+    calls: int | None = None
     seed: int = 20261121
     allow_writes: bool = False
     strict: bool = False
@@ -33,14 +68,44 @@ class Options:
     call_timeout: float = 30.0
 
 
-def plan(catalogue: Catalogue, options: Options, note: Callable[[str], None]) -> Iterator[ToolCall]:
-    """Yield the calls to make. Equal catalogues and options result in equal calls.
+@dataclass(slots=True)
+class Learned:
+    """What the answers of a run taught, by the name of the tool.
+
+    Attributes:
+        succeeded: the arguments with the most members with which it succeeded.
+        seconds: the time that its calls took.
+        longest: the time that the longest of them took.
+    """
+
+    succeeded: dict[str, Arguments] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    longest: dict[str, float] = field(default_factory=dict)
+
+    def add_time(self, name: str, seconds: float) -> None:
+        """Take into account how long a call took."""
+        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+        self.longest[name] = max(self.longest.get(name, 0.0), seconds)
+
+
+def plan(
+    catalogue: Catalogue,
+    options: Options,
+    note: Callable[[str], None],
+    learned: Learned | None = None,
+) -> Iterator[Batch]:
+    """Yield the calls to make, as batches of calls that are made at the same time.
+
+    Equal catalogues, options and answers result in equal calls. Of a tool, each call has another purpose than the one
+    before, so that a budget which does not suffice for all of them leaves some of each purpose.
 
     Args:
         catalogue: what the server lists.
         options: how to judge.
-        note: called with a sentence that says which tools are not called, and why.
+        note: called with a sentence that says what is not called, and why.
+        learned: what the answers taught so far, filled in while the calls are made.
     """
+    learned = learned or Learned()
     callable_tools = [tool for tool in catalogue.tools if tool.read_only or options.allow_writes]
     skipped = [f"`{quoted(tool.name)}`" for tool in catalogue.tools if not (tool.read_only or options.allow_writes)]
     if skipped:
@@ -50,43 +115,146 @@ def plan(catalogue: Catalogue, options: Options, note: Callable[[str], None]) ->
             f"Not called, because not marked read-only: {listed}. Use --allow-writes to call such tools, or mark those "
             'that only read: annotations={"readOnlyHint": True} in FastMCP.'
         )
+    share = options.calls or max(_FEWEST_CALLS, min(_USUAL_CALLS, _MOST_CALLS // max(1, len(callable_tools))))
+    kept: list[ToolCall] = []
+    cut = 0
     for tool in callable_tools:
-        yield from _calls_of(tool, options, note)
-    yield ToolCall(None, NO_SUCH_TOOL, {}, Intent.UNKNOWN_TOOL)
+        calls = _calls_of(tool, options, note, learned)
+        for number, call in enumerate(islice(_affordable(calls, learned), share)):
+            if number in _KEPT:
+                kept.append(call)
+            yield (call,)
+            if number + 1 >= _FEWEST_CALLS and learned.seconds.get(tool.name, 0) > _MOST_SECONDS:
+                note(f"`{quoted(tool.name)}` is slow, and got {number + 1} calls in this run.")
+                break
+        else:
+            cut += next(calls, None) is not None
+    if cut:
+        tools = "1 tool" if cut == 1 else f"{cut} tools"
+        calls_each = "1 call" if share == 1 else f"{share} calls"
+        note(f"{tools} got {calls_each} in this run, and not all that the input schema allows; --calls raises that.")
+    for name in NO_SUCH_TOOLS:
+        yield (ToolCall(None, name, {}, Intent.UNKNOWN_TOOL, traps=(name,)),)
+    yield from _at_the_same_time(kept)
 
 
-def _calls_of(tool: ListedTool, options: Options, note: Callable[[str], None]) -> Iterator[ToolCall]:
+def _affordable(calls: Iterator[ToolCall], learned: Learned) -> Iterator[ToolCall]:
+    """Yield calls; those with a huge number only of a tool that answered all others, one of a million too, at once.
+
+    A tool that makes as many rows as it is told would else use up the memory of the server.
+    """
+    for call in calls:
+        is_quick = learned.longest.get(call.name, 0.0) < _AT_ONCE
+        if is_quick or call.intent is not Intent.VALID or not has_huge_number(call.arguments):
+            yield call
+
+
+def has_huge_number(value: Any) -> bool:
+    """Return whether arguments have a number beyond those that every tool is called with."""
+    if isinstance(value, dict | list):
+        return any(has_huge_number(item) for item in (value.values() if isinstance(value, dict) else value))
+    return isinstance(value, int | float) and abs(value) > MANY
+
+
+def _at_the_same_time(calls: list[ToolCall]) -> Iterator[Batch]:
+    """Yield calls that were made before once more, several at the same time: of different tools, and of one."""
+    calls = calls[:_MOST_AT_THE_SAME_TIME]
+    apart = calls[:: len(_KEPT)] + [call for call in calls if call not in calls[:: len(_KEPT)]]
+    for order in (apart, calls):
+        for start in range(0, len(order), _IN_FLIGHT):
+            yield tuple(order[start : start + _IN_FLIGHT])
+
+
+def _calls_of(tool: ListedTool, options: Options, note: Callable[[str], None], learned: Learned) -> Iterator[ToolCall]:
     populated = populated_parameters(tool)
-    schema = without(tool.input_schema, populated)
+    schema = without(expanded(tool.input_schema), populated)
     # `show_user` is set explicitly below, never at random.
     drawable = without(schema, ["show_user"])
     try:
+        full = valid(drawable, 1, options.seed, full=True)
         drawn = valid(drawable, options.examples, options.seed)
     except TimeoutError as error:
         note(f"`{quoted(tool.name)}` was not called: {error}; check its input schema for a `pattern` that backtracks.")
         return
+    drawn = drawn or full
     if not drawn:
         note(f"`{quoted(tool.name)}` was not called: no arguments could be made from its input schema.")
         return
-    switches: tuple[dict[str, bool], ...] = ({}, {"show_user": True}) if tool.takes_show_user else ({},)
-    for switch in switches:
-        for arguments in drawn:
-            yield ToolCall(tool, tool.name, {**arguments, **switch})
-        for trap, arguments in trapped({**schema, "properties": drawable["properties"]}, drawn[0]):
-            yield ToolCall(tool, tool.name, {**arguments, **switch}, trap=trap)
-    if tool.takes_show_user:
-        yield ToolCall(tool, tool.name, {**drawn[0], "show_user": False})
+
+    def base() -> Arguments:
+        """Return the arguments that are changed: those with the most members, unless only others succeeded."""
+        return learned.succeeded.get(tool.name) or (full or drawn)[0]
+
+    for arguments in (drawn[0], drawn[0], *full):
+        yield ToolCall(tool, tool.name, arguments)
+    showing = tool.takes_show_user
+    shown = {"show_user": True} if showing else {}
+    texts = _hostile(tool, drawable, base, show_user=showing)
+    pairs = _combined(tool, schema, base, [*full, *drawn])
+    refused = _refused(tool, schema, base)
+    few = drawn[1:_FEW_DRAWN]
+    yield from _in_turn(
+        texts,
+        pairs,
+        _of_show_user(tool, base),
+        refused,
+        pairs,
+        texts,
+        (ToolCall(tool, tool.name, {**arguments, **shown}) for arguments in at_borders(drawable, base())),
+        pairs,
+        refused,
+        (ToolCall(tool, tool.name, {**arguments, "show_user": True}) for arguments in few[: len(few) * showing]),
+        _forged(tool, base, populated),
+        (ToolCall(tool, tool.name, arguments) for arguments in few),
+        _hostile(tool, drawable, base) if showing else (),
+        (ToolCall(tool, tool.name, {**arguments, **shown}) for arguments in drawn[_FEW_DRAWN:]),
+    )
+
+
+def _in_turn(*sources: Iterable[ToolCall]) -> Iterator[ToolCall]:
+    """Yield a call from each source in turn, until all have ended."""
+    waiting = deque(iter(source) for source in sources)
+    while waiting:
+        source = waiting.popleft()
+        for call in islice(source, 1):
+            yield call
+            waiting.append(source)
+
+
+def _hostile(
+    tool: ListedTool, schema: dict[str, Any], base: Callable[[], Arguments], *, show_user: bool = False
+) -> Iterator[ToolCall]:
+    switch = {"show_user": True} if show_user else {}
+    for one in hostile(schema, base()):
+        yield ToolCall(tool, tool.name, {**one.arguments, **switch}, traps=one.traps)
+
+
+def _combined(
+    tool: ListedTool, schema: Schema, base: Callable[[], Arguments], others: list[Arguments]
+) -> Iterator[ToolCall]:
+    shown = {"show_user": True} if tool.takes_show_user else {}
+    for one in combined(schema, {**base(), **shown}, others):
+        yield ToolCall(tool, tool.name, one.arguments, traps=one.traps)
+
+
+def _refused(tool: ListedTool, schema: dict[str, Any], base: Callable[[], Arguments]) -> Iterator[ToolCall]:
+    switch = {"show_user": False} if tool.takes_show_user else {}
+    for one in refusals(schema, {**base(), **switch}):
+        yield ToolCall(tool, tool.name, one.arguments, Intent.INVALID, one.pointers, one.fault, one.traps)
+
+
+def _of_show_user(tool: ListedTool, base: Callable[[], Arguments]) -> Iterator[ToolCall]:
     if tool.takes_show_user and tool.displays:
-        yield ToolCall(tool, tool.name, {**drawn[0], "show_user": None})
-    if populated:
-        arguments, strays = forged(tool.input_schema, drawn[0], populated)
-        trap = arguments[populated[0]]
-        yield ToolCall(tool, tool.name, arguments, refused=strays, trap=trap, forged=tuple(populated))
-    for refusal in invalid(schema, drawn[0]):
-        yield ToolCall(tool, tool.name, refusal.arguments, Intent.INVALID, refusal.pointers, refusal.fault)
+        yield ToolCall(tool, tool.name, {**base(), "show_user": None})
+    if tool.takes_show_user:
+        yield ToolCall(tool, tool.name, {**base(), "show_user": False})
 
 
-def without(schema: dict[str, Any], names: list[str]) -> dict[str, Any]:
-    """Return an input schema without the parameters `names`."""
-    properties = {name: value for name, value in schema.get("properties", {}).items() if name not in names}
-    return {**schema, "properties": properties, "required": [n for n in schema.get("required", ()) if n not in names]}
+def _forged(tool: ListedTool, base: Callable[[], Arguments], populated: list[str]) -> Iterator[ToolCall]:
+    """Yield a call with all arguments that only the server may fill in, and one with each of them."""
+    text, fits = marked("forged"), fitting(tool.input_schema)
+    every = [tuple(populated), *([(name,) for name in populated] if len(populated) > 1 else [])] if populated else []
+    for names in every:
+        strays = tuple(pointer((name,)) for name in names if not (fits and fits({**base(), name: text})))
+        arguments = {**base(), **dict.fromkeys(names, text)}
+        yield ToolCall(tool, tool.name, arguments, refused=strays, traps=(text,), forged=names)

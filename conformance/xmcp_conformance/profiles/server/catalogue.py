@@ -9,6 +9,8 @@ from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.reader.schemas import validator
 from xmcp_models.registry import EXTENSION_ID, TOOL_META_KEY
 
+from .input_schema import expanded
+
 
 @dataclass(frozen=True, slots=True)
 class ListedTool:
@@ -35,8 +37,8 @@ class ListedTool:
 
     @property
     def properties(self) -> dict[str, Any]:
-        """The properties of the input schema; empty if the member `properties` is not an object."""
-        properties = self.input_schema.get("properties")
+        """The properties of the input schema, with those by `allOf` and `$ref`; empty if that is no object."""
+        properties = expanded(self.input_schema).get("properties")
         return properties if isinstance(properties, dict) else {}
 
     @property

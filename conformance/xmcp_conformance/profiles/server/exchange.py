@@ -7,10 +7,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from xmcp_conformance.core.events import CallMade, Ending
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.reader import Reading
 
 from .catalogue import ListedTool
+
+NO_ANSWER = "no answer within"
+"""How `lost` begins where a call was not answered in time."""
 
 
 class Intent(StrEnum):
@@ -33,7 +37,7 @@ class ToolCall:
         refused: for invalid arguments the JSON pointers of those at fault; for `forged` ones the pointers of those that
             the input schema does not allow.
         fault: for invalid arguments, what is wrong with them, in words.
-        trap: the marked text that one of the arguments carries, if any.
+        traps: the hostile texts that the arguments carry, with their marks.
         forged: the names of the arguments that only the server may fill in.
     """
 
@@ -43,7 +47,7 @@ class ToolCall:
     intent: Intent = Intent.VALID
     refused: tuple[str, ...] = ()
     fault: str = ""
-    trap: str = ""
+    traps: tuple[str, ...] = ()
     forged: tuple[str, ...] = ()
 
     @property
@@ -70,14 +74,16 @@ class ToolCall:
 class Twin:
     """What the server answered to the same call of a client that declared the extension.
 
-    `text`: the text for the model. `echoes`: that had the text of the trap. `populates`: there was `server_populated`.
-    `failed`: there was an error.
+    `text`: the text for the model. `echoes`: the traps that it had. `populates`: there was `server_populated`.
+    `failed`: there was an error. `code`: its code. `size`: the size of the document in bytes, 0 for a plain result.
     """
 
-    echoes: bool
+    echoes: tuple[str, ...]
     populates: bool
     failed: bool
     text: str | None = None
+    code: str | None = None
+    size: int = 0
 
 
 @dataclass(slots=True)
@@ -85,6 +91,7 @@ class Exchange:
     """A call and how it ended: with a result, an invalid result, a JSON-RPC error, or no answer at all.
 
     `twin` is set for a call of a plain client that was made before by one that had declared, as the server knew.
+    `is_busy`: the answer asks to make the call again later, and that was not yet done as often as it helps.
     """
 
     call: ToolCall
@@ -94,6 +101,12 @@ class Exchange:
     lost: str | None = None
     reading: Reading = field(default_factory=Reading)
     twin: Twin | None = None
+    is_busy: bool = False
+
+    @property
+    def timed_out(self) -> bool:
+        """True for a call that was not answered in time, over a connection that is still there."""
+        return self.lost is not None and self.lost.startswith(NO_ANSWER)
 
     @property
     def text(self) -> str | None:
@@ -103,6 +116,11 @@ class Exchange:
         if isinstance(first, dict) and first.get("type") == "text" and isinstance(first.get("text"), str):
             return str(first["text"])
         return None
+
+    @property
+    def size(self) -> int:
+        """The size of `text` in bytes."""
+        return len((self.text or "").encode("utf-8", "surrogatepass"))
 
     @property
     def ended_with(self) -> str:
@@ -115,3 +133,20 @@ class Exchange:
         if self.text is not None:
             return f"the text `{quoted(self.text)}`"
         return f"content `{quoted(str((self.result or {}).get('content')))}`"
+
+
+def call_made(run: str, exchange: Exchange) -> CallMade:
+    """Return the event of a call that ended so, in the run of this name."""
+    call, document = exchange.call, exchange.reading.document
+    ending: Ending = "unread"
+    code = display = ""
+    if exchange.timed_out:
+        ending = "unanswered"
+    elif call.intent is not Intent.VALID:
+        ending = "refusal"
+    elif document is not None:
+        ending = "succeeded" if document.error is None else "failed"
+        code = quoted(document.error.code) if document.error is not None else ""
+        shown = document.display.get("type") if isinstance(document.display, dict) else None
+        display = quoted(shown) if isinstance(shown, str) else ""
+    return CallMade(run, str(call), quoted(call.name), ending, code, display, call.shows)

@@ -11,6 +11,7 @@ from xmcp_conformance.reader import Document, read
 from .catalogue import Catalogue
 from .checks import (
     announcement,
+    declared_limit,
     dependencies,
     displays,
     documents,
@@ -22,7 +23,7 @@ from .checks import (
     tool_metadata,
 )
 from .checks.required_form import RequiredForm, answer_form
-from .exchange import Exchange, ToolCall
+from .exchange import Exchange, Twin
 
 
 def catalogue_observations(catalogue: Catalogue, *, declared: bool = True) -> Observations:
@@ -78,6 +79,37 @@ def exchange_observations(
             yield from _for_a_client_that_declared_nothing(exchange)
 
 
+def limited_observations(exchange: Exchange, form: RequiredForm, before: Twin) -> Observations:
+    """Yield what is observed of an answer to a client that declared the smallest `maxBytes`, and set its `reading`.
+
+    Args:
+        exchange: the call and how it ended.
+        form: the form that the answer must have.
+        before: the answer to the same call without that declaration, which was larger.
+    """
+    if exchange.result is None:
+        yield from errors.valid_call_without_result(exchange)
+        return
+    is_document = plain_results.begins_a_document(exchange.text)
+    yield from answer_form(exchange, form, is_document)
+    if not is_document:
+        if form is RequiredForm.DOCUMENT:
+            yield from documents.document_text(exchange)
+        return
+    yield from declared_limit.document_size(exchange)
+    if exchange.size > declared_limit.LEAST or exchange.text is None:
+        return
+    exchange.reading = read(exchange.text)
+    yield from exchange.reading.observations
+    document = exchange.reading.document
+    if document is not None:
+        yield from mcp_results.result_of_document(exchange, document)
+        yield from documents.tool_name(exchange.call, document)
+        yield from declared_limit.answer_that_fits(exchange, document, before)
+        if document.error is not None:
+            yield from errors.error_of_call(document.error)
+
+
 def _of_document(exchange: Exchange, announced: list[str] | None) -> Observations:
     readable = list(documents.document_text(exchange))
     yield from readable
@@ -90,7 +122,7 @@ def _of_document(exchange: Exchange, announced: list[str] | None) -> Observation
         if announced is not None:
             yield from announcement.document_version(document, announced)
         yield from mcp_results.result_of_document(exchange, document)
-        yield from _of_content(exchange.call, document)
+        yield from _of_content(exchange, document)
         yield from documents.replaced_code_points(exchange, document)
         yield from server_parameters.named_in_document(exchange, document)
         yield from server_parameters.forged_arguments(exchange, document)
@@ -101,7 +133,7 @@ def _of_plain_result(exchange: Exchange, announced: list[str] | None) -> Observa
     yield from exchange.reading.observations
     document = exchange.reading.document
     if document is not None:
-        yield from _of_content(exchange.call, document)
+        yield from _of_content(exchange, document)
         yield from server_parameters.named_in_plain_result(exchange, document)
         yield from server_parameters.forged_arguments(exchange, document)
 
@@ -113,13 +145,15 @@ def _for_a_client_that_declared_nothing(exchange: Exchange) -> Observations:
         yield from displays.truth_about_displays(exchange, document.llm_output or "", document)
 
 
-def _of_content(call: ToolCall, document: Document) -> Observations:
+def _of_content(exchange: Exchange, document: Document) -> Observations:
     """Yield what the content of the answer shows, in whichever form it came."""
+    call = exchange.call
     yield from documents.tool_name(call, document)
     yield from displays.display_presence(call, document)
     yield from displays.show_user_without_value(call, document)
     if document.error is not None:
         yield from errors.error_of_call(document.error)
-        yield from input_validation.error_of_invalid_call(call, document.error)
+        if not exchange.is_busy:
+            yield from input_validation.error_of_invalid_call(call, document.error)
     else:
         yield from input_validation.success_of_invalid_call(call)

@@ -11,14 +11,15 @@ import os
 import shlex
 import shutil
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
+from urllib.parse import urlsplit, urlunsplit
 
 import anyio
 import httpx2
 import mcp_types
-from mcp import Client, MCPError, StdioServerParameters
+from mcp import Client, ClientSession, MCPError, StdioServerParameters
 from mcp.client import advertise
 from mcp.server import Server
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
@@ -28,9 +29,9 @@ from xmcp_conformance import suite_version
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models.registry import EXTENSION_ID, VERSION
 
-from .bounded_wire import Bounds, http_wire, stdio_wire
+from .bounded_wire import Bounds, StrayLines, http_wire, stdio_wire
 from .catalogue import HINTS, Catalogue, ListedTool
-from .exchange import Exchange, ToolCall
+from .exchange import NO_ANSWER, Exchange, ToolCall
 from .last_words import LastWords
 
 _PAGES = 100
@@ -47,6 +48,22 @@ class _RawResult(RootModel[dict[str, Any]]):
     """A result as the peer wrote it: the suite judges it, and not the models of the SDK."""
 
 
+class _DeclaringClient(Client):
+    """Declares its extensions in the handshake era under `experimental` alone, where section 6.1 permits it."""
+
+    async def _build_session(self, exit_stack: AsyncExitStack) -> ClientSession:
+        session = await super()._build_session(exit_stack)
+        built = session._build_capabilities
+
+        def capabilities(version: str) -> mcp_types.ClientCapabilities:
+            found = built(version)
+            moved = {"experimental": found.extensions, "extensions": None}
+            return found.model_copy(update=moved if version in HANDSHAKE_PROTOCOL_VERSIONS else {})
+
+        session._build_capabilities = capabilities  # type: ignore[method-assign]
+        return session
+
+
 @dataclass(frozen=True, slots=True)
 class StdioPeer:
     """A command that speaks MCP on its standard input and output."""
@@ -58,6 +75,17 @@ class StdioPeer:
         return shlex.join(self.command)
 
 
+def without_secrets(url: str) -> str:
+    """Return a URL without a user, a password, the values of its query and its fragment: others see what is printed."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # such as half of an IPv6 address
+        return f"{url.partition(':')[0]}://…"
+    pairs = [part.partition("=") for part in parts.query.split("&")] if parts.query else []
+    names = "&".join(f"{name}=…" if equals else "…" for name, equals, _ in pairs)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=names, fragment=""))
+
+
 @dataclass(frozen=True, slots=True)
 class HttpPeer:
     """The URL of a streamable HTTP endpoint."""
@@ -65,8 +93,13 @@ class HttpPeer:
     url: str
     transport: ClassVar[str] = "http"
 
+    @property
+    def has_credentials(self) -> bool:
+        """Whether the URL has a user or a password, which the HTTP client sends as Basic."""
+        return "@" in urlsplit(self.url).netloc
+
     def __str__(self) -> str:
-        return self.url
+        return without_secrets(self.url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +204,7 @@ class Session:
             if error.code == mcp_types.CONNECTION_CLOSED:
                 return Exchange(call, lost="the end of the connection")
             if error.code == mcp_types.REQUEST_TIMEOUT:
-                return Exchange(call, lost=f"no answer within {self._call_timeout:g} s")
+                return Exchange(call, lost=f"{NO_ANSWER} {self._call_timeout:g} s")
             return Exchange(call, rpc_error=f"{error.code}: {quoted(error.message)}")
         except ValidationError as error:
             return Exchange(call, malformed=f"a result that MCP does not allow: {_first_fault(error)}")
@@ -202,7 +235,14 @@ def _said_hints(tool: mcp_types.Tool) -> tuple[bool | None, bool | None, bool | 
 
 @asynccontextmanager
 async def connect(
-    peer: Peer, era: str, *, connect_timeout: float, call_timeout: float, declares: bool = True
+    peer: Peer,
+    era: str,
+    *,
+    connect_timeout: float,
+    call_timeout: float,
+    declares: bool = True,
+    max_bytes: int | None = None,
+    stray: StrayLines | None = None,
 ) -> AsyncIterator[Session]:
     """Open a session.
 
@@ -212,24 +252,27 @@ async def connect(
         connect_timeout: seconds within which the peer has to answer, and again for the list of its tools.
         call_timeout: seconds for each call.
         declares: whether the client declares the extension (section 6.1).
+        max_bytes: the `maxBytes` of its declaration.
+        stray: gets the lines of a command that are no message.
 
     Raises:
         PeerUnavailable: the session cannot be opened; the message says what to look at.
     """
+    declaration = {"versions": [VERSION], **({} if max_bytes is None else {"maxBytes": max_bytes})}
     garbage: list[str] = []
-    bounds = Bounds()
+    bounds = Bounds(stray)
 
     async def on_message(message: object) -> None:
         if isinstance(message, Exception) and len(garbage) < _MAX_GARBAGE:
             garbage.append(_first_input(message))
 
     with LastWords() as stderr:
-        client = Client(
+        client = _DeclaringClient(
             _transport(peer, stderr, bounds),
             mode=_MODES[era],
             cache=None,
             message_handler=on_message,
-            extensions=[advertise(EXTENSION_ID, {"versions": [VERSION]})] if declares else [],
+            extensions=[advertise(EXTENSION_ID, declaration)] if declares else [],
             client_info=mcp_types.Implementation(name="xmcp-conformance", version=suite_version()),
         )
         connected, fault = False, None
@@ -315,11 +358,13 @@ def _why(
         return f"Nothing answers at {peer} ({_first_line(leaf)}). Is the server running, and is the port right?"
     if isinstance(leaf, MCPError) and leaf.code == mcp_types.CONNECTION_CLOSED:
         return f"{name} ended before it answered{said}.{'' if said else _silent(peer)}"
-    if bounds.wants_credentials:
-        return (
-            f"{peer} asks for credentials (HTTP 401), and the suite sends none. "
-            "Judge the server over stdio, or with its authentication off."
+    if bounds.wants_credentials and isinstance(peer, HttpPeer):
+        refused = (
+            "refused the credentials of the URL (HTTP 401), which were sent as Basic"
+            if peer.has_credentials
+            else "asks for credentials (HTTP 401), and the suite sends only those of a URL, as Basic"
         )
+        return f"{peer} {refused}. Judge the server over stdio, or with its authentication off."
     if isinstance(leaf, MCPError) and isinstance(peer, HttpPeer):
         return f"{peer} answers, but not as an MCP endpoint ({_first_line(leaf)}). Check the path, usually /mcp."
     if isinstance(leaf, MCPError):

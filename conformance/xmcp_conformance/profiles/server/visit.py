@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, Final
 
 from xmcp_conformance.core.untrusted_text import quoted
@@ -16,11 +17,14 @@ from xmcp_conformance.hosts.answers import Answer, Case, Visit, VisitedTool
 from xmcp_conformance.reader import read
 from xmcp_models.registry import DISPLAY_META_KEY, EXTENSION_ID
 
-from .arguments import invalid, readable, valid
-from .call_plan import NO_SUCH_TOOL, without
+from .arguments import readable, valid
+from .bounded_wire import StrayLines
+from .call_plan import NO_SUCH_TOOL
 from .catalogue import Catalogue, ListedTool, populated_parameters
 from .checks.plain_results import begins_a_document
 from .exchange import Exchange, ToolCall
+from .input_schema import without
+from .refusals import refusals
 from .server_under_test import Peer, PeerUnavailable, Session, connect
 
 EXAMPLES: Final = 4
@@ -81,9 +85,17 @@ async def visit(
         NoSuchTool: it does not have a tool that `options` names.
     """
     visited = Visit(str(peer), peer.transport)
-    times = {"connect_timeout": options.connect_timeout, "call_timeout": options.call_timeout}
+    stray = StrayLines()
+    connected = partial(
+        connect,
+        peer,
+        options.era,
+        connect_timeout=options.connect_timeout,
+        call_timeout=options.call_timeout,
+        stray=stray,
+    )
     connecting(peer)
-    async with connect(peer, options.era, declares=False, **times) as session:
+    async with connected(declares=False) as session:
         catalogue = await session.catalogue()
         visited.protocol_version = catalogue.protocol_version
         visited.announces = EXTENSION_ID in catalogue.extensions
@@ -100,7 +112,7 @@ async def visit(
         cases = [case for visited_tool in visited.tools for case in visited_tool.cases]
         connecting(peer)
         try:
-            async with connect(peer, options.era, declares=True, **times) as session:
+            async with connected(declares=True) as session:
                 caller = _Caller(session)
                 for case in cases:
                     progress(case.tool)
@@ -109,6 +121,7 @@ async def visit(
             visited.declared_failure = str(error)
             for case in cases:
                 case.declared = case.declared or Answer(case.tool, None, failure=f"not asked again: {error}")
+    visited.note = stray.note
     return visited
 
 
@@ -137,8 +150,8 @@ class _Caller:
         if reason:
             return Answer(tool, None, failure=f"{reason}, in a call before this one")
         exchange = await self._session.call(ToolCall(None, tool, arguments))
-        if exchange.lost and exchange.lost.startswith("no answer within"):
-            self._silent[tool] = exchange.lost
+        if exchange.timed_out:
+            self._silent[tool] = str(exchange.lost)
         else:
             self._gone = exchange.lost or ""
         return _answer(exchange, view)
@@ -192,7 +205,7 @@ def _more(tool: ListedTool, right: dict[str, Any], populated: list[str]) -> Iter
     """Yield the title and arguments of a call that asks for the display, if there is one, and of one that is wrong."""
     if tool.takes_show_user and tool.displays:
         yield SHOWN, {**right, "show_user": True}
-    for refusal in invalid(without(tool.input_schema, populated), right):
+    for refusal in refusals(without(tool.input_schema, populated), right):
         yield f"wrong arguments: {refusal.fault}", refusal.arguments
         return
 

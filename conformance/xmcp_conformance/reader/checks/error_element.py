@@ -8,37 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from xmcp_conformance.core.checks import OF_DOCUMENTS, Observations, check
+from xmcp_conformance.core.leaks import SEARCHED, Leak, leaks
 from xmcp_conformance.core.observation import Path, broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.reader.schemas import faults
 from xmcp_conformance.reader.strict_json import strings
 from xmcp_models.registry import ERROR_CODES
 
-_MAX_MODEL_TEXT = 20_000
-"""Maximum number of characters that are searched: the patterns below take quadratic time on long lines."""
 _CODE = re.compile(r"[A-Z][A-Z0-9_]{0,62}")
 _INTEGER = re.compile(r"\+?[0-9]+|-0+")
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 _CATEGORY_OF = {name: row["category"] for code, row in ERROR_CODES.items() for name in (code, *row.get("aliases", ()))}
-
-# For each language, a pattern of a line that occurs only in stack traces.
-_STACK_TRACES = {
-    "Python": re.compile(r"Traceback \(most recent call last\)|^\s*File \"[^\"\n]+\", line \d+, in ", re.MULTILINE),
-    "Java or Kotlin": re.compile(r"^\s*at [\w$.<>]+\([\w$]+\.(?:java|kt|scala):\d+\)", re.MULTILINE),
-    "JavaScript": re.compile(r"^\s*at (?:[^\n(]+ \()?(?:file://|/|[A-Za-z]:\\|node:)[^\n()]+:\d+:\d+\)?", re.MULTILINE),
-    "C#": re.compile(r"^\s*at [^\n]+ in [^\n]+:line \d+", re.MULTILINE),
-    "Go": re.compile(r"^goroutine \d+ \[\w+", re.MULTILINE),
-    "Rust": re.compile(r"thread '[^']*'(?: \(\d+\))? panicked at|stack backtrace:"),
-    "PHP": re.compile(r"^#\d+ [^\s(]+\(\d+\): ", re.MULTILINE),
-    "Ruby": re.compile(r"^\s*(?:from )?/?[^\s:]+\.rb:\d+:in ", re.MULTILINE),
-}
-_PATHS = re.compile(
-    r"(?:(?<![\w./-])|(?<=file://))/(?:home|root|usr|var|opt|srv|etc|Users|private)/[\w.\-/]+"
-    r"|[A-Za-z]:\\(?:Users|Windows|Program Files)\\[^\s\"']+"
-)
-_CREDENTIALS = re.compile(
-    r"(?i)\b(?:sk-[a-z0-9_-]{16,}|ghp_[a-z0-9]{20,}|AKIA[A-Z0-9]{16}|bearer\s+[a-z0-9._~+/-]{16,}|(?:password|passwd|secret|api[_-]?key)=[^\s,;]{4,})|://[^\s/:@]+:[^\s/@]+@"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +55,12 @@ class ErrorElement:
 
     @property
     def model_text(self) -> str:
-        """The message and the strings in `meta`, which a model could read; at most `_MAX_MODEL_TEXT` characters."""
-        return "\n".join([self.message, *strings(_without_pointers(self.meta))])[:_MAX_MODEL_TEXT]
+        """The message and the strings in `meta`, which a model could read; at most `SEARCHED` characters."""
+        return "\n".join([self.message, *strings(_without_pointers(self.meta))])[:SEARCHED]
 
-    def path_of(self, match: re.Match[str]) -> Path:
-        """Return the path of a match in `model_text`."""
-        return ("message", match.start()) if match.start() < len(self.message) else ("meta",)
+    def path_of(self, leak: Leak) -> Path:
+        """Return the path of a leak in `model_text`."""
+        return ("message", leak.at) if leak.at < len(self.message) else ("meta",)
 
 
 def _milliseconds(attribute: str) -> int | None:
@@ -192,16 +172,19 @@ def _category(error: ErrorElement) -> Observations:
 @check("XMCP-ERR-031", "XMCP-ERR-032", profile=OF_DOCUMENTS)
 def _private_details(error: ErrorElement) -> Observations:
     """Judge whether the text that a model could read has stack traces, file paths or credentials."""
-    if (trace := stack_trace(error)) is not None:
-        seen, where = trace
-        yield broken("XMCP-ERR-031", seen, "an error_id instead", where=where)
+    found = {leak.kind: leak for leak in leaks(error.model_text)}
+    if "stack trace" in found:
+        trace = found["stack trace"]
+        yield broken("XMCP-ERR-031", _described(trace), "an error_id instead", where=error.path_of(trace))
         return  # a stack trace contains file paths: one report of the fault is enough
     yield obeyed("XMCP-ERR-031")
-    leak = _PATHS.search(error.model_text) or _CREDENTIALS.search(error.model_text)
+    leak = found.get("secret") or found.get("path")
     yield either(
         "XMCP-ERR-032",
         leak is None,
-        f"a likely file path or credential ({quoted(leak.group()[:12]) if leak else ''}…)",
+        f"a likely {'credential' if leak.kind == 'secret' else 'file path'} ({quoted(leak.text[:12])}…)"
+        if leak
+        else "",
         "an error_id instead",
         where=error.path_of(leak) if leak else None,
     )
@@ -209,7 +192,9 @@ def _private_details(error: ErrorElement) -> Observations:
 
 def stack_trace(error: ErrorElement) -> tuple[str, Path] | None:
     """Return a description and the path of the first stack trace in an error; `None` if it has no stack trace."""
-    for language, trace in _STACK_TRACES.items():
-        if match := trace.search(error.model_text):
-            return f"a stack trace ({language}): `{quoted(match.group().strip())}`", error.path_of(match)
-    return None
+    trace = next((leak for leak in leaks(error.model_text) if leak.kind == "stack trace"), None)
+    return None if trace is None else (_described(trace), error.path_of(trace))
+
+
+def _described(trace: Leak) -> str:
+    return f"a stack trace ({trace.language}): `{quoted(trace.text.strip())}`"

@@ -7,7 +7,7 @@ from typing import Any
 from xmcp_conformance.profiles.client.trace import Server, Trace
 from xmcp_conformance.wrong.registry import breaks
 
-from .trace_builder import TraceBuilder, call, error, result, tool
+from .trace_builder import TraceBuilder, call, error, failure, result, tool
 
 SEARCH = tool("search")
 STOCK = tool("stock", "part")
@@ -129,6 +129,29 @@ def a_call_that_was_not_made_before_the_chat_ended_is_an_internal_error(wrong: b
     s.cancel()
     s.reply(content=error("INTERNAL" if wrong else "CANCELLED"))
     s.end(failure="cancelled")
+    return s.trace
+
+
+@breaks("XMCP-CLI-004", profile="client")
+def a_call_that_waits_at_the_end_of_the_chat_blames_the_call_it_waits_for(wrong: bool) -> Trace:
+    s = turn(call("first", "t1"), call("then", "t2"), tools=[FIRST, THEN])
+    number = s.called("t1")
+    s.cancel()
+    s.cancelled(number)
+    s.reply("t1")
+    s.reply("t2", error("DEPENDENCY_FAILED" if wrong else "CANCELLED"))
+    s.end(failure="cancelled")
+    return s.trace
+
+
+@breaks("XMCP-CLI-004", profile="client")
+def a_call_that_waits_when_the_time_is_over_blames_a_call_that_would_be_repeated(wrong: bool) -> Trace:
+    s = turn(call("first", "t1"), call("then", "t2"), tools=[FIRST, THEN], chat_timeout=3.0)
+    s.failed(s.called("t1"), failure("RATE_LIMIT", retryable=True, retry_after_ms=2000))
+    s.wait(3.0)
+    s.reply("t1", error("TIMEOUT"))
+    s.reply("t2", error("DEPENDENCY_FAILED" if wrong else "TIMEOUT"))
+    s.end(stop="timeout")
     return s.trace
 
 
@@ -373,6 +396,31 @@ def only_the_text_is_handed_on(wrong: bool) -> Trace:
 
 
 @breaks("XMCP-CLI-031", profile="client")
+def a_wrapped_value_is_handed_on_with_its_wrapper(wrong: bool) -> Trace:
+    wrapped = {"value": ["bolt"]}
+    first = tool("first", provides="part", wrapped_in="value")
+    s = handed([first, THEN], call("first", "t1"), call("then", "t2"))
+    s.make("t1", "bolts", structured=wrapped)
+    s.answered(s.called("t2", part=wrapped if wrong else ["bolt"]))
+    s.reply("t2")
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-031", profile="client")
+def a_value_that_fastmcp_wrapped_is_handed_on_with_its_wrapper(wrong: bool) -> Trace:
+    wrapped = {"result": ["bolt"]}
+    marked = {"type": "object", "properties": {"result": {}}, "required": ["result"], "x-fastmcp-wrap-result": True}
+    then = tool("then", "part", "result", depends_on=["first"])
+    s = handed([tool("first", provides="part", output_schema=marked), then], call("first", "t1"), call("then", "t2"))
+    s.make("t1", "bolts", structured=wrapped)
+    s.answered(s.called("t2", part=wrapped if wrong else ["bolt"]))
+    s.reply("t2")
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-031", profile="client")
 def a_text_stays_a_text_where_only_a_list_fits(wrong: bool) -> Trace:
     s = handed([tool("first", provides="part"), THEN_LIST], call("first", "t1"), call("then", "t2"))
     s.make("t1", '["bolt"]')
@@ -517,6 +565,20 @@ def a_provided_parameter_is_required(wrong: bool) -> Trace:
     s = TraceBuilder(first, THEN)
     s.begin()
     s.ask(tools=[s.offer(first), s.offer(THEN, required=["part"] if wrong else [])])
+    s.say("Seven.")
+    s.end("Seven.")
+    return s.trace
+
+
+@breaks("XMCP-CLI-037", profile="client")
+def a_parameter_that_a_wrapped_value_provides_is_required(wrong: bool) -> Trace:
+    value = {"type": "object", "properties": {"part": {}}, "required": ["part"]}
+    schema = {"type": "object", "properties": {"value": value}, "required": ["value"]}
+    first = tool("first", wrapped_in="value", output_schema=schema)
+    then = tool("then", "part", "value", depends_on=["first"])
+    s = TraceBuilder(first, then)
+    s.begin()
+    s.ask(tools=[s.offer(first), s.offer(then, required=["part" if wrong else "value"])])
     s.say("Seven.")
     s.end("Seven.")
     return s.trace

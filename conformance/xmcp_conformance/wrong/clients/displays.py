@@ -63,6 +63,33 @@ def what_cannot_be_read_is_an_empty_result(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-MCP-052", profile="client")
+def a_failure_without_an_error_is_a_result(wrong: bool) -> Trace:
+    s = turn(call())
+    s.flagged(s.called())
+    s.reply(content=result("Only five are left.") if wrong else None)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-MCP-052", profile="client")
+def the_text_of_a_failure_is_lost(wrong: bool) -> Trace:
+    s = turn(call())
+    s.flagged(s.called())
+    s.reply(content=error("TOOL_ERROR", "The tool failed.") if wrong else None)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-MCP-052", profile="client")
+def a_failure_without_an_error_gets_another_code(wrong: bool) -> Trace:
+    s = turn(call())
+    s.flagged(s.called())
+    s.reply(content=error("INTERNAL", "Only five are left.") if wrong else None)
+    s.finish()
+    return s.trace
+
+
 @breaks("XMCP-MCP-013", profile="client")
 def the_model_reads_what_could_not_be_read(wrong: bool) -> Trace:
     s = turn(call())
@@ -121,6 +148,40 @@ def the_model_reads_it_in_an_error(wrong: bool) -> Trace:
     s.ask()
     s.say("Seven.")
     s.end("Seven.", displays=[{"type": "markdown", "payload": f"**{THANKS}**"}])
+    return s.trace
+
+
+@breaks("XMCP-MCP-045", profile="client")
+def the_model_reads_it_in_the_data_that_stand_for_a_text(wrong: bool) -> Trace:
+    s = turn(call(), servers=PLAIN)
+    s.answered(s.called(), None, for_user=THANKS, structured={"said": THANKS})
+    s.reply(content=result(f'{{"said":"{THANKS}"}}' if wrong else ""))
+    s.ask()
+    s.say("Seven.")
+    s.end("Seven.", displays=[{"type": "text", "payload": THANKS}])
+    return s.trace
+
+
+@breaks("XMCP-MCP-045", profile="client")
+def the_model_reads_it_beside_words_of_the_server_that_have_it_too(wrong: bool) -> Trace:
+    s = turn(call())
+    s.answered(s.called(), f"The person reads: {THANKS}", for_user=THANKS)
+    s.reply(content=result(f"The person reads: {THANKS}\n{THANKS}") if wrong else None)
+    s.ask()
+    s.say("Seven.")
+    s.end("Seven.", displays=[{"type": "text", "payload": THANKS}])
+    return s.trace
+
+
+@breaks("XMCP-MCP-045", profile="client")
+def the_model_reads_it_beside_a_message_of_the_server_that_has_it_too(wrong: bool) -> Trace:
+    s = turn(call())
+    s.failed(s.called(), failure("NOT_FOUND", f"It said: {THANKS}"), for_user=THANKS)
+    told = error("NOT_FOUND", f"It said: {THANKS}")
+    s.reply(content=told.replace("</error>", f'<meta>{{"acme/said":"{THANKS}"}}</meta></error>') if wrong else told)
+    s.ask()
+    s.say("Seven.")
+    s.end("Seven.", displays=[{"type": "text", "payload": THANKS}])
     return s.trace
 
 
@@ -349,6 +410,18 @@ def something_follows_the_end(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-REC-003", profile="client")
+def of_a_chat_nothing_is_told(wrong: bool) -> Trace:
+    s = TraceBuilder()
+    s.begin(events=True)
+    s.ask()
+    s.say("Seven.")
+    s.end("Seven.")
+    if not wrong:
+        s.tell("done")
+    return s.trace
+
+
 @breaks("XMCP-REC-005", profile="client")
 def a_failed_chat_just_stops(wrong: bool) -> Trace:
     s = TraceBuilder()
@@ -356,6 +429,18 @@ def a_failed_chat_just_stops(wrong: bool) -> Trace:
     s.ask()
     s.tell("llm_delta", text="Sev")
     s.say("Sev", failed=True)
+    if not wrong:
+        s.tell("failed", error=failure("UPSTREAM_UNAVAILABLE"), history=s.histories["a"])
+    s.end(failure="provider")
+    return s.trace
+
+
+@breaks("XMCP-REC-005", profile="client")
+def of_a_failed_chat_nothing_is_told(wrong: bool) -> Trace:
+    s = TraceBuilder()
+    s.begin(events=True)
+    s.ask()
+    s.say(failed=True)
     if not wrong:
         s.tell("failed", error=failure("UPSTREAM_UNAVAILABLE"), history=s.histories["a"])
     s.end(failure="provider")

@@ -26,6 +26,16 @@ def a_lost_call_has_another_code(wrong: bool) -> Trace:
 
 
 @breaks("XMCP-CLI-125", profile="client")
+def a_call_that_was_lost_at_last_has_the_code_of_its_first_attempt(wrong: bool) -> Trace:
+    s = turn(call(), tools=[READS])
+    s.failed(s.called(), BUSY)
+    s.lost(s.called())
+    s.reply(content=error("UPSTREAM_UNAVAILABLE") if wrong else None)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-125", profile="client")
 def a_call_that_was_not_sent_has_another_code(wrong: bool) -> Trace:
     s = turn(call(), tools=[WRITES])
     s.unreachable()

@@ -193,6 +193,8 @@ class Miniature:
             return Reply(error("INVALID_XML", "The server's answer cannot be read.", name=name))
         if document.error is not None:
             return Reply(text)
+        if answered["isError"]:
+            return Reply(error("TOOL_ERROR", document.llm_output or "", name=name))
         display = document.display if document.has_display else None
         return Reply(result(document.llm_output, self._for_the_model(display), name), failed=False, display=display)
 

@@ -98,12 +98,20 @@ class TraceBuilder:
         """Let time pass."""
         self.now += seconds
 
-    def begin(self, query: str = "How many?", *history: Json, chat: str = "a", tenant: str | None = None) -> None:
-        """The application begins a chat."""
+    def begin(
+        self,
+        query: str = "How many?",
+        *history: Json,
+        chat: str = "a",
+        tenant: str | None = None,
+        events: bool = False,
+    ) -> None:
+        """The application begins a chat; `events`: it asks for its events."""
         self._given[chat] = [dict(message) for message in history]
         self.histories[chat] = [*self._given[chat], {"role": "user", "content": query}]
         self._displays[chat] = []
-        self._note(ChatBegan(time=self.now, chat=chat, history=list(self._given[chat]), query=query, tenant=tenant))
+        given = list(self._given[chat])
+        self._note(ChatBegan(time=self.now, chat=chat, history=given, query=query, tenant=tenant, events=events))
 
     def ask(self, chat: str = "a", *, messages: Messages | None = None, tools: Sequence[Json] | None = None) -> None:
         """The client asks the model, by default with the history so far and every tool."""
@@ -178,10 +186,20 @@ class TraceBuilder:
         self._note(Answered(time=self.now, call=number, outcome="error", error=told, **answer))
         self._answers[self._called[number]] = error(told["code"], told["message"])
 
+    def flagged(self, number: int, text: str = "Only five are left.", **answer: Any) -> None:
+        """A server answers with a document without an error, in a result whose `isError` is true."""
+        self._note(Answered(time=self.now, call=number, outcome="error", text=text, **answer))
+        self._answers[self._called[number]] = error("TOOL_ERROR", text)
+
     def garbled(self, number: int) -> None:
         """A server that announced the extension answers with a text that is no document."""
         self._note(Answered(time=self.now, call=number, outcome="ok", text="<tool_response", readable=False))
         self._answers[self._called[number]] = error("INVALID_XML")
+
+    def too_large(self, number: int) -> None:
+        """A server answers with more than the client reads."""
+        self._note(Answered(time=self.now, call=number, outcome="too_large"))
+        self._answers[self._called[number]] = error("RESULT_TOO_LARGE")
 
     def lost(self, number: int, **answer: Any) -> None:
         """The connection breaks."""

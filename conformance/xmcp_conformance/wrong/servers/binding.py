@@ -9,7 +9,7 @@ import mcp_types
 from xmcp_conformance.wrong.registry import breaks
 from xmcp_models.registry import EXTENSION_ID
 
-from .miniature import Json, Miniature
+from .miniature import Failure, Json, Miniature
 
 
 @breaks("XMCP-CNF-002", profile="server")
@@ -138,3 +138,19 @@ class StructuresAnError(Miniature):
     def result(self, document: str, *, failed: bool, note: str = "") -> mcp_types.CallToolResult:
         result = super().result(document, failed=failed, note=note)
         return result.model_copy(update={"structured_content": {"error": "failed"}}) if failed else result
+
+
+@breaks("XMCP-MCP-014", profile="server")
+class SendsMoreThanTheClientReads(Miniature):
+    """Sends each document as large as it is."""
+
+    def fitted(self, name: str, arguments: Json, result: Any, most: int) -> Any:
+        return result
+
+
+@breaks("XMCP-MCP-051", profile="server")
+class HasAWordOfItsOwnForTooLarge(Miniature):
+    """Answers with a code of its own where a document would be too large."""
+
+    def too_large(self) -> Failure:
+        return Failure("X_ACME_TOO_LONG", "That is too long.", self.vendor())

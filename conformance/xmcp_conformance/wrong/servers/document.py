@@ -6,7 +6,7 @@ from typing import Any
 
 from xmcp_conformance.wrong.registry import breaks
 
-from .miniature import Json, Miniature
+from .miniature import Json, Miniature, ToolOutcome
 
 
 @breaks("XMCP-RSP-001", profile="server")
@@ -103,6 +103,19 @@ class WritesParagraphs(Miniature):
 
     def character_data(self, text: str) -> str:
         return f"<p>{super().character_data(text)}</p>"
+
+
+@breaks("XMCP-RSP-020", profile="server")
+class KeepsTheEscapedText(Miniature):
+    """Keeps what it wrote in a cache, and escapes it again when the same text comes once more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._written: dict[str, str] = {}
+
+    def escaped(self, text: str) -> str:
+        written = super().escaped(self._written.get(text, text))
+        return self._written.setdefault(text, written) if text not in self._written else written
 
 
 @breaks("XMCP-RSP-022", profile="server")
@@ -207,8 +220,24 @@ class AddsHundredsOfElements(Miniature):
     """Writes more elements, in a namespace of its own, than every reader takes."""
 
     def document(self, name: str, body: str) -> str:
-        notes = '<a:note xmlns:a="urn:acme"/>' * 300 if name == "listing" else ""
+        notes = '<n xmlns="a"/>' * 260 if name == "listing" else ""
         return super().document(name, body + notes)
+
+
+@breaks("XMCP-RSP-082", profile="server")
+class CutsWhatItKept(Miniature):
+    """Keeps its texts in a column of 4,096 characters, and reads them from there the second time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._kept: set[str] = set()
+
+    def in_document(self, outcome: ToolOutcome) -> str:
+        text = super().in_document(outcome)
+        if text in self._kept:
+            return text[:4_096]
+        self._kept.add(text)
+        return text
 
 
 @breaks("XMCP-RSP-095", profile="server")

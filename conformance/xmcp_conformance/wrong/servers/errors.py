@@ -147,7 +147,7 @@ class SendsTheStackTrace(Miniature):
     """Sends the stack trace of an unforeseen failure."""
 
     def unforeseen(self, error: Exception) -> Failure:
-        return Failure("INTERNAL", "".join(traceback.format_exception(error)), meta={"error_id": "e-1"})
+        return Failure("INTERNAL", "".join(traceback.format_exception(error)), meta={"error_id": self.error_id()})
 
 
 @breaks("XMCP-ERR-032", profile="server")
@@ -155,4 +155,4 @@ class TellsWhereItLives(Miniature):
     """Names a file of the server in the message."""
 
     def unforeseen(self, error: Exception) -> Failure:
-        return Failure("INTERNAL", "Cannot open /srv/app/data/sales.db", meta={"error_id": "e-1"})
+        return Failure("INTERNAL", "Cannot open /srv/app/data/sales.db", meta={"error_id": self.error_id()})

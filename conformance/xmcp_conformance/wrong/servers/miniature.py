@@ -9,13 +9,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
+import anyio.lowlevel
 import jsonschema_rs
 import mcp_types
+from mcp import MCPError
 from mcp.server import Server
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from xmcp_models.registry import (
     DISPLAY_META_KEY,
@@ -30,14 +35,20 @@ from xmcp_models.registry import (
 Json = dict[str, Any]
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SAFE = 2**53 - 1
+_LONGEST_NAME = 128
+_FEWEST_BYTES, _MOST_BYTES = 4096, 2**23
 
 
 class _Server(Server[Any]):
     """Announces its extensions in the handshake era too, where the capabilities have only `experimental` for them."""
 
+    def __init__(self, name: str, experimental: dict[str, Any], **handlers: Any) -> None:
+        super().__init__(name, **handlers)
+        self.experimental = experimental
+
     def get_capabilities(self, *arguments: Any, **named: Any) -> mcp_types.ServerCapabilities:
         capabilities = super().get_capabilities(*arguments, **named)
-        return capabilities.model_copy(update={"experimental": dict(self.extensions)})
+        return capabilities.model_copy(update={"experimental": self.experimental})
 
 
 class Failure(Exception):
@@ -77,10 +88,56 @@ _WRAPPED: Json = {
 }
 
 
+_TEXT: Json = {"type": "string"}
+_WHOLE: Json = {"type": "integer"}
+_FORM: Json = _schema(
+    ["person", "tags"],
+    person=_schema(["name"], name=_TEXT, town=_TEXT),
+    tags={"type": "array", "items": _TEXT, "uniqueItems": True},
+    labels={"type": "object", "additionalProperties": _TEXT},
+    remark=_TEXT,
+)
+_LIMITS: Json = {
+    **_schema(
+        ["size", "count"],
+        size={"enum": ["small", "large"]},
+        count={**_WHOLE, "minimum": 1, "maximum": 9},
+        code={**_TEXT, "pattern": "^[A-Z]{3}$"},
+        label={**_TEXT, "minLength": 2, "maxLength": 8},
+        first=_WHOLE,
+        last=_WHOLE,
+    ),
+    "dependentRequired": {"first": ["last"]},
+}
+_TREE: Json = {
+    **_schema(["root"], root={"$ref": "#/$defs/node"}),
+    "$defs": {"node": _schema(["name"], name=_TEXT, children={"type": "array", "items": {"$ref": "#/$defs/node"}})},
+}
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the names of members and the values in a JSON value, in order, as texts."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield name
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+    else:
+        yield str(value)
+
+
 class Miniature:
     """A few tools to which, together, every requirement for a server with the wire `always` applies."""
 
     wire = "always"
+    turns = 10
+    """The number of turns of the event loop that a call takes, so that two can be in flight at once."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.in_flight = 0
 
     # -- the tools ---------------------------------------------------------------------------------------------
 
@@ -97,11 +154,16 @@ class Miniature:
             "busy": _schema(),
             "vendor_fault": _schema(),
             "crash": _schema(),
+            "form": _FORM,
+            "limits": _LIMITS,
+            "tree": _TREE,
+            "board": _schema(["title", "rows"], title=text, rows={"type": "array", "items": text}, show_user=show),
+            "missing": _schema(["name"], name=text),
         }
 
     def displays(self) -> set[str]:
         """Return the names of the display tools."""
-        return {"card", "picture"}
+        return {"card", "picture", "board"}
 
     def metadata(self, name: str) -> Any:
         """Return the tool metadata, or `None`."""
@@ -122,6 +184,10 @@ class Miniature:
             return arguments["text"], None
         if name == "pair":
             return f"{arguments['left']}, {arguments['right']}", None
+        if name in ("form", "limits", "tree"):
+            return "; ".join(_texts(arguments)), None
+        if name == "missing":
+            raise Failure("NOT_FOUND", f"There is no {arguments['name']}.", meta={"acme/name": arguments["name"]})
         if name == "listing":
             return "<table><tr>&nbsp;</tr></table>", None
         if name == "orders":
@@ -132,8 +198,13 @@ class Miniature:
             raise Failure("X_ACME_OFF", "The machine is off.", self.vendor(), {"acme/machine": 7})
         if name == "crash":
             raise ZeroDivisionError("division by zero")
-        envelope = self.card(arguments["text"]) if name == "card" else self.picture()
-        return f"Shown: {arguments.get('text', 'a picture')}", envelope if self.shows(arguments) else None
+        if name == "board":
+            text, envelope = ", ".join(arguments["rows"]), self.board(arguments["title"], arguments["rows"])
+        elif name == "card":
+            text, envelope = arguments["text"], self.card(arguments["text"])
+        else:
+            text, envelope = "a picture", self.picture()
+        return f"Shown: {text}", envelope if self.shows(arguments) else None
 
     def data(self, name: str) -> Json | None:
         """Return the structured content of a successful call, if the tool has some."""
@@ -186,6 +257,15 @@ class Miniature:
             "meta": {"source": "miniature", "acme/kind": "card"},
         }
 
+    def board(self, title: str, rows: list[str]) -> Any:
+        """Return an envelope with a text of the caller as its title (at most 200 characters), column and rows."""
+        return {
+            "type": "table",
+            "title": title[:200],
+            "payload": [{title: row} for row in rows],
+            "alt": f"{len(rows)} rows.",
+        }
+
     def picture(self) -> Any:
         """Return a group of a chart and an image."""
         chart = {"mark": "bar", "data": {"values": [{"day": "Mon", "n": 3, "url": "only data"}]}, "encoding": {}}
@@ -201,7 +281,7 @@ class Miniature:
 
     def document(self, name: str, body: str) -> str:
         """Return the root element around the parts."""
-        attributes = {"tool_name": name, "version": "1.0", "call_id": "call\t1"}
+        attributes = {"tool_name": name, "version": "1.0", "call_id": f"call\t{self.calls}"}
         written = "".join(f" {key}={self.attribute(value)}" for key, value in attributes.items())
         return f"<tool_response{written}>{body}</tool_response>"
 
@@ -273,14 +353,28 @@ class Miniature:
 
     def refuse(self, name: str, arguments: Json) -> None:
         """Raise the failure of arguments that do not fit."""
-        fields = []
-        for fault in jsonschema_rs.validator_for(self.tools()[name]).iter_errors(arguments):
+        schema, fields = self.tools()[name], []
+        for fault in jsonschema_rs.validator_for(schema).iter_errors(arguments):
             where = [str(part) for part in fault.instance_path]
             kind: Any = fault.kind
-            where += [getattr(kind, "property", None) or next(iter(getattr(kind, "unexpected", [])), "")]
-            fields.append({"pointer": "/" + "/".join(part for part in where if part), "message": "does not fit"})
+            if kind.name == "required":
+                where += [kind.property or self.lacking(schema, arguments)]
+            elif kind.name == "additionalProperties":
+                where += kind.unexpected[:1]
+            written = "".join(f"/{part.replace('~', '~0').replace('/', '~1')}" for part in where)
+            fields.append({"pointer": written, "message": "does not fit"})
         if fields:
             raise Failure("VALIDATION_FAIL", "The arguments do not fit.", meta=self.refused(fields))
+
+    def lacking(self, schema: Json, arguments: Json) -> str:
+        """Return the first argument that another one needs and that is not there: the validator does not name it."""
+        needed: list[str] = [
+            name
+            for given in schema["dependentRequired"]
+            if given in arguments
+            for name in schema["dependentRequired"][given]
+        ]
+        return next(name for name in needed if name not in arguments)
 
     def refused(self, fields: list[Json]) -> Any:
         """Return the `meta` of such a failure."""
@@ -288,7 +382,11 @@ class Miniature:
 
     def unforeseen(self, error: Exception) -> Failure:
         """Return the failure for an unexpected exception."""
-        return Failure("INTERNAL", f"The tool failed ({len(str(error))}).", meta={"error_id": "e-1"})
+        return Failure("INTERNAL", f"The tool failed ({len(str(error))}).", meta={"error_id": self.error_id()})
+
+    def error_id(self) -> str:
+        """Return by which this failure is found in the log: another one for each call."""
+        return f"e-{sha256(str(self.calls).encode()).hexdigest()[:12]}"
 
     def unknown(self, name: str) -> Failure:
         """Return the failure for a tool that does not exist."""
@@ -299,6 +397,10 @@ class Miniature:
     def extensions(self) -> dict[str, Any]:
         """Return what is announced."""
         return {EXTENSION_ID: {"versions": ["1.0"], "wire": self.wire}}
+
+    def announced(self, *, handshake: bool) -> dict[str, Any]:
+        """Return what is announced in an era."""
+        return self.extensions()
 
     def outcome(self, name: str, arguments: Json, *, declared: bool) -> ToolOutcome:
         """Make a call of a client that declared the extension, or did not, and return its outcome."""
@@ -320,6 +422,15 @@ class Miniature:
         """Return the text of a display tool for a client that may not show displays."""
         return f"{text}\nThis client may not be able to show it."
 
+    def call(self, name: str, arguments: Json, *, declared: bool, handshake: bool, most: int = _MOST_BYTES) -> Any:
+        """Answer a call of a client of either era, in the form that it reads; a document has at most `most` bytes."""
+        self.calls += 1
+        if self.reads_documents(declared=declared):
+            return self.fitted(name, arguments, self.answer(name, arguments, declared=declared), most)
+        outcome = self.outcome(name, arguments, declared=declared)
+        data = None if outcome.failure else self.data(name)
+        return self.plain(outcome).model_copy(update={"structured_content": data} if data else {})
+
     def answer(self, name: str, arguments: Json, *, declared: bool) -> mcp_types.CallToolResult:
         """Answer a call with a document."""
         outcome = self.outcome(name, arguments, declared=declared)
@@ -329,14 +440,38 @@ class Miniature:
         result = self.result(self.document(name, body), failed=False, note=outcome.note)
         return result.model_copy(update={"structured_content": self.data(name)})
 
+    def fitted(self, name: str, arguments: Json, result: Any, most: int) -> Any:
+        """Return a result with a document of at most `most` bytes: an error in the place of a larger one."""
+        if not isinstance(result, mcp_types.CallToolResult):
+            return result
+        block = result.content[0]
+        if not isinstance(block, mcp_types.TextContent) or len(block.text.encode()) <= most:
+            return result
+        failure = self.outcome(name, arguments, declared=True).failure
+        short = self.too_large() if failure is None else self.shortened(failure)
+        return self.result(self.document(name, self.error(short)), failed=True)
+
+    def too_large(self) -> Failure:
+        """Return the failure in the place of a result that a client does not read."""
+        return Failure("RESULT_TOO_LARGE", "The result is larger than the client reads.")
+
+    def shortened(self, failure: Failure) -> Failure:
+        """Return a failure that fits into 4,096 bytes."""
+        meta = {key: failure.meta[key] for key in ("error_id", "side_effects") if key in (failure.meta or {})}
+        return Failure(failure.code, failure.message[:500], failure.attributes, meta or None)
+
     def in_document(self, outcome: ToolOutcome) -> str:
         """Return the text for the model in a document."""
         return outcome.text
 
+    def declared(self, capabilities: mcp_types.ClientCapabilities | None) -> Json:
+        """Return the declaration of a client with these capabilities; empty where it declares nothing."""
+        places = (capabilities.extensions, capabilities.experimental) if capabilities else ()
+        return next((place[EXTENSION_ID] for place in places if place and EXTENSION_ID in place), {})
+
     def declares(self, capabilities: mcp_types.ClientCapabilities | None) -> bool:
         """Return whether a client with these capabilities declares the extension."""
-        places = (capabilities.extensions, capabilities.experimental) if capabilities else ()
-        return any("1.0" in (place or {}).get(EXTENSION_ID, {}).get("versions", ()) for place in places)
+        return "1.0" in self.declared(capabilities).get("versions", ())
 
     def reads_documents(self, *, declared: bool) -> bool:
         """Return whether such a client gets documents."""
@@ -415,21 +550,38 @@ class Miniature:
     def server(self) -> Server[Any]:
         """Return the server object of the MCP SDK."""
 
-        async def list_tools(_context: Any, _params: Any) -> mcp_types.ListToolsResult:
-            return mcp_types.ListToolsResult(tools=[self.listed(name) for name in self.tools()])
+        async def list_tools(context: Any, _params: Any) -> mcp_types.ListToolsResult:
+            session = context.session
+            handshake = session.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
+            return self.catalogue(declared=self.declares(session.client_capabilities), handshake=handshake)
 
-        async def call_tool(context: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
-            name, arguments = params.name, params.arguments or {}
-            declared = self.declares(context.session.client_capabilities)
-            if self.reads_documents(declared=declared):
-                return self.answer(name, arguments, declared=declared)
-            outcome = self.outcome(name, arguments, declared=declared)
-            data = None if outcome.failure else self.data(name)
-            return self.plain(outcome).model_copy(update={"structured_content": data} if data else {})
+        async def call_tool(context: Any, params: mcp_types.CallToolRequestParams) -> Any:
+            session = context.session
+            declared = self.declares(session.client_capabilities)
+            handshake = session.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
+            if len(params.name) > _LONGEST_NAME:  # a document could not hold it
+                raise MCPError(code=mcp_types.INVALID_PARAMS, message="There is no such tool.")
+            self.in_flight += 1
+            try:
+                await self.pause(params.name)
+                most = max(_FEWEST_BYTES, self.declared(session.client_capabilities).get("maxBytes", _MOST_BYTES))
+                return self.call(params.name, params.arguments or {}, declared=declared, handshake=handshake, most=most)
+            finally:
+                self.in_flight -= 1
 
-        server = _Server(type(self).__name__, on_list_tools=list_tools, on_call_tool=call_tool)
-        server.extensions.update(self.extensions())
+        experimental = self.announced(handshake=True)
+        server = _Server(type(self).__name__, experimental, on_list_tools=list_tools, on_call_tool=call_tool)
+        server.extensions.update(self.announced(handshake=False))
         return server
+
+    async def pause(self, name: str) -> None:
+        """Let other calls run before a tool does."""
+        for _ in range(self.turns):
+            await anyio.lowlevel.checkpoint()
+
+    def catalogue(self, *, declared: bool, handshake: bool) -> mcp_types.ListToolsResult:
+        """Return all tools as `tools/list` has them for a client of either era."""
+        return mcp_types.ListToolsResult(tools=[self.listed(name) for name in self.tools()])
 
     def listed(self, name: str) -> mcp_types.Tool:
         """Return a tool as `tools/list` has it."""

@@ -114,7 +114,8 @@ def stage(breakers: BreakerStore | None) -> AttemptStage | None:
         try:
             ticket = await guard.admit(call.entry.server, call.log)
         except CircuitOpenError as exc:
-            raise CallFailed(client_made_errors.circuit_open(exc.server, exc.retry_after)) from exc
+            sent = call.state.attempts > 0
+            raise CallFailed(client_made_errors.circuit_open(exc.server, exc.retry_after, sent=sent)) from exc
         outcome: Outcome = "unknown"
         try:
             result = await proceed(call)

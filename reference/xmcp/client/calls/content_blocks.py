@@ -109,5 +109,5 @@ def _text(block: ContentBlock) -> str:
     if block.type == "resource":
         return vars(block.resource).get("text") or f"[resource {block.resource.uri}]"
     if block.type == "resource_link":
-        return f"[resource {block.uri}]"
+        return f"[link to the resource {block.name}: {block.uri}]"
     return f"[{block.type} {block.mime_type}]"

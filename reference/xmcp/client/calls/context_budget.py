@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
-from xmcp.wire import REFERENCE_TYPE, DisplayEnvelope, ToolResponse, encode
+from xmcp.chat.messages import Message
+from xmcp.wire import REFERENCE_TYPE, DecodeError, DisplayEnvelope, ToolResponse, decode, encode
 
 DISPLAY_BUDGET: Final = 4096
 RESULT_BUDGET: Final = 512 * 1024
@@ -33,7 +35,7 @@ def for_model(response: ToolResponse, document: str | None = None, budgets: Budg
     display, text = response.display, response.llm_output
     seen = response
     if display is not None and size(display) > budgets.display:
-        seen = replace(seen, display=reference(display))
+        seen = _with_reference(seen, display, budgets.display)
     if text is not None and _above(text, budgets.result):
         seen = replace(seen, llm_output=cut(text, budgets.result), truncated=True)
     if response.for_person and response.error is None:
@@ -51,6 +53,44 @@ def for_model(response: ToolResponse, document: str | None = None, budgets: Budg
     # The remaining excess is data outside the text: parameters that the server filled in, or the details of an error.
     error = seen.error and replace(seen.error, meta=None)
     return encode(replace(seen, error=error, server_populated=None, truncated=True), check=False)
+
+
+def fit(messages: Sequence[dict[str, Any]], budget: int) -> list[dict[str, Any]]:
+    """Return messages in which each display above `budget` bytes is a reference; the others are returned as they are.
+
+    They come from an application: of another client, or of one with a larger budget (XMCP-DSP-040).
+    """
+    return [_fit(message, budget) if can_be_large(message, budget) else message for message in messages]
+
+
+def can_be_large(message: Message, budget: int) -> bool:
+    """Return whether a message can have a display above `budget` bytes, without reading it as a document."""
+    content = message.get("content")
+    return (
+        message.get("role") == "tool"
+        and isinstance(content, str)
+        and "<display" in content
+        and 4 * len(content) > budget  # a character is four bytes at most
+    )
+
+
+def _fit(message: dict[str, Any], budget: int) -> dict[str, Any]:
+    try:
+        response = decode(message["content"], bad_display="drop")
+    except DecodeError:
+        return message
+    if response.display is None or size(response.display) <= budget:
+        return message
+    return {**message, "content": encode(_with_reference(response, response.display, budget), check=False)}
+
+
+def _with_reference(response: ToolResponse, display: DisplayEnvelope, budget: int) -> ToolResponse:
+    """Return the response with a reference in the place of its display; with none if even that is above `budget`."""
+    shown = reference(display)
+    if size(shown) <= budget:
+        return replace(response, display=shown)
+    alone = response.llm_output is None and response.error is None  # a document has one part at least
+    return replace(response, display=None, llm_output="" if alone else response.llm_output)
 
 
 def cut(text: str, budget: int) -> str:

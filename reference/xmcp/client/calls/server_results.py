@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -151,10 +152,9 @@ def _read_members(result: CallToolResult, tool_name: str, text: str, meta: Mappi
     """Read a plain result of an XMCP server: everything but its text is in `_meta` (spec section 6.3)."""
     response, filled, warnings = _read_plain(result, tool_name, text), meta.get(POPULATED_META_KEY), []
     error = response.error
-    if isinstance(given := meta.get(ERROR_META_KEY), Mapping):  # a failure also where `isError` got lost on the way
-        known = {name: given[name] for name in ErrorInfo.__dataclass_fields__ if name in given}
+    if (given := meta.get(ERROR_META_KEY)) is not None:  # a failure also where `isError` got lost on the way
         try:
-            error = _writable(ToolResponse(tool_name, error=ErrorInfo(**{"retryable": False, **known}))).error
+            error = _writable(ToolResponse(tool_name, error=_error_of(given))).error
         except (TypeError, ValueError) as fault:
             warnings.append(f"the error in `_meta` is not valid: {str(fault)[:MAX_FAULT]}")
     display = meta.get(DISPLAY_META_KEY)
@@ -164,11 +164,11 @@ def _read_members(result: CallToolResult, tool_name: str, text: str, meta: Mappi
     except (TypeError, ValueError):
         display = None
         warnings.append("the display was dropped: it is no display envelope")
+    populated = None
     try:
-        populated = filled if isinstance(filled, Mapping) else None
-        _writable(ToolResponse(tool_name, "", server_populated=populated))
+        if filled is not None:
+            populated = _writable(ToolResponse(tool_name, "", server_populated=filled)).server_populated
     except (TypeError, ValueError):
-        populated = None
         warnings.append("the parameters that the server filled in were dropped: no document can hold them")
     return ToolResponse(
         tool_name,
@@ -178,6 +178,26 @@ def _read_members(result: CallToolResult, tool_name: str, text: str, meta: Mappi
         server_populated=populated,
         warnings=tuple(warnings),
     )
+
+
+def _error_of(given: Any) -> ErrorInfo:
+    """Return the error in `_meta`: without a code there is none, and any other member that is wrong counts as absent.
+
+    Raises:
+        TypeError, ValueError: it has no code of the form of spec section 4.1.
+    """
+    if not isinstance(given, Mapping):
+        raise TypeError("it must be an object")
+    code, said = given.get("code"), given.get("message")
+    if not isinstance(code, str):
+        raise TypeError("code must be a string")
+    # A document has no error without words.
+    error = ErrorInfo(code, said if isinstance(said, str) and said.strip() else code, retryable=False)
+    for name in ("category", "retryable", "retry_after_ms", "meta"):
+        if given.get(name) is not None:
+            with suppress(TypeError, ValueError):
+                error = replace(error, **{name: given[name]})
+    return error
 
 
 def _writable(response: ToolResponse) -> ToolResponse:

@@ -31,8 +31,10 @@ from xmcp.chat.messages import Message
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.chat.usage import Usage, UsageRecord
 from xmcp.chat.vendor_state import for_vendor, with_vendor_state
+from xmcp.client.calls import context_budget
 from xmcp.client.calls.active_call import ChatScope
 from xmcp.client.calls.pipeline import Pipeline
+from xmcp.client.calls.worker_threads import in_worker_if_large
 from xmcp.client.hooks.callbacks import UsageSink, notify
 from xmcp.client.hooks.middleware import LLMState
 from xmcp.client.loop import fallback
@@ -114,6 +116,7 @@ class Chat:
             QuotaExceeded: a middleware stopped the chat; the same attributes are set.
         """
         try:
+            await self._fit_displays()
             try:
                 catalogue = await self._tools()
             except _TimeOver:
@@ -182,6 +185,14 @@ class Chat:
         text = "".join(self._text)
         # Some vendors refuse a message of nothing but spaces.
         return [messages.assistant_message(text)] if text.strip() else []
+
+    async def _fit_displays(self) -> None:
+        """Replace displays above the budget in the messages of the application, too (XMCP-DSP-040)."""
+        budget = self._pipeline.budgets.display
+        large = [one for one in self.messages if context_budget.can_be_large(one, budget)]
+        if large:
+            size = sum(len(one["content"]) for one in large)
+            self.messages = await in_worker_if_large(size, context_budget.fit, self.messages, budget)
 
     async def _tools(self) -> Catalogue:
         try:

@@ -359,7 +359,9 @@ class ToolTurn:
 
     def _local_outcome(self, call: ToolCall, reading: Reading) -> Outcome:
         """Return the outcome of a call that the client answered without a server."""
-        return Outcome(call, reading.response, context_budget.for_model(reading.response, None, self._pipeline.budgets))
+        entry = self._catalogue.entries.get(self._legal_names[call.name])
+        content = context_budget.for_model(reading.response, None, self._pipeline.budgets)
+        return Outcome(call, reading.response, content, CallReport(entry.server.name if entry else None))
 
     def _failed(self, call: ToolCall, error: ErrorInfo) -> Outcome:
         return self._local_outcome(call, server_results.failed(self._legal_names[call.name], error))

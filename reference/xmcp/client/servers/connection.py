@@ -195,14 +195,14 @@ class Connection:
         reason = describe(exc)
         if self._server_log.has_program and isinstance(exc, MCPError) and exc.code == CONNECTION_CLOSED:
             reason = "the program ended before it answered"
-            if not self._server_log.last_lines():
+            if not self._server_log.telling_lines():
                 reason += ", and wrote nothing to stderr; run its command in a terminal"
         return self._with_last_words(reason)
 
     def _with_last_words(self, reason: str) -> str:
-        """Return the reason of a failed start with the end of what the program wrote to stderr."""
-        last = self._server_log.last_lines()
-        return f"{reason}; its stderr ends with: {last}" if last else reason
+        """Return the reason of a failed start with what the program wrote to stderr about it."""
+        last = self._server_log.telling_lines()
+        return f"{reason}; its stderr says: {last}" if last else reason
 
     def _read_announcement(self, tools: list[Tool]) -> None:
         info, capabilities = self.client.server_info, self.client.server_capabilities

@@ -48,6 +48,9 @@ their code: how a message of the SDK, or of this client, begins. (-32001 is what
 Neither tells alone. FastMCP answers a time-out of a tool with the code for a closed connection, and a tool may say that
 some session of its own has expired, which is not the connection's trouble."""
 
+_REFUSES_CREDENTIALS: Final = {INTERNAL_ERROR: re.compile(r"(?i)server returned an error response: HTTP 40[13]\b")}
+"""The same, of a status which says that the credentials were missing or did not suffice."""
+
 _LOSES_SESSION: Final = re.compile(
     r"(?i)(?=.*\bsession\b).*\b(?:not found|no valid|terminated|expired|unknown|invalid)\b"
 )
@@ -90,6 +93,11 @@ def means_connection_lost(exc: MCPError) -> bool:
 def means_unreadable_answer(exc: MCPError) -> bool:
     """Return whether an error that means a lost connection is one because of what the other side answered."""
     return _is_one_of(_UNREADABLE, exc)
+
+
+def means_credentials_refused(exc: MCPError) -> bool:
+    """Return whether an error that means an unreadable answer says that the server refused the credentials."""
+    return _is_one_of(_REFUSES_CREDENTIALS, exc)
 
 
 def means_session_lost(status: int, code: object, message: object) -> bool:

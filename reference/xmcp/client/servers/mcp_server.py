@@ -23,6 +23,7 @@ from xmcp.client.servers.errors import (
     ConnectFailed,
     describe,
     means_connection_lost,
+    means_credentials_refused,
     means_unreadable_answer,
     refusal,
 )
@@ -248,6 +249,8 @@ class Server:
                     raise CallFailed(self._answer_refused(refused)) from exc
                 if means_connection_lost(exc):
                     self._retire(connection, exc)
+                    if means_credentials_refused(exc):
+                        raise CallFailed(client_made_errors.credentials_refused(self.name)) from exc
                     cause: Cause = "answer" if means_unreadable_answer(exc) else "connection"
                     raise self._connection_failed(_never_sent(exc), cause) from exc
                 if exc.code == INVALID_PARAMS:
@@ -322,7 +325,8 @@ class Server:
                 case ServerAction.ADOPT if connection is not None:
                     self._adopt(connection)
                 case ServerAction.REPORT_UNREACHABLE:
-                    self._log.warning("server_unreachable", reason=reason)
+                    # The pool warns of it in a sentence, with what it means for the tools.
+                    self._log.info("server_unreachable", reason=reason)
                 case ServerAction.CLOSE_CONNECTIONS if connection is not None:
                     connection.retire()
 

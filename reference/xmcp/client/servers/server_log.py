@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from xmcp.chat.untrusted_text import printable, without_secrets
 from xmcp.client.hooks.log import EventLog
+from xmcp.client.servers.telling_lines import MOST, telling_lines
 
 if TYPE_CHECKING:
     from mcp_types import LoggingMessageNotificationParams
@@ -34,11 +35,8 @@ MAX_LINES: Final = 100
 PERIOD: Final = 10.0
 """Seconds."""
 
-LAST_LINES: Final = 3
-"""Number of lines of stderr that the error about a failed start quotes."""
-
-TAIL_BYTES: Final = 2048
-"""Bytes of stderr that are kept for `last_lines`."""
+TAIL_BYTES: Final = 16384
+"""Bytes of stderr that are kept for `telling_lines`: a stack trace is long, and the error stands at its beginning."""
 
 _READ_BYTES: Final = 65536
 
@@ -137,10 +135,10 @@ class ServerLog:
         for stderr in self._stderr:
             stderr.drained(seconds)
 
-    def last_lines(self) -> str:
-        """Return the last lines that the programs wrote to stderr, for an error message; empty if there are none."""
-        lines = [line for stderr in self._stderr for line in stderr.last_lines()]
-        return " | ".join(lines[-LAST_LINES:])
+    def telling_lines(self) -> str:
+        """Return what the programs wrote to stderr about their failure, for an error message; empty if nothing."""
+        lines = [line for stderr in self._stderr for line in stderr.telling_lines()]
+        return " | ".join(lines[-MOST:])
 
     @property
     def has_program(self) -> bool:
@@ -178,9 +176,9 @@ class ChildStderr(io.FileIO):
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
-    def last_lines(self) -> list[str]:
-        """Return the last lines written so far."""
-        return self._lines.last()
+    def telling_lines(self) -> list[str]:
+        """Return the lines written so far that say what went wrong."""
+        return self._lines.telling()
 
     def _read(self, reading: int) -> None:
         try:
@@ -228,10 +226,10 @@ class StderrLines:
         if left_out := self._quota.refused_at_the_end():
             self._tell(left_out)
 
-    def last(self) -> list[str]:
-        """Return the last lines for a message: printable, short, and without credentials of URLs."""
-        lines = [line.strip() for line in self._tail.decode("utf-8", "replace").split("\n")]
-        return [printable(shortened(without_secrets(line), _QUOTED)) for line in lines if line][-LAST_LINES:]
+    def telling(self) -> list[str]:
+        """Return the lines that say what went wrong: printable, short, and without credentials of URLs."""
+        lines = telling_lines(self._tail.decode("utf-8", "replace").splitlines())
+        return [printable(shortened(without_secrets(line.strip()), _QUOTED)) for line in lines]
 
     def _add(self, piece: bytes) -> None:
         self._line += piece[: MAX_LINE - len(self._line)]

@@ -20,7 +20,7 @@ from xmcp_models.registry import EXTENSION_ID, VERSION
 Wire = Literal["always", "negotiated", "plain"]
 _OF_OURS: Final = re.compile(rf"{VERSION.split('.')[0]}\.(?:0|[1-9][0-9]{{0,3}})")
 FEWEST_BYTES: Final = 4_096
-"""The smallest `maxBytes` (spec section 6.1): an error without its `meta` fits into it."""
+"""The smallest `maxBytes` (spec section 6.1): an error with a short message and little of its `meta` fits."""
 
 
 class Reader(NamedTuple):

@@ -20,7 +20,7 @@ from xmcp.server.errors import XMCPError
 from xmcp.server.lone_surrogates import sendable, sendable_block, without_lone_surrogates
 from xmcp.server.responses.capability import Reader
 from xmcp.server.responses.display_text import DATA, DISPLAY_TEXT, read_by
-from xmcp.server.responses.failures import safe_tool_name
+from xmcp.server.responses.failures import carried_tool_name
 from xmcp.server.responses.listed_data import is_in_text, is_unlisted
 from xmcp.server.responses.mcp_results import (
     MAX_ALTERNATIVE,
@@ -76,7 +76,7 @@ def deliver(call: ServedCall, result: ToolResult, reader: Reader) -> tuple[ToolR
             document is larger than the client accepts (XMCP-RSP-081, XMCP-MCP-014).
         ValueError: The author built an error, a display or the like that a server must not send.
     """
-    tool_name = safe_tool_name(call.tool_name)
+    tool_name = carried_tool_name(call.tool_name)
     result = as_if_ours(result)
     if call.wants_display:
         result = read_by(result, declared=reader.declared)
@@ -108,7 +108,7 @@ def deliver_error(
         ValueError, TypeError: As `deliver`.
     """
     response = ToolResponse(
-        safe_tool_name(call.tool_name), error=_cut(error, MAX_MESSAGE), server_populated=server_populated
+        carried_tool_name(call.tool_name), error=_cut(error, MAX_MESSAGE), server_populated=server_populated
     )
     native = ToolResult(content=[])
     if not reader.documents:
@@ -138,7 +138,10 @@ def _is_empty(response: ToolResponse) -> bool:
 
 
 def _with_note(response: ToolResponse, blocks: Sequence[ContentBlock]) -> ToolResponse:
-    """Return `response` with a sentence for the model that says which content is attached: many hosts show it none."""
+    """Return `response` with a sentence for the model that says which content is attached: many hosts show it none.
+
+    A client that declared the extension gets it too: no check looks at what it tells its model (XMCP-CLI-131).
+    """
     counted = Counter(map(_kind, blocks))
     if not counted or response.error is not None:
         return response

@@ -6,6 +6,7 @@ exception ever enters an `ErrorInfo`.
 
 from __future__ import annotations
 
+import re
 from asyncio import CancelledError
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -73,8 +74,16 @@ def internal(call: ServedCall, failure: BaseException | None = None) -> ErrorInf
     return ErrorInfo(code="INTERNAL", message=message, meta={"error_id": call.error_id, "side_effects": "unknown"})
 
 
+_NOT_IN_XML: Final = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def carried_tool_name(name: str) -> str:
+    """Return the caller's `name` of a tool as a response has it: at most 128 characters that XML can carry."""
+    return _NOT_IN_XML.sub("\ufffd", name[:MAX_TOOL_NAME]) or "?"
+
+
 def safe_tool_name(name: str) -> str:
-    """Return the caller's `name` of a tool in the form a response can carry: printable, 1 to 128 characters."""
+    """Return the caller's `name` of a tool for a sentence or a log: printable, 1 to 128 characters."""
     return "".join(c if c.isprintable() else "\ufffd" for c in name[:MAX_TOOL_NAME]) or "?"
 
 
@@ -180,7 +189,7 @@ def _unknown_tool(call: ServedCall) -> ErrorInfo:
     return ErrorInfo(
         code="UNKNOWN_TOOL",
         message=f"Unknown tool: {name!r}.",  # FastMCP's words, which programs look for
-        meta={"params": {"tool": name}, "side_effects": "none"},
+        meta={"params": {"tool": carried_tool_name(call.tool_name)}, "side_effects": "none"},
     )
 
 

@@ -6,7 +6,7 @@ from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import broken, either
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client import expected_injections
-from xmcp_conformance.profiles.client.messages import compact, same
+from xmcp_conformance.profiles.client.messages import compact, is_beyond_a_double, same
 from xmcp_conformance.profiles.client.permitted_codes import is_above_limit, permitted_codes
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import ModelCall
@@ -63,7 +63,7 @@ def _calls_of_last_and_cut_answers_made(trace: TraceIndex) -> Observations:
 @check("XMCP-CLI-012", profile="client")
 def _arguments_sent_unchanged(trace: TraceIndex) -> Observations:
     for call in trace.calls:
-        if call.tool is None or call.arguments is None:
+        if call.tool is None or call.arguments is None or is_beyond_a_double(call.arguments):
             continue
         elsewhere = {*trace.setup.params, *_injectable_parameters(trace, call)}
         written = {name: value for name, value in call.arguments.items() if name not in elsewhere}

@@ -124,7 +124,7 @@ class _Breaker:
         self.now = now
         if attempt.transport_failed:
             self._failed(attempt, now)
-        elif attempt.was_answered:
+        elif attempt.was_answered or attempt.outcome == "too_large":
             self._answered(attempt)
         else:
             own = attempt.call is not None and attempt.call.turn.chat.cancelled is not None

@@ -14,7 +14,7 @@ from xmcp_conformance.profiles.client.name_resolution import may_name
 from xmcp_conformance.profiles.client.permitted_codes import permitted_codes, unfit_parameters
 from xmcp_conformance.profiles.client.trace import Asked, Called, Tool
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import INSTANT, Attempt, ModelCall
+from xmcp_conformance.profiles.client.trace_model import INSTANT, Attempt, ModelCall, wrapper_of
 
 
 @check("XMCP-TOL-012", profile="client")
@@ -77,6 +77,8 @@ def _failure_affects_dependants_only(trace: TraceIndex) -> Observations:
             others = [other for other in turn.calls if other is not call and expected_injections.failed(other)]
             if not others or call.tool is None or call.meta or call.content is None:
                 continue
+            if expected_injections.waited_at_the_end(call):
+                continue  # XMCP-CLI-004 judges it
             if not call.attempts and (
                 call.succeeded or trace.may_share(call) or call.code in permitted_codes(trace, call)
             ):
@@ -142,6 +144,9 @@ def _provided_by_name(trace: TraceIndex, tool: Tool, at: int) -> list[str]:
     for other in trace.tools_within_limit_at(at):
         if other.server == tool.server and other.name in tool.depends_on and other.name != tool.name:
             schema = other.output_schema or {}
+            wrapper = wrapper_of(other)
+            if wrapper is not None:
+                schema = (schema.get("properties") or {}).get(wrapper) or {}
             names += [other.provides] if other.provides else []
             names += [n for n in schema.get("required") or () if n in (schema.get("properties") or {})]
     return [name for name in dict.fromkeys(names) if name not in expected_injections.NEVER_INJECTED]

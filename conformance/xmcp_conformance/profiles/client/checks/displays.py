@@ -11,7 +11,7 @@ from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.messages import compact, same
 from xmcp_conformance.profiles.client.permitted_codes import permitted_codes, was_cut_short
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import Chat, ModelCall
+from xmcp_conformance.profiles.client.trace_model import Chat, ModelCall, error_of
 
 _MEMBERS = ("type", "payload", "title", "alt", "fallback", "id", "meta")
 Display = Mapping[str, Any]
@@ -115,7 +115,7 @@ def _differs_from_answer(trace: TraceIndex, call: ModelCall) -> bool:
         return False
     if answer.outcome == "ok":
         return call.reply.error is not None
-    code, retryable = (answer.error or {}).get("code"), (answer.error or {}).get("retryable") is True
+    code, retryable = error_of(answer).get("code"), error_of(answer).get("retryable") is True
     if answer.outcome != "error" or call.code == code:
         return False
     # A call that is tried again may end otherwise: an open breaker, for example, holds back the next attempt.

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import either
 from xmcp_conformance.core.untrusted_text import quoted
-from xmcp_conformance.profiles.client.messages import compact, document_of, strings_of, text_of
+from xmcp_conformance.profiles.client.messages import Message, compact, document_of, strings_of, text_of
 from xmcp_conformance.profiles.client.permitted_codes import permitted_codes, was_cut_short
 from xmcp_conformance.profiles.client.trace import Answered
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import ModelCall, gives_text
+from xmcp_conformance.profiles.client.trace_model import Chat, ModelCall, gives_text, is_error_by_flag_alone
 from xmcp_conformance.reader import Document, looks_like_a_document, read
+from xmcp_conformance.reader.strict_json import strings
 
 REFERENCE = "x-xmcp-reference"
 
@@ -95,6 +96,23 @@ def _errors_of_other_conventions(trace: TraceIndex) -> Observations:
         yield either("XMCP-MCP-040", same, seen, f"the error {quoted(str(code))}", where=call.turn.next_at)
 
 
+@check("XMCP-MCP-052", profile="client")
+def _failures_that_only_the_flag_names(trace: TraceIndex) -> Observations:
+    for call, xmcp, answer, reply in _answered_calls(trace):
+        if not xmcp or not answer.readable or not is_error_by_flag_alone(answer):
+            continue
+        text, error = (answer.text or "").strip(), reply.error
+        # An error needs words: where the document has none, a client writes its own.
+        told = error is not None and (not text or error.message == text or "error" in reply.lossy)
+        seen = f"{call}, whose result has `isError` and no error in the document, is answered by {_in_words(reply)}"
+        ok = error is not None and error.code == "TOOL_ERROR" and told
+        yield either("XMCP-MCP-052", ok, seen, f"TOOL_ERROR with `{quoted(text)}`", where=call.turn.next_at)
+
+
+def _in_words(reply: Document) -> str:
+    return f"{reply.error.code} with `{quoted(reply.error.message)}`" if reply.error is not None else "a result"
+
+
 @check("XMCP-MCP-045", profile="client")
 def _text_for_the_user_alone(trace: TraceIndex) -> Observations:
     for call in trace.calls:
@@ -102,10 +120,53 @@ def _text_for_the_user_alone(trace: TraceIndex) -> Observations:
         if text is None or not call.turn.went_on or was_cut_short(call):
             continue
         later = [(at, asked) for at, asked in call.turn.chat.asks if at > call.turn.said_at]
-        found = next((at for at, asked in later if any(text in said for said in strings_of(asked.messages))), None)
+        given = _given_to_the_model(trace, call.turn.chat)
+        found = next((at for at, asked in later if any(_holds_more(one, text, given) for one in asked.messages)), None)
         at = call.turn.next_at if found is None else found
         seen = f"the model got `{quoted(text)}`, which was for the user alone, in the answer to {call}"
         yield either("XMCP-MCP-045", found is None, seen, "nothing of that block before the model", where=at)
+
+
+def _given_to_the_model(trace: TraceIndex, chat: Chat) -> list[str]:
+    """Return the texts that a model may have got in a chat whatever is for the user alone, the longest first.
+
+    They are what servers gave the model, what stands beside such a block included (section 6.4), what the model wrote,
+    and what the application gave.
+    """
+    texts = [*strings_of(chat.began.history), chat.began.query]
+    for turn in chat.turns:
+        texts += [turn.said.text, *(call.written for call in turn.calls), *(call.name for call in turn.calls)]
+        for call in turn.calls:
+            answer = call.answer
+            if answer is None:
+                continue
+            message = (answer.error or {}).get("message")
+            own = call.attempts and trace.setup.servers[call.attempts[-1].server].xmcp
+            texts += [answer.text or "", *strings(answer.display)]
+            if isinstance(message, str) and (own or message not in strings(answer.structured)):
+                texts += [message]
+    return sorted(filter(None, texts), key=len, reverse=True)
+
+
+def _holds_more(message: Message, text: str, given: Sequence[str]) -> bool:
+    """Return whether a message has a text elsewhere than in one of the texts that were given to the model."""
+    document = document_of(text_of(message)) if message.get("role") == "tool" else None
+    parts = list(strings_of([message]))
+    if document is not None:
+        # As JSON and not as the raw document, in which the text is escaped.
+        words = document.error.model_text if document.error is not None else ""
+        shown = strings(document.display) if document.has_display else ()
+        parts = [document.llm_output or "", words, *shown]
+    return any(text in _without(part, given) for part in parts if text in part)
+
+
+def _without(part: str, given: Sequence[str]) -> str:
+    """Return a text without the longest of the given texts in it, once: what stands beside it was added to it."""
+    found = next((text for text in given if text in part), None)
+    if found is None:
+        return part
+    before, _, after = part.partition(found)
+    return f"{before}\n{after}"
 
 
 def _same_content(reply: Document, inner: Document) -> bool:

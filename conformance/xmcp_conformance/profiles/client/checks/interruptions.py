@@ -41,22 +41,30 @@ def _event_order_of_a_call(trace: TraceIndex) -> Observations:
 @check("XMCP-REC-003", profile="client")
 def _done_once_and_last(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
-        if chat.received and chat.ended is not None and chat.ended.result is not None:
-            types = [r.event.get("type") for _, r in chat.received]
-            ok = types.count("done") == 1 and types[-1] == "done"
-            seen = f"{types.count('done')} events `done`, the last event {types[-1]}"
-            yield either("XMCP-REC-003", ok, seen, "one `done`, as the last", where=chat.received[-1][0])
+        if chat.ended is not None and chat.ended.result is not None:
+            yield from _closed_by(chat, "XMCP-REC-003", "done")
 
 
 @check("XMCP-REC-005", profile="client")
 def _failed_once_and_last(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
-        types = [r.event.get("type") for _, r in chat.received]
-        if chat.ended is None or chat.ended.failure not in ("provider", "quota", "crashed") or not types:
-            continue
-        ok = types.count("failed") == 1 and types[-1] == "failed"
-        seen = f"{types.count('failed')} events `failed`, the last event {types[-1]}"
-        yield either("XMCP-REC-005", ok, seen, "one `failed`, as the last", where=chat.received[-1][0])
+        if chat.ended is not None and chat.ended.failure in ("provider", "quota", "crashed"):
+            yield from _closed_by(chat, "XMCP-REC-005", "failed")
+
+
+def _closed_by(chat: Chat, requirement: str, closing: str) -> Observations:
+    """Judge the last event of a chat that has ended.
+
+    A chat that was cancelled may have no closing event, however it ended. One of which nothing was told is judged only
+    where the application asked for events.
+    """
+    types = [r.event.get("type") for _, r in chat.received]
+    if chat.cancelled is not None or not (types or chat.began.events):
+        return
+    ok = types.count(closing) == 1 and types[-1] == closing
+    seen = f"{types.count(closing)} events `{closing}`, the last event {types[-1]}" if types else "no event at all"
+    where = chat.received[-1][0] if types else chat.ended_at
+    yield either(requirement, ok, seen, f"one `{closing}`, as the last", where=where)
 
 
 @check("XMCP-CLI-075", profile="client")

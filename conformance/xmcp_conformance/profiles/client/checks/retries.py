@@ -11,7 +11,7 @@ from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.permitted_codes import permitted_codes, was_cut_short
 from xmcp_conformance.profiles.client.trace import Called
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import INSTANT, Attempt, ModelCall
+from xmcp_conformance.profiles.client.trace_model import INSTANT, Attempt, ModelCall, is_error_by_flag_alone
 from xmcp_models.registry import ERROR_CATEGORIES
 
 LONGEST_WAIT = 120.0
@@ -30,8 +30,8 @@ def _retries(trace: TraceIndex) -> Iterator[tuple[ModelCall, Attempt, Attempt]]:
 @check("XMCP-CLI-125", profile="client")
 def _code_of_a_lost_connection(trace: TraceIndex) -> Observations:
     for call in trace.calls:
-        lost = [attempt for attempt in call.attempts if attempt.outcome in ("unreachable", "lost")]
-        if not lost or len(lost) < len(call.attempts) or call.unclear or call.reply is None or was_cut_short(call):
+        lost = bool(call.attempts) and call.attempts[-1].outcome in ("unreachable", "lost")
+        if not lost or call.unclear or call.reply is None or was_cut_short(call):
             continue
         seen = f"{call}, whose server could not be reached or was lost, is answered by {call.code or 'a result'}"
         ok = call.code == "CONNECTION_FAILED" or call.code in permitted_codes(trace, call)
@@ -74,8 +74,9 @@ def _error_reaches_the_model(trace: TraceIndex) -> Observations:
         if last is None or call.reply is None:
             continue
         if (
-            not (last.transport_failed or last.outcome == "error")
+            not (last.transport_failed or last.outcome in ("error", "too_large"))
             or not _readable(last)
+            or (last.answered is not None and is_error_by_flag_alone(last.answered))  # XMCP-MCP-052
             or _undefined_category(last) is not None
         ):
             continue

@@ -10,7 +10,7 @@ from xmcp_conformance.core.observation import either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.messages import strings_of
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import INSTANT, Chat
+from xmcp_conformance.profiles.client.trace_model import INSTANT, Attempt, Chat, ModelCall
 
 _BYTES_PER_TOKEN = 16
 """No vendor's tokens are longer than this on average."""
@@ -83,18 +83,27 @@ def _slots_in_turn(trace: TraceIndex) -> Observations:
     if setup.approval or setup.cache or setup.breaker_threshold is not None:
         return  # a call can wait for something else than a slot
     begun = [(attempt, attempt.call) for attempt in trace.attempts if attempt.called is not None]
-    granted = [(a, call, call.turn.chat.began.tenant) for a, call in begun if call is not None and call.sent[0] is a]
+    first = [(a, call) for a, call in begun if call is not None and call.sent[0] is a]
+    granted = sorted(
+        ((a, call, call.turn.chat.began.tenant) for a, call in first), key=lambda one: _begun(trace, one[1], one[0])
+    )
     for place, (waiting, call, tenant) in enumerate(granted):
         if tenant is None or call.tool is None or call.tool.depends_on:
             continue
         since = call.turn.said.time + INSTANT
-        meanwhile = [one for one in granted[:place] if one[0].begun > since]
+        meanwhile = [one for one in granted[:place] if _begun(trace, one[1], one[0]) > since]
         own = sum(other == tenant for _, _, other in meanwhile)
         others = Counter(other for _, _, other in meanwhile if other not in (tenant, None))
         if others and trace.running(waiting.at) + 1 >= limit:
             whose, most = others.most_common(1)[0]
             seen = f"{call} waited while {most} calls of `{quoted(str(whose))}` began"
             yield either("XMCP-CLI-117", most <= own + 1, seen, "the tenants in turn", where=waiting.at)
+
+
+def _begun(trace: TraceIndex, call: ModelCall, attempt: Attempt) -> float:
+    """Return when a call began: with its event, where the application got one, since it can reach the server later."""
+    told = [trace.time(at) for at, event in call.turn.chat.events(call) if event.get("type") == "tool_started"]
+    return min([*told, attempt.begun])
 
 
 @check("XMCP-CLI-076", profile="client")

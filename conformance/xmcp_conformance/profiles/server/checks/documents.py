@@ -5,6 +5,7 @@ What concerns a document alone, the reader judges.
 
 from __future__ import annotations
 
+import json
 import re
 
 from xmcp_conformance.core.checks import Observations, check
@@ -19,11 +20,12 @@ from .mcp_results import A_DOCUMENT
 LONGEST = 2 * MOST_BYTES
 """Maximum number of characters of a document that the suite reads: it keeps all tokens of the document in memory."""
 
+_LONGEST_NAME = 128
 _MARKUP = re.compile("[<&]")
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-@check("XMCP-MCP-001", "XMCP-RSP-022", "XMCP-RSP-081", profile="server")
+@check("XMCP-MCP-001", "XMCP-RSP-022", "XMCP-RSP-042", "XMCP-RSP-081", profile="server")
 def document_text(exchange: Exchange) -> Observations:
     """Judge whether the result has a text that can be read as a document."""
     text = exchange.text
@@ -34,24 +36,51 @@ def document_text(exchange: Exchange) -> Observations:
     if len(text) > LONGEST:
         seen = f"a document of {len(text):,} characters, which is not judged further"
         yield broken("XMCP-RSP-081", seen, f"at most {MOST_BYTES:,} bytes")
-    elif _is_unescaped(exchange.call.trap, text):
-        # What a parser makes of the rest is chance: it can see elements where there was text, or any other fault.
-        yield broken("XMCP-RSP-022", f"the text `{quoted(exchange.call.trap)}` as it is", "`&lt;` and `&amp;`")
+        return
+    for trap in exchange.call.traps:
+        if (fault := _unescaped(trap, exchange.call.traps, text)) is not None:
+            # What a parser makes of the rest is chance: it can see elements where there was text, or any other fault.
+            requirement, expected = fault
+            yield broken(requirement, f"the text `{quoted(trap)}` as it is", expected)
+            return
 
 
-def _is_unescaped(trap: str, text: str) -> bool:
-    """Return whether markup that the suite sent as text is in `llm_output` without being escaped."""
+def _unescaped(trap: str, sent: tuple[str, ...], text: str) -> tuple[str, str] | None:
+    """Return the requirement that markup breaks which the suite sent as text and which is not escaped, if it is not."""
     if not _MARKUP.search(trap):
-        return False
-    before, found, _ = text.partition(trap)
-    return bool(found) and before.rfind("<llm_output") > max(before.rfind("<display"), before.rfind("<![CDATA["))
+        return None
+    for written in dict.fromkeys((trap, json.dumps(trap)[1:-1], json.dumps(trap, ensure_ascii=False)[1:-1])):
+        before, found, _ = text.partition(written)
+        if found:
+            for other in sent:  # the tags in these open nothing
+                before = before.replace(other, "")
+            last = max(_OPENED, key=lambda opened: before.rfind(opened))
+            return _OPENED[last] if last in before else None
+    return None
+
+
+_AS_TEXT = ("XMCP-RSP-022", "`&lt;` and `&amp;`")
+_AS_JSON = ("XMCP-RSP-042", "`\\u003c` and `\\u0026`")
+_OPENED: dict[str, tuple[str, str] | None] = {
+    "<llm_output": _AS_TEXT,
+    "<error": _AS_TEXT,
+    "<display": _AS_JSON,
+    "<meta": _AS_JSON,
+    "<server_populated": _AS_JSON,
+    "<![CDATA[": None,
+}
+"""For each place in which text can stand, the requirement that says how its markup is written."""
 
 
 @check("XMCP-RSP-007", profile="server")
 def tool_name(call: ToolCall, document: Document) -> Observations:
-    """Judge whether a document names the tool by the name by which it was called."""
-    if document.tool_name:
-        same = document.tool_name == call.name
+    """Judge whether a document names the tool by the name by which it was called, if the attribute can hold it.
+
+    A tab or a line end that was written as it is was read as a space: that is the subject of XMCP-RSP-028.
+    """
+    if document.tool_name and len(call.name) <= _LONGEST_NAME:
+        named, called = (re.sub("[\t\n\r]", " ", name) for name in (document.tool_name, call.name))
+        same = named == called
         yield either("XMCP-RSP-007", same, f"`{quoted(document.tool_name)}`", f"`{quoted(call.name)}`")
 
 
@@ -61,12 +90,13 @@ def replaced_code_points(exchange: Exchange, document: Document) -> Observations
     text = document.llm_output
     if text is None:
         return
-    trap = exchange.call.trap
-    for source in (trap, *strings((exchange.result or {}).get("structuredContent"))):
+    traps = exchange.call.traps
+    for source in (*traps, *strings((exchange.result or {}).get("structuredContent"))):
         replaced = _ILLEGAL.sub("\ufffd", source)
         if replaced != source and replaced in text:
             marked = "llm_output" in document.lossy
             yield either("XMCP-RSP-026", marked, f"`{quoted(replaced)}` without a mark", 'lossy="true" on `llm_output`')
-    left_out = _ILLEGAL.sub("", trap)
-    if left_out != trap and left_out in text:
-        yield broken("XMCP-RSP-026", f"`{quoted(left_out)}`: code points left out", "U+FFFD in their place")
+    for trap in traps:
+        left_out = _ILLEGAL.sub("", trap)
+        if left_out != trap and left_out in text:
+            yield broken("XMCP-RSP-026", f"`{quoted(left_out)}`: code points left out", "U+FFFD in their place")

@@ -39,13 +39,19 @@ def error_of_invalid_call(call: ToolCall, error: ErrorElement) -> Observations:
         refused = error.code == "VALIDATION_FAIL"
         yield either("XMCP-ERR-020", refused, f"the code `{quoted(error.code)}`, for {call.fault}", "`VALIDATION_FAIL`")
         if refused and (named := refused_arguments(error)) is not None:
-            missed = [at for at in call.refused if not any((name + "/").startswith(at + "/") for name in named)]
+            missed = [at for at in call.refused if not any(_names(name, at) for name in named)]
             yield either(
                 "XMCP-ERR-021",
                 not missed,
                 f"the pointers {quoted(', '.join(named) or '(none)')}",
                 f"`{', '.join(missed)}` too ({call.fault})",
             )
+
+
+def _names(pointer: str, refused: str) -> bool:
+    """Return whether a pointer names what was refused: the value, one inside it, or the argument that it is in."""
+    within, around = f"{pointer}/".startswith(f"{refused}/"), f"{refused}/".startswith(f"{pointer}/")
+    return within or (around and bool(pointer))
 
 
 def refused_arguments(error: ErrorElement) -> list[str] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from pydantic_core import from_json
 
@@ -180,12 +180,31 @@ def _error_text(exchange: Exchange, error: error_element.ErrorElement) -> Observ
 @check("XMCP-MCP-020", profile="server")
 def _result_text(exchange: Exchange) -> Observations:
     """Judge whether the text repeats the argument unchanged, if the same call of a client that declared did."""
-    text, trap = _text(exchange.result or {}), exchange.call.trap
-    if exchange.twin is None:  # nothing says what the text should be
+    text, twin = _text(exchange.result or {}), exchange.twin
+    if twin is None:  # nothing says what the text should be
         return
-    whole = not (exchange.twin.echoes and trap not in text)
-    expected = f"the text `{quoted(trap)}`, as for a client that declared the extension"
-    yield either("XMCP-MCP-020", whole, f"the text `{quoted(text)}`", expected)
+    missing = next((trap for trap in twin.echoes if trap not in text), None)
+    if missing is not None and exchange.call.shows and not _is_around(missing, twin.text or "", text):
+        return  # the text stands for the data of the display (XMCP-DSP-025)
+    if missing is not None and _has_its_lines_elsewhere(missing, text):
+        return  # a tool that has no order
+    expected = f"the text `{quoted(missing or '')}`, as for a client that declared the extension"
+    yield either("XMCP-MCP-020", missing is None, f"the text `{quoted(text)}`", expected)
+
+
+def _is_around(echo: str, declared: str, text: str) -> bool:
+    """Return whether a text has what is before an echo in another one, or after it where nothing is before it."""
+    before, _, after = (part.strip() for part in declared.partition(echo))
+    return text.lstrip().startswith(before) if before else bool(after) and after[:_ENOUGH] in text
+
+
+_ENOUGH: Final = 40
+
+
+def _has_its_lines_elsewhere(echo: str, text: str) -> bool:
+    """Return whether a text has all lines of an echo, in another order."""
+    places = [text.find(line) for line in echo.splitlines() if line.strip()]
+    return len(places) > 1 and min(places) >= 0 and places != sorted(places)
 
 
 @check("XMCP-MCP-044", profile="server")

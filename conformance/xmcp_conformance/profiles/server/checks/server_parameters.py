@@ -90,5 +90,5 @@ def forged_arguments(exchange: Exchange, document: Document) -> Observations:
     used = [name for name in call.forged if call.arguments[name] in strings(values.get(name))]
     # A value that the server does not name could be the forged one: then nothing is judged.
     if used or any(name in values or name in overridden for name in call.forged):
-        seen = f"`{quoted(', '.join(used))}` with the value `{quoted(call.trap)}`, which the caller sent"
+        seen = f"`{quoted(', '.join(used))}` with the value `{quoted(call.traps[0])}`, which the caller sent"
         yield either("XMCP-TOL-023", not used, seen, "the server's own value, or FORBIDDEN_PARAM_OVERRIDE")

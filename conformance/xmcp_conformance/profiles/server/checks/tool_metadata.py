@@ -50,6 +50,19 @@ def wrapped_value(tool: ListedTool) -> Observations:
 
 
 @check("XMCP-MCP-053", profile="server")
+def wrapped_for_every_client(plain: ListedTool, declared: ListedTool) -> Observations:
+    """Judge whether a client that declared the extension is told of a wrapper of which another client is told."""
+    member = valid_metadata(plain).get("wrapped_in")
+    if member is not None and declared.has_output_schema:
+        yield either(
+            "XMCP-MCP-053",
+            "wrapped_in" in valid_metadata(declared),
+            f"tool `{declared.name}` without `wrapped_in` in its metadata, which it has for a plain client",
+            f"`wrapped_in`: `{quoted(member)}`",
+        )
+
+
+@check("XMCP-MCP-053", profile="server")
 def wrapped_data(exchange: Exchange) -> Observations:
     """Judge whether the structured content of such a tool has the member that its metadata names."""
     tool, result = exchange.call.tool, exchange.result or {}

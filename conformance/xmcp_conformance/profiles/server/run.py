@@ -1,0 +1,283 @@
+"""One run: make the calls of a plan over one session as one kind of client, and judge every answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
+from xmcp_conformance.core.events import CallMade, Emit, Noted, Observed, RunEnded, RunStarted, ToolListed
+from xmcp_conformance.core.observation import Observation
+from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.reader import Document
+
+from .bounded_wire import StrayLines
+from .call_plan import Batch, Learned, Options
+from .calling import Caller
+from .catalogue import Catalogue, ListedTool, advice, announced_versions
+from .checks.declared_limit import LEAST
+from .checks.echoes import Echoes
+from .checks.mcp_results import repeats_its_text
+from .checks.plain_results import begins_a_document
+from .checks.required_form import RequiredForm, required_form
+from .checks.tool_metadata import wrapped_for_every_client
+from .exchange import Exchange, Intent, ToolCall, Twin, call_made
+from .fixture.run import NAME as FIXTURE
+from .fixture.run import RESPONSES_FOR_AN_EXAMPLE, Fixture, check_fixture, tool_of
+from .judge import catalogue_observations, exchange_observations, limited_observations
+from .server_under_test import Peer, PeerUnavailable, Session
+from .shrinking import shrunk
+
+_MUCH = 4
+_FEW = 3  # number of tools, and of displays, that a server with another wire is asked for as a plain client
+
+
+@dataclass(slots=True)
+class Seen:
+    """What the run as a declaring client showed, for the plan of that run and for the run as a plain client."""
+
+    echoes: Echoes
+    negotiates: bool = False
+    succeeded: set[str] = field(default_factory=set)
+    """The names of the tools of which a call succeeded."""
+    large: dict[tuple[str, bool, bool], ToolCall] = field(default_factory=dict)
+    """For each tool, the first call that was answered with a document larger than `LEAST`: a result, and an error; one
+    that is much larger, and one that is not."""
+    silent: set[str] = field(default_factory=set)
+    """The names of the tools that did not answer in time, in the other era too."""
+    learned: Learned = field(default_factory=Learned)
+    shrunk: set[str] = field(default_factory=set)
+    """The requirements of which the tool of the suite showed a fault that was made small."""
+    declared: dict[str, ListedTool] = field(default_factory=dict)
+    """The tools as they are listed for a client of which the server knows that it declared the extension."""
+    made: list[Batch] = field(default_factory=list)
+    twins: dict[str, Twin] = field(default_factory=dict)
+    samples: dict[tuple[str, bool], ToolCall] = field(default_factory=dict)
+    """For each tool, its first call that was answered, and the first whose answer had a display that was asked for."""
+
+    def kept(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """Yield the batches of a plan, and keep those that were made."""
+        for batch in batches:
+            self.made.append(batch)
+            yield batch
+
+    def few(self) -> list[ToolCall]:
+        """Return a call of a few tools, and a call for a display of a few."""
+        of = {shows: [call for key, call in self.samples.items() if key[1] is shows] for shows in (False, True)}
+        return [*of[False][:_FEW], *of[True][:_FEW]]
+
+    def keep(self, call: ToolCall, document: Document) -> None:
+        """Keep what a right call showed."""
+        if document.has_display or not call.shows:
+            self.samples.setdefault((call.name, call.shows), call)
+        succeeded = document.error is None and not call.traps and "show_user" not in call.arguments
+        if succeeded and len(call.arguments) >= len(self.learned.succeeded.get(call.name, ())):
+            self.learned.succeeded[call.name] = call.arguments
+
+    def few_large(self) -> list[ToolCall]:
+        """Return a few calls with a large result, and a few with a large error, those first that have it every time."""
+        results = [call for (_, failed, _), call in self.large.items() if not failed]
+        errors = [call for (_, failed, _), call in self.large.items() if failed]
+        errors.sort(key=lambda call: call.intent is Intent.VALID and call.name in self.succeeded)
+        return [*results[: 2 * _FEW], *errors[: 2 * _FEW]]
+
+    def keep_twin(self, exchange: Exchange, document: Document, *, known: bool) -> None:
+        """Keep what a plain client, or one that declares a limit, has to be answered to the same call."""
+        call, text = exchange.call, document.llm_output or ""
+        if exchange.is_busy and call.key in self.twins:
+            return  # an answer of a server that was not busy says more
+        echoes = tuple(trap for trap in call.traps if trap in text)
+        populates, failed = document.server_populated is not None, document.error is not None
+        code = document.error.code if document.error is not None else None
+        size = exchange.size if begins_a_document(exchange.text) else 0
+        self.twins[call.key] = Twin(echoes, populates, failed, document.llm_output, code, size)
+        if known and size > LEAST and not exchange.is_busy:
+            self.large.setdefault((call.name, failed, size > _MUCH * LEAST), call)
+
+
+@dataclass(slots=True)
+class Run:
+    """A peer in one era, as one kind of client.
+
+    `plain`: a client that does not declare the extension. `limited`: one that declares the smallest `maxBytes`.
+    """
+
+    peer: Peer
+    era: str
+    options: Options
+    emit: Emit
+    stray: StrayLines = field(default_factory=StrayLines)
+    """The lines of a command that are no message, over all runs of it."""
+    plain: bool = False
+    limited: bool = False
+    started: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of the run in a report."""
+        client = ", plain client" if self.plain else f", maxBytes {LEAST}" if self.limited else ""
+        return f"{self.peer.transport}, {self.era}{client}"
+
+    @property
+    def knows_the_client(self) -> bool:
+        """True where the server has to know what the client declared.
+
+        Over HTTP it need not remember what a client declared with `initialize` (section 6.1).
+        """
+        return not (self.peer.transport == "http" and self.era in HANDSHAKE_PROTOCOL_VERSIONS)
+
+    def start(self, tools: int = 0) -> None:
+        """Say that the run begins."""
+        client = "plain" if self.plain else "limited" if self.limited else "declared"
+        self.started = True
+        self.emit(RunStarted(self.name, str(self.peer), self.peer.transport, self.era, client, tools))
+
+    def note(self, text: str) -> None:
+        """Say something that is not a verdict."""
+        self.emit(Noted(self.name, text))
+
+    def called(self, exchange: Exchange) -> None:
+        """Emit that a call was made, and how it ended."""
+        self.emit(call_made(self.name, exchange))
+
+    def _list(self, catalogue: Catalogue) -> None:
+        for tool in catalogue.tools:
+            called = tool.read_only or self.options.allow_writes or tool.name == FIXTURE
+            displays = tool.displays or tool.takes_show_user
+            self.emit(ToolListed(self.name, quoted(tool.name), called, displays))
+
+    def observed(self, observations: Iterable[Observation], call: ToolCall | None = None) -> None:
+        """Emit what a check observed, of a call or of what the server lists."""
+        said = str(call or "")
+        for observation in observations:
+            self.emit(Observed(observation, self.name, said))
+
+    def end(self) -> None:
+        """Say that the run ended."""
+        self.emit(RunEnded(self.name))
+
+    async def judge(self, session: Session, catalogue: Catalogue, calls: Iterable[Batch], seen: Seen) -> None:
+        """Do the run: judge what the peer lists, and every call, and what it lists then."""
+        self.era = catalogue.protocol_version
+        self.start(len(catalogue.tools))
+        declared = self.knows_the_client and not self.plain
+        self.observed(catalogue_observations(catalogue, declared=declared))
+        if declared:
+            seen.declared = {tool.name: tool for tool in catalogue.tools}
+        for listed in catalogue.tools if self.plain else ():
+            if listed.name in seen.declared:
+                self.observed(wrapped_for_every_client(listed, seen.declared[listed.name]))
+        if not self.plain:
+            self._list(catalogue)
+        if not self.plain and (advised := advice(catalogue)):
+            self.note(advised)
+        form = required_form(catalogue, declared=not self.plain, known=self.knows_the_client)
+        caller = Caller(session, self.note, seen.learned, seen.silent)
+        exchanges = _Exchanges(self, caller, announced_versions(catalogue), form, seen)
+        connected = await exchanges.judge(calls)
+        if connected and (tool := tool_of(catalogue)) is not None:
+            fixture = Fixture(self.name, tool, exchanges.announced, form, not self.plain, seen.shrunk)
+            responses = self.options.examples * RESPONSES_FOR_AN_EXAMPLE
+            await check_fixture(
+                session, fixture, examples=responses, seed=self.options.seed, emit=self.emit, note=self.note
+            )
+        if connected:
+            try:
+                self.observed(catalogue_observations(await session.catalogue(), declared=declared))
+            except PeerUnavailable as error:
+                self.note(f"Listed its tools once, and not again: {error}")
+                self.emit(CallMade(self.name, "tools/list", "", "unanswered"))
+        for note in exchanges.notes():
+            self.note(note)
+        self.end()
+
+    async def judge_limited(self, session: Session, catalogue: Catalogue, seen: Seen) -> None:
+        """Do the run as a client that declares the smallest `maxBytes`: only what concerns that is judged."""
+        self.era = catalogue.protocol_version
+        self.start(len(catalogue.tools))
+        form = required_form(catalogue, declared=True, known=self.knows_the_client)
+        caller = Caller(session, self.note, seen.learned, seen.silent)
+        async with aclosing(caller.exchanges((call,) for call in seen.few_large())) as exchanges:
+            async for exchange in exchanges:
+                call = exchange.call
+                if not (exchange.is_busy or exchange.timed_out):
+                    self.observed(limited_observations(exchange, form, seen.twins[call.key]), call)
+                self.called(exchange)
+        self.end()
+
+
+@dataclass(slots=True)
+class _Exchanges:
+    """Judges the exchanges of a run, one after the other."""
+
+    run: Run
+    caller: Caller
+    announced: list[str] | None
+    form: RequiredForm
+    seen: Seen
+    repeating: dict[str, None] = field(default_factory=dict)
+    broken: set[str] = field(default_factory=set)
+
+    async def judge(self, calls: Iterable[Batch]) -> bool:
+        """Make the calls and judge the answers; return whether the connection is still there."""
+        lost = None
+        async with aclosing(self.caller.exchanges(calls)) as exchanges:
+            async for exchange in exchanges:
+                if exchange.timed_out:
+                    self.run.called(exchange)
+                    continue
+                lost = exchange.lost
+                observations = self._observations(exchange)
+                for requirement in dict.fromkeys(one.requirement for one in observations if not one.ok):
+                    if requirement not in self.broken:
+                        self.broken.add(requirement)
+                        await self._show_smallest(requirement, exchange.call)
+                self.run.observed(observations, exchange.call)
+                self._keep(exchange)
+        return lost is None
+
+    def _observations(self, exchange: Exchange) -> list[Observation]:
+        if self.run.plain:
+            exchange.twin = self.seen.twins.get(exchange.call.key)
+        return list(exchange_observations(exchange, self.announced, self.form, declared=not self.run.plain))
+
+    async def _show_smallest(self, requirement: str, call: ToolCall) -> None:
+        """Emit first what the simplest call shows that breaks a requirement: it is what a report begins with."""
+        found: list[Observation] = []
+
+        async def breaks(simpler: ToolCall) -> bool:
+            faults = [one for one in self._observations(await self.caller.again(simpler)) if not one.ok]
+            own = [one for one in faults if one.requirement == requirement]
+            if own:
+                found[:] = own
+            return bool(own)
+
+        smallest = await shrunk(call, breaks)
+        if found:
+            self.run.observed(found, smallest)
+
+    def _keep(self, exchange: Exchange) -> None:
+        call, document = exchange.call, exchange.reading.document
+        if self.run.plain and repeats_its_text(exchange):
+            self.repeating[f"`{quoted(call.name)}`"] = None
+        told_apart = self.run.knows_the_client or (self.seen.negotiates and begins_a_document(exchange.text))
+        if document is not None and not self.run.plain and told_apart:
+            self.seen.keep_twin(exchange, document, known=self.run.knows_the_client)
+        answered = document is not None and call.intent is Intent.VALID
+        self.seen.echoes.keep(exchange, self.run.name)
+        if answered and document is not None:
+            self.seen.keep(call, document)
+            if document.error is None:
+                self.seen.succeeded.add(call.name)
+        self.run.called(exchange)
+
+    def notes(self) -> Iterator[str]:
+        """Yield what a person should know of the answers, though it breaks nothing."""
+        if self.repeating:
+            yield (
+                f"The text of {', '.join(self.repeating)} comes again as `structuredContent`, without an output "
+                "schema, and some hosts give the model that alone. It is right where the author of the tool gave it "
+                "(XMCP-MCP-049)."
+            )

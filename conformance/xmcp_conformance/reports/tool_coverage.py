@@ -1,0 +1,107 @@
+"""Which tools of a server were seen at work in a run of the suite: a fold over its events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from xmcp_conformance.core.events import CallMade, ToolListed
+from xmcp_models.registry import DISPLAY_TYPES
+
+_OF_ARGUMENTS: Final = {"VALIDATION_FAIL", "INVALID_ARGUMENT", "MISSING_ARGUMENT", "NOT_FOUND"}
+"""The codes of failures that other arguments can avoid."""
+_MOST_NAMED: Final = 10
+
+
+@dataclass(slots=True)
+class ToolCoverage:
+    """One tool: whether it was called, and how often its calls with right arguments ended in which way."""
+
+    called: bool = True
+    displays: bool = False
+    succeeded: int = 0
+    failed: int = 0
+    unanswered: int = 0
+    shown: int = 0
+    asked: bool = False
+    """Whether a call that succeeded asked for a display."""
+    codes: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def at_work(self) -> bool:
+        """True where it succeeded at least once and, if it can show a display, did so at least once."""
+        return self.succeeded > 0 and (self.shown > 0 or not self.displays)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the tool as JSON values."""
+        counts = {name: getattr(self, name) for name in ("succeeded", "failed", "unanswered", "shown")}
+        return {"called": self.called, "displays": self.displays, **counts, "at_work": self.at_work}
+
+
+@dataclass(slots=True)
+class Coverage:
+    """The tools of a server by their names, over all runs, and the types of their displays."""
+
+    tools: dict[str, ToolCoverage] = field(default_factory=dict)
+    types: dict[str, str] = field(default_factory=dict)
+    """The types of displays, each with the first tool that showed one."""
+
+    def add_tool(self, event: ToolListed) -> None:
+        """Take a tool of the list into account."""
+        tool = self.tools.setdefault(event.tool, ToolCoverage(event.called))
+        tool.displays = tool.displays or event.displays
+
+    def add_call(self, event: CallMade) -> None:
+        """Take a call into account. Tools that are not listed, such as those that do not exist, do not count."""
+        tool = self.tools.get(event.tool)
+        if tool is None:
+            return
+        tool.succeeded += event.ending == "succeeded"
+        tool.failed += event.ending == "failed"
+        tool.unanswered += event.ending == "unanswered"
+        tool.asked = tool.asked or (event.ending == "succeeded" and event.asked_to_show)
+        if event.code:
+            tool.codes[event.code] = None
+        if event.display:
+            tool.shown += 1
+            self.types.setdefault(event.display, event.tool)
+
+    @property
+    def at_work(self) -> int:
+        """The number of tools that were seen at work."""
+        return sum(tool.at_work for tool in self.tools.values())
+
+    @property
+    def percent(self) -> float:
+        """The share of the listed tools that were seen at work, in percent; 0 where none is listed."""
+        return 100 * self.at_work / len(self.tools) if self.tools else 0.0
+
+    def gaps(self) -> Iterator[str]:
+        """Yield a sentence for each kind of thing that was not seen, or that nobody but the server knows."""
+        called = {name: tool for name, tool in self.tools.items() if tool.called}
+        never = [name for name, tool in called.items() if not tool.succeeded]
+        if never:
+            names = listed(never, lambda name: f" ({', '.join(codes)})" if (codes := called[name].codes) else "")
+            helps = any(_OF_ARGUMENTS & called[name].codes.keys() for name in never)
+            advised = " An `enum` or `examples` for the arguments would help." if helps else ""
+            yield f"Never succeeded: {names}. At most their errors were judged.{advised}"
+        dark = {
+            name: tool.asked for name, tool in called.items() if tool.succeeded and tool.displays and not tool.shown
+        }
+        if asked := [name for name, was_asked in dark.items() if was_asked]:
+            yield f"Asked to show a display, and never did: {listed(asked)}."
+        if others := [name for name, was_asked in dark.items() if not was_asked]:
+            yield f"Can show a display, and was not asked to: {listed(others)}."
+        if unknown := [name for name in self.types if name not in DISPLAY_TYPES and not name.startswith("x-")]:
+            names = listed(unknown, lambda name: f" of `{self.types[name]}`")
+            yield (
+                f"Types of displays that the specification does not define: {names}. No host shows a misspelt one; a "
+                "type of your own is called `x-vendor-name`."
+            )
+
+
+def listed(names: list[str], more: Callable[[str], str] = lambda _: "") -> str:
+    """Return the first names for a sentence, each with what `more` says of it, and how many others there are."""
+    rest = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"{', '.join(f'`{name}`{more(name)}' for name in names[:_MOST_NAMED])}{rest}"

@@ -1,0 +1,103 @@
+"""Which wrong servers the suite finds: each mutant under each condition, and what a run reports of it."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+from unittest.mock import patch
+
+from xmcp_conformance.core.events import Event, Observed
+from xmcp_conformance.profiles.server import arguments, blackbox, run
+from xmcp_conformance.profiles.server.call_plan import Options
+from xmcp_conformance.profiles.server.server_under_test import InMemoryPeer
+
+from .registry import server_mutants
+from .servers.conditional import CONDITIONS, Conditional, Watched
+from .servers.miniature import Miniature
+
+Verdict: TypeAlias = Literal["killed", "survived", "collateral", "not reached"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A mutant under a condition, and what the suite made of it: `reported` are the requirements found broken."""
+
+    requirement: str
+    condition: str
+    verdict: Verdict
+    reported: tuple[str, ...] = ()
+
+
+async def reported(server: Miniature, options: Options) -> tuple[str, ...]:
+    """Return the requirements that the suite finds broken by a server."""
+    red: set[str] = set()
+
+    def add(event: Event) -> None:
+        if isinstance(event, Observed) and not event.observation.ok:
+            red.add(event.observation.requirement)
+
+    await blackbox.check([InMemoryPeer(server.server())], options, add)
+    return tuple(sorted(red))
+
+
+async def try_mutant(requirement: str, options: Options) -> list[Tried]:
+    """Try the mutant of a requirement under every condition.
+
+    Conditions under which the mutant gives the same wrong answers are one run of the suite, and those under which it
+    gives none need no run: the right server has been judged.
+    """
+    mutant = server_mutants()[requirement]
+    reached = await _wrong_answers(mutant, options)
+    known: dict[frozenset[int], tuple[str, ...]] = {}
+    tried = []
+    for name, condition in CONDITIONS.items():
+        wrong = reached[name]
+        if not wrong:
+            tried.append(Tried(requirement, name, "not reached"))
+            continue
+        if wrong not in known:
+            known[wrong] = await reported(Conditional(mutant(), condition), options)
+        found = known[wrong]
+        verdict: Verdict = "killed" if found == (requirement,) else "collateral" if found else "survived"
+        tried.append(Tried(requirement, name, verdict, found))
+    return tried
+
+
+async def _wrong_answers(mutant: type[Miniature], options: Options) -> dict[str, frozenset[int]]:
+    """Return for each condition which answers of a run would be wrong, were the run that of the right server."""
+    found: dict[str, set[int]] = {name: set() for name in CONDITIONS}
+    server = Watched(mutant(), found)
+    await reported(server, options)
+    return {name: frozenset(answers) for name, answers in found.items()}
+
+
+@contextmanager
+def remembered() -> Iterator[None]:
+    """Judge equal answers to equal calls once; the verdicts are the same.
+
+    A run of a conditional mutant is nearly that of the right server, so nearly all of its work was done before.
+    """
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(arguments, "PATIENCE", 300.0))
+        for name in ("exchange_observations", "catalogue_observations"):
+            stack.enter_context(patch.object(run, name, _remembering(getattr(run, name))))
+        yield
+
+
+def _remembering(function: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
+    known: dict[bytes, tuple[list[Any], Any]] = {}
+
+    def generate(subject: Any, *others: Any, **named: Any) -> Iterator[Any]:
+        key = pickle.dumps((subject, others, named))
+        if key not in known:
+            values = list(function(subject, *others, **named))
+            known[key] = values, getattr(subject, "reading", None)
+        values, reading = known[key]
+        if reading is not None:
+            subject.reading = reading
+        yield from values
+
+    return generate

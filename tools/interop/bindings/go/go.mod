@@ -1,0 +1,3 @@
+module roundtrip
+
+go 1.21

@@ -1,0 +1,1 @@
+"""The kill matrix of the suite: every wrong server under every condition."""

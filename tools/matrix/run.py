@@ -1,0 +1,36 @@
+"""Try mutants in parallel processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+import time
+from collections.abc import Iterable
+from typing import Final
+
+import anyio
+
+from xmcp_conformance.profiles.server.call_plan import Options
+from xmcp_conformance.wrong.kill_matrix import Tried, remembered, try_mutant
+
+OPTIONS: Final = Options(examples=2)
+
+
+def _try(requirement: str) -> list[Tried]:
+    return anyio.run(try_mutant, requirement, OPTIONS)
+
+
+def _remember() -> None:
+    remembered().__enter__()  # until the process ends
+
+
+def run(requirements: Iterable[str]) -> list[Tried]:
+    """Try mutants in a process for each processor, and say on standard error which are done."""
+    tried: list[Tried] = []
+    begun = time.monotonic()
+    with multiprocessing.get_context("spawn").Pool(os.cpu_count(), _remember) as pool:
+        for done in pool.imap_unordered(_try, requirements):
+            tried += done
+            print(f"{time.monotonic() - begun:6.0f} s  {done[0].requirement}", file=sys.stderr, flush=True)
+    return sorted(tried, key=lambda one: one.requirement)
