@@ -347,6 +347,17 @@ def of_a_model_that_failed_as_the_chat_was_cancelled() -> TraceBuilder:
     return s
 
 
+def of_an_answer_that_broke_off_before_the_chat_was_cancelled() -> TraceBuilder:
+    s = TraceBuilder()
+    s.begin()
+    s.ask()
+    s.say("Half an ans", failed=True)  # void by section 11.7: the client waits for its next attempt
+    s.wait(1)
+    s.cancel()
+    s.end(failure="cancelled")
+    return s
+
+
 def of_events_that_arrive_after_the_end() -> TraceBuilder:
     s = of_a_model_that_fails()
     s.end(failure="provider")
@@ -367,11 +378,12 @@ def of_a_request_that_the_client_did_not_accept() -> TraceBuilder:
     [
         of_an_application_that_asked_for_no_events(),
         of_a_model_that_failed_as_the_chat_was_cancelled(),
+        of_an_answer_that_broke_off_before_the_chat_was_cancelled(),
         of_events_that_arrive_after_the_end(),
         of_a_request_that_the_client_did_not_accept(),
     ],
 )
-def test_a_chat_without_the_closing_event_is_right_where_nobody_can_expect_it(builder):
+def test_the_end_of_a_chat_is_right_where_nobody_can_expect_more(builder):
     assert [str(violation) for violation in violations(builder.trace)] == []
 
 

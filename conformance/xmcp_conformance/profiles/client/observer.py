@@ -97,8 +97,8 @@ class ObservedModel:
         failed = failure is not None or says.stalls
         calls = [] if failed else [script.call(one, offered) for one in says.asks]
         tokens = None if failed else says.tokens
-        said = Said(chat=chat, ask=ask, text=says.text, calls=calls, failed=failed, tokens=tokens, finish=says.finish)
-        self._recorder.note(said)
+        said = Said(chat=chat, ask=ask, text=says.text, calls=calls, failed=failed, stalls=says.stalls, tokens=tokens)
+        self._recorder.note(replace(said, finish=says.finish))
         pieces = [piece for piece in (says.text[:3], says.text[3:]) if piece]
         return ModelAnswer(pieces, calls, tokens, failure, says.stalls, says.finish)
 

@@ -124,7 +124,7 @@ class Said(Record):
     """The model answered the request `ask`.
 
     `calls` have the members `id`, `name` and `arguments` (JSON text). `failed`: after `text` the answer broke off, an
-    error followed, or nothing more came.
+    error followed, or nothing more came; `stalls`: the last of these, so that the request is still under way.
     """
 
     kind: ClassVar[str] = "said"
@@ -133,6 +133,7 @@ class Said(Record):
     text: str = ""
     calls: Sequence[Mapping[str, str]] = ()
     failed: bool = False
+    stalls: bool = False
     tokens: int | None = None
     """The tokens used, input and output together, as the vendor counted them."""
     finish: Literal["length", "content_filter"] | None = None

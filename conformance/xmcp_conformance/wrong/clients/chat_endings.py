@@ -171,7 +171,7 @@ def the_text_of_a_cancelled_answer_is_lost(wrong: bool) -> Trace:
     s = TraceBuilder()
     s.begin()
     s.ask()
-    s.say("Half an ans", failed=True)
+    s.say("Half an ans", failed=True, stalls=True)
     s.wait(1)
     s.cancel()
     kept = [] if wrong else [{"role": "assistant", "content": "Half an ans"}]
