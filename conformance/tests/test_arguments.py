@@ -14,7 +14,7 @@ import pytest
 from support.http_host import in_thread
 
 from xmcp_conformance.profiles.server.arguments import valid
-from xmcp_conformance.profiles.server.combinations import combined
+from xmcp_conformance.profiles.server.combinations import Surroundings, Values
 from xmcp_conformance.profiles.server.hostile_arguments import hostile
 from xmcp_conformance.profiles.server.hostile_texts import HOSTILE, SHORT, long_text, marked
 from xmcp_conformance.profiles.server.input_schema import fitting
@@ -298,7 +298,8 @@ VITALS = {
 
 def test_each_two_values_of_interest_come_together() -> None:
     base = {"layout": "metric", "pulse": 7, "show_user": True}
-    made = [one.arguments for one in combined(VITALS, base, [{"layout": "group", "pulse": 1, "notes": ["a", "b"]}])]
+    values = Values(VITALS, lambda: base, [{"layout": "group", "pulse": 1, "notes": ["a", "b"]}])
+    made = [one.arguments for one in values.pairs()]
     assert all(jsonschema_rs.is_valid(VITALS, one) for one in made)
     pairs = {(one["layout"], one["pulse"]) for one in made}
     assert {(layout, pulse) for layout in ("group", "vendor") for pulse in (0, 400)} <= pairs
@@ -306,6 +307,31 @@ def test_each_two_values_of_interest_come_together() -> None:
     assert {"layout": "group", "pulse": 400, "show_user": True} in made  # and nothing else is changed
     first = made[:25]
     assert {(one["layout"], one["pulse"]) for one in first} >= {("group", 400), ("vendor", 400)}
+
+
+def test_each_value_of_interest_comes_within_as_many_calls_as_a_parameter_has_values() -> None:
+    base = {"layout": "metric", "pulse": 7, "show_user": True}
+    made = [one.arguments for one in Values(VITALS, lambda: base).each()]
+    assert len(made) <= 9
+    assert {one["layout"] for one in made} == {"metric", "group", "vendor"}
+    assert {one["pulse"] for one in made} >= {0, 7, 400}
+    assert any("show_user" not in one for one in made)
+
+
+def test_a_change_stands_among_arguments_that_succeeded() -> None:
+    succeeded = [{"layout": "group", "pulse": 1}, {"layout": "vendor", "pulse": 2, "notes": ["a"]}]
+    around = Surroundings(VITALS, lambda: succeeded)
+    base = {"layout": "metric", "pulse": 7, "notes": ["b"]}
+    changed = [around(base, {**base, "notes": ["long"]}) for _ in range(2)]
+    assert changed == [
+        {"layout": "vendor", "pulse": 2, "notes": ["long"]},
+        {"layout": "group", "pulse": 1, "notes": ["long"]},
+    ]
+    assert around(base, {"layout": "metric", "pulse": 7}) == {
+        "layout": "vendor",
+        "pulse": 2,
+    }  # left out, as it was meant
+    assert around(base, {**base, "pulse": 401}) == {**base, "pulse": 401}  # would not fit: as it was made
 
 
 def test_one_refusal_has_every_argument_of_a_wrong_type() -> None:
@@ -337,7 +363,7 @@ def test_a_value_that_is_wrong_only_beside_another_one_is_no_fault_of_its_own() 
 def test_examples_that_are_no_list_cost_nothing(examples) -> None:
     own = {"type": "string", "enum": ["x", "y"], "examples": examples}
     schema = {"$schema": "http://json-schema.org/draft-04/schema#", "type": "object", "properties": {"a": own}}
-    assert list(combined(schema, {"a": "x"}))
+    assert list(Values(schema, lambda: {"a": "x"}).pairs())
     assert valid(schema, 2, 1)
 
 
@@ -353,6 +379,6 @@ def test_a_dialect_that_ignores_what_stands_beside_a_reference_is_known() -> Non
 
 def test_the_combinations_of_a_thousand_parameters_cost_little() -> None:
     properties = {f"p{number}": {"type": "string"} for number in range(1_000)}
-    made = combined({"type": "object", "properties": properties}, dict.fromkeys(properties, "x"))
+    made = Values({"type": "object", "properties": properties}, lambda: dict.fromkeys(properties, "x")).pairs()
     changed = {name for one in made for name in properties if one.arguments.get(name) != "x"}
     assert 2 < len(changed) <= 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
@@ -12,9 +12,9 @@ from xmcp_conformance.core.untrusted_text import quoted
 
 from .arguments import valid
 from .catalogue import Catalogue, ListedTool, populated_parameters
-from .combinations import combined
+from .combinations import Surroundings, Values
 from .exchange import Intent, ToolCall
-from .hostile_arguments import hostile
+from .hostile_arguments import Hostile, hostile
 from .hostile_texts import HOSTILE, marked
 from .input_schema import Arguments, Schema, expanded, fitting, pointer, without
 from .refusals import at_borders, refusals
@@ -39,6 +39,8 @@ _IN_FLIGHT: Final = 8
 _MOST_AT_THE_SAME_TIME: Final = 160
 _FEWEST_CALLS: Final = 6
 _USUAL_CALLS: Final = 100
+_MOST_KEPT: Final = 40
+"""Maximum number of right arguments of a tool that are kept as a surrounding of others."""
 _MOST_SECONDS: Final = 10.0
 """The time that the calls of a tool can take in a run, before it gets no more than `_FEWEST_CALLS`."""
 _FEW_DRAWN: Final = 4
@@ -73,14 +75,22 @@ class Learned:
     """What the answers of a run taught, by the name of the tool.
 
     Attributes:
-        succeeded: the arguments with the most members with which it succeeded.
+        succeeded: the arguments with which it succeeded, without `show_user`, those with the most members first.
         seconds: the time that its calls took.
         longest: the time that the longest of them took.
     """
 
-    succeeded: dict[str, Arguments] = field(default_factory=dict)
+    succeeded: dict[str, list[Arguments]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     longest: dict[str, float] = field(default_factory=dict)
+
+    def add_success(self, name: str, arguments: Arguments) -> None:
+        """Take into account that a call succeeded."""
+        known = self.succeeded.setdefault(name, [])
+        plain = {member: value for member, value in arguments.items() if member != "show_user"}
+        if plain not in known and len(known) < _MOST_KEPT:
+            known.append(plain)
+            known.sort(key=len, reverse=True)  # stable: of equally many members, those that came first
 
     def add_time(self, name: str, seconds: float) -> None:
         """Take into account how long a call took."""
@@ -183,32 +193,48 @@ def _calls_of(tool: ListedTool, options: Options, note: Callable[[str], None], l
 
     def base() -> Arguments:
         """Return the arguments that are changed: those with the most members, unless only others succeeded."""
-        return learned.succeeded.get(tool.name) or (full or drawn)[0]
+        return (learned.succeeded.get(tool.name) or full or drawn)[0]
 
-    for arguments in (drawn[0], drawn[0], *full):
-        yield ToolCall(tool, tool.name, arguments)
     showing = tool.takes_show_user
     shown = {"show_user": True} if showing else {}
-    texts = _hostile(tool, drawable, base, show_user=showing)
-    pairs = _combined(tool, schema, base, [*full, *drawn])
+    around = Surroundings(drawable, lambda: learned.succeeded.get(tool.name, ()))
+    values = Values(drawable, base, [*full, *drawn])
+    texts = (
+        replace(call, arguments={**around(base(), call.arguments), **shown}) for call in _hostile(tool, drawable, base)
+    )
+    pairs = _with_values(tool, values.pairs(), shown)
     refused = _refused(tool, schema, base)
     few = drawn[1:_FEW_DRAWN]
-    yield from _in_turn(
-        texts,
-        pairs,
-        _of_show_user(tool, base),
-        refused,
-        pairs,
-        texts,
-        (ToolCall(tool, tool.name, {**arguments, **shown}) for arguments in at_borders(drawable, base())),
-        pairs,
-        refused,
-        (ToolCall(tool, tool.name, {**arguments, "show_user": True}) for arguments in few[: len(few) * showing]),
-        _forged(tool, base, populated),
-        (ToolCall(tool, tool.name, arguments) for arguments in few),
-        _hostile(tool, drawable, base) if showing else (),
-        (ToolCall(tool, tool.name, {**arguments, **shown}) for arguments in drawn[_FEW_DRAWN:]),
+    for arguments in (drawn[0], drawn[0], *full):
+        yield ToolCall(tool, tool.name, arguments)
+    yield from _different(
+        _in_turn(
+            texts,
+            pairs,
+            _of_show_user(tool, base),
+            refused,
+            pairs,
+            texts,
+            (ToolCall(tool, tool.name, {**around(base(), one), **shown}) for one in at_borders(drawable, base())),
+            pairs,
+            refused,
+            (ToolCall(tool, tool.name, {**arguments, "show_user": True}) for arguments in few[: len(few) * showing]),
+            _forged(tool, base, populated),
+            (ToolCall(tool, tool.name, arguments) for arguments in few),
+            _with_values(tool, values.each(), {}) if showing else (),
+            _hostile(tool, drawable, base) if showing else (),
+            (ToolCall(tool, tool.name, {**arguments, **shown}) for arguments in drawn[_FEW_DRAWN:]),
+        )
     )
+
+
+def _different(calls: Iterable[ToolCall]) -> Iterator[ToolCall]:
+    """Yield calls without those that are equal to one before: the first calls of a tool are repeated on purpose."""
+    seen: set[str] = set()
+    for call in calls:
+        if call.key not in seen:
+            seen.add(call.key)
+            yield call
 
 
 def _in_turn(*sources: Iterable[ToolCall]) -> Iterator[ToolCall]:
@@ -221,20 +247,14 @@ def _in_turn(*sources: Iterable[ToolCall]) -> Iterator[ToolCall]:
             waiting.append(source)
 
 
-def _hostile(
-    tool: ListedTool, schema: dict[str, Any], base: Callable[[], Arguments], *, show_user: bool = False
-) -> Iterator[ToolCall]:
-    switch = {"show_user": True} if show_user else {}
+def _hostile(tool: ListedTool, schema: Schema, base: Callable[[], Arguments]) -> Iterator[ToolCall]:
     for one in hostile(schema, base()):
-        yield ToolCall(tool, tool.name, {**one.arguments, **switch}, traps=one.traps)
-
-
-def _combined(
-    tool: ListedTool, schema: Schema, base: Callable[[], Arguments], others: list[Arguments]
-) -> Iterator[ToolCall]:
-    shown = {"show_user": True} if tool.takes_show_user else {}
-    for one in combined(schema, {**base(), **shown}, others):
         yield ToolCall(tool, tool.name, one.arguments, traps=one.traps)
+
+
+def _with_values(tool: ListedTool, values: Iterable[Hostile], shown: Arguments) -> Iterator[ToolCall]:
+    for one in values:
+        yield ToolCall(tool, tool.name, {**one.arguments, **shown}, traps=one.traps)
 
 
 def _refused(tool: ListedTool, schema: dict[str, Any], base: Callable[[], Arguments]) -> Iterator[ToolCall]:
@@ -245,6 +265,7 @@ def _refused(tool: ListedTool, schema: dict[str, Any], base: Callable[[], Argume
 
 def _of_show_user(tool: ListedTool, base: Callable[[], Arguments]) -> Iterator[ToolCall]:
     if tool.takes_show_user and tool.displays:
+        yield ToolCall(tool, tool.name, {**base(), "show_user": True})
         yield ToolCall(tool, tool.name, {**base(), "show_user": None})
     if tool.takes_show_user:
         yield ToolCall(tool, tool.name, {**base(), "show_user": False})

@@ -7,116 +7,178 @@ the pairs one at a time, with all other parameters as in arguments that succeede
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, combinations, islice, product
 from typing import Any, Final, TypeAlias
 
 from .hostile_arguments import Hostile
-from .hostile_texts import ALL, UNMARKED, marked
-from .input_schema import Arguments, Schema, fitting, resolve, sendable
+from .hostile_texts import ALL, SHORT, UNMARKED, marked
+from .input_schema import Arguments, Schema, fitting, resolve, sendable, types
 from .schema_strategies import MANY
 
 Pair: TypeAlias = tuple[tuple[str, int], tuple[str, int]]
 """Two parameters, each with the number of one of its values."""
+Row: TypeAlias = dict[str, Any]
+"""Values of some parameters; `_ABSENT` for one that is left out."""
 
-_MOST_VALUES: Final = 8
+_MOST_VALUES: Final = 9
 _MOST_PARAMETERS: Final = 8
+_MOST_DRAWN: Final = 2
 _ABSENT: Final = object()
+_NUMBERS: Final = (0, 1, 2, 11, -1, 1_000, 0.1, -2.5, 1e21, 12_345.678)
+_DATES: Final = {
+    "date": ("2024-02-29", "1999-12-31"),
+    "date-time": ("2024-02-29T23:59:59.5Z", "1999-12-31T00:00:00-11:30"),
+    "time": ("23:59:59.5Z", "00:00:00-11:30"),
+}
+"""Values that are right and unusual, by their `format`."""
 
 
-def combined(schema: Schema, base: Arguments, others: Sequence[Arguments] = ()) -> Iterator[Hostile]:
-    """Yield right arguments that combine values of interest.
+class Values:
+    """The values of interest of each parameter of a tool."""
 
-    Args:
-        schema: the input schema.
-        base: arguments that fit it.
-        others: more of them, for values that the schema does not name.
-    """
-    fits = fitting(schema)
-    if fits is None:
-        return
-    values = ((name, list(_values(name, schema, base, others, fits))) for name in schema.get("properties", {}))
-    of_interest = dict(islice(((name, known) for name, known in values if known), _MOST_PARAMETERS))
-    names = list(of_interest)
-    seen: set[str] = set()
-    for row in chain(_rows(names, of_interest), _pairs(names, of_interest)):
-        arguments = dict(base)
-        for name, value in row.items():
-            if value is _ABSENT:
-                arguments.pop(name, None)
-            else:
-                arguments[name] = value
-        key = json.dumps(arguments, sort_keys=True)
-        if key not in seen and sendable(arguments) and fits(arguments):
-            seen.add(key)
-            traps = (value for value in row.values() if isinstance(value, str) and value in _MARKED)
-            yield Hostile(arguments, tuple(dict.fromkeys(traps)))
+    def __init__(self, schema: Schema, base: Callable[[], Arguments], others: Sequence[Arguments] = ()) -> None:
+        """Combine values.
+
+        Args:
+            schema: the input schema.
+            base: returns arguments that fit it, for what is not combined.
+            others: more of them, for values that the schema does not name.
+        """
+        self._schema, self._base, self._others = schema, base, others
+
+    def pairs(self) -> Iterator[Hostile]:
+        """Yield right arguments in which each two values of different parameters stand together at least once."""
+        yield from self._made(lambda known: chain(_rows(known), _pairs(known)))
+
+    def each(self) -> Iterator[Hostile]:
+        """Yield right arguments in which each value stands at least once, of all parameters at the same time."""
+        yield from self._made(_each)
+
+    def _made(self, combine: Callable[[dict[str, list[Any]]], Iterator[Row]]) -> Iterator[Hostile]:
+        fits = fitting(self._schema)
+        if fits is None:
+            return
+        base = self._base()
+        values = ((name, list(self._of(name, base, fits))) for name in self._schema.get("properties", {}))
+        known = dict(islice(((name, found) for name, found in values if found), _MOST_PARAMETERS))
+        for row in combine(known):
+            arguments = {**base, **row}
+            arguments = {name: value for name, value in arguments.items() if value is not _ABSENT}
+            if sendable(arguments) and fits(arguments):
+                traps = (value for value in row.values() if isinstance(value, str) and value in _MARKED)
+                yield Hostile(arguments, tuple(dict.fromkeys(traps)))
+
+    def _of(self, name: str, base: Arguments, fits: Callable[[Any], bool]) -> Iterator[Any]:
+        """Yield the values of interest of a parameter: those that fit where all others are as in the base."""
+        try:
+            own = resolve(self._schema["properties"][name], self._schema)
+        except (ValueError, LookupError, TypeError):
+            return
+        place = min(list(self._schema["properties"]).index(name), _MOST_PARAMETERS)
+        drawn = [one[name] for one in (base, *self._others) if name in one]
+        seen: set[str] = set()
+        kept = 0
+        for candidate in chain(drawn[:1], _candidates(own, drawn, place)):
+            key = json.dumps(candidate)
+            if kept < _MOST_VALUES and key not in seen and fits({**base, name: candidate}):
+                seen.add(key)
+                kept += 1
+                yield candidate
+        if name in base and fits({other: value for other, value in base.items() if other != name}):
+            yield _ABSENT
 
 
 _MARKED: Final = frozenset(marked(ALL, number) for number in range(_MOST_PARAMETERS + 1))
 
 
-def _values(
-    name: str, schema: Schema, base: Arguments, others: Sequence[Arguments], fits: Callable[[Any], bool]
-) -> Iterator[Any]:
-    """Yield the values of interest of a parameter: those that fit where all others are as in the base."""
-    try:
-        own = resolve(schema["properties"][name], schema)
-    except (ValueError, LookupError, TypeError):
-        return
-    place = min(list(schema["properties"]).index(name), _MOST_PARAMETERS)
+def _candidates(own: Schema, drawn: list[Any], place: int) -> Iterator[Any]:
+    """Yield values that may fit a parameter: those that its schema names, borders, texts, others that were drawn."""
     # In another dialect, `examples` can be anything.
     named = [own[word] for word in ("enum", "examples") if isinstance(own.get(word), list)]
-    candidates: list[Any] = [*([base[name]] if name in base else []), *(item for items in named for item in items)]
+    yield from (item for items in named for item in items)
     numbers = [own[word] for word in ("minimum", "maximum") if isinstance(own.get(word), int | float)]
-    candidates += [number for number in numbers if abs(number) <= MANY]
-    if "enum" not in own:
-        candidates += [True, False, 0, UNMARKED, marked(ALL, place), "", None, []]
-    lists = [one[name] for one in (base, *others) if isinstance(one.get(name), list)]
+    yield from (number for number in numbers if abs(number) <= MANY)
+    if "enum" in own:
+        return
+    lists = [value for value in drawn if isinstance(value, list)]
     if any(lists):
         longest: list[Any] = max(lists, key=len)
-        candidates += [longest, longest * 3]
-    seen: set[str] = set()
-    kept = 0
-    for candidate in candidates:
-        key = json.dumps(candidate)
-        if kept < _MOST_VALUES and key not in seen and fits({**base, name: candidate}):
-            seen.add(key)
-            kept += 1
-            yield candidate
-    if name in base and fits({other: value for other, value in base.items() if other != name}):
-        yield _ABSENT
+        yield from (longest, longest * 3)
+    is_text = not types(own) or "string" in types(own)
+    yield from (UNMARKED, marked(ALL, place), "") if is_text else ()
+    yield from _DATES.get(own.get("format", ""), ()) if isinstance(own.get("format", ""), str) else ()
+    yield from drawn[1 : _MOST_DRAWN + 1]
+    yield from (None, [], True, False)
+    yield from _NUMBERS
+    yield from SHORT if is_text and own.keys() & {"maxLength", "pattern", "format"} else ()
 
 
-def _rows(names: list[str], values: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
-    """Yield rows that have each pair of values at least once; a parameter that adds no pair is left as it is.
+def _rows(values: dict[str, list[Any]]) -> Iterator[Row]:
+    """Yield rows that have each pair of values at least once, begun so that each value comes early.
 
-    Of a single parameter, each value is a row.
+    A parameter that adds no pair is left as it is. Of a single parameter, each value is a row.
     """
-    left: set[Pair] = {
-        ((one, first), (other, second))
+    names = list(values)
+    left: dict[Pair, None] = {
+        ((one, first), (other, second)): None
         for one, other in combinations(names, 2)
         for first, second in product(range(len(values[one])), range(len(values[other])))
     }
     if len(names) == 1:
         yield from ({names[0]: value} for value in values[names[0]])
+    used: Counter[tuple[str, int]] = Counter()
     while left:
-        row = dict(min(left, key=lambda pair: [(names.index(name), number) for name, number in pair]))
+        seldom: Pair = min(left, key=lambda pair: used[pair[0]] + used[pair[1]])
+        row = dict(seldom)
         for name in names:
             if name not in row:
-                gains = [_gain(left, row, (name, number)) for number in range(len(values[name]))]
-                if max(gains):
+                gains = [(_gain(left, row, (name, number)), -used[name, number]) for number in range(len(values[name]))]
+                if max(gains)[0]:
                     row[name] = gains.index(max(gains))
-        left -= {pair for pair in left if all(row.get(name) == number for name, number in pair)}
-        yield {name: values[name][number] for name, number in row.items()}
+        used.update(row.items())
+        in_order = [(name, row[name]) for name in names if name in row]
+        for pair in combinations(in_order, 2):
+            left.pop(pair, None)
+        yield {name: values[name][number] for name, number in in_order}
 
 
-def _gain(left: set[Pair], row: dict[str, int], choice: tuple[str, int]) -> int:
+def _gain(left: dict[Pair, None], row: dict[str, int], choice: tuple[str, int]) -> int:
     return sum(((name, number), choice) in left or (choice, (name, number)) in left for name, number in row.items())
 
 
-def _pairs(names: list[str], values: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
+def _pairs(values: dict[str, list[Any]]) -> Iterator[Row]:
     """Yield each pair of values alone."""
-    for one, other in combinations(names, 2):
+    for one, other in combinations(values, 2):
         for first, second in product(values[one], values[other]):
             yield {one: first, other: second}
+
+
+def _each(values: dict[str, list[Any]]) -> Iterator[Row]:
+    """Yield so many rows as a parameter has values, in which each value of each parameter stands at least once."""
+    for number in range(max(map(len, values.values()), default=0)):
+        yield {name: known[number % len(known)] for name, known in values.items()}
+
+
+class Surroundings:
+    """Puts a change of arguments among others with which the tool succeeded: what goes wrong can need both."""
+
+    def __init__(self, schema: Schema, succeeded: Callable[[], Sequence[Arguments]]) -> None:
+        """Put changes among arguments that `succeeded` returns, and that fit `schema` with the change."""
+        self._fits, self._succeeded, self._number = fitting(schema), succeeded, 0
+
+    def __call__(self, base: Arguments, changed: Arguments) -> Arguments:
+        """Return `changed`, a change of `base`, with the other arguments as in the next call that succeeded."""
+        known = self._succeeded()
+        if not known or self._fits is None:
+            return changed
+        self._number += 1
+        other = dict(known[self._number % len(known)])
+        for name in {*base, *changed}:
+            if name in base and name in changed and base[name] == changed[name]:
+                continue
+            other.pop(name, None)
+            if name in changed:
+                other[name] = changed[name]
+        return other if self._fits(other) else changed

@@ -72,9 +72,8 @@ class Seen:
         """Keep what a right call showed."""
         if document.has_display or not call.shows:
             self.samples.setdefault((call.name, call.shows), call)
-        succeeded = document.error is None and not call.traps and "show_user" not in call.arguments
-        if succeeded and len(call.arguments) >= len(self.learned.succeeded.get(call.name, ())):
-            self.learned.succeeded[call.name] = call.arguments
+        if document.error is None and not call.traps:
+            self.learned.add_success(call.name, call.arguments)
 
     def few_large(self) -> list[ToolCall]:
         """Return a few calls with a large result, and a few with a large error, those first that have it every time."""

@@ -21,6 +21,8 @@ LONGEST = 2 * MOST_BYTES
 """Maximum number of characters of a document that the suite reads: it keeps all tokens of the document in memory."""
 
 _LONGEST_NAME = 128
+_LONGEST_STAND_IN = 12
+"""Maximum number of characters that are looked at in the place of one, such as those of `&#xFFFF;`."""
 _MARKUP = re.compile("[<&]")
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -100,3 +102,19 @@ def replaced_code_points(exchange: Exchange, document: Document) -> Observations
         left_out = _ILLEGAL.sub("", trap)
         if left_out != trap and left_out in text:
             yield broken("XMCP-RSP-026", f"`{quoted(left_out)}`: code points left out", "U+FFFD in their place")
+        elif (instead := _instead(trap, text)) is not None:
+            yield broken("XMCP-RSP-026", f"`{quoted(instead)}` in the place of a code point", "U+FFFD in its place")
+
+
+def _instead(trap: str, text: str) -> str | None:
+    """Return what stands in a text for the first code point of a trap that XML cannot carry, unless that is U+FFFD.
+
+    A tool that writes its argument as JSON, or as a program does, changes quotation marks, backslashes and line ends as
+    well: only a trap that has all of these shows what was made of the others alone.
+    """
+    first, *pieces = _ILLEGAL.split(trap)
+    if not pieces or not all(sign in trap for sign in '"\\\n'):
+        return None
+    rest = text.partition(first)[2]
+    found = re.match("".join(f"(.{{1,{_LONGEST_STAND_IN}}}?){re.escape(piece)}" for piece in pieces), rest, re.DOTALL)
+    return next((instead for instead in found.groups() if instead != "\ufffd"), None) if found else None
