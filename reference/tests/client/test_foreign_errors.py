@@ -71,6 +71,7 @@ def test_whatever_stands_there_it_is_an_error_or_none(structured: Any) -> None:
     [
         ("Busy.", {"code": "TIMEOUT", "message": "m"}, "Busy."),
         ("", {"error": {"code": "TIMEOUT", "message": "m"}}, "m"),
+        (" \n", {"code": "TIMEOUT", "message": "m"}, "m"),
         ("", {"code": "TIMEOUT", "at": 3}, '{"code":"TIMEOUT","at":3}'),
         ("", {"at": 3}, '{"at":3}'),
     ],

@@ -12,7 +12,7 @@ from support.scripted_model import ScriptedModel, asks
 
 from xmcp import XMCP, AIClient
 from xmcp.client.calls import server_results
-from xmcp_models.registry import ERROR_META_KEY, POPULATED_META_KEY, RESULT_META_KEY
+from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, POPULATED_META_KEY, RESULT_META_KEY
 
 JSON = "application/json"
 
@@ -30,6 +30,17 @@ def test_what_the_server_filled_in_is_read_once() -> None:
     read = plain("seen", told="Filled in: a = 1.").response
     assert (read.llm_output, read.server_populated) == ("seen", {"values": {"a": 1}})
     assert plain("seen", told="Filled in", speaks_xmcp=False).response.llm_output == "seen\nFilled in"
+
+
+@pytest.mark.parametrize("texts", [[], [""]])
+def test_beside_a_display_an_empty_text_counts_as_none(texts: list[str]) -> None:
+    blocks = [TextContent(type="text", text=text) for text in texts]
+    meta = {RESULT_META_KEY: {"version": "1.0", "form": "plain"}, DISPLAY_META_KEY: {"type": "text", "payload": "seen"}}
+    result = CallToolResult(content=[*blocks], _meta=meta)
+    shown = server_results.read(result, "t", speaks_xmcp=True).response
+    assert shown.display is not None
+    assert shown.llm_output is None
+    assert plain(*texts).response.llm_output == ""
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,8 @@ def _read_members(result: CallToolResult, tool_name: str, text: str, meta: Mappi
         warnings.append("the parameters that the server filled in were dropped: no document can hold them")
     return ToolResponse(
         tool_name,
-        llm_output=None if error is not None else response.llm_output,
+        # Beside a display, an empty text counts as none (spec section 6.4).
+        llm_output=None if error is not None else response.llm_output or (None if display is not None else ""),
         error=error,
         display=display,
         server_populated=populated,
@@ -213,6 +214,8 @@ def _writable(response: ToolResponse) -> ToolResponse:
 def _read_plain(result: CallToolResult, tool_name: str, text: str) -> ToolResponse:
     structured = result.structured_content
     described = error_in(structured) if result.is_error else None
+    if result.is_error and not text.strip():
+        text = ""  # white space is no message
     if not text and structured is not None:
         message = described.message if described is not None else ""
         if not _repeat_what_is_for_the_user(message or structured, result.content):
