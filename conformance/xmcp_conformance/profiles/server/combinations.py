@@ -67,7 +67,7 @@ class Values:
             arguments = {**base, **row}
             arguments = {name: value for name, value in arguments.items() if value is not _ABSENT}
             if sendable(arguments) and fits(arguments):
-                traps = (value for value in row.values() if isinstance(value, str) and value in _MARKED)
+                traps = (value for value in row.values() if isinstance(value, str) and value in _TRAPS)
                 yield Hostile(arguments, tuple(dict.fromkeys(traps)))
 
     def _of(self, name: str, base: Arguments, fits: Callable[[Any], bool]) -> Iterator[Any]:
@@ -90,7 +90,7 @@ class Values:
             yield _ABSENT
 
 
-_MARKED: Final = frozenset(marked(ALL, number) for number in range(_MOST_PARAMETERS + 1))
+_TRAPS: Final = frozenset((UNMARKED, *SHORT, *(marked(ALL, number) for number in range(_MOST_PARAMETERS + 1))))
 
 
 def _candidates(own: Schema, drawn: list[Any], place: int) -> Iterator[Any]:
