@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from xmcp_conformance.profiles.server.catalogue import ListedTool
-from xmcp_conformance.profiles.server.checks.echoes import Echoes, change_of
+from xmcp_conformance.profiles.server.checks.echoes import Echoes
 from xmcp_conformance.profiles.server.exchange import Exchange, ToolCall
+from xmcp_conformance.profiles.server.text_changes import change_of
 from xmcp_conformance.reader import read
 
 TOOL = ListedTool("echo", {"type": "object"}, {}, read_only=True)

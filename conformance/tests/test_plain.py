@@ -12,11 +12,13 @@ from support.http_host import hosted
 
 from xmcp_conformance.profiles.server.call_plan import Options
 from xmcp_conformance.profiles.server.catalogue import Catalogue, ListedTool
+from xmcp_conformance.profiles.server.checks.documents import replaced_code_points
 from xmcp_conformance.profiles.server.checks.plain_results import begins_a_document
 from xmcp_conformance.profiles.server.checks.required_form import RequiredForm, required_form
 from xmcp_conformance.profiles.server.exchange import Exchange, Intent, ToolCall, Twin
 from xmcp_conformance.profiles.server.judge import catalogue_observations, exchange_observations
 from xmcp_conformance.profiles.server.server_under_test import HttpPeer, PeerUnavailable, Session
+from xmcp_conformance.reader import Document
 from xmcp_conformance.wrong.registry import server_mutants
 from xmcp_conformance.wrong.servers.miniature import Miniature, Negotiated, Plain
 from xmcp_models.registry import DISPLAY_META_KEY, EXTENSION_ID, PREFIX, RESULT_META_KEY, TOOL_META_KEY
@@ -150,6 +152,49 @@ def test_the_text_of_a_call_that_shows_can_be_the_data_of_its_display(declared, 
     call = ToolCall(tool(display=True), "t", {"text": trap, "show_user": True}, traps=(trap,))
     twin = Twin(echoes=(trap,), populates=False, failed=False, text=declared.format(trap))
     assert broken(result(text, display=ENVELOPE), call, twin=twin) - {"XMCP-DSP-025"} == found
+
+
+@pytest.mark.parametrize(
+    ("document", "text", "found"),
+    [
+        ("a\nb", "a\nb", set()),
+        ("a\x07b", "a\ufffdb", set()),
+        ("it is 10:31", "it is 10:32", set()),  # a tool can answer differently
+        ("\na\nb\n", "a\nb", {"XMCP-MCP-020"}),
+        ("a &lt; b", "a < b", {"XMCP-MCP-020"}),
+        ("a b", "a\n b", {"XMCP-MCP-020"}),
+    ],
+)
+def test_the_text_is_that_of_the_document(document, text, found):
+    assert broken(result(text), twin=Twin((), populates=False, failed=False, text=document)) == found
+
+
+@pytest.mark.parametrize(
+    ("says_cut", "text", "found"), [(True, "hi", set()), (False, "hi", {"XMCP-RSP-082"}), (False, "higher", set())]
+)
+def test_a_document_says_that_its_text_was_cut_where_the_plain_result_does(says_cut, text, found):
+    twin = Twin((), populates=False, failed=False, text=text, size=100, says_cut=says_cut)
+    mark = {"version": "1.0", "form": "plain", "truncated": True}
+    assert broken(result(result=mark), twin=twin) == found
+
+
+@pytest.mark.parametrize(
+    ("trap", "text", "ok"),
+    [
+        ("\x07", "\ufffd", True),  # short: nothing says what stands before it
+        ("<\x07>", "<\ufffd>", True),
+        ("<\x07>", "<>", False),
+        ('"\\\n\x07 \uffff!', '"\\\n\ufffd \ufffd!', True),
+        ('"\\\n\x07 \uffff!', '"\\\n? ?!', False),
+        ('"\\\n\x07 \uffff!', '"\\\n\ufffd &#xFFFF;!', False),
+        ('"\\\n\x07 \uffff!', '\\"\\\\\\n\\u0007 \\uffff!', True),  # the tool wrote JSON
+        ("\x07 b", "? b", True),  # the tool itself can have done that
+    ],
+)
+def test_what_stands_for_a_code_point_that_xml_cannot_carry(trap, text, ok):
+    exchange = Exchange(ToolCall(tool(), "t", {"text": trap}, traps=(trap,)), result=result(text))
+    document = Document(llm_output=text, lossy=frozenset({"llm_output"}))
+    assert all(one.ok for one in replaced_code_points(exchange, document)) is ok
 
 
 def test_what_the_document_told_of_filled_in_parameters_is_told_in_a_plain_result_too():

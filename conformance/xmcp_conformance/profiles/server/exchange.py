@@ -76,6 +76,7 @@ class Twin:
 
     `text`: the text for the model. `echoes`: the traps that it had. `populates`: there was `server_populated`.
     `failed`: there was an error. `code`: its code. `size`: the size of the document in bytes, 0 for a plain result.
+    `says_cut`: the document says that its text was cut.
     """
 
     echoes: tuple[str, ...]
@@ -84,6 +85,7 @@ class Twin:
     text: str | None = None
     code: str | None = None
     size: int = 0
+    says_cut: bool = False
 
 
 @dataclass(slots=True)

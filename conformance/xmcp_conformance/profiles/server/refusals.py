@@ -198,7 +198,7 @@ def _numbers(schema: Schema, *, is_integer: bool) -> Iterator[tuple[int | float,
         yield multiple * 2, "of the wrong value"
         yield multiple * 2 + 1, "not a multiple"
     if is_integer:
-        yield from ((number, "out of range") for number in (0, MANY, _SAFE + 1, 1 - _SAFE, _SAFE - 1))
+        yield from ((number, "out of range") for number in (0, MANY, _SAFE + 1, -_SAFE - 1, 1 - _SAFE, _SAFE - 1))
         yield 1.5, "not an integer"
     else:
         yield from ((number, "out of range") for number in (0, 0.1, MANY, 1e21, -1e-9))

@@ -29,6 +29,7 @@ from .fixture.run import RESPONSES_FOR_AN_EXAMPLE, Fixture, check_fixture, tool_
 from .judge import catalogue_observations, exchange_observations, limited_observations
 from .server_under_test import Peer, PeerUnavailable, Session
 from .shrinking import shrunk
+from .text_changes import says_cut
 
 _MUCH = 4
 _FEW = 3  # number of tools, and of displays, that a server with another wire is asked for as a plain client
@@ -91,7 +92,8 @@ class Seen:
         populates, failed = document.server_populated is not None, document.error is not None
         code = document.error.code if document.error is not None else None
         size = exchange.size if begins_a_document(exchange.text) else 0
-        self.twins[call.key] = Twin(echoes, populates, failed, document.llm_output, code, size)
+        cut = says_cut(exchange.text or "")
+        self.twins[call.key] = Twin(echoes, populates, failed, document.llm_output, code, size, cut)
         if known and size > LEAST and not exchange.is_busy:
             self.large.setdefault((call.name, failed, size > _MUCH * LEAST), call)
 

@@ -18,11 +18,12 @@ from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.server.checks import errors
 from xmcp_conformance.profiles.server.checks.result_member import result_member
 from xmcp_conformance.profiles.server.exchange import Exchange
+from xmcp_conformance.profiles.server.text_changes import difference
 from xmcp_conformance.reader import MOST_BYTES, Document, Reading
 from xmcp_conformance.reader.checks import display_envelope, error_element, server_populated
 from xmcp_conformance.reader.schemas import faults, validator
 from xmcp_conformance.reader.strict_json import strings
-from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, POPULATED_META_KEY
+from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, POPULATED_META_KEY, RESULT_META_KEY
 
 from .told_values import untold
 
@@ -93,6 +94,8 @@ def read(exchange: Exchange, announced: list[str] | None) -> Reading:
     else:
         document.llm_output = _text(result)
         observations += _result_text(exchange)
+        observations += _same_text(exchange, document.llm_output)
+        observations += _same_mark(exchange, meta, document.llm_output)
         observations += _blocks_for_the_user(exchange, result)
     observations += _display(exchange, result, meta, document)
     if POPULATED_META_KEY in meta:
@@ -190,6 +193,28 @@ def _result_text(exchange: Exchange) -> Observations:
         return  # a tool that has no order
     expected = f"the text `{quoted(missing or '')}`, as for a client that declared the extension"
     yield either("XMCP-MCP-020", missing is None, f"the text `{quoted(text)}`", expected)
+
+
+@check("XMCP-MCP-020", profile="server")
+def _same_text(exchange: Exchange, text: str) -> Observations:
+    """Judge whether a text is the one of the document, but for what a writer of either does to it.
+
+    A tool can answer equal calls differently. It does not do so by escaping a text twice, or by white space around it.
+    """
+    twin = exchange.twin
+    if twin is not None and twin.text is not None and (words := difference(twin.text, text)) is not None:
+        seen = f"the text `{quoted(text)}`, where the document has `{quoted(twin.text)}`: one of them is {words}"
+        yield broken("XMCP-MCP-020", seen, "the text of the document's `llm_output`")
+
+
+@check("XMCP-RSP-082", profile="server")
+def _same_mark(exchange: Exchange, meta: Mapping[str, Any], text: str) -> Observations:
+    """Judge whether the document with the same text says that it was cut, where the plain result does."""
+    member, twin = meta.get(RESULT_META_KEY), exchange.twin
+    says_cut = isinstance(member, dict) and member.get("truncated") is True
+    if says_cut and twin is not None and twin.size and twin.text == text:
+        seen = f"the text `{quoted(text)}` without `truncated` in the document, with it in the plain result"
+        yield either("XMCP-RSP-082", twin.says_cut, seen, 'truncated="true" on `llm_output`')
 
 
 def _is_around(echo: str, declared: str, text: str) -> bool:

@@ -1,0 +1,60 @@
+"""Tell what a writer of documents did to a text: markup escaped twice, other line ends, a text that was cut."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+from xml.sax.saxutils import escape, unescape
+
+_BEYOND_ASCII: Final = re.compile("[\u0080-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that a document can carry: what stands for the others is the subject of XMCP-RSP-026."""
+_ILLEGAL: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_QUOTES: Final = {'"': "&quot;", "'": "&#39;"}
+_CHANGES: Final[dict[str, Callable[[str], str]]] = {
+    "with its markup escaped twice": escape,
+    "with its markup and quotation marks escaped twice": lambda text: escape(text, _QUOTES),
+    "with references in it resolved": unescape,
+    "with other line ends": lambda text: text.replace("\r\n", "\n").replace("\r", "\n"),
+    "without its carriage returns": lambda text: text.replace("\r", ""),
+    "without the white space around it": str.strip,
+    "with its white space collapsed": lambda text: " ".join(text.split()),
+    "with its lines trimmed": lambda text: "\n".join(line.strip() for line in text.split("\n")),
+    "with question marks for characters": lambda text: _BEYOND_ASCII.sub("?", text),
+    "with UTF-8 read as Latin-1": lambda text: text.encode().decode("latin-1"),
+    "with the halves of characters replaced": lambda text: re.sub("[\U00010000-\U0010ffff]", "\ufffd\ufffd", text),
+    "without characters beyond U+FFFF": lambda text: re.sub("[\U00010000-\U0010ffff]", "", text),
+}
+"""What writers of documents do to a text, in words that follow the text."""
+LONG: Final = 4_000
+CUT: Final = "cut off"
+WHOLE: Final = ""
+_SAYS_CUT: Final = re.compile(r"<llm_output[^>]{0,999}\btruncated\s{0,9}=\s{0,9}[\"'](?:true|1)[\"']")
+
+
+def change_of(trap: str, text: str) -> str | None:
+    """Return what became of a trap in a text: empty where it is there as it was sent, `None` where it is not known."""
+    if trap in text or _ILLEGAL.sub("\ufffd", trap) in text:
+        return WHOLE
+    for words, change in _CHANGES.items():
+        if (changed := change(trap)) != trap and changed in text:
+            return words
+    return CUT if len(trap) > LONG and trap[: LONG // 2] in text else None
+
+
+def difference(one: str, other: str) -> str | None:
+    """Return what a writer did to one of two texts so that they are not equal; `None` if that is not known."""
+    one, other = _ILLEGAL.sub("\ufffd", one), _ILLEGAL.sub("\ufffd", other)
+    if one == other:
+        return None
+    for text, changed in ((one, other), (other, one)):
+        words = next((words for words, change in _CHANGES.items() if change(text) == changed != text), None)
+        if words is not None:
+            return words
+    around = "without the white space around it"
+    return around if one.strip() == other.strip() else None
+
+
+def says_cut(text: str) -> bool:
+    """Return whether a document says that its text was cut."""
+    return _SAYS_CUT.search(text.partition(">")[2][:LONG]) is not None
