@@ -479,14 +479,14 @@ async def test_a_server_that_gives_no_documents_is_not_asked_again_as_a_plain_cl
     assert not any(run.plain for run in report.runs)
 
 
-def of_orders(told=None, error=None, schema=None):
+def of_orders(told=None, error=None, schema=None, text="hi"):
     """What a call with a forged `user_id` breaks, by what the document says."""
     metadata = {TOOL_META_KEY: {"server_populated": ["user_id"]}}
     orders = ListedTool("t", schema or {"type": "object"}, metadata, read_only=True)
     refused = () if schema is None else ("/user_id",)
     call = ToolCall(orders, "t", {"user_id": "forged"}, refused=refused, traps=("forged",), forged=("user_id",))
     meta = {} if told is None else {"server_populated": told}
-    plain = result(**meta) if error is None else result(f"{error['code']} no", is_error=True, error=error)
+    plain = result(text, **meta) if error is None else result(f"{error['code']} no", is_error=True, error=error)
     observations = [*exchange_observations(Exchange(call, result=plain), ["1.0"], RequiredForm.PLAIN)]
     return {o.requirement: o.ok for o in observations if o.requirement in ("XMCP-TOL-023", "XMCP-TOL-024")}
 
@@ -522,6 +522,11 @@ def failed(code, **meta):
 )
 def test_a_forged_value_is_judged_by_what_the_answer_says_of_it(told, error, schema, found):
     assert of_orders(told, error, schema) == found
+
+
+def test_a_tool_that_says_a_forged_value_got_it_whatever_the_server_reports():
+    told = {"values": {"user_id": "u-1"}, "overridden": ["user_id"]}
+    assert of_orders(told, text="2 orders of forged") == {"XMCP-TOL-023": False}
 
 
 @pytest.mark.parametrize(

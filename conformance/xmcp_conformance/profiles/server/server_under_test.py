@@ -41,6 +41,8 @@ _FITS_NOTHING: dict[str, Any] = {"not": {}}
 _MAX_GARBAGE = 10  # only the first line is shown
 _LONGEST_WAIT = 300
 """Maximum of --connect-timeout in seconds."""
+_IN_THE_HANDSHAKE = {"versions": ["99.0", VERSION], "displayTypes": ["text", "markdown"]}
+"""What the client declares in one of the eras: it reads a later version too, and knows few types of displays."""
 _MODES = {"newest": "auto", "handshake": "legacy"}  # the names that the SDK uses
 
 
@@ -258,7 +260,9 @@ async def connect(
     Raises:
         PeerUnavailable: the session cannot be opened; the message says what to look at.
     """
-    declaration = {"versions": [VERSION], **({} if max_bytes is None else {"maxBytes": max_bytes})}
+    declaration: dict[str, Any] = {"versions": [VERSION], **({} if max_bytes is None else {"maxBytes": max_bytes})}
+    if era == "handshake":
+        declaration = {**declaration, **_IN_THE_HANDSHAKE}
     garbage: list[str] = []
     bounds = Bounds(stray)
 
