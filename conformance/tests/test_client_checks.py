@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -306,6 +307,25 @@ def test_data_in_a_plain_result_are_handed_on():
     s.make("t2")
     s.finish()
     assert {violation.requirement for violation in violations(s.trace)} == {"XMCP-CLI-030"}
+
+
+MARKED = {"type": "object", "properties": {"result": {}}, "x-fastmcp-wrap-result": True}
+
+
+@pytest.mark.parametrize("described", [{"wrapped_in": "result"}, {"output_schema": MARKED}])
+@pytest.mark.parametrize("structured", [{"result": None}, None])
+@pytest.mark.parametrize("given", [None, "bolt"])
+def test_null_in_a_wrapper_is_handed_on_and_a_bare_null_counts_as_absent(described, structured, given):
+    s = turn(call("first"), call("then", "t2"), tools=[tool("first", provides="part", **described), THEN])
+    s.make("t1", "bolt", structured=structured)
+    arguments = {**json.loads(call("then", "t2")["arguments"]), "part": given}
+    number = s.called("t2")
+    s.records[-1] = replace(s.records[-1], arguments=arguments)
+    s.answered(number)
+    s.reply("t2")
+    s.finish()
+    right = (given is None) is (structured is not None)
+    assert {violation.requirement for violation in violations(s.trace)} == (set() if right else {"XMCP-CLI-031"})
 
 
 def test_a_result_that_was_refused_for_its_size_is_no_success():
