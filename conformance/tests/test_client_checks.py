@@ -467,5 +467,28 @@ def test_beside_an_empty_text_the_model_can_get_references_and_nothing_else(text
     assert gives_text(Answered(call=0, outcome="ok", text=text, for_user="Thank you, Ada."), taken) is given
 
 
+@pytest.mark.parametrize(
+    ("structured", "taken", "right"),
+    [
+        ({"n": 7}, '{"n": 7}', True),
+        ({"n": 7}, '{"n":7}\n[a note for the user]', True),
+        ({"n": [-71.5, True]}, '{"n":[-71.5,true]}', True),
+        ({"n": 7}, '{"n":7}\n7', False),
+        ({"n": 7}, "7", False),
+        ({"n": 7}, '{"n":"7"}', False),
+        ({"n": "a 7"}, '{"n":"a 7"}', False),
+        ({"n7": 1}, '{"n7":1}', False),
+    ],
+)
+def test_a_number_in_structured_content_is_not_what_a_block_for_the_user_alone_says(structured, taken, right):
+    s = turn(call(), servers=[Server(xmcp=False)])
+    s.answered(s.called(), None, structured=structured, for_user="7")
+    s.reply(content=result(taken))
+    s.ask()
+    s.say("Seven.")
+    s.end("Seven.", displays=[{"type": "text", "payload": "7"}])
+    assert {violation.requirement for violation in violations(s.trace)} == (set() if right else {"XMCP-MCP-045"})
+
+
 def test_an_empty_trace_examines_nothing():
     assert examined(Trace(Setup(servers=[], tools=[]), [])) == set()
