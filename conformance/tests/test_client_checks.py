@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from xmcp_conformance.core.checks import checks_by_requirement
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.profiles.client.judge import examined, violations
 from xmcp_conformance.profiles.client.trace import Answered, Server, Setup, Told, Trace
+from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import gives_text
 from xmcp_conformance.wrong.clients.calls import FIRST, STOCK, THEN, turn
 from xmcp_conformance.wrong.clients.trace_builder import TraceBuilder, call, error, failure, result, tool
@@ -308,9 +310,9 @@ def test_a_tenant_that_waits_for_two_calls_of_another_is_not_served_in_turn(writ
 
 @pytest.mark.parametrize("written", ['{"k": "%s"}', "{}"])
 def test_calls_without_a_tag_are_told_apart_by_their_arguments_and_events(written):
-    assert [
-        str(violation) for violation in violations(of_two_tenants(*IN_TURN, written=written, text="found").trace)
-    ] == []
+    s = of_two_tenants(*IN_TURN, written=written, text="found")
+    assert unclear_calls(s) == []
+    assert [str(violation) for violation in violations(s.trace)] == []
 
 
 def test_nothing_is_said_of_tenants_whose_calls_nothing_tells_apart():
@@ -404,6 +406,118 @@ def test_a_name_that_is_taken_for_another_tool_displaces_the_tool_whose_full_nam
     assert [str(violation) for violation in violations(of_two_prefixed_names_that_are_equal(sent=1).trace)] == []
     broken = violations(of_two_prefixed_names_that_are_equal(sent=0).trace)
     assert {violation.requirement for violation in broken} == {"XMCP-CLI-091"}
+
+
+def unclear_calls(s: TraceBuilder) -> list[str]:
+    """Return the calls whose attempts nothing tells apart."""
+    return [one.raw_id for one in TraceIndex(s.trace).all_calls if one.unclear]
+
+
+@pytest.mark.parametrize("same", [{"k": "same"}, {"texts": ("found", "found")}])
+def test_arguments_or_answers_alone_tell_two_tools_of_one_name_apart(same):
+    s = of_two_tools_of_one_name(**same)
+    s.reply("t1")
+    s.reply("t2")
+    s.ask()
+    assert unclear_calls(s) == []
+
+
+def test_the_offered_parameters_tell_two_tools_of_one_name_apart_that_were_called_alike():
+    alike = {"k": "same", "texts": ("found", "found")}
+    assert unclear_calls(of_two_tools_of_one_name(**alike)) == ["t1", "t2"]
+    assert unclear_calls(of_two_tools_of_one_name(**alike, parameter="other")) == []
+
+
+def test_a_name_means_the_tool_that_was_called_by_it_before_and_nothing_follows_from_unclear_calls():
+    for known in (True, False):
+        s = of_two_tools_of_one_name(**({} if known else {"k": "same"}), texts=("found", "found"))
+        s.reply("t1")
+        s.reply("t2")
+        both = [s.offer_as("search"), s.offer_as("search_2")]
+        for first, then, k in (("t3", "t4", {}), ("t5", "t6", {"k": 1})):
+            s.ask(tools=both)
+            written = [json.dumps(k), json.dumps(dict.fromkeys(k, 2))]
+            s.say("", call("search", first, written=written[0]), call("search_2", then, written=written[1]))
+            two, one = s.called(then, server=1, name="search"), s.called(first, server=0)
+            s.answered(two)
+            s.answered(one)
+            s.reply(first)
+            s.reply(then)
+        s.ask(tools=both)
+        s.say("Three.")
+        s.end("Three.")
+        assert unclear_calls(s) == ([] if known else ["t1", "t2", "t3", "t4"])
+        assert [str(violation) for violation in violations(s.trace)] == []
+
+
+def test_calls_of_different_tools_are_told_apart_by_the_tool():
+    s = turn(call(id_="t1", written="{}"), call("stock", "t2", written="{}"), tools=[tool("search"), tool("stock")])
+    two, one = s.called("t2"), s.called("t1")
+    s.answered(two)
+    s.answered(one)
+    assert unclear_calls(s) == []
+
+
+def test_an_argument_that_a_value_handed_on_can_replace_tells_no_calls_apart():
+    calls = [call("then", f"t{n}", written=json.dumps({"part": part})) for n, part in ((1, "bolt"), (2, "nut"))]
+    s = turn(call("first", "t0", written="{}"), *calls, tools=[FIRST, THEN])
+    s.make("t0", structured={"part": "bolt"})
+    for id_ in ("t1", "t2"):
+        s.answered(s.called(id_, part="bolt"))
+        s.reply(id_)
+    s.finish()
+    assert [str(violation) for violation in violations(s.trace)] == []
+
+
+def of_equal_calls_in_two_chats(seed: int) -> TraceBuilder:
+    """Return what a right client does with equal calls of two chats that are lost, fail and are cancelled by chance."""
+    chance = random.Random(seed)
+    s = TraceBuilder(tool("search", read_only=True), servers=[Server()])
+    ids = {"a": ["a1", "a2"], "b": ["b1", "b2"]}
+    for chat in ids:
+        s.begin(f"How many has {chat}?", chat=chat, tenant=chat, events=False)
+        s.ask(chat)
+        s.say("", *(call(id_=id_, written="{}") for id_ in ids[chat]), chat=chat)
+    made = dict.fromkeys([id_ for chat in ids for id_ in ids[chat]], 1)
+    running = {id_: s.called(id_) for id_ in made}
+    cancelled = chance.choice(["a", "b", ""])
+    while running:
+        s.wait(chance.choice([0.0, 0.1]))
+        if cancelled and chance.random() < 0.2:
+            s.cancel(cancelled)
+            for id_ in ids[cancelled]:
+                if id_ in running:
+                    s.cancelled(running.pop(id_))
+            for id_ in ids[cancelled]:
+                s.reply(id_)
+            s.end(chat=cancelled, failure="cancelled")
+            del ids[cancelled]
+            cancelled = ""
+            continue
+        id_ = chance.choice(sorted(running))
+        number = running.pop(id_)
+        how = chance.choice(["lost", "failed", "answered", "answered with more"])
+        if how == "lost":
+            s.lost(number)
+            if made[id_] < s.setup.max_attempts:
+                made[id_] += 1
+                running[id_] = s.called(id_)
+        elif how == "failed":
+            s.failed(number)
+        else:
+            s.answered(number, f"the answer to {id_}" if how != "answered" else "found")
+        for chat in [chat for chat in ids if not any(one in running for one in ids[chat])]:
+            for one in ids.pop(chat):
+                s.reply(one)
+            s.finish(chat=chat)
+            cancelled = "" if cancelled == chat else cancelled
+    return s
+
+
+@pytest.mark.parametrize("seeds", [range(start, start + 50) for start in range(0, 400, 50)], ids=str)
+def test_whatever_happens_to_equal_calls_of_two_chats_a_right_client_breaks_nothing(seeds):
+    broken = {seed: [str(one) for one in violations(of_equal_calls_in_two_chats(seed).trace)] for seed in seeds}
+    assert {seed: found for seed, found in broken.items() if found} == {}
 
 
 @pytest.mark.parametrize(("late", "right"), [("search_2", True), ("shop__search", True), ("order", False)])

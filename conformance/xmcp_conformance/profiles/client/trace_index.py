@@ -284,7 +284,7 @@ class TraceIndex:
             for one in fits:
                 one.unclear = True
         attempt.call.attempts.append(attempt)
-        if attempt.called is not None and len(names) == 1:
+        if attempt.called is not None and (not attempt.call.unclear or len({c.name for c in fits}) == 1):
             self.called_by.setdefault(attempt.call.name, (attempt.server, attempt.tool))
 
     def _fitting(self, calls: list[ModelCall], attempt: Attempt) -> list[ModelCall]:
