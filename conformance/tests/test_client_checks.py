@@ -469,6 +469,24 @@ def test_an_argument_that_a_value_handed_on_can_replace_tells_no_calls_apart():
     assert [str(violation) for violation in violations(s.trace)] == []
 
 
+def confuse(index: TraceIndex) -> None:
+    """Give each call the attempts of the one before it, and mark all as unclear."""
+    index._read_attempts_rightly()
+    calls = index.all_calls
+    attempts = [one.attempts for one in calls]
+    for one, other in zip(calls, [*attempts[-1:], *attempts[:-1]], strict=True):
+        one.attempts, one.unclear = other, True
+        for attempt in other:
+            attempt.call = one
+
+
+@pytest.mark.parametrize(("id_", "fault"), NAMED)
+def test_no_check_builds_on_the_attempts_of_an_unclear_call(id_, fault, monkeypatch):
+    monkeypatch.setattr(TraceIndex, "_read_attempts_rightly", TraceIndex._read_attempts, raising=False)
+    monkeypatch.setattr(TraceIndex, "_read_attempts", confuse)
+    assert [str(violation) for violation in violations(fault(False))] == []
+
+
 def of_equal_calls_in_two_chats(seed: int) -> TraceBuilder:
     """Return what a right client does with equal calls of two chats that are lost, fail and are cancelled by chance."""
     chance = random.Random(seed)
