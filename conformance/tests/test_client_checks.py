@@ -469,21 +469,22 @@ def test_an_argument_that_a_value_handed_on_can_replace_tells_no_calls_apart():
     assert [str(violation) for violation in violations(s.trace)] == []
 
 
-def confuse(index: TraceIndex) -> None:
-    """Give each call the attempts of the one before it, and mark all as unclear."""
+def confuse(index: TraceIndex, by: int) -> None:
+    """Give each call the attempts of another one, `by` places before it, and mark all as unclear."""
     index._read_attempts_rightly()
     calls = index.all_calls
     attempts = [one.attempts for one in calls]
-    for one, other in zip(calls, [*attempts[-1:], *attempts[:-1]], strict=True):
+    for one, other in zip(calls, [*attempts[-by:], *attempts[:-by]], strict=True):
         one.attempts, one.unclear = other, True
         for attempt in other:
             attempt.call = one
 
 
+@pytest.mark.parametrize("by", [1, 2, -1])
 @pytest.mark.parametrize(("id_", "fault"), NAMED)
-def test_no_check_builds_on_the_attempts_of_an_unclear_call(id_, fault, monkeypatch):
+def test_no_check_builds_on_the_attempts_of_an_unclear_call(id_, fault, by, monkeypatch):
     monkeypatch.setattr(TraceIndex, "_read_attempts_rightly", TraceIndex._read_attempts, raising=False)
-    monkeypatch.setattr(TraceIndex, "_read_attempts", confuse)
+    monkeypatch.setattr(TraceIndex, "_read_attempts", lambda index: confuse(index, by))
     assert [str(violation) for violation in violations(fault(False))] == []
 
 
