@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import random
+from dataclasses import replace
 
 import pytest
 
 from xmcp_conformance.core.checks import checks_by_requirement
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.profiles.client.judge import examined, violations
-from xmcp_conformance.profiles.client.trace import Answered, Server, Setup, Trace
+from xmcp_conformance.profiles.client.trace import Answered, Server, Setup, Told, Trace
+from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import gives_text
 from xmcp_conformance.wrong.clients.calls import FIRST, STOCK, THEN, turn
 from xmcp_conformance.wrong.clients.trace_builder import TraceBuilder, call, error, failure, result, tool
@@ -263,13 +266,14 @@ def test_any_of_several_equal_calls_may_be_the_one_that_is_made():
     assert [str(violation) for violation in violations(s.trace)] == []
 
 
-def of_two_tenants(*order: str) -> TraceBuilder:
+def of_two_tenants(*order: str, written: str = '{"tag": "%s"}', text: str = "%s") -> TraceBuilder:
     """Return a trace in which calls begin in this order, and the first one reaches its server a second later."""
     s = TraceBuilder(tool("search"), max_concurrency=1)
+    calls = {tag: call(id_=tag, written=written.replace("%s", tag)) for tag in order}
     for tenant in ("y", "x"):
         s.begin(f"How many bolts has {tenant}?", chat=tenant, tenant=tenant)
         s.ask(tenant)
-        s.say("", *(call(tag=tag) for tag in sorted(order) if tag[0] == tenant), chat=tenant)
+        s.say("", *(calls[tag] for tag in sorted(order) if tag[0] == tenant), chat=tenant)
         for tag in sorted(order):
             if tag[0] == tenant:
                 s.tell("tool_call", chat=tenant, call_id=tag)
@@ -281,8 +285,8 @@ def of_two_tenants(*order: str) -> TraceBuilder:
             s.tell("tool_started", chat=tag[0], call_id=tag)
         number = s.called(tag)
         s.wait(1)
-        s.answered(number, tag)
-        s.tell("tool_result", chat=tag[0], call_id=tag, text=tag)
+        s.answered(number, text.replace("%s", tag))
+        s.tell("tool_result", chat=tag[0], call_id=tag, text=text.replace("%s", tag))
     for tenant in ("y", "x"):
         for tag in sorted(tag for tag in order if tag[0] == tenant):
             s.reply(tag)
@@ -291,13 +295,289 @@ def of_two_tenants(*order: str) -> TraceBuilder:
     return s
 
 
+IN_TURN, TWO_FIRST = ("y1", "y2", "x1", "y3", "x2"), ("y1", "y2", "y3", "x1", "x2")
+
+
 def test_a_call_begins_with_its_event_and_not_when_it_reaches_the_server():
-    assert [str(violation) for violation in violations(of_two_tenants("y1", "y2", "x1", "y3", "x2").trace)] == []
+    assert [str(violation) for violation in violations(of_two_tenants(*IN_TURN).trace)] == []
 
 
-def test_a_tenant_that_waits_for_two_calls_of_another_is_not_served_in_turn():
-    broken = violations(of_two_tenants("y1", "y2", "y3", "x1", "x2").trace)
+@pytest.mark.parametrize("written", ['{"tag": "%s"}', '{"k": "%s"}'])
+def test_a_tenant_that_waits_for_two_calls_of_another_is_not_served_in_turn(written):
+    broken = violations(of_two_tenants(*TWO_FIRST, written=written, text="found").trace)
     assert {violation.requirement for violation in broken} == {"XMCP-CLI-117"}
+
+
+@pytest.mark.parametrize("written", ['{"k": "%s"}', "{}"])
+def test_calls_without_a_tag_are_told_apart_by_their_arguments_and_events(written):
+    s = of_two_tenants(*IN_TURN, written=written, text="found")
+    assert unclear_calls(s) == []
+    assert [str(violation) for violation in violations(s.trace)] == []
+
+
+def test_nothing_is_said_of_tenants_whose_calls_nothing_tells_apart():
+    """Judge a trace without events in which the model's calls are equal, and so are their answers."""
+    s = of_two_tenants(*TWO_FIRST, written="{}", text="found")
+    silent = Trace(s.setup, [record for record in s.records if not isinstance(record, Told)])
+    assert violations(silent) == []
+    assert "XMCP-CLI-117" not in examined(silent)
+
+
+def of_two_tools_of_one_name(
+    *, second: str = "search_2", k: object = "t%d", texts: tuple[str, str] = ("one", "two"), parameter: str = "k"
+) -> TraceBuilder:
+    """Return a trace without tags whose model calls the tools `search` of two servers; the second is called first."""
+    tools = [tool("search", "k"), tool("search", parameter, server=1)]
+    s = TraceBuilder(*tools, servers=[Server(), Server()])
+    s.begin()
+    s.ask(tools=[s.offer(tools[0]), s.offer_as(second, **s.offer(tools[1])["function"]["parameters"])])
+    written = [json.dumps({"k": f"t{n}" if k == "t%d" else k}) for n in (1, 2)]
+    s.say(
+        "",
+        *(call(name, id_, written=w) for name, id_, w in zip(["search", second], ["t1", "t2"], written, strict=True)),
+    )
+    numbers = [s.called("t2", server=1, name="search"), s.called("t1", server=0)]
+    s.answered(numbers[0], texts[1])
+    s.answered(numbers[1], texts[0])
+    return s
+
+
+@pytest.mark.parametrize(
+    "told_apart_by",
+    [
+        {},
+        {"texts": ("found", "found")},
+        {"k": "same"},
+        {"k": "same", "texts": ("found", "found"), "parameter": "other"},
+        {"k": "same", "texts": ("found", "found")},
+        {"second": "shop__search"},
+        {"second": "Search-of-the-shop"},
+    ],
+)
+def test_of_two_tools_of_one_name_each_gets_its_calls(told_apart_by):
+    s = of_two_tools_of_one_name(**told_apart_by)
+    s.reply("t1")
+    s.reply("t2")
+    s.ask(tools=[s.offer_as("search"), s.offer_as(told_apart_by.get("second", "search_2"))])
+    s.say("Three.")
+    s.end("Three.")
+    assert [str(violation) for violation in violations(s.trace)] == []
+
+
+@pytest.mark.parametrize("texts", [("one", "two"), ("found", "found")])
+def test_the_second_of_two_tools_of_one_name_keeps_its_name(texts):
+    s = of_two_tools_of_one_name(texts=texts)
+    s.reply("t1")
+    s.reply("t2")
+    both = [s.offer_as("search"), s.offer_as("search_2")]
+    s.ask(tools=both)
+    s.say("", call("search_2", "t3", written='{"k": "t3"}'))
+    s.answered(s.called("t3", server=0, name="search"))
+    s.reply("t3")
+    s.ask(tools=both)
+    s.say("Three.")
+    s.end("Three.")
+    assert {violation.requirement for violation in violations(s.trace)} == {"XMCP-CLI-091"}
+
+
+def of_two_prefixed_names_that_are_equal(*, sent: int) -> TraceBuilder:
+    """Return a trace in which `a__b__c_2` stands for `c` of `a__b`; a call of it goes to the server `sent`."""
+    tools = [tool("b__c"), tool("b__c_2"), tool("c", server=1)]
+    s = TraceBuilder(*tools, servers=[Server(given_name="a"), Server(given_name="a__b")])
+    offered = [s.offer_as(name) for name in ("a__b__c", "a__b__c_2", "a__b__c_2_2")]
+    s.begin()
+    for id_, name, server, own in (
+        ("t1", "a__b__c", 0, "b__c"),
+        ("t2", "a__b__c_2", 1, "c"),
+        ("t3", "a__b__c_2_2", 0, "b__c_2"),
+        ("t4", "a__b__c_2", sent, "c" if sent else "b__c_2"),
+    ):
+        s.ask(tools=offered)
+        s.say("", call(name, id_))
+        s.answered(s.called(id_, server=server, name=own))
+        s.reply(id_)
+    s.ask(tools=offered)
+    s.say("Seven.")
+    s.end("Seven.")
+    return s
+
+
+def test_a_name_that_is_taken_for_another_tool_displaces_the_tool_whose_full_name_it_is():
+    assert [str(violation) for violation in violations(of_two_prefixed_names_that_are_equal(sent=1).trace)] == []
+    broken = violations(of_two_prefixed_names_that_are_equal(sent=0).trace)
+    assert {violation.requirement for violation in broken} == {"XMCP-CLI-091"}
+
+
+def unclear_calls(s: TraceBuilder) -> list[str]:
+    """Return the calls whose attempts nothing tells apart."""
+    return [one.raw_id for one in TraceIndex(s.trace).all_calls if one.unclear]
+
+
+@pytest.mark.parametrize("same", [{"k": "same"}, {"texts": ("found", "found")}])
+def test_arguments_or_answers_alone_tell_two_tools_of_one_name_apart(same):
+    s = of_two_tools_of_one_name(**same)
+    s.reply("t1")
+    s.reply("t2")
+    s.ask()
+    assert unclear_calls(s) == []
+
+
+def test_the_offered_parameters_tell_two_tools_of_one_name_apart_that_were_called_alike():
+    alike = {"k": "same", "texts": ("found", "found")}
+    assert unclear_calls(of_two_tools_of_one_name(**alike)) == ["t1", "t2"]
+    assert unclear_calls(of_two_tools_of_one_name(**alike, parameter="other")) == []
+
+
+def test_a_name_means_the_tool_that_was_called_by_it_before_and_nothing_follows_from_unclear_calls():
+    for known in (True, False):
+        s = of_two_tools_of_one_name(**({} if known else {"k": "same"}), texts=("found", "found"))
+        s.reply("t1")
+        s.reply("t2")
+        both = [s.offer_as("search"), s.offer_as("search_2")]
+        for first, then, k in (("t3", "t4", {}), ("t5", "t6", {"k": 1})):
+            s.ask(tools=both)
+            written = [json.dumps(k), json.dumps(dict.fromkeys(k, 2))]
+            s.say("", call("search", first, written=written[0]), call("search_2", then, written=written[1]))
+            two, one = s.called(then, server=1, name="search"), s.called(first, server=0)
+            s.answered(two)
+            s.answered(one)
+            s.reply(first)
+            s.reply(then)
+        s.ask(tools=both)
+        s.say("Three.")
+        s.end("Three.")
+        assert unclear_calls(s) == ([] if known else ["t1", "t2", "t3", "t4"])
+        assert [str(violation) for violation in violations(s.trace)] == []
+
+
+def test_calls_of_different_tools_are_told_apart_by_the_tool():
+    s = turn(call(id_="t1", written="{}"), call("stock", "t2", written="{}"), tools=[tool("search"), tool("stock")])
+    two, one = s.called("t2"), s.called("t1")
+    s.answered(two)
+    s.answered(one)
+    assert unclear_calls(s) == []
+
+
+def test_an_argument_that_a_value_handed_on_can_replace_tells_no_calls_apart():
+    calls = [call("then", f"t{n}", written=json.dumps({"part": part})) for n, part in ((1, "bolt"), (2, "nut"))]
+    s = turn(call("first", "t0", written="{}"), *calls, tools=[FIRST, THEN])
+    s.make("t0", structured={"part": "bolt"})
+    for id_ in ("t1", "t2"):
+        s.answered(s.called(id_, part="bolt"))
+        s.reply(id_)
+    s.finish()
+    assert [str(violation) for violation in violations(s.trace)] == []
+
+
+def confuse(index: TraceIndex, by: int) -> None:
+    """Give each call the attempts of another one, `by` places before it, and mark all as unclear."""
+    index._read_attempts_rightly()
+    calls = index.all_calls
+    attempts = [one.attempts for one in calls]
+    for one, other in zip(calls, [*attempts[-by:], *attempts[:-by]], strict=True):
+        one.attempts, one.unclear = other, True
+        for attempt in other:
+            attempt.call = one
+
+
+@pytest.mark.parametrize("by", [1, 2, -1])
+@pytest.mark.parametrize(("id_", "fault"), NAMED)
+def test_no_check_builds_on_the_attempts_of_an_unclear_call(id_, fault, by, monkeypatch):
+    monkeypatch.setattr(TraceIndex, "_read_attempts_rightly", TraceIndex._read_attempts, raising=False)
+    monkeypatch.setattr(TraceIndex, "_read_attempts", lambda index: confuse(index, by))
+    assert [str(violation) for violation in violations(fault(False))] == []
+
+
+def of_equal_calls_in_two_chats(seed: int) -> TraceBuilder:
+    """Return what a right client does with equal calls of two chats that are lost, fail and are cancelled by chance."""
+    chance = random.Random(seed)
+    s = TraceBuilder(tool("search", read_only=True), servers=[Server()])
+    ids = {"a": ["a1", "a2"], "b": ["b1", "b2"]}
+    for chat in ids:
+        s.begin(f"How many has {chat}?", chat=chat, tenant=chat, events=False)
+        s.ask(chat)
+        s.say("", *(call(id_=id_, written="{}") for id_ in ids[chat]), chat=chat)
+    made = dict.fromkeys([id_ for chat in ids for id_ in ids[chat]], 1)
+    running = {id_: s.called(id_) for id_ in made}
+    cancelled = chance.choice(["a", "b", ""])
+    while running:
+        s.wait(chance.choice([0.0, 0.1]))
+        if cancelled and chance.random() < 0.2:
+            s.cancel(cancelled)
+            for id_ in ids[cancelled]:
+                if id_ in running:
+                    s.cancelled(running.pop(id_))
+            for id_ in ids[cancelled]:
+                s.reply(id_)
+            s.end(chat=cancelled, failure="cancelled")
+            del ids[cancelled]
+            cancelled = ""
+            continue
+        id_ = chance.choice(sorted(running))
+        number = running.pop(id_)
+        how = chance.choice(["lost", "failed", "answered", "answered with more"])
+        if how == "lost":
+            s.lost(number)
+            if made[id_] < s.setup.max_attempts:
+                made[id_] += 1
+                running[id_] = s.called(id_)
+        elif how == "failed":
+            s.failed(number)
+        else:
+            s.answered(number, f"the answer to {id_}" if how != "answered" else "found")
+        for chat in [chat for chat in ids if not any(one in running for one in ids[chat])]:
+            for one in ids.pop(chat):
+                s.reply(one)
+            s.finish(chat=chat)
+            cancelled = "" if cancelled == chat else cancelled
+    return s
+
+
+@pytest.mark.parametrize("seeds", [range(start, start + 50) for start in range(0, 400, 50)], ids=str)
+def test_whatever_happens_to_equal_calls_of_two_chats_a_right_client_breaks_nothing(seeds):
+    broken = {seed: [str(one) for one in violations(of_equal_calls_in_two_chats(seed).trace)] for seed in seeds}
+    assert {seed: found for seed, found in broken.items() if found} == {}
+
+
+@pytest.mark.parametrize(("late", "right"), [("search_2", True), ("shop__search", True), ("order", False)])
+def test_a_server_that_comes_later_can_have_its_tools_under_other_names(late, right):
+    """Judge a chat that begins after a tool went away for good whose name another server's tool cannot get."""
+    stock, again = tool("stock"), tool("search", server=1)
+    s = TraceBuilder(tool("search"), stock, servers=[Server(), Server(reachable=False)])
+    s.begin()
+    s.ask()
+    s.say("Seven.")
+    s.end("Seven.")
+    s.list_tools(stock)
+    s.redeploy(again, server=1)
+    s.wait(100)
+    s.begin(chat="b")
+    s.list_tools(again, server=1)
+    s.ask("b", tools=[s.offer(stock), s.offer_as(late)])
+    s.say("Seven.", chat="b")
+    s.end("Seven.", chat="b")
+    broken = {violation.requirement for violation in violations(s.trace)}
+    assert broken == (set() if right else {"XMCP-CLI-095"})
+
+
+def without_tags(value: object) -> object:
+    """Return a trace in JSON without the member `tag`, also in the arguments that a model wrote."""
+    if isinstance(value, dict):
+        return {name: without_tags(member) for name, member in value.items() if name != "tag"}
+    if isinstance(value, list):
+        return [without_tags(member) for member in value]
+    if isinstance(value, str) and value.startswith("{"):
+        try:
+            return json.dumps(without_tags(json.loads(value)))
+        except ValueError:
+            return value
+    return value
+
+
+@pytest.mark.parametrize(("id_", "fault"), NAMED)
+def test_a_right_trace_without_tags_breaks_nothing(id_, fault):
+    trace = Trace.of(without_tags(json.loads(json.dumps(fault(False).to_json()))))
+    assert [str(violation) for violation in violations(trace)] == []
 
 
 def test_data_in_a_plain_result_are_handed_on():
@@ -306,6 +586,25 @@ def test_data_in_a_plain_result_are_handed_on():
     s.make("t2")
     s.finish()
     assert {violation.requirement for violation in violations(s.trace)} == {"XMCP-CLI-030"}
+
+
+MARKED = {"type": "object", "properties": {"result": {}}, "x-fastmcp-wrap-result": True}
+
+
+@pytest.mark.parametrize("described", [{"wrapped_in": "result"}, {"output_schema": MARKED}])
+@pytest.mark.parametrize("structured", [{"result": None}, None])
+@pytest.mark.parametrize("given", [None, "bolt"])
+def test_null_in_a_wrapper_is_handed_on_and_a_bare_null_counts_as_absent(described, structured, given):
+    s = turn(call("first"), call("then", "t2"), tools=[tool("first", provides="part", **described), THEN])
+    s.make("t1", "bolt", structured=structured)
+    arguments = {**json.loads(call("then", "t2")["arguments"]), "part": given}
+    number = s.called("t2")
+    s.records[-1] = replace(s.records[-1], arguments=arguments)
+    s.answered(number)
+    s.reply("t2")
+    s.finish()
+    right = (given is None) is (structured is not None)
+    assert {violation.requirement for violation in violations(s.trace)} == (set() if right else {"XMCP-CLI-031"})
 
 
 def test_a_result_that_was_refused_for_its_size_is_no_success():
@@ -445,6 +744,29 @@ def test_a_failure_without_an_error_has_the_words_that_there_are(builder):
 )
 def test_beside_an_empty_text_the_model_can_get_references_and_nothing_else(text, taken, given):
     assert gives_text(Answered(call=0, outcome="ok", text=text, for_user="Thank you, Ada."), taken) is given
+
+
+@pytest.mark.parametrize(
+    ("structured", "taken", "right"),
+    [
+        ({"n": 7}, '{"n": 7}', True),
+        ({"n": 7}, '{"n":7}\n[a note for the user]', True),
+        ({"n": [-71.5, True]}, '{"n":[-71.5,true]}', True),
+        ({"n": 7}, '{"n":7}\n7', False),
+        ({"n": 7}, "7", False),
+        ({"n": 7}, '{"n":"7"}', False),
+        ({"n": "a 7"}, '{"n":"a 7"}', False),
+        ({"n7": 1}, '{"n7":1}', False),
+    ],
+)
+def test_a_number_in_structured_content_is_not_what_a_block_for_the_user_alone_says(structured, taken, right):
+    s = turn(call(), servers=[Server(xmcp=False)])
+    s.answered(s.called(), None, structured=structured, for_user="7")
+    s.reply(content=result(taken))
+    s.ask()
+    s.say("Seven.")
+    s.end("Seven.", displays=[{"type": "text", "payload": "7"}])
+    assert {violation.requirement for violation in violations(s.trace)} == (set() if right else {"XMCP-MCP-045"})
 
 
 def test_an_empty_trace_examines_nothing():

@@ -14,7 +14,7 @@ import jsonschema_rs
 from .messages import compact, parameter_names
 from .trace import Tool
 from .trace_index import TraceIndex
-from .trace_model import ModelCall, data_of
+from .trace_model import NO_DATA, ModelCall, data_of
 
 NEVER_INJECTED = ("show_user", "tag")
 """Parameters that no result may fill: the caller sets `show_user`, and `tag` identifies a call in a trace."""
@@ -225,7 +225,7 @@ def _whole(call: ModelCall, taker: Tool, name: str) -> Value | None:
     answer = call.answer
     if not call.succeeded or answer is None or answer.outcome != "ok" or call.tool is None:
         return None
-    if (structured := data_of(answer, call.tool)) is not None:
+    if (structured := data_of(answer, call.tool)) is not NO_DATA:
         return Value(structured, call, call.tool, False)
     if answer.text is None:
         return None

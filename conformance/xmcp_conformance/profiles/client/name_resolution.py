@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from .messages import function_of, parameters_of
 from .trace import Asked, Setup, Tool
@@ -33,23 +34,73 @@ def is_legal(name: str) -> bool:
     return bool(_LEGAL.fullmatch(name))
 
 
-def may_name(setup: Setup, name: str, tool: Tool) -> bool:
-    """Return whether a conforming client can have offered the tool under this name."""
+def may_name(setup: Setup, name: str, tool: Tool, renamed: Container[ToolKey] = ()) -> bool:
+    """Return whether a conforming client can have offered the tool under this name.
+
+    Args:
+        setup: the names of the servers.
+        name: the name.
+        tool: the tool.
+        renamed: the tools that can have another name because theirs is taken, as `may_be_renamed` returns them.
+    """
     full = full_name(setup, tool)
+    if name == full:
+        return True
+    if key_of(tool) in renamed and _stem(tool.name) in name.lower():
+        return True
     if not is_legal(full):
         return resembles(name, full)
-    if setup.servers[tool.server].given_name:
-        return name == full
-    return name == full or name.endswith(f"__{_ILLEGAL.sub('_', tool.name)}")
+    return not setup.servers[tool.server].given_name and name.endswith(f"__{_ILLEGAL.sub('_', tool.name)}")
+
+
+def may_be_renamed(setup: Setup, own: Container[str], tools: Iterable[Tool]) -> set[ToolKey]:
+    """Return the tools whose full name another tool can have, so that the client chooses another one (section 11.9).
+
+    Args:
+        setup: the names of the servers.
+        own: the names of the client's own tools.
+        tools: all tools that the client has ever known: a name stays with its tool.
+    """
+    by_key = {key_of(tool): tool for tool in tools}
+    bearers = Counter(full_name(setup, tool) for tool in by_key.values())
+    # Tools with a name of the client's choice, and the beginning that such a name has at least.
+    chosen = []
+    for key, tool in by_key.items():
+        full = full_name(setup, tool)
+        if bearers[full] > 1 or full in own or not is_legal(full):
+            chosen.append((key, _stem(tool.name)))
+    return {
+        key
+        for key, tool in by_key.items()
+        for other, stem in chosen
+        if key == other or stem in full_name(setup, tool).lower()
+    }
 
 
 def resembles(name: str, full: str) -> bool:
     """Return whether one name can stand for another: it begins like it, with illegal characters replaced."""
-    stem = _ILLEGAL.sub("_", full)[:_STEM].lower()
-    return _ILLEGAL.sub("_", name).lower().startswith(stem)
+    return _ILLEGAL.sub("_", name).lower().startswith(_stem(full))
 
 
-def resolve(setup: Setup, asked: Asked, name: str, tools: Sequence[Tool], called: Mapping[str, ToolKey]) -> Tool | None:
+def _stem(name: str) -> str:
+    return _ILLEGAL.sub("_", name)[:_STEM].lower()
+
+
+def shows(setup: Setup, asked: Asked, name: str, tool: Tool) -> bool:
+    """Return whether the parameters that were offered under a name are those of a tool."""
+    schema = next((parameters_of(one) for one in asked.tools if function_of(one).get("name") == name), {})
+    hidden = {*setup.params, "tag"}
+    return {*(schema.get("properties") or {}), *hidden} == {*(tool.input_schema.get("properties") or {}), *hidden}
+
+
+def resolve(
+    setup: Setup,
+    asked: Asked,
+    name: str,
+    tools: Sequence[Tool],
+    called: Mapping[str, ToolKey],
+    renamed: Container[ToolKey],
+) -> Tool | None:
     """Return the tool that an offered name means; `None` where that is open.
 
     Where the rules allow several tools, it is the one that was first called by the name; else the one that was called
@@ -61,18 +112,27 @@ def resolve(setup: Setup, asked: Asked, name: str, tools: Sequence[Tool], called
         name: the name.
         tools: all tools at that time.
         called: the tools that were first called, by the names that were used.
+        renamed: the tools that can have another name because theirs is taken.
     """
     exact = [tool for tool in tools if full_name(setup, tool) == name]
-    fits = exact if len(exact) == 1 else [tool for tool in tools if may_name(setup, name, tool)]
+    sure = len(exact) == 1 and not _may_have_lost_its_name(setup, asked, exact[0], tools, renamed)
+    fits = exact if sure else [tool for tool in tools if may_name(setup, name, tool, renamed)]
     if name in called and len(fits) != 1:
         fits = [tool for tool in fits or tools if key_of(tool) == called[name]]
     if len(fits) > 1:
         fits = [tool for tool in fits if key_of(tool) not in called.values()]
     if len(fits) > 1:
-        schema = next(parameters_of(tool) for tool in asked.tools if function_of(tool).get("name") == name)
-        shown = {*(schema.get("properties") or {}), *setup.params, "tag"}
-        fits = [t for t in fits if {*(t.input_schema.get("properties") or {}), *setup.params, "tag"} == shown]
+        fits = [tool for tool in fits if shows(setup, asked, name, tool)]
     return fits[0] if len(fits) == 1 else None
+
+
+def _may_have_lost_its_name(
+    setup: Setup, asked: Asked, tool: Tool, tools: Sequence[Tool], renamed: Container[ToolKey]
+) -> bool:
+    """Return whether a request offers a name, besides the full names of all tools, that can stand for this tool."""
+    full = {full_name(setup, one) for one in tools}
+    others = {str(function_of(one).get("name")) for one in asked.tools} - full
+    return key_of(tool) in renamed and any(may_name(setup, name, tool, renamed) for name in others)
 
 
 def without_name(setup: Setup, names: Sequence[str], tools: Iterable[Tool]) -> list[Tool]:
@@ -94,5 +154,4 @@ def without_name(setup: Setup, names: Sequence[str], tools: Iterable[Tool]) -> l
 
 def _might_be_offered_as(setup: Setup, name: str, tool: Tool) -> bool:
     """Return whether a name is meant for a tool, also if the name breaks a rule, so that only that rule is reported."""
-    own = _ILLEGAL.sub("_", tool.name)[:_STEM].lower()
-    return may_name(setup, name, tool) or own in name.lower()
+    return may_name(setup, name, tool) or _stem(tool.name) in name.lower()

@@ -12,8 +12,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from .messages import Message, answers_after, arguments_of, calls_of, function_of, tag_of, text_of
-from .name_resolution import ToolKey, is_legal, key_of, may_name, resolve
+from .messages import Message, answers_after, arguments_of, calls_of, function_of, same, tag_of, text_of
+from .name_resolution import ToolKey, is_legal, key_of, may_be_renamed, may_name, resolve, shows
 from .trace import (
     Answered,
     Approved,
@@ -24,6 +24,7 @@ from .trace import (
     ChatBegan,
     ChatEnded,
     Listed,
+    Redeployed,
     Said,
     Told,
     Tool,
@@ -59,6 +60,21 @@ class TraceIndex:
     def own_tools(self) -> set[str]:
         """The names of the client's own tools; in the setup they may lack the underscores."""
         return {f"__{name.strip('_')}__" for name in self.setup.meta_tools}
+
+    @cached_property
+    def known_tools(self) -> list[Tool]:
+        """Every tool that a server has or had, each time as it was described then."""
+        lists = [r.tools for r in self.records if isinstance(r, (Listed, Redeployed))]
+        return [*self.setup.tools, *(tool for tools in lists for tool in tools)]
+
+    @cached_property
+    def renamed(self) -> set[ToolKey]:
+        """The tools that can have another name than their full one because that is taken."""
+        return may_be_renamed(self.setup, self.own_tools, self.known_tools)
+
+    def may_name(self, name: str, tool: Tool) -> bool:
+        """Return whether a conforming client can have offered the tool under this name."""
+        return may_name(self.setup, name, tool, self.renamed)
 
     @cached_property
     def calls(self) -> list[ModelCall]:
@@ -243,15 +259,17 @@ class TraceIndex:
                         )  # the time-out was over, even if the server was still working
 
     def _assign(self, attempt: Attempt, tag: Any, answer: Answered | None) -> None:
-        """Set the call of an attempt: of equal calls the one that got this answer, or that has no attempt yet."""
+        """Set the call of an attempt: of calls with one tag the one to which all that is known of it fits.
+
+        Where several fit, they are marked as unclear, unless they are equal calls that share one attempt.
+        """
         self.attempts.append(attempt)
         known = [call for call in self._by_tag.get(tag, ()) if call.turn.said_at < attempt.at]
         waiting = [call for call in known if call.turn.next_at > attempt.at] or known
         if not waiting:
             return
+        fits = self._fitting(waiting, attempt)
         there = [t for t in self.tools_at(attempt.at) if t.server == attempt.server and attempt.tool in ("", t.name)]
-        fits = [c for c in waiting if c.offered and any(may_name(self.setup, c.name, t) for t in there)] or waiting
-        fits = [c for c in fits if c.arguments is not None] or fits
         again = [c for c in fits if len(c.attempts) < self.setup.max_attempts and c.is_unfinished]
         new = [c for c in fits if not c.attempts]
         # With a cache, an equal call waits for the next attempt of this one and makes none itself.
@@ -261,18 +279,53 @@ class TraceIndex:
             could = [c for c in could if _is_told_to_start(c)] or could
         candidates = [c for c in could if answer is not None and _says(c, answer)] or could
         attempt.call = candidates[0]
-        if len(candidates) > 1 and not shared and candidates[0].arguments is not None:
+        names = {c.name for c in candidates}
+        if len(candidates) > 1 and (not shared or len(names) > 1) and candidates[0].arguments is not None:
             for one in fits:
                 one.unclear = True
         attempt.call.attempts.append(attempt)
-        if attempt.called is not None:
+        if attempt.called is not None and (not attempt.call.unclear or len({c.name for c in fits}) == 1):
             self.called_by.setdefault(attempt.call.name, (attempt.server, attempt.tool))
+
+    def _fitting(self, calls: list[ModelCall], attempt: Attempt) -> list[ModelCall]:
+        """Return the calls of which an attempt can be; evidence that speaks against all of them is ignored."""
+        tools = [t for t in self.known_tools if t.server == attempt.server and attempt.tool in ("", t.name)]
+        key = (attempt.server, attempt.tool)
+        elsewhere = {*self.setup.params}
+        for tool in tools:
+            elsewhere |= {*(tool.input_schema.get("properties") or {})} if tool.depends_on else set()
+
+        def may_name_it(call: ModelCall) -> bool:
+            return call.offered and any(self.may_name(call.name, tool) for tool in tools)
+
+        def has_arguments(call: ModelCall) -> bool:
+            return call.arguments is not None
+
+        def has_these_arguments(call: ModelCall) -> bool:
+            given, written = attempt.arguments, call.arguments or {}
+            names = {*given, *written} - elsewhere
+            return attempt.called is None or all(
+                n in given and n in written and same(given[n], written[n]) for n in names
+            )
+
+        def has_no_other_tool(call: ModelCall) -> bool:
+            return attempt.called is None or self.called_by.get(call.name, key) == key
+
+        def shows_it(call: ModelCall) -> bool:
+            return any(shows(self.setup, call.turn.asked, call.name, tool) for tool in tools)
+
+        def has_begun(call: ModelCall) -> bool:
+            return _may_have_begun(call, attempt)
+
+        for holds in (may_name_it, has_arguments, has_these_arguments, has_no_other_tool, shows_it, has_begun):
+            calls = [call for call in calls if holds(call)] or calls
+        return calls
 
     def _resolve_names(self) -> None:
         for call in self.all_calls:
             if call.offered and not call.meta:
                 asked_at, asked = call.turn.asked_at, call.turn.asked
-                call.tool = resolve(self.setup, asked, call.name, self.tools_at(asked_at), self.called_by)
+                call.tool = resolve(self.setup, asked, call.name, self.tools_at(asked_at), self.called_by, self.renamed)
 
     def _find_sources(self) -> None:
         """Set `source` of each call that was answered without an attempt: the answer that it was given."""
@@ -284,6 +337,14 @@ class TraceIndex:
             own = [a for a in alike if call.tool and key_of(call.tool) == (a.server, a.tool)]
             if own or alike:
                 call.source = (own or alike)[-1].answered
+
+
+def _may_have_begun(call: ModelCall, attempt: Attempt) -> bool:
+    """Return whether the events allow that a call had begun at an attempt."""
+    if not call.id or not any(one.event.get("type") == "tool_started" for _, one in call.turn.chat.received):
+        return True
+    begun = [one for _, one in call.turn.chat.received if one.event.get("call_id") == call.id]
+    return any(one.event.get("type") == "tool_started" and one.time <= attempt.begun + INSTANT for one in begun)
 
 
 def _is_told_to_start(call: ModelCall) -> bool:

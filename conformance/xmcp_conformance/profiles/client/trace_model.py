@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from xmcp_conformance.reader import Document
 
@@ -28,6 +28,8 @@ from .trace import (
 
 NEVER = sys.maxsize
 """The index that stands for a record that does not exist; its time is infinite."""
+NO_DATA: Final = object()
+"""What `data_of` returns for an answer without structured content."""
 INSTANT = 0.001
 """Records that are at most this far apart, in seconds, count as simultaneous."""
 
@@ -46,10 +48,15 @@ def gives_text(answer: Answered, taken: str | None) -> bool:
 
 
 def data_of(answer: Answered, tool: Tool) -> Any:
-    """Return the structured content of an answer, without its wrapper; a plain result can have it as its text (6.4)."""
+    """Return the structured content of an answer, without its wrapper; a plain result can have it as its text (6.4).
+
+    `NO_DATA` where there is none: `None` is the value `null` in a wrapper. A bare `null` counts as absent.
+    """
     data = answer.structured
     if data is None and answer.format == "application/json":
         data = arguments_of(answer.text) if answer.text else None
+    if data is None:
+        return NO_DATA
     member = wrapper_of(tool)
     return data[member] if member is not None and isinstance(data, Mapping) and data.keys() == {member} else data
 

@@ -127,7 +127,8 @@ class _Breaker:
         elif attempt.was_answered or attempt.outcome == "too_large":
             self._answered(attempt)
         else:
-            own = attempt.call is not None and attempt.call.turn.chat.cancelled is not None
+            call = attempt.call
+            own = call is not None and not call.unclear and call.turn.chat.cancelled is not None
             self.not_counted[_OWN] += own
             if self.phase is _Phase.PROBED and attempt is self.probe and own:
                 self.phase, self.probe, self.probed_by, self.opened_by = _Phase.OPEN, None, _OWN, None
@@ -189,7 +190,7 @@ class _Breaker:
 
 def _is_known_to(attempt: Attempt, failed: Attempt | None, since: float) -> bool:
     """Return whether the client knew at an attempt that another had failed at `since`; the two can be simultaneous."""
-    turns = [one.turn for one in (attempt.call, failed.call if failed else None) if one]
+    turns = [one.turn for one in (attempt.call, failed.call if failed else None) if one and not one.unclear]
     later_turn = len(turns) == 2 and turns[0].chat is turns[1].chat and turns[0].number > turns[1].number
     return later_turn or attempt.begun > since + INSTANT
 

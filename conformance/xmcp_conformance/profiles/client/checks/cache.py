@@ -84,7 +84,8 @@ def _difference(trace: TraceIndex, call: ModelCall, attempt: Attempt) -> str | N
         return "another server's"
     if attempt.tool != call.tool.name:
         return "that of another tool"
-    if attempt.call is not None and attempt.call.turn.chat.began.tenant != call.turn.chat.began.tenant:
+    other = attempt.call if attempt.call is not None and not attempt.call.unclear else None
+    if other is not None and other.turn.chat.began.tenant != call.turn.chat.began.tenant:
         return "that of another tenant"
     expected = expected_injections.expected_arguments(trace, call)
     if expected is not None and not same(attempt.arguments, expected):

@@ -10,7 +10,6 @@ from xmcp_conformance.core.observation import broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client import expected_injections
 from xmcp_conformance.profiles.client.messages import function_of, parameters_of
-from xmcp_conformance.profiles.client.name_resolution import may_name
 from xmcp_conformance.profiles.client.permitted_codes import permitted_codes, unfit_parameters
 from xmcp_conformance.profiles.client.trace import Asked, Called, Tool
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
@@ -22,7 +21,7 @@ def _dependencies_end_first(trace: TraceIndex) -> Observations:
     for call in trace.calls:
         for attempt in call.sent:
             for other in expected_injections.dependencies_of(call):
-                if other.sent:
+                if other.sent and not other.unclear:
                     late = any(a.at > attempt.at or a.ended_at > attempt.at for a in other.sent)
                     seen = f"{call} began before {other} had ended"
                     yield either("XMCP-TOL-012", not late, seen, "dependencies first", where=attempt.at)
@@ -30,7 +29,8 @@ def _dependencies_end_first(trace: TraceIndex) -> Observations:
 
 def in_order(call: ModelCall, attempt: Attempt) -> bool:
     """Return whether all dependencies had ended when an attempt began; else the injected values are not known."""
-    return all(a.ended_at < attempt.at for other in expected_injections.dependencies_of(call) for a in other.sent)
+    others = expected_injections.dependencies_of(call)
+    return all(not other.unclear and a.ended_at < attempt.at for other in others for a in other.sent)
 
 
 @check("XMCP-CLI-020", profile="client")
@@ -42,7 +42,7 @@ def _independent_calls_concurrent(trace: TraceIndex) -> Observations:
         free = [
             call
             for call in turn.calls
-            if call.sent and call.tool is not None and not expected_injections.dependencies_of(call)
+            if call.sent and not call.unclear and call.tool and not expected_injections.dependencies_of(call)
         ]
         for call in free[1:]:
             first = call.sent[0]
@@ -75,7 +75,7 @@ def _failure_affects_dependants_only(trace: TraceIndex) -> Observations:
     for turn in trace.turns:
         for call in turn.calls:
             others = [other for other in turn.calls if other is not call and expected_injections.failed(other)]
-            if not others or call.tool is None or call.meta or call.content is None:
+            if not others or call.tool is None or call.meta or call.content is None or call.unclear:
                 continue
             if expected_injections.waited_at_the_end(call):
                 continue  # XMCP-CLI-004 judges it
@@ -157,7 +157,7 @@ def _offered(trace: TraceIndex) -> Iterator[tuple[int, Tool, Mapping[str, Any]]]
     for at, asked in _asks(trace):
         for offered in asked.tools:
             name = str(function_of(offered).get("name"))
-            meant = [tool for tool in trace.tools_at(at) if may_name(trace.setup, name, tool)]
+            meant = [tool for tool in trace.tools_at(at) if trace.may_name(name, tool)]
             if len(meant) == 1:
                 yield at, meant[0], parameters_of(offered)
 
@@ -175,7 +175,7 @@ def _no_tools_in_a_circle(trace: TraceIndex) -> Observations:
         refused, used = trace.refused_at(at), trace.tools_at(at)
         offered = {str(function_of(tool).get("name")) for tool in asked.tools} if refused else set()
         for tool in refused:
-            names = [name for name in offered if may_name(trace.setup, name, tool)]
-            known = any(may_name(trace.setup, name, other) for name in names for other in used)
+            names = [name for name in offered if trace.may_name(name, tool)]
+            known = any(trace.may_name(name, other) for name in names for other in used)
             seen = f"`{quoted(', '.join(names))}` is offered, of a list in which tools depend on each other in a circle"
             yield either("XMCP-CLI-038", not names or known, seen, "no tool of this list", where=at)

@@ -111,7 +111,7 @@ def _failing_callback(trace: TraceIndex) -> Observations:
 def _differs_from_answer(trace: TraceIndex, call: ModelCall) -> bool:
     """Return whether the model got something other than the server's last answer, without a reason in the trace."""
     answer = call.attempts[-1].answered if call.attempts else None
-    if answer is None or not answer.readable or call.reply is None or was_cut_short(call):
+    if answer is None or not answer.readable or call.reply is None or call.unclear or was_cut_short(call):
         return False
     if answer.outcome == "ok":
         return call.reply.error is not None

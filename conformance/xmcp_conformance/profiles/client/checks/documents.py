@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import either
 from xmcp_conformance.core.untrusted_text import quoted
-from xmcp_conformance.profiles.client.messages import Message, compact, document_of, strings_of, text_of
+from xmcp_conformance.profiles.client.messages import Message, compact, document_of, same, strings_of, text_of
 from xmcp_conformance.profiles.client.permitted_codes import permitted_codes, was_cut_short
 from xmcp_conformance.profiles.client.trace import Answered
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
@@ -92,8 +94,8 @@ def _errors_of_other_conventions(trace: TraceIndex) -> Observations:
             continue
         code = (answer.error or {}).get("code")
         seen = f"{call}, which failed with the code {quoted(str(code))}, is answered by {call.code or 'a result'}"
-        same = reply.error is not None and reply.error.code == code
-        yield either("XMCP-MCP-040", same, seen, f"the error {quoted(str(code))}", where=call.turn.next_at)
+        as_said = reply.error is not None and reply.error.code == code
+        yield either("XMCP-MCP-040", as_said, seen, f"the error {quoted(str(code))}", where=call.turn.next_at)
 
 
 @check("XMCP-MCP-052", profile="client")
@@ -120,8 +122,10 @@ def _text_for_the_user_alone(trace: TraceIndex) -> Observations:
         if text is None or not call.turn.went_on or was_cut_short(call):
             continue
         later = [(at, asked) for at, asked in call.turn.chat.asks if at > call.turn.said_at]
-        given = _given_to_the_model(trace, call.turn.chat)
-        found = next((at for at, asked in later if any(_holds_more(one, text, given) for one in asked.messages)), None)
+        given, data = _given_to_the_model(trace, call.turn.chat), _data_instead_of_text(call.turn.chat)
+        found = next(
+            (at for at, asked in later if any(_holds_more(one, text, given, data) for one in asked.messages)), None
+        )
         at = call.turn.next_at if found is None else found
         seen = f"the model got `{quoted(text)}`, which was for the user alone, in the answer to {call}"
         yield either("XMCP-MCP-045", found is None, seen, "nothing of that block before the model", where=at)
@@ -148,16 +152,35 @@ def _given_to_the_model(trace: TraceIndex, chat: Chat) -> list[str]:
     return sorted(filter(None, texts), key=len, reverse=True)
 
 
-def _holds_more(message: Message, text: str, given: Sequence[str]) -> bool:
-    """Return whether a message has a text elsewhere than in one of the texts that were given to the model."""
+def _data_instead_of_text(chat: Chat) -> list[Any]:
+    """Return the structured contents that can stand in for a missing text in a chat (section 6.4)."""
+    answers = [call.answer for turn in chat.turns for call in turn.calls]
+    return [answer.structured for answer in answers if answer and not answer.text and answer.structured is not None]
+
+
+def _holds_more(message: Message, text: str, given: Sequence[str], data: Sequence[Any]) -> bool:
+    """Return whether a message has a text elsewhere than in one of the texts that were given to the model.
+
+    In one of `data`, only the texts and the names of members count, not a number or a bracket.
+    """
     document = document_of(text_of(message)) if message.get("role") == "tool" else None
     parts = list(strings_of([message]))
     if document is not None:
         # As JSON and not as the raw document, in which the text is escaped.
         words = document.error.model_text if document.error is not None else ""
         shown = strings(document.display) if document.has_display else ()
-        parts = [document.llm_output or "", words, *shown]
+        parts = [*_texts_in(document.llm_output or "", data), words, *shown]
     return any(text in _without(part, given) for part in parts if text in part)
+
+
+def _texts_in(taken: str, data: Sequence[Any]) -> list[str]:
+    """Return the texts in a text for the model: where it begins with one of `data`, those in there and the rest."""
+    begin = taken.lstrip()
+    try:
+        value, end = json.JSONDecoder().raw_decode(begin)
+    except (ValueError, RecursionError):
+        return [taken]
+    return [*strings(value), begin[end:]] if any(same(value, one) for one in data) else [taken]
 
 
 def _without(part: str, given: Sequence[str]) -> str:

@@ -24,7 +24,8 @@ def _event_order_of_a_call(trace: TraceIndex) -> Observations:
                     "XMCP-REC-002", False, f"{r.event.get('type')} without `call_id`", "its `call_id`", where=at
                 )
         calls = [call for turn in chat.turns for call in turn.calls]
-        made = {call.id for call in calls if call.sent and call.offered and call.arguments is not None}
+        clear = [call for call in calls if call.sent and not call.unclear]
+        made = {call.id for call in clear if call.offered and call.arguments is not None}
         ids = dict.fromkeys(r.event.get("call_id") for _, r in chat.received if r.event.get("call_id"))
         for id_ in ids:
             if sum(call.id == id_ for call in calls) > 1:

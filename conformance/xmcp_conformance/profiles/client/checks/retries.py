@@ -180,7 +180,7 @@ def _cancelled_chat_cancels_calls(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         if chat.cancelled is None:
             continue
-        for call in (call for turn in chat.turns for call in turn.calls):
+        for call in (call for turn in chat.turns for call in turn.calls if not call.unclear):
             if not call.sent and call.tool is not None and call.turn.next is chat.ended:
                 yield obeyed("XMCP-CLI-046", where=chat.cancelled_at)
             for attempt in call.sent:
@@ -200,7 +200,7 @@ def _is_cancelled(call: ModelCall, attempt: Attempt, when: float) -> Observation
 def _is_waited_for_elsewhere(trace: TraceIndex, call: ModelCall) -> bool:
     """Return whether another chat has an equal call, which can wait for the same answer."""
     return any(
-        other.tag == call.tag and other.turn.chat is not call.turn.chat and other.turn.chat.cancelled is None
+        other.turn.chat is not call.turn.chat and other.turn.chat.cancelled is None
         for other in trace.calls
-        if call.tag is not None
+        if other.tag == call.tag and other.name == call.name and other.arguments == call.arguments
     )

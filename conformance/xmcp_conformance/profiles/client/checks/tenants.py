@@ -83,6 +83,8 @@ def _slots_in_turn(trace: TraceIndex) -> Observations:
     if setup.approval or setup.cache or setup.breaker_threshold is not None:
         return  # a call can wait for something else than a slot
     begun = [(attempt, attempt.call) for attempt in trace.attempts if attempt.called is not None]
+    if any(call is not None and call.unclear for _, call in begun):
+        return
     first = [(a, call) for a, call in begun if call is not None and call.sent[0] is a]
     granted = sorted(
         ((a, call, call.turn.chat.began.tenant) for a, call in first), key=lambda one: _begun(trace, one[1], one[0])
@@ -111,8 +113,9 @@ def _tenants_separated(trace: TraceIndex) -> Observations:
     tenants = {chat.began.tenant for chat in trace.chats.values()}
     if len(tenants) < 2:
         return
+    unclear = [text for call in trace.all_calls if call.unclear for text in _answers_to(call)]
     for chat in trace.chats.values():
-        own = [text for other in _of(trace, chat.began.tenant) for text in _texts_of(other)]
+        own = [*unclear, *(text for other in _of(trace, chat.began.tenant) for text in _texts_of(other))]
         # The checks of the cache judge what came from a cache.
         cached = {call.content for turn in chat.turns for call in turn.calls if call.source is not None}
         foreign = [
@@ -148,4 +151,8 @@ def _texts_of(chat: Chat) -> Iterator[str]:
         yield turn.said.text
         for call in turn.calls:
             yield call.written
-            yield from (a.answered.text for a in call.attempts if a.answered is not None and a.answered.text)
+            yield from _answers_to(call)
+
+
+def _answers_to(call: ModelCall) -> list[str]:
+    return [a.answered.text for a in call.attempts if a.answered is not None and a.answered.text]

@@ -94,7 +94,7 @@ def _name_calls_its_tool(trace: TraceIndex) -> Observations:
     first: dict[str, ToolKey] = {}
     for attempt in trace.attempts:
         call, called = attempt.call, attempt.called
-        if call is None or called is None or not call.offered:
+        if call is None or called is None or not call.offered or call.unclear:
             continue
         there = {
             tool.name
@@ -136,7 +136,7 @@ def _turn_keeps_its_tools(trace: TraceIndex) -> Observations:
                 for at, listed in trace.lists_between(turn.asked_at, turn.next_at)
                 if call.tool and call.tool not in listed.tools and listed.server == call.tool.server
             ]
-            if not changed or call.meta or call.reply is None:
+            if not changed or call.meta or call.reply is None or call.unclear:
                 continue
             if call.attempts:
                 yield obeyed("XMCP-CLI-096", where=call.attempts[0].at)
