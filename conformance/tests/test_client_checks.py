@@ -646,6 +646,28 @@ def of_a_model_that_failed_as_the_chat_was_cancelled() -> TraceBuilder:
     return s
 
 
+def of_a_parameter_that_is_required_behind_a_reference() -> TraceBuilder:
+    parts = {"allOf": [{"$ref": "#/$defs/all"}], "$defs": {"all": {"required": ["user_id"]}}}
+    mine = replace(tool("mine", "user_id"), input_schema={**tool("mine", "user_id").input_schema, **parts})
+    s = turn(call("mine", "t1"), call(tag="t2"), tools=[mine, tool()], params={"user_id": None})
+    s.reply("t1", content=error("MISSING_SERVER_PARAM", name="mine"))
+    s.failed(s.called("t2"))
+    s.reply("t2", content=error("CONFLICT"))
+    s.finish()
+    return s
+
+
+def of_a_budget_that_no_reference_fits() -> TraceBuilder:
+    shown = {"type": "table", "title": "Stock", "payload": [{"a": "x" * 60}]}
+    s = turn(call(), display="continue", display_budget=60)
+    s.answered(s.called(), display=shown)
+    s.reply(content=result("found"))
+    s.ask()
+    s.say("Seven.")
+    s.end("Seven.", displays=[shown])
+    return s
+
+
 def of_an_answer_that_broke_off_before_the_chat_was_cancelled() -> TraceBuilder:
     s = TraceBuilder()
     s.begin()
@@ -678,11 +700,13 @@ def of_a_request_that_the_client_did_not_accept() -> TraceBuilder:
         of_an_application_that_asked_for_no_events(),
         of_a_model_that_failed_as_the_chat_was_cancelled(),
         of_an_answer_that_broke_off_before_the_chat_was_cancelled(),
+        of_a_parameter_that_is_required_behind_a_reference(),
+        of_a_budget_that_no_reference_fits(),
         of_events_that_arrive_after_the_end(),
         of_a_request_that_the_client_did_not_accept(),
     ],
 )
-def test_the_end_of_a_chat_is_right_where_nobody_can_expect_more(builder):
+def test_what_a_client_cannot_do_better_is_right(builder):
     assert [str(violation) for violation in violations(builder.trace)] == []
 
 

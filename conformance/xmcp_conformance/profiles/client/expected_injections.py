@@ -179,7 +179,11 @@ def _expected(tool: Tool, name: str, levels: Sequence[Sequence[ModelCall]], *, m
     Among direct dependencies the tool that `depends_on` names last has priority. For indirect dependencies the
     specification defines no priority, so the value of each tool is correct.
     """
-    by_level = [[value for call in level if (value := _value(call, tool, name, member=member))] for level in levels]
+    by_level = []
+    for level in levels:
+        known = [value for call in level if (value := _value(call, tool, name, member=member))]
+        handing_on = {value.tool.name for value in known if value.source in _last_successes(level)}
+        by_level.append([value for value in known if value.tool.name in handing_on])
     nearest = next((place for place, values in enumerate(by_level) if values), None)
     if nearest is None:
         return None
@@ -192,6 +196,15 @@ def _expected(tool: Tool, name: str, levels: Sequence[Sequence[ModelCall]], *, m
     rest = [value for one, values in by_tool.items() if one not in chosen for value in values]
     rest += [value for values in by_level[nearest + 1 :] for value in values]
     return Expected(values, earlier, tuple(rest))
+
+
+def _last_successes(level: Sequence[ModelCall]) -> list[ModelCall]:
+    """Return of each tool the last call that succeeded: only that one hands anything on (XMCP-CLI-034)."""
+    return list({call.tool.name: call for call in sorted(level, key=_place) if call.tool and call.succeeded}.values())
+
+
+def _place(call: ModelCall) -> int:
+    return call.place
 
 
 def _unnamed(trace: TraceIndex, call: ModelCall, tool: Tool) -> dict[str, Expected]:
@@ -227,7 +240,7 @@ def _whole(call: ModelCall, taker: Tool, name: str) -> Value | None:
         return None
     if (structured := data_of(answer, call.tool)) is not NO_DATA:
         return Value(structured, call, call.tool, False)
-    if answer.text is None:
+    if answer.text is None or (not answer.text and answer.display is not None):
         return None
     whole = answer.text if _fits(taker, name, answer.text) else _json_or_text(answer.text)
     return Value(whole, call, call.tool, False)

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 from xmcp_conformance.reader import Document, read
 
@@ -64,6 +64,33 @@ def parameter_names(schema: Any) -> Iterator[str]:
     for name, part in (schema.get("dependentSchemas") or {}).items():
         yield name
         yield from parameter_names(part)
+
+
+def required_names(schema: Mapping[str, Any]) -> set[str]:
+    """Return the names under `required` at the top of a schema, under `allOf` or behind a local reference there."""
+    names: set[str] = set()
+    seen: list[Any] = []
+    waiting: list[Any] = [schema]
+    for part in waiting:
+        if not isinstance(part, Mapping) or any(part is one for one in seen) or len(seen) > _MOST_PARTS:
+            continue
+        seen.append(part)
+        names.update(name for name in part.get("required") or () if isinstance(name, str))
+        waiting.extend(part.get("allOf") or ())
+        reference = part.get("$ref")
+        if isinstance(reference, str) and reference.startswith("#/"):
+            waiting.append(_target(schema, reference))
+    return names
+
+
+_MOST_PARTS: Final = 200
+
+
+def _target(schema: Mapping[str, Any], reference: str) -> Any:
+    target: Any = schema
+    for step in reference[2:].split("/"):
+        target = target.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(target, Mapping) else None
+    return target
 
 
 def parameters_of(tool: Mapping[str, Any]) -> Mapping[str, Any]:

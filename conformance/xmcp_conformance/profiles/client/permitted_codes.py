@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import expected_injections
-from .messages import is_beyond_a_double
+from .messages import is_beyond_a_double, required_names
 from .trace_index import TraceIndex
 from .trace_model import INSTANT, ModelCall
 
@@ -27,7 +27,7 @@ def permitted_codes(trace: TraceIndex, call: ModelCall) -> set[str]:
     approved = trace.approval_of(call)
     if trace.setup.approval and (approved is None or not approved.answer):
         codes.add("FORBIDDEN")
-    required = call.tool.input_schema.get("required") or () if call.tool is not None else ()
+    required = required_names(call.tool.input_schema) if call.tool is not None else set()
     if any(name in required and value is None for name, value in trace.setup.params.items()):
         codes.add("MISSING_SERVER_PARAM")
     if has_unusable_dependency(trace, call) or call.turn.is_open:

@@ -453,6 +453,17 @@ def the_first_of_two_results_without_a_name_is_handed_on(wrong: bool) -> Trace:
 
 
 @breaks("XMCP-CLI-012", profile="client")
+def a_member_that_only_an_earlier_result_has_is_handed_on(wrong: bool) -> Trace:
+    s = handed([FIRST, THEN], call("first", "t1"), call("first", "t2"), call("then", "t3", part="nut"))
+    s.make("t1", structured={"part": "bolt"})
+    s.make("t2", structured={"screws": 4})
+    s.answered(s.called("t3", part="bolt" if wrong else "nut"))
+    s.reply("t3")
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-012", profile="client")
 def a_result_without_a_name_replaces_what_the_model_wrote(wrong: bool) -> Trace:
     s = handed([FIRST, THEN_LIST], call("first", "t1"), call("then", "t2", part=["nut"]))
     s.make("t1", '["bolt"]')

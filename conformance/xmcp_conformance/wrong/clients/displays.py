@@ -207,7 +207,7 @@ def a_large_display_stands_before_the_model(wrong: bool) -> Trace:
 
 @breaks("XMCP-DSP-041", profile="client")
 def a_large_display_leaves_nothing_behind(wrong: bool) -> Trace:
-    s = turn(call(), display="continue", display_budget=80)
+    s = turn(call(), display="continue", display_budget=90)
     s.answered(s.called(), display=LARGE)
     s.reply(content=result("found", None if wrong else reference()))
     s.finish()

@@ -241,13 +241,14 @@ def _repeat_what_is_for_the_user(data: Any, blocks: Sequence[ContentBlock]) -> b
 
 
 def _is_said_in(text: str, said: str) -> bool:
-    """Return whether comparable JSON has `said` as a part of a text in it, or as JSON, however that was written."""
+    """Return whether comparable JSON has `said` as a part of a text, or as an object or a list, however written."""
     if _comparable(said)[1:-1] in text:
         return True
     try:
-        return _comparable(from_json(said)) in text
+        value = from_json(said)
     except ValueError:
         return False
+    return isinstance(value, dict | list) and _comparable(value) in text  # a number can stand there by chance
 
 
 def _comparable(value: Any) -> str:

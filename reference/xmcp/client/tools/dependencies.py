@@ -74,7 +74,7 @@ class Result:
         if response.error is not None:
             return None
         if structured_content is None:
-            return cls(response.llm_output, False)
+            return cls(response.llm_output or (None if response.display is not None else response.llm_output), False)
         member = entry.wrapped_in
         if member is not None and isinstance(structured_content, Mapping) and structured_content.keys() == {member}:
             return cls(structured_content[member], True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from xmcp_conformance.core.checks import Observations, check
@@ -244,6 +244,14 @@ def _display_budget(trace: TraceIndex) -> Observations:
                     yield either("XMCP-DSP-040", size <= budget, seen, f"at most {budget}", where=at)
 
 
+def _least_reference(display: Mapping[str, Any]) -> int:
+    """Return the length, in bytes, of the shortest reference that can stand for a display."""
+    length = len(compact(display).encode("utf-8", "replace"))
+    titled = {"title": display["title"]} if "title" in display else {}
+    shortest = {"type": REFERENCE, **titled, "payload": {"type": display.get("type"), "bytes": length}}
+    return len(compact(shortest).encode("utf-8", "replace"))
+
+
 @check("XMCP-DSP-041", profile="client")
 def _reference_for_large_display(trace: TraceIndex) -> Observations:
     for call, xmcp, answer, reply in _answered_calls(trace):
@@ -255,6 +263,8 @@ def _reference_for_large_display(trace: TraceIndex) -> Observations:
         shown = reply.display if isinstance(reply.display, dict) else {}
         if not large or (reply.has_display and shown.get("type") == display.get("type") != REFERENCE):
             continue
+        if not reply.has_display and _least_reference(display) > trace.setup.display_budget:
+            continue  # even the reference is too long
         ok = shown.get("type") == REFERENCE and shown.get("title") == display.get("title")
         seen = f"in the place of the display of {call}: `{quoted(compact(reply.display))}`"
         yield either("XMCP-DSP-041", ok, seen, f"a reference titled {quoted(str(display.get('title')))}", where=at)
