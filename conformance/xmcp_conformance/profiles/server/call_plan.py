@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
@@ -14,9 +15,9 @@ from .arguments import valid
 from .catalogue import Catalogue, ListedTool, populated_parameters
 from .combinations import Surroundings, Values
 from .exchange import Intent, ToolCall
-from .hostile_arguments import Hostile, hostile
+from .hostile_arguments import Hostile, hostile, hostile_everywhere
 from .hostile_texts import HOSTILE, marked
-from .input_schema import Arguments, Schema, expanded, fitting, pointer, without
+from .input_schema import Arguments, differently_formed, expanded, fitting, pointer, without
 from .refusals import at_borders, refusals
 from .schema_strategies import MANY
 
@@ -39,6 +40,8 @@ _IN_FLIGHT: Final = 8
 _MOST_AT_THE_SAME_TIME: Final = 160
 _FEWEST_CALLS: Final = 6
 _USUAL_CALLS: Final = 100
+_MOST_FORMS: Final = 3
+"""Maximum number of arguments that are changed besides the base, because they have another form."""
 _MOST_KEPT: Final = 40
 """Maximum number of right arguments of a tool that are kept as a surrounding of others."""
 _MOST_SECONDS: Final = 10.0
@@ -199,9 +202,18 @@ def _calls_of(tool: ListedTool, options: Options, note: Callable[[str], None], l
     shown = {"show_user": True} if showing else {}
     around = Surroundings(drawable, lambda: learned.succeeded.get(tool.name, ()))
     values = Values(drawable, base, [*full, *drawn])
-    texts = (
-        replace(call, arguments={**around(base(), call.arguments), **shown}) for call in _hostile(tool, drawable, base)
-    )
+
+    def among(change: Callable[[Arguments], Iterable[Hostile]]) -> Iterator[ToolCall]:
+        """Yield calls with changes of the base, each among other arguments that succeeded."""
+        start = base()
+        for one in change(start):
+            yield ToolCall(tool, tool.name, {**around(start, one.arguments), **shown}, traps=one.traps)
+
+    def others() -> list[Arguments]:
+        """Return arguments that have something in them which the base has not, such as an alternative."""
+        return differently_formed(base(), drawn)[:_MOST_FORMS]
+
+    texts = among(lambda start: hostile(drawable, start))
     pairs = _with_values(tool, values.pairs(), shown)
     refused = _refused(tool, schema, base)
     few = drawn[1:_FEW_DRAWN]
@@ -215,14 +227,17 @@ def _calls_of(tool: ListedTool, options: Options, note: Callable[[str], None], l
             refused,
             pairs,
             texts,
-            (ToolCall(tool, tool.name, {**around(base(), one), **shown}) for one in at_borders(drawable, base())),
+            among(lambda start: (Hostile(one, ()) for one in at_borders(drawable, start))),
             pairs,
             refused,
+            _with_values(tool, (text for one in others() for text in hostile_everywhere(drawable, one)), shown),
+            (call for one in others() for call in _refused(tool, schema, partial(dict, one))),
+            (ToolCall(tool, tool.name, {**at, **shown}) for one in others() for at in at_borders(drawable, one)),
             (ToolCall(tool, tool.name, {**arguments, "show_user": True}) for arguments in few[: len(few) * showing]),
             _forged(tool, base, populated),
             (ToolCall(tool, tool.name, arguments) for arguments in few),
             _with_values(tool, values.each(), {}) if showing else (),
-            _hostile(tool, drawable, base) if showing else (),
+            _with_values(tool, hostile(drawable, base()), {}) if showing else (),
             (ToolCall(tool, tool.name, {**arguments, **shown}) for arguments in drawn[_FEW_DRAWN:]),
         )
     )
@@ -245,11 +260,6 @@ def _in_turn(*sources: Iterable[ToolCall]) -> Iterator[ToolCall]:
         for call in islice(source, 1):
             yield call
             waiting.append(source)
-
-
-def _hostile(tool: ListedTool, schema: Schema, base: Callable[[], Arguments]) -> Iterator[ToolCall]:
-    for one in hostile(schema, base()):
-        yield ToolCall(tool, tool.name, one.arguments, traps=one.traps)
 
 
 def _with_values(tool: ListedTool, values: Iterable[Hostile], shown: Arguments) -> Iterator[ToolCall]:

@@ -83,6 +83,14 @@ def hostile(schema: Schema, base: Arguments) -> Iterator[Hostile]:
     yield from long_ones
 
 
+def hostile_everywhere(schema: Schema, base: Arguments) -> Iterator[Hostile]:
+    """Yield right arguments with all hostile texts in all places at once, and in one place at a time."""
+    if (fits := fitting(schema)) is not None:
+        places = text_places(schema, base, fits)
+        yield from _together(base, places, ALL, fits)
+        yield from _each_alone(base, places, fits)
+
+
 def _each_alone(base: Arguments, places: list[TextPlace], fits: Callable[[Any], bool]) -> Iterator[Hostile]:
     for number, place in enumerate(places):
         alone = [_alone(base, place, marked(ALL, number))] if len(places) > 1 else []

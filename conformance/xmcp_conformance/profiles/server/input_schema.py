@@ -169,6 +169,29 @@ def nodes(arguments: Arguments, root: Schema) -> Iterator[Node]:
             waiting.extend(((*path, index), items[index], item) for index, item in enumerate(value))
 
 
+def differently_formed(base: Any, others: list[Any]) -> list[Any]:
+    """Return those of the others that have, in some place, a member or a type of value which no earlier one has."""
+    seen = set(_forms(base))
+    found = []
+    for other in others:
+        forms = set(_forms(other))
+        if not forms <= seen:
+            seen |= forms
+            found.append(other)
+    return found
+
+
+def _forms(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
+    """Yield where a value is, items of a list in one place, and its type; and the same of the values in it."""
+    yield path, type_of(value)
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from _forms(item, (*path, name))
+    if isinstance(value, list):
+        for item in value:
+            yield from _forms(item, (*path, -1))
+
+
 _MOST_NODES = 200
 
 

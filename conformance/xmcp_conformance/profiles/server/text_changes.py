@@ -32,9 +32,14 @@ WHOLE: Final = ""
 _SAYS_CUT: Final = re.compile(r"<llm_output[^>]{0,999}\btruncated\s{0,9}=\s{0,9}[\"'](?:true|1)[\"']")
 
 
+def legal(text: str) -> str:
+    """Return a text as a document carries it: with U+FFFD for each code point that XML cannot have."""
+    return _ILLEGAL.sub("\ufffd", text)
+
+
 def change_of(trap: str, text: str) -> str | None:
     """Return what became of a trap in a text: empty where it is there as it was sent, `None` where it is not known."""
-    if trap in text or _ILLEGAL.sub("\ufffd", trap) in text:
+    if trap in text or legal(trap) in text:
         return WHOLE
     for words, change in _CHANGES.items():
         if (changed := change(trap)) != trap and changed in text:
@@ -44,7 +49,7 @@ def change_of(trap: str, text: str) -> str | None:
 
 def difference(one: str, other: str) -> str | None:
     """Return what a writer did to one of two texts so that they are not equal; `None` if that is not known."""
-    one, other = _ILLEGAL.sub("\ufffd", one), _ILLEGAL.sub("\ufffd", other)
+    one, other = legal(one), legal(other)
     if one == other:
         return None
     for text, changed in ((one, other), (other, one)):

@@ -18,7 +18,7 @@ from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.server.checks import errors
 from xmcp_conformance.profiles.server.checks.result_member import result_member
 from xmcp_conformance.profiles.server.exchange import Exchange
-from xmcp_conformance.profiles.server.text_changes import difference
+from xmcp_conformance.profiles.server.text_changes import difference, legal
 from xmcp_conformance.reader import MOST_BYTES, Document, Reading
 from xmcp_conformance.reader.checks import display_envelope, error_element, server_populated
 from xmcp_conformance.reader.schemas import faults, validator
@@ -298,8 +298,10 @@ def _display(
 def _alternative(result: Mapping[str, Any], display: Any) -> Observations:
     """Judge whether a host without displays can show the person at least the `alt` of this one."""
     alt = display.get("alt") if isinstance(display, dict) else None
-    if isinstance(alt, str) and alt.strip() and alt not in _text(result):
-        shown = any(text.startswith(alt[:500]) for text, block in _blocks(result) if _is_for_the_user(block))
+    alt = legal(alt) if isinstance(alt, str) else None
+    if alt is not None and alt.strip() and alt not in legal(_text(result)):
+        blocks = [legal(text) for text, block in _blocks(result) if _is_for_the_user(block)]
+        shown = any(text.startswith(alt[:500]) for text in blocks)
         expected = f"a text block for the user alone with `{quoted(alt)}`"
         yield either("XMCP-MCP-047", shown, "no block for the user with the display's `alt`", expected)
 
