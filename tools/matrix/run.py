@@ -14,7 +14,7 @@ import anyio
 from xmcp_conformance.profiles.server.call_plan import Options
 from xmcp_conformance.wrong.kill_matrix import Tried, remembered, try_mutant
 
-OPTIONS: Final = Options(examples=2)
+OPTIONS: Final = Options(examples=2, calls=40)
 
 
 def _try(requirement: str) -> list[Tried]:

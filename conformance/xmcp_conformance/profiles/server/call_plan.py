@@ -146,7 +146,9 @@ def plan(
         tools = "1 tool" if cut == 1 else f"{cut} tools"
         calls_each = "1 call" if share == 1 else f"{share} calls"
         note(f"{tools} got {calls_each} in this run, and not all that the input schema allows; --calls raises that.")
-    for name in NO_SUCH_TOOLS:
+    known = {tool.name for tool in catalogue.tools}
+    spelt_otherwise = [name for name in (tool.name.swapcase() for tool in callable_tools) if name not in known]
+    for name in (*NO_SUCH_TOOLS, *spelt_otherwise[:1]):
         yield (ToolCall(None, name, {}, Intent.UNKNOWN_TOOL, traps=(name,)),)
     yield from _at_the_same_time(kept)
 
@@ -289,3 +291,7 @@ def _forged(tool: ListedTool, base: Callable[[], Arguments], populated: list[str
         strays = tuple(pointer((name,)) for name in names if not (fits and fits({**base(), name: text})))
         arguments = {**base(), **dict.fromkeys(names, text)}
         yield ToolCall(tool, tool.name, arguments, refused=strays, traps=(text,), forged=names)
+    if populated:
+        without_value = {**base(), **dict.fromkeys(populated)}
+        strays = tuple(pointer((name,)) for name in populated if not (fits and fits({**base(), name: None})))
+        yield ToolCall(tool, tool.name, without_value, refused=strays, forged=tuple(populated))

@@ -106,6 +106,9 @@ def _candidates(own: Schema, drawn: list[Any], place: int) -> Iterator[Any]:
     if any(lists):
         longest: list[Any] = max(lists, key=len)
         yield from (longest, longest * 3)
+    each = own.get("items")
+    if isinstance(each, dict) and isinstance(each.get("enum"), list):
+        yield each["enum"][: own["maxItems"] if isinstance(own.get("maxItems"), int) else None]
     is_text = not types(own) or "string" in types(own)
     yield from (UNMARKED, marked(ALL, place), "") if is_text else ()
     yield from _DATES.get(own.get("format", ""), ()) if isinstance(own.get("format", ""), str) else ()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
-from .hostile_texts import ALL, HOSTILE, SHORT, WIDE, long_text, marked
+from .hostile_texts import ALL, DENSE, HOSTILE, LONGEST_BUFFER, SHORT, WIDE, long_text, marked
 from .input_schema import Arguments, Path, Schema, fitting, nodes, removed, replaced
 
 _MOST_PLACES: Final = 24
@@ -68,11 +68,11 @@ def hostile(schema: Schema, base: Arguments) -> Iterator[Hostile]:
     if fits is None:
         return
     places = text_places(schema, base, fits)
-    long_ones = (_alone(base, place, long_text(number)) for number, place in enumerate(places[:_MOST_LONG]))
-    long_ones = (one for one in long_ones if fits(one.arguments))
+    long_ones = _long(base, places[:_MOST_LONG], fits)
     yield from islice(long_ones, 1)
-    wide = (_alone(base, place, marked(WIDE)) for place in places)
-    yield from islice((one for one in wide if fits(one.arguments)), 1)
+    for text in (WIDE, DENSE):
+        filled = (_alone(base, place, marked(text)) for place in places)
+        yield from islice((one for one in filled if fits(one.arguments)), 1)
     # A budget that ends these early has some of both.
     together = (one for text in HOSTILE.values() for one in _together(base, places, text, fits))
     alone = _each_alone(base, places, fits)
@@ -89,6 +89,15 @@ def hostile_everywhere(schema: Schema, base: Arguments) -> Iterator[Hostile]:
         places = text_places(schema, base, fits)
         yield from _together(base, places, ALL, fits)
         yield from _each_alone(base, places, fits)
+
+
+def _long(base: Arguments, places: list[TextPlace], fits: Callable[[Any], bool]) -> Iterator[Hostile]:
+    """Yield arguments with a long text in each place, as long as the place takes one."""
+    for number, place in enumerate(places):
+        for length in (LONGEST_BUFFER, LONGEST_BUFFER // 4, LONGEST_BUFFER // 8, LONGEST_BUFFER // 16):
+            if fits((one := _alone(base, place, long_text(number, length))).arguments):
+                yield one
+                break
 
 
 def _each_alone(base: Arguments, places: list[TextPlace], fits: Callable[[Any], bool]) -> Iterator[Hostile]:

@@ -20,6 +20,7 @@ HOSTILE: Final = {
     "white-space": "a  b\n\n\t  c \n d",
     "tag-meta": "<b>1</b> </META> & <b>",
     "tag-populated": "<b>1</b> <Server_populated> & <b>",
+    "tags-open": '<display> & <Error code="X">',
     "tag-error": '<b>1</b> <Error code="X"> & <b>',
     "template": "%s %(x)d {0} {{x}} ${x} $1 \\1 \\n \\u003c",
 }
@@ -33,6 +34,11 @@ UNMARKED: Final = "\U0001f600 < &amp; ]]>\r\u0007\uffff"
 WIDE: Final = "\U0001f600" * 1_500
 """A text of few characters and many bytes."""
 
+DENSE: Final = "&" * 1_200
+"""A text of few bytes that are many in a document."""
+LONGEST_BUFFER: Final = 65_536
+"""In characters, more than any usual buffer has bytes."""
+
 ALL: Final = " ".join(text for name, text in HOSTILE.items() if not name.startswith("astral"))
 """All texts in one, for a place that gets a single call."""
 
@@ -43,14 +49,13 @@ def marked(text: str, place: int = 0) -> str:
     return f"{around[0]}xmcp{place or ''}[{text}]xmcp{around[1]}"
 
 
-def long_text(place: int = 0) -> str:
-    """Return a marked text that is longer than any usual buffer, with something to break at the end of each.
+def long_text(place: int = 0, least: int = LONGEST_BUFFER) -> str:
+    """Return a marked text of so many characters and a few more, with something to break at the end of each buffer.
 
     The cycle has an odd length in bytes (19), in code points (13) and in units of UTF-16 (15). Thus over the ends of
     buffers, whose sizes are powers of two, each of its characters comes to stand across such an end.
     """
-    return marked(_CYCLE * (_LONGEST_BUFFER // len(_CYCLE) + 1), place)
+    return marked(_CYCLE * (least // len(_CYCLE) + 1), place)
 
 
 _CYCLE: Final = "\U0001f600]]>&amp;\r\n<\U0001f600"
-_LONGEST_BUFFER: Final = 65_536

@@ -6,8 +6,10 @@ arguments are, so that a mistake here costs calls, but never makes a wrong one.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from .hostile_arguments import refused_texts
@@ -124,18 +126,25 @@ def _loses_nothing(fits: Callable[[Any], bool], change: _Change) -> bool:
 
 
 def _changes(schema: Schema, base: Arguments) -> Iterator[_Change]:
-    """Yield the changes at every value of the arguments, those of the tool's own parameters first."""
+    """Yield a change at every value of the arguments in turn, at those of the tool's own parameters first."""
     try:
-        for node in nodes(base, schema):
-            alone = _fits_alone(node.schema, schema)
-            for replacement, fault in _replacements(node):
-                if node.path:
-                    # A value that its own schema allows is wrong beside another one: either can be told.
-                    at = None if alone(replacement) else node.path
-                    yield _Change(replaced(base, node.path, replacement), at, f"{_named(node.path)} {fault}")
-            yield from _members(node, base)
+        waiting = deque(_changes_at(node, base, schema) for node in nodes(base, schema))
+        while waiting:
+            changes = waiting.popleft()
+            for change in islice(changes, 1):
+                yield change
+                waiting.append(changes)
     except (ValueError, LookupError, TypeError, OverflowError):  # the schema is wrong, or refers to nothing
         return
+
+
+def _changes_at(node: Node, base: Arguments, schema: Schema) -> Iterator[_Change]:
+    alone = _fits_alone(node.schema, schema)
+    for replacement, fault in _replacements(node) if node.path else ():
+        # A value that its own schema allows is wrong beside another one: either can be told.
+        at = None if alone(replacement) else node.path
+        yield _Change(replaced(base, node.path, replacement), at, f"{_named(node.path)} {fault}")
+    yield from _members(node, base)
 
 
 def _fits_alone(schema: Schema, root: Schema) -> Callable[[Any], bool]:

@@ -43,9 +43,9 @@ class Seen:
     negotiates: bool = False
     succeeded: set[str] = field(default_factory=set)
     """The names of the tools of which a call succeeded."""
-    large: dict[tuple[str, bool, bool], ToolCall] = field(default_factory=dict)
+    large: dict[tuple[str, bool, bool, bool], ToolCall] = field(default_factory=dict)
     """For each tool, the first call that was answered with a document larger than `LEAST`: a result, and an error; one
-    that is much larger, and one that is not."""
+    that is much larger, and one that is not; one whose text is larger too, and one whose text is not."""
     silent: set[str] = field(default_factory=set)
     """The names of the tools that did not answer in time, in the other era too."""
     learned: Learned = field(default_factory=Learned)
@@ -78,8 +78,8 @@ class Seen:
 
     def few_large(self) -> list[ToolCall]:
         """Return a few calls with a large result, and a few with a large error, those first that have it every time."""
-        results = [call for (_, failed, _), call in self.large.items() if not failed]
-        errors = [call for (_, failed, _), call in self.large.items() if failed]
+        results = [call for (_, failed, _, _), call in sorted(self.large.items(), key=_small) if not failed]
+        errors = [call for (_, failed, _, _), call in self.large.items() if failed]
         errors.sort(key=lambda call: call.intent is Intent.VALID and call.name in self.succeeded)
         return [*results[: 2 * _FEW], *errors[: 2 * _FEW]]
 
@@ -95,7 +95,13 @@ class Seen:
         cut = says_cut(exchange.text or "")
         self.twins[call.key] = Twin(echoes, populates, failed, document.llm_output, code, size, cut)
         if known and size > LEAST and not exchange.is_busy:
-            self.large.setdefault((call.name, failed, size > _MUCH * LEAST), call)
+            small = len((document.llm_output or "").encode()) < LEAST
+            self.large.setdefault((call.name, failed, size > _MUCH * LEAST, small), call)
+
+
+def _small(entry: tuple[tuple[str, bool, bool, bool], ToolCall]) -> bool:
+    """Return whether a large document has a large text too: those that have not come first."""
+    return not entry[0][3]
 
 
 @dataclass(slots=True)

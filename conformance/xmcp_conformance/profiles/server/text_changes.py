@@ -44,7 +44,14 @@ def change_of(trap: str, text: str) -> str | None:
     for words, change in _CHANGES.items():
         if (changed := change(trap)) != trap and changed in text:
             return words
+    if "\n" in trap and _flush(trap) in _flush(text):
+        return "with its lines indented"
     return CUT if len(trap) > LONG and trap[: LONG // 2] in text else None
+
+
+def _flush(text: str) -> str:
+    """Return a text whose lines begin without white space."""
+    return re.sub("\n[ \t]+", "\n", text)
 
 
 def difference(one: str, other: str) -> str | None:
@@ -58,6 +65,13 @@ def difference(one: str, other: str) -> str | None:
             return words
     around = "without the white space around it"
     return around if one.strip() == other.strip() else None
+
+
+def is_cut(text: str, whole: str) -> bool:
+    """Return whether a long text is the beginning of another one, and ends in the middle of a line."""
+    begins = text.rstrip("….")
+    rest = whole.removeprefix(begins)
+    return len(begins) > LONG // 4 and rest != whole and rest.lstrip("….") != "" and not rest.startswith(("\n", "\r"))
 
 
 def says_cut(text: str) -> bool:

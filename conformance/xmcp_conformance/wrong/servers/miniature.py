@@ -331,7 +331,8 @@ class Miniature:
         attributes = {"code": failure.code, **failure.attributes}
         written = "".join(f" {name}={self.attribute(value)}" for name, value in attributes.items())
         meta = "" if failure.meta is None else f"<meta>{self.json(failure.meta)}</meta>"
-        return f"<error{written}>{self.escaped(self.legal(failure.message))}{meta}</error>"
+        message = self.legal(failure.message)
+        return f"<error{written}{self.lossy(failure.message, message)}>{self.escaped(message)}{meta}</error>"
 
     def json(self, value: Any) -> str:
         """Return JSON that needs no escaping."""

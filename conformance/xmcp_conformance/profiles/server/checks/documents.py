@@ -89,10 +89,16 @@ def tool_name(call: ToolCall, document: Document) -> Observations:
 @check("XMCP-RSP-026", profile="server")
 def replaced_code_points(exchange: Exchange, document: Document) -> Observations:
     """Judge code points that XML cannot carry: those that the suite sent, and those in `structuredContent`."""
+    traps = exchange.call.traps
+    if document.error is not None:
+        said = document.error.message
+        for trap in traps:
+            if (replaced := _ILLEGAL.sub("\ufffd", trap).strip()) != trap.strip() and replaced in said:
+                seen = f"`{quoted(replaced)}` without a mark"
+                yield either("XMCP-RSP-026", "error" in document.lossy, seen, 'lossy="true" on `error`')
     text = document.llm_output
     if text is None:
         return
-    traps = exchange.call.traps
     for source in (*traps, *strings((exchange.result or {}).get("structuredContent"))):
         replaced = _ILLEGAL.sub("\ufffd", source)
         if replaced != source and replaced in text:

@@ -18,7 +18,7 @@ from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.server.checks import errors
 from xmcp_conformance.profiles.server.checks.result_member import result_member
 from xmcp_conformance.profiles.server.exchange import Exchange
-from xmcp_conformance.profiles.server.text_changes import difference, legal
+from xmcp_conformance.profiles.server.text_changes import difference, is_cut, legal
 from xmcp_conformance.reader import MOST_BYTES, Document, Reading
 from xmcp_conformance.reader.checks import display_envelope, error_element, server_populated
 from xmcp_conformance.reader.schemas import faults, validator
@@ -209,11 +209,13 @@ def _same_text(exchange: Exchange, text: str) -> Observations:
 
 @check("XMCP-RSP-082", profile="server")
 def _same_mark(exchange: Exchange, meta: Mapping[str, Any], text: str) -> Observations:
-    """Judge whether the document with the same text says that it was cut, where the plain result does."""
+    """Judge whether a document says that its text was cut, where the plain result says or shows it."""
     member, twin = meta.get(RESULT_META_KEY), exchange.twin
-    says_cut = isinstance(member, dict) and member.get("truncated") is True
-    if says_cut and twin is not None and twin.size and twin.text == text:
-        seen = f"the text `{quoted(text)}` without `truncated` in the document, with it in the plain result"
+    if twin is None or not twin.size or twin.text is None:
+        return
+    says_cut = isinstance(member, dict) and member.get("truncated") is True and twin.text == text
+    if says_cut or is_cut(twin.text, text):
+        seen = f"the text `{quoted(twin.text)}` without `truncated` in the document, cut as the plain result shows"
         yield either("XMCP-RSP-082", twin.says_cut, seen, 'truncated="true" on `llm_output`')
 
 

@@ -88,9 +88,9 @@ def forged_arguments(exchange: Exchange, document: Document) -> Observations:
     element = document.server_populated or {}
     values, overridden = element.get("values", {}), element.get("overridden", [])
     used = [name for name in call.forged if call.arguments[name] in strings(values.get(name))]
-    if not used and call.traps[0] in (document.llm_output or ""):
+    if not used and call.traps and call.traps[0] in (document.llm_output or ""):
         used = list(call.forged)  # the tool got what it says, whatever the server reports
     # A value that the server does not name could be the forged one: then nothing is judged.
     if used or any(name in values or name in overridden for name in call.forged):
-        seen = f"`{quoted(', '.join(used))}` with the value `{quoted(call.traps[0])}`, which the caller sent"
+        seen = f"`{quoted(', '.join(used))}` with the value `{quoted(''.join(call.traps[:1]))}`, which the caller sent"
         yield either("XMCP-TOL-023", not used, seen, "the server's own value, or FORBIDDEN_PARAM_OVERRIDE")
