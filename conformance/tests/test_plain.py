@@ -179,6 +179,21 @@ def test_a_document_says_that_its_text_was_cut_where_the_plain_result_does(says_
 
 
 @pytest.mark.parametrize(
+    ("document", "text", "found"),
+    [
+        ("x" * 2_000 + "…", "x" * 3_000, {"XMCP-RSP-082"}),
+        ("x" * 2_000, "x" * 9_000, {"XMCP-RSP-082"}),
+        ("x" * 2_000, "x" * 2_000 + " You may not see it.", set()),
+        ("x" * 2_000 + "\n", "x" * 2_000 + "\n" + "y" * 9_000, set()),  # a log that grew
+        ("x" * 2_000 + "...", "x" * 2_000 + "...", set()),
+    ],
+)
+def test_a_plain_result_shows_that_a_document_was_cut(document, text, found):
+    twin = Twin((), populates=False, failed=False, text=document, size=100)
+    assert broken(result(text), twin=twin) == found
+
+
+@pytest.mark.parametrize(
     ("trap", "text", "ok"),
     [
         ("\x07", "\ufffd", True),  # short: nothing says what stands before it

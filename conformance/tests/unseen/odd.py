@@ -55,7 +55,7 @@ class NumericReferences(Desk):
     """Every character of a text and of an attribute is a reference, in single quotes (XMCP-RSP-022, 024, 028)."""
 
     def escaped(self, text: str) -> str:
-        return "".join(f"&#{ord(character)};" for character in text) if len(text) < 50_000 else super().escaped(text)
+        return "".join(f"&#{ord(character)};" for character in text) if len(text) < 300 else super().escaped(text)
 
     def attribute(self, text: str) -> str:
         return "'" + "".join(f"&#{ord(character)};" for character in text) + "'"

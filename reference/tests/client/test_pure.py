@@ -312,6 +312,7 @@ class TestEndings:
             (Completion("half", finish_reason="length"), "length", True),
             (Completion("", finish_reason="content_filter"), "content_filter", True),
             (Completion(""), "empty", True),
+            (Completion(" \n"), "empty", True),
         ],
     )
     def test_an_answer_that_is_not_whole_is_never_silent(

@@ -68,10 +68,15 @@ def difference(one: str, other: str) -> str | None:
 
 
 def is_cut(text: str, whole: str) -> bool:
-    """Return whether a long text is the beginning of another one, and ends in the middle of a line."""
-    begins = text.rstrip("….")
+    """Return whether a long text is the beginning of another one, and either says so by dots or lacks much of it.
+
+    A tool can add a sentence, or lines: what it adds is short, or begins a line.
+    """
+    begins = text.removesuffix("…").removesuffix("...")
     rest = whole.removeprefix(begins)
-    return len(begins) > LONG // 4 and rest != whole and rest.lstrip("….") != "" and not rest.startswith(("\n", "\r"))
+    if len(begins) <= LONG // 4 or rest == whole or rest.startswith(("\n", "\r")) or begins.endswith("\n"):
+        return False
+    return len(rest) > LONG // 4 or (begins != text and whole != text)
 
 
 def says_cut(text: str) -> bool:

@@ -142,7 +142,8 @@ class Chat:
                     stop_reason, warning = ending(self._completion)
                     if warning:
                         yield ChatWarning(turn=self._turn, text=warning)
-                    yield self._answered(stop_reason, text, self._completion.vendor_state)
+                    said = "" if stop_reason == "empty" else text  # white space is no answer
+                    yield self._answered(stop_reason, said, self._completion.vendor_state)
                     return
                 self._ids.update(call.id for call in calls)
                 turn = self._open_turn = self._begin_turn(catalogue, text, calls)

@@ -20,6 +20,6 @@ def ending(completion: Completion) -> tuple[StopReason, str | None]:
     """Return why the chat ended, and a warning for the application if the answer is cut, withheld or empty."""
     if completion.finish_reason in _CUT:
         return _CUT[completion.finish_reason]
-    if not completion.text:
+    if not completion.text.strip():
         return "empty", "The model answered with neither text nor calls."
     return "stop", None

@@ -53,7 +53,8 @@ def _approval_before_call(trace: TraceIndex) -> Observations:
 def _application_parameters_hidden(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         for at, asked in chat.asks:
-            for tool in asked.tools if trace.setup.params else ():
+            of_servers = [tool for tool in asked.tools if function_of(tool).get("name") not in trace.setup.meta_tools]
+            for tool in of_servers if trace.setup.params else ():
                 shown = sorted(set(parameter_names(parameters_of(tool))) & set(trace.setup.params))
                 name = function_of(tool).get("name")
                 seen = f"`{quoted(', '.join(shown))}` in the schema of `{name}`"
