@@ -1,7 +1,7 @@
 """How easily the suite is fooled: each unseen wrong server is caught, and no unseen odd one is blamed.
 
-`nox -s matrix` runs this file; it takes an hour. On its first run 51, 42, 53 and 43 of the 60 wrong servers of a set were
-caught (49 of the last, where tools that write were called), and none, two, one and one of the 20 odd ones blamed.
+`nox -s matrix` runs this file; it takes an hour. On its first run, 51, 42, 53 and 43 of the 60 wrong servers of a set
+were caught (49 of the last, where tools that write were called), and none, two, one and one of the 20 odd ones blamed.
 """
 
 from __future__ import annotations
