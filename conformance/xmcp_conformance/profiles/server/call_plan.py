@@ -14,12 +14,11 @@ from xmcp_conformance.core.untrusted_text import quoted
 from .arguments import valid
 from .catalogue import Catalogue, ListedTool, populated_parameters
 from .combinations import Surroundings, Values
-from .exchange import Intent, ToolCall
+from .exchange import Intent, ToolCall, has_huge_number
 from .hostile_arguments import Hostile, hostile, hostile_everywhere
 from .hostile_texts import HOSTILE, marked
 from .input_schema import Arguments, differently_formed, expanded, fitting, pointer, without
 from .refusals import at_borders, refusals
-from .schema_strategies import MANY
 
 ERAS = ("newest", "handshake")
 """The protocol eras that a server is judged in: the newest that it supports, and the handshake of MCP 2025-11-25."""
@@ -50,6 +49,8 @@ _FEW_DRAWN: Final = 4
 """The number of drawn arguments that come among the others; the rest come last."""
 _AT_ONCE: Final = 1.0
 """The time, in seconds, within which a tool answers that does not work the longer, the larger a number is."""
+_AT_LENGTH: Final = 300_000
+"""The size, in bytes, of an answer that would be beyond all limits if it were a hundred times as long."""
 _MOST_CALLS: Final = 1_200
 """Maximum number of calls of all tools in a run, unless each gets `_FEWEST_CALLS`."""
 
@@ -81,11 +82,13 @@ class Learned:
         succeeded: the arguments with which it succeeded, without `show_user`, those with the most members first.
         seconds: the time that its calls took.
         longest: the time that the longest of them took.
+        largest: the size, in bytes, of the largest answer to a call without a long text.
     """
 
     succeeded: dict[str, list[Arguments]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     longest: dict[str, float] = field(default_factory=dict)
+    largest: dict[str, int] = field(default_factory=dict)
 
     def add_success(self, name: str, arguments: Arguments) -> None:
         """Take into account that a call succeeded."""
@@ -94,6 +97,10 @@ class Learned:
         if plain not in known and len(known) < _MOST_KEPT:
             known.append(plain)
             known.sort(key=len, reverse=True)  # stable: of equally many members, those that came first
+
+    def add_size(self, name: str, size: int) -> None:
+        """Take into account how large an answer was."""
+        self.largest[name] = max(self.largest.get(name, 0), size)
 
     def add_time(self, name: str, seconds: float) -> None:
         """Take into account how long a call took."""
@@ -154,21 +161,15 @@ def plan(
 
 
 def _affordable(calls: Iterator[ToolCall], learned: Learned) -> Iterator[ToolCall]:
-    """Yield calls; those with a huge number only of a tool that answered all others, one of a million too, at once.
+    """Yield calls; those with a huge number only of a tool that answered all others at once, and not at length.
 
-    A tool that makes as many rows as it is told would else use up the memory of the server.
+    A tool that makes as many rows as it is told would else use up the memory of the server. It is asked for ten
+    thousand before a million, and for a million before more.
     """
     for call in calls:
-        is_quick = learned.longest.get(call.name, 0.0) < _AT_ONCE
+        is_quick = learned.longest.get(call.name, 0.0) < _AT_ONCE and learned.largest.get(call.name, 0) < _AT_LENGTH
         if is_quick or call.intent is not Intent.VALID or not has_huge_number(call.arguments):
             yield call
-
-
-def has_huge_number(value: Any) -> bool:
-    """Return whether arguments have a number beyond those that every tool is called with."""
-    if isinstance(value, dict | list):
-        return any(has_huge_number(item) for item in (value.values() if isinstance(value, dict) else value))
-    return isinstance(value, int | float) and abs(value) > MANY
 
 
 def _at_the_same_time(calls: list[ToolCall]) -> Iterator[Batch]:

@@ -13,8 +13,8 @@ import anyio
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models.registry import ERROR_META_KEY
 
-from .call_plan import Batch, Learned, has_huge_number
-from .exchange import Exchange, Intent, ToolCall
+from .call_plan import Batch, Learned
+from .exchange import Exchange, Intent, ToolCall, has_huge_number
 from .server_under_test import Session
 
 _LONGEST_WAIT: Final = 2.0
@@ -58,10 +58,12 @@ class Caller:
         for batch in batches:
             # Each call of a silent tool would cost the time-out.
             for exchange in await self._made([call for call in batch if call.name not in self._silent]):
-                if exchange.timed_out:
+                if exchange.timed_out or exchange.asked_for_too_much:
                     self._note_silence(exchange)
                     yield exchange
-                    continue
+                    if exchange.timed_out:
+                        continue
+                    return
                 self._in_a_row.clear()
                 if (exchange.result or {}).get("resultType") == "input_required":
                     self._note(f"{exchange.call}: the server asks the client for input; not judged.")
@@ -85,6 +87,8 @@ class Caller:
         begun = anyio.current_time()
         exchange = await self._session.call(call)
         self._learned.add_time(call.name, anyio.current_time() - begun)
+        if not call.traps:
+            self._learned.add_size(call.name, exchange.size)
         return exchange
 
     async def _made(self, calls: list[ToolCall]) -> list[Exchange]:

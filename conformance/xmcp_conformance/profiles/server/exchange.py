@@ -12,6 +12,7 @@ from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.reader import Reading
 
 from .catalogue import ListedTool
+from .schema_strategies import MANY
 
 NO_ANSWER = "no answer within"
 """How `lost` begins where a call was not answered in time."""
@@ -111,6 +112,11 @@ class Exchange:
         return self.lost is not None and self.lost.startswith(NO_ANSWER)
 
     @property
+    def asked_for_too_much(self) -> bool:
+        """True where the connection did not survive the answer to a call with a huge number, which may be as large."""
+        return self.lost is not None and not self.timed_out and has_huge_number(self.call.arguments)
+
+    @property
     def text(self) -> str | None:
         """The text of the first content block, if that is a text block."""
         content = (self.result or {}).get("content")
@@ -142,7 +148,7 @@ def call_made(run: str, exchange: Exchange) -> CallMade:
     call, document = exchange.call, exchange.reading.document
     ending: Ending = "unread"
     code = display = ""
-    if exchange.timed_out:
+    if exchange.timed_out or exchange.asked_for_too_much:
         ending = "unanswered"
     elif call.intent is not Intent.VALID:
         ending = "refusal"
@@ -152,3 +158,10 @@ def call_made(run: str, exchange: Exchange) -> CallMade:
         shown = document.display.get("type") if isinstance(document.display, dict) else None
         display = quoted(shown) if isinstance(shown, str) else ""
     return CallMade(run, str(call), quoted(call.name), ending, code, display, call.shows)
+
+
+def has_huge_number(value: Any) -> bool:
+    """Return whether arguments have a number beyond those that every tool is called with."""
+    if isinstance(value, dict | list):
+        return any(has_huge_number(item) for item in (value.values() if isinstance(value, dict) else value))
+    return isinstance(value, int | float) and abs(value) > MANY

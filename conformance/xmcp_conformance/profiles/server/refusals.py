@@ -21,6 +21,8 @@ _MOST_ITEMS: Final = 1_000
 _MOST_VALUES: Final = 12
 """Maximum number of the values of an `enum` that are tried."""
 _SAFE: Final = 2**53
+_MILLION: Final = 1_000_000
+"""What a tool is asked for before anything larger: one that makes so many rows takes long, or answers at length."""
 _ASTRAL: Final = "\U0001f600"
 """One character for JSON Schema, two units in UTF-16, four bytes in UTF-8."""
 
@@ -207,10 +209,12 @@ def _numbers(schema: Schema, *, is_integer: bool) -> Iterator[tuple[int | float,
         yield multiple * 2, "of the wrong value"
         yield multiple * 2 + 1, "not a multiple"
     if is_integer:
-        yield from ((number, "out of range") for number in (0, MANY, _SAFE + 1, -_SAFE - 1, 1 - _SAFE, _SAFE - 1))
+        yield from (
+            (number, "out of range") for number in (0, MANY, _MILLION, _SAFE + 1, -_SAFE - 1, 1 - _SAFE, _SAFE - 1)
+        )
         yield 1.5, "not an integer"
     else:
-        yield from ((number, "out of range") for number in (0, 0.1, MANY, 1e21, -1e-9))
+        yield from ((number, "out of range") for number in (0, 0.1, MANY, _MILLION, 1e21, -1e-9))
 
 
 def _texts(schema: Schema, value: str) -> Iterator[tuple[str, str]]:

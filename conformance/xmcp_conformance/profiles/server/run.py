@@ -232,13 +232,14 @@ class _Exchanges:
         lost = None
         async with aclosing(self.caller.exchanges(calls)) as exchanges:
             async for exchange in exchanges:
-                if exchange.timed_out:
+                if exchange.timed_out or exchange.asked_for_too_much:
+                    lost = None if exchange.timed_out else exchange.lost
                     self.run.called(exchange)
                     continue
                 lost = exchange.lost
                 observations = self._observations(exchange)
                 for requirement in dict.fromkeys(one.requirement for one in observations if not one.ok):
-                    if requirement not in self.broken:
+                    if requirement not in self.broken and lost is None:  # else no simpler call is answered either
                         self.broken.add(requirement)
                         await self._show_smallest(requirement, exchange.call)
                 self.run.observed(observations, exchange.call)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from .input_schema import Schema, merged, options, resolve, type_of, types
 
-MANY: Final = 1_000_000
+MANY: Final = 10_000
 """The largest number that is drawn where a schema names no maximum: a tool may count that far, or make so many rows."""
 _LONGEST: Final = 40
 _DEEPEST: Final = 4  # the depth below which optional members are left out

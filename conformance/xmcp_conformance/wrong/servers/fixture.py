@@ -108,10 +108,6 @@ class _Emits(Miniature):
         """Return the document, marked as lossy."""
         return document.replace("<tool_response", '<tool_response lossy="true"', 1)
 
-    def error(self, failure: Failure) -> str:
-        mark = self.lossy(failure.message, self.legal(failure.message))
-        return super().error(failure).replace("<error", f"<error{mark}", 1)
-
     def plain(self, outcome: ToolOutcome) -> mcp_types.CallToolResult:
         data = getattr(outcome, "data", None)
         return super().plain(outcome).model_copy(update={"structured_content": data} if data else {})

@@ -195,15 +195,21 @@ def _result_text(exchange: Exchange) -> Observations:
     yield either("XMCP-MCP-020", missing is None, f"the text `{quoted(text)}`", expected)
 
 
-@check("XMCP-MCP-020", profile="server")
+@check("XMCP-MCP-020", "XMCP-RSP-020", profile="server")
 def _same_text(exchange: Exchange, text: str) -> Observations:
     """Judge whether a text is the one of the document, but for what a writer of either does to it.
 
     A tool can answer equal calls differently. It does not do so by escaping a text twice, or by white space around it.
+    Where the plain result has a text of the caller's as it was sent, the document is what was changed.
     """
     twin = exchange.twin
-    if twin is not None and twin.text is not None and (words := difference(twin.text, text)) is not None:
-        seen = f"the text `{quoted(text)}`, where the document has `{quoted(twin.text)}`: one of them is {words}"
+    if twin is None or twin.text is None or (words := difference(twin.text, text)) is None:
+        return
+    seen = f"the text `{quoted(text)}`, where the document has `{quoted(twin.text)}`: one of them is {words}"
+    sent = [one for one in strings(exchange.call.arguments) if len(one) >= _ENOUGH_TO_KNOW]
+    if any(one in text and one not in twin.text for one in sent):
+        yield broken("XMCP-RSP-020", seen, "one text in both")
+    else:
         yield broken("XMCP-MCP-020", seen, "the text of the document's `llm_output`")
 
 
@@ -226,6 +232,8 @@ def _is_around(echo: str, declared: str, text: str) -> bool:
 
 
 _ENOUGH: Final = 40
+_ENOUGH_TO_KNOW: Final = 3
+"""Number of characters of an argument that does not stand in a text by chance."""
 
 
 def _has_its_lines_elsewhere(echo: str, text: str) -> bool:
