@@ -33,6 +33,24 @@ def command(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], No
     return add
 
 
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("http://127.0.0.1:3333/mcp", "xmcp check server http://127.0.0.1:3333/mcp"),
+        ("http://ann:hunter2@example.org/mcp", "xmcp check server http://example.org/mcp"),
+        ("server.py", "xmcp check server server.py"),
+        ("sevrer", "'server'?"),
+    ],
+)
+def test_a_server_without_the_command_before_it_is_told_what_to_type(
+    word: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["check", word]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert said.endswith(f"Did you mean{':' if ' ' in meant else ''} {meant}")
+    assert "hunter2" not in said
+
+
 @pytest.mark.parametrize("args", [["--help"], ["--version"]])
 def test_help_and_version_import_neither_a_server_nor_an_sdk(args: list[str]) -> None:
     code = (

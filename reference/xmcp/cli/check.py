@@ -39,6 +39,7 @@ from xmcp_conformance.reports.server_terminal import show
 from .check_document import document
 from .named_servers import ServerCommand, server_named
 from .report_files import STANDARD_OUTPUT, json_option, write_json
+from .suggestions import did_you_mean
 from .waiting import Waiting
 
 _DEFAULTS = Options()
@@ -61,7 +62,22 @@ def _earlier(_context: click.Context, _parameter: click.Parameter, path: Path | 
         raise click.BadParameter(str(error)) from error
 
 
-@click.group(invoke_without_command=True)
+class _Checks(click.Group):
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        word = args[0]
+        if word not in self.commands and not word.startswith("-") and not ctx.resilient_parsing:
+            shown = without_secrets(word) if "://" in word else word
+            is_server = any(sign in word for sign in "/.:")
+            meant = (
+                f" Did you mean: {ctx.command_path} server {shown}" if is_server else did_you_mean(word, self.commands)
+            )
+            ctx.fail(f"No such command {shown!r}.{meant}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Checks, invoke_without_command=True)
 @click.pass_context
 def check(context: click.Context) -> None:
     """Check whether a server, or documents in files, conform to the specification.
