@@ -168,7 +168,7 @@ class _CutsALargeResult(Miniature):
         fitted = super().fitted(name, arguments, result, most)
         if fitted is result:
             return result
-        cut = self.llm_output(arguments["text"][:900] if "text" in arguments else "").replace(
+        cut = self.llm_output(arguments["text"][:600] if "text" in arguments else "").replace(
             ">", ' truncated="true">', 1
         )
         return self.result(self.document(name, cut), failed=False)

@@ -155,21 +155,6 @@ def test_the_text_of_a_call_that_shows_can_be_the_data_of_its_display(declared, 
 
 
 @pytest.mark.parametrize(
-    ("document", "text", "found"),
-    [
-        ("a\nb", "a\nb", set()),
-        ("a\x07b", "a\ufffdb", set()),
-        ("it is 10:31", "it is 10:32", set()),  # a tool can answer differently
-        ("\na\nb\n", "a\nb", {"XMCP-MCP-020"}),
-        ("a &lt; b", "a < b", {"XMCP-MCP-020"}),
-        ("a b", "a\n b", {"XMCP-MCP-020"}),
-    ],
-)
-def test_the_text_is_that_of_the_document(document, text, found):
-    assert broken(result(text), twin=Twin((), populates=False, failed=False, text=document)) == found
-
-
-@pytest.mark.parametrize(
     ("says_cut", "text", "found"), [(True, "hi", set()), (False, "hi", {"XMCP-RSP-082"}), (False, "higher", set())]
 )
 def test_a_document_says_that_its_text_was_cut_where_the_plain_result_does(says_cut, text, found):

@@ -32,6 +32,14 @@ WHOLE: Final = ""
 _SAYS_CUT: Final = re.compile(r"<llm_output[^>]{0,999}\btruncated\s{0,9}=\s{0,9}[\"'](?:true|1)[\"']")
 
 
+SENTENCES: Final = {
+    "with other line ends": "XMCP-RSP-024",
+    "without its carriage returns": "XMCP-RSP-024",
+    CUT: "XMCP-RSP-082",
+}
+"""The sentences that some changes break; all others break XMCP-RSP-020."""
+
+
 def legal(text: str) -> str:
     """Return a text as a document carries it: with U+FFFD for each code point that XML cannot have."""
     return _ILLEGAL.sub("\ufffd", text)
@@ -52,19 +60,6 @@ def change_of(trap: str, text: str) -> str | None:
 def _flush(text: str) -> str:
     """Return a text whose lines begin without white space."""
     return re.sub("\n[ \t]+", "\n", text)
-
-
-def difference(one: str, other: str) -> str | None:
-    """Return what a writer did to one of two texts so that they are not equal; `None` if that is not known."""
-    one, other = legal(one), legal(other)
-    if one == other:
-        return None
-    for text, changed in ((one, other), (other, one)):
-        words = next((words for words, change in _CHANGES.items() if change(text) == changed != text), None)
-        if words is not None:
-            return words
-    around = "without the white space around it"
-    return around if one.strip() == other.strip() else None
 
 
 def is_cut(text: str, whole: str) -> bool:

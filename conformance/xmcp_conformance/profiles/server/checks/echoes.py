@@ -9,22 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import broken, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.server.exchange import Exchange, ToolCall
-from xmcp_conformance.profiles.server.text_changes import CUT, LONG, WHOLE, change_of, says_cut
+from xmcp_conformance.profiles.server.text_changes import CUT, LONG, SENTENCES, WHOLE, change_of, says_cut
 
 from .plain_results import begins_a_document
-
-_SENTENCES: Final = {
-    "with other line ends": "XMCP-RSP-024",
-    "without its carriage returns": "XMCP-RSP-024",
-    CUT: "XMCP-RSP-082",
-}
-"""The sentences that some changes break; all others break XMCP-RSP-020."""
 
 
 class Repeat(NamedTuple):
@@ -71,5 +64,5 @@ def repeated_text(trap: str, change: str) -> Observations:
         if len(trap) > LONG:
             yield obeyed("XMCP-RSP-082")
         return
-    requirement = _SENTENCES.get(change, "XMCP-RSP-020")
+    requirement = SENTENCES.get(change, "XMCP-RSP-020")
     yield broken(requirement, f"the text `{quoted(trap)}` {change}", "the text as in another answer of this tool")

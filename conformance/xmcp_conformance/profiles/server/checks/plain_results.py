@@ -18,7 +18,7 @@ from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.server.checks import errors
 from xmcp_conformance.profiles.server.checks.result_member import result_member
 from xmcp_conformance.profiles.server.exchange import Exchange
-from xmcp_conformance.profiles.server.text_changes import difference, is_cut, legal
+from xmcp_conformance.profiles.server.text_changes import is_cut, legal
 from xmcp_conformance.reader import MOST_BYTES, Document, Reading
 from xmcp_conformance.reader.checks import display_envelope, error_element, server_populated
 from xmcp_conformance.reader.schemas import faults, validator
@@ -94,7 +94,6 @@ def read(exchange: Exchange, announced: list[str] | None) -> Reading:
     else:
         document.llm_output = _text(result)
         observations += _result_text(exchange)
-        observations += _same_text(exchange, document.llm_output)
         observations += _same_mark(exchange, meta, document.llm_output)
         observations += _blocks_for_the_user(exchange, result)
     observations += _display(exchange, result, meta, document)
@@ -195,24 +194,6 @@ def _result_text(exchange: Exchange) -> Observations:
     yield either("XMCP-MCP-020", missing is None, f"the text `{quoted(text)}`", expected)
 
 
-@check("XMCP-MCP-020", "XMCP-RSP-020", profile="server")
-def _same_text(exchange: Exchange, text: str) -> Observations:
-    """Judge whether a text is the one of the document, but for what a writer of either does to it.
-
-    A tool can answer equal calls differently. It does not do so by escaping a text twice, or by white space around it.
-    Where the plain result has a text of the caller's as it was sent, the document is what was changed.
-    """
-    twin = exchange.twin
-    if twin is None or twin.text is None or (words := difference(twin.text, text)) is None:
-        return
-    seen = f"the text `{quoted(text)}`, where the document has `{quoted(twin.text)}`: one of them is {words}"
-    sent = [one for one in strings(exchange.call.arguments) if len(one) >= _ENOUGH_TO_KNOW]
-    if any(one in text and one not in twin.text for one in sent):
-        yield broken("XMCP-RSP-020", seen, "one text in both")
-    else:
-        yield broken("XMCP-MCP-020", seen, "the text of the document's `llm_output`")
-
-
 @check("XMCP-RSP-082", profile="server")
 def _same_mark(exchange: Exchange, meta: Mapping[str, Any], text: str) -> Observations:
     """Judge whether a document says that its text was cut, where the plain result says or shows it."""
@@ -232,8 +213,6 @@ def _is_around(echo: str, declared: str, text: str) -> bool:
 
 
 _ENOUGH: Final = 40
-_ENOUGH_TO_KNOW: Final = 3
-"""Number of characters of an argument that does not stand in a text by chance."""
 
 
 def _has_its_lines_elsewhere(echo: str, text: str) -> bool:
