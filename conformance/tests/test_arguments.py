@@ -18,7 +18,7 @@ from xmcp_conformance.profiles.server.combinations import Surroundings, Values
 from xmcp_conformance.profiles.server.hostile_arguments import hostile
 from xmcp_conformance.profiles.server.hostile_texts import HOSTILE, SHORT, long_text, marked
 from xmcp_conformance.profiles.server.input_schema import fitting
-from xmcp_conformance.profiles.server.refusals import at_borders, refusals
+from xmcp_conformance.profiles.server.refusals import at_borders, extremes, of_each_kind, refusals
 
 SCHEMAS: list[dict[str, Any]] = [
     {"type": "object", "properties": {}, "additionalProperties": False},
@@ -143,6 +143,83 @@ def test_each_constraint_is_tried_at_its_border_and_just_past_it() -> None:
     assert ("[]", "`region` missing") in wrong  # `n` needs it: that can be told of either
 
 
+def test_all_values_are_at_their_borders_at_the_same_time_first_without_huge_numbers() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "minLength": 1, "maxLength": 30},
+            "star": {"type": "integer", "minimum": 1, "maximum": 2**63 - 1},
+            "hours": {"type": "number", "minimum": 0, "maximum": 40},
+            "rows": {"type": "array", "minItems": 1, "maxItems": 5, "items": {"type": "string", "maxLength": 3}},
+            "flag": {"type": "boolean"},
+        },
+    }
+    base = {"name": "abc", "star": 7, "hours": 2, "rows": ["d", "e"], "flag": True}
+    most, least, plenty, huge = extremes(schema, base)
+    assert most == {
+        "name": "abc" + "x" * 27,
+        "star": 7,
+        "hours": 40,
+        "rows": ["dxx", "exx"] * 2 + ["dxx"],
+        "flag": True,
+    }
+    assert least == {"name": "a", "star": 1, "hours": 0, "rows": [""], "flag": True}
+    assert plenty == {**most, "name": "abc" + "é" * 27, "rows": ["déé", "eéé"] * 2 + ["déé"]}
+    assert huge == {**most, "star": 2**63 - 1}
+    assert list(extremes({"type": "object"}, {"x": 1})) == []
+
+
+def test_what_nothing_bounds_is_long_beside_what_is_at_its_border() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "note": {"type": "string"},
+            "rows": {"type": "array", "items": {"type": "string", "enum": ["a"]}},
+            "day": {"type": "string", "format": "date"},
+        },
+    }
+    made = extremes(schema, {"note": "n", "rows": ["a"], "day": "2024-02-29"})
+    assert {"note": "n" + "é" * 699, "rows": ["a"] * 40, "day": "2024-02-29"} in list(made)
+
+
+@pytest.mark.parametrize(
+    ("name", "schema"),
+    [
+        ("list", {"type": "array", "maxItems": 10**12, "items": {"type": "string"}}),
+        ("list", {"type": "array", "maxItems": 10**19, "minItems": 1.0, "items": {"type": "string"}}),
+        ("list", {"type": "array", "maxItems": 1_000, "items": {"type": "string", "maxLength": 90_000}}),
+        ("text", {"type": "string", "minLength": 1.0, "maxLength": 10**9}),
+        ("number", {"type": "number", "maximum": 10**400, "minimum": -(10**400)}),
+    ],
+)
+def test_borders_that_no_server_reaches_cost_nothing(name, schema) -> None:
+    base = {"list": ["a", "b"], "text": "abc", "number": 1}[name]
+    made = list(extremes({"type": "object", "properties": {name: schema}}, {name: base}))
+    assert all(len(json.dumps(arguments)) < 1_100_000 for arguments in made)
+
+
+def test_items_of_a_list_after_the_first_one_are_changed_last() -> None:
+    item = {"type": "object", "properties": {"by": {"type": "string"}}, "required": ["by"]}
+    schema = {"type": "object", "properties": {"list": {"type": "array", "items": item}}}
+    faults = [refusal.fault for refusal in refusals(schema, {"list": [{"by": "a"}, {"by": "b"}]})]
+    first, second = faults.index("`/list/0/by` of the wrong type"), faults.index("`/list/1` of the wrong type")
+    assert first < second
+
+
+def test_a_place_with_a_form_gets_one_hostile_text_and_no_long_one() -> None:
+    when, note = {"type": "string", "format": "date-time"}, {"type": "string"}
+    schema = {"type": "object", "properties": {"when": when, "note": note}}
+    base = {"when": "2026-05-01T21:30:00Z", "note": "a"}
+    made = [one.arguments for one in hostile(schema, base)]
+    assert len([one for one in made if one["when"] != base["when"]]) == 1
+    assert len([one for one in made if one["note"] != base["note"]]) > len(HOSTILE)
+    when["format"] = "markdown"  # says nothing of what fits
+    assert len([one for one in hostile(schema, base) if one.arguments["when"] != base["when"]]) > len(HOSTILE)
+    when["format"] = "date"
+    alone = [one.arguments for one in hostile({"type": "object", "properties": {"when": when}}, {"when": "now"})]
+    assert len(alone) > len(HOSTILE)  # where there is no other place
+
+
 def test_hostile_texts_reach_every_place_together_and_one_at_a_time() -> None:
     base = {
         "first": "a",
@@ -205,6 +282,43 @@ def test_a_schema_that_is_none_gives_no_arguments() -> None:
 def test_integers_may_be_large() -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 2**40}}, "required": ["n"]}
     assert valid(schema, 2, 1)
+
+
+def test_refusals_of_each_kind_of_fault_come_before_a_second_one_of_any() -> None:
+    found = list(refusals(PLACES, valid(PLACES, 1, 1, full=True)[0]))
+    ordered = list(of_each_kind(found))
+    kinds = [one.fault.rpartition("`")[2] for one in ordered]
+    assert len(set(kinds)) > 3
+    assert set(kinds[: len(set(kinds))]) == set(kinds)
+    assert sorted(map(repr, ordered)) == sorted(map(repr, found))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "apart"),
+    [
+        (r"^[A-Z]{3}$", False),
+        (r"^\d{4}-\d{2}-\d{2}$", False),
+        (r"^(EUR|USD)$", False),
+        (r"^[a-z]+@[a-z]+$", False),
+        (r"^(a+)+$", True),
+        (r"^(?:(a+)+b|a{40}c)$", True),
+        (r"^(a|a)*$", True),
+        (r"^(a|b){2,}c$", True),
+        (r"a*a*a*b", True),
+        (r"a{1,20}a{1,20}a{1,20}b", True),
+        (r"^a{1,5000}$", True),
+    ],
+)
+@pytest.mark.parametrize("place", ["pattern", "patternProperties"])
+def test_only_patterns_that_may_backtrack_are_drawn_in_a_process_of_their_own(monkeypatch, pattern, apart, place):
+    processes = []
+    monkeypatch.setattr(
+        "xmcp_conformance.profiles.server.arguments._drawn_apart", lambda request: processes.append(request) or []
+    )
+    text = {"type": "string", "pattern": pattern}
+    inner = text if place == "pattern" else {"type": "object", "patternProperties": {pattern: {"type": "integer"}}}
+    valid({"type": "object", "properties": {"pattern": {"type": "array", "items": inner}}}, 2, 1)
+    assert bool(processes) is apart
 
 
 @pytest.mark.parametrize("parts", [["a"], ["a", "b"]])
@@ -276,7 +390,7 @@ def test_members_that_are_required_without_a_schema_are_drawn_the_same_in_every_
         subprocess.run(
             [sys.executable, "-c", program],
             env={**os.environ, "PYTHONHASHSEED": hash_seed},
-            capture_output=True, text=True, check=True, timeout=60,
+            capture_output=True, text=True, check=True, timeout=300,
         ).stdout
         for hash_seed in ("1", "2", "3")
     ]  # fmt: skip
@@ -304,7 +418,7 @@ def test_each_two_values_of_interest_come_together() -> None:
     assert all(jsonschema_rs.is_valid(VITALS, one) for one in made)
     pairs = {(one["layout"], one["pulse"]) for one in made}
     assert {(layout, pulse) for layout in ("group", "vendor") for pulse in (0, 400)} <= pairs
-    assert {len(one.get("notes", ())) for one in made if one["layout"] == "group"} >= {0, 2, 6}
+    assert {len(one.get("notes", ())) for one in made if one["layout"] == "group"} >= {0, 2, 9}
     assert {"layout": "group", "pulse": 400, "show_user": True} in made  # and nothing else is changed
     first = made[:25]
     assert {(one["layout"], one["pulse"]) for one in first} >= {("group", 400), ("vendor", 400)}

@@ -17,7 +17,7 @@ from xmcp_conformance.profiles.server.call_plan import Learned, Options, plan
 from xmcp_conformance.profiles.server.calling import Caller, asks_to_wait
 from xmcp_conformance.profiles.server.catalogue import Catalogue, ListedTool, advice
 from xmcp_conformance.profiles.server.checks import documents
-from xmcp_conformance.profiles.server.exchange import Exchange, ToolCall
+from xmcp_conformance.profiles.server.exchange import Exchange, Intent, ToolCall
 from xmcp_conformance.profiles.server.judge import catalogue_observations, exchange_observations
 from xmcp_conformance.profiles.server.schema_strategies import MANY
 from xmcp_conformance.profiles.server.server_under_test import HttpPeer, PeerUnavailable, Session
@@ -195,6 +195,30 @@ def test_a_schema_without_properties_takes_no_argument(word, value):
     assert (found["XMCP-TOL-001"], found["XMCP-TOL-020"], found["XMCP-DSP-020"]) == (True, True, False)
 
 
+def test_what_a_part_of_all_of_requires_cannot_be_left_out():
+    switch = {"type": "object", "properties": {"show_user": {"type": "boolean"}}}
+    for required in ([], ["show_user"]):
+        shown = ListedTool("t", {**switch, "allOf": [{"required": required}]}, {TOOL_META_KEY: {"display": True}}, True)
+        found = {o.requirement: o.ok for o in catalogue_observations(Catalogue("2025-11-25", {}, (shown,)))}
+        assert found["XMCP-DSP-020"] is (not required)
+
+
+@pytest.mark.parametrize(("flag", "right"), [({"type": "boolean"}, True), ({"type": "string"}, False), (None, False)])
+def test_show_user_can_be_described_by_a_reference(flag, right):
+    switch = {"type": "object", "properties": {"show_user": {"$ref": "#/$defs/flag"}}, "$defs": {"flag": flag}}
+    defined = switch if flag else {**switch, "$defs": {}}
+    shown = ListedTool("t", defined, {TOOL_META_KEY: {"display": True}}, True)
+    found = {o.requirement: o.ok for o in catalogue_observations(Catalogue("2025-11-25", {}, (shown,)))}
+    assert found["XMCP-DSP-020"] is right
+
+
+def test_what_only_the_server_fills_in_is_sent_beside_a_fault_too():
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    tool = ListedTool("t", schema, {TOOL_META_KEY: {"server_populated": ["user"]}}, read_only=True)
+    calls = [call for (call, *_) in plan(Catalogue("2025-11-25", {}, (tool,)), Options(), lambda _: None)]
+    assert any(call.forged and call.intent is Intent.INVALID and call.arguments["user"] for call in calls)
+
+
 def test_a_circle_is_shown_as_each_tool_with_the_one_that_it_depends_on():
     catalogue = tools_that_need({"first": ["a"], "a": ["b"], "b": ["c"], "c": ["a"]})
     seen = next(o.seen for o in catalogue_observations(catalogue) if o.requirement == "XMCP-TOL-011")
@@ -211,7 +235,10 @@ def test_a_result_that_is_not_mcps_breaks_the_binding_and_nothing_else():
     [
         ([()], None),
         ([("openWorldHint",), ()], "`t0` does not say openWorldHint: "),
-        ([("destructiveHint",), ("readOnlyHint",)], "`t0`, `t1` do not say readOnlyHint, destructiveHint: "),
+        (
+            [("destructiveHint",), ("readOnlyHint",)],
+            "`t0` does not say destructiveHint; `t1` does not say readOnlyHint: ",
+        ),
         ([("openWorldHint",)] * 7, "`t4` and 2 more do not say"),
     ],
 )
@@ -234,6 +261,7 @@ async def test_a_tool_of_which_no_call_succeeded_is_noted():
     (gap,) = [gap for gap in report.gaps if "succeeded" in gap]
     which = "`busy` (RATE_LIMIT), `vendor_fault` (X_ACME_OFF), `crash` (INTERNAL), `missing` (NOT_FOUND)"
     advised = "An `enum` or `examples` for the arguments would help."
+    advised += " The server's log has the reason of `INTERNAL`, by its `error_id`."
     assert gap == f"Never succeeded: {which}. At most their errors were judged. {advised}"
     assert (report.coverage.at_work, len(report.coverage.tools)) == (10, 14)
 
@@ -388,3 +416,26 @@ async def test_answers_beside_calls_that_hang_are_kept_and_the_server_is_not_cal
     ended = [e async for e in Caller(session, notes.append, Learned()).exchanges([batch, batch])]
     assert [e.call.name for e in ended if not e.timed_out] == ["quick", "quick"]
     assert not [note for note in notes if "answered no other call" in note]
+
+
+class AsideFirst(Negotiated):
+    def result(self, document, *, failed, note=""):
+        found = super().result(document, failed=failed, note=note or "For you alone.")
+        return found.model_copy(update={"content": found.content[::-1]})
+
+
+class WrapperOfOneEra(Negotiated):
+    def catalogue(self, *, declared, handshake):
+        tools = super().catalogue(declared=declared, handshake=handshake).tools
+        for tool in tools if handshake else ():
+            for said in (tool.meta or {}).values():
+                said.pop("wrapped_in", None)
+            if tool.output_schema is not None:
+                tool.output_schema.pop("x-fastmcp-wrap-result", None)
+        return mcp_types.ListToolsResult(tools=tools)
+
+
+@pytest.mark.parametrize(("server", "broken"), [(AsideFirst, "XMCP-MCP-001"), (WrapperOfOneEra, "XMCP-MCP-053")])
+async def test_the_place_of_a_document_and_a_wrapper_in_one_era_are_seen(server, broken):
+    report = await report_on(server(), Options(examples=1))
+    assert {judgement.requirement.id for judgement in report.judgements if judgement.broken} == {broken}

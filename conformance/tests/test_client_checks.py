@@ -10,8 +10,9 @@ import pytest
 
 from xmcp_conformance.core.checks import checks_by_requirement
 from xmcp_conformance.core.requirements import registry
+from xmcp_conformance.profiles.client.expected_injections import expected_values
 from xmcp_conformance.profiles.client.judge import examined, violations
-from xmcp_conformance.profiles.client.trace import Answered, Server, Setup, Told, Trace
+from xmcp_conformance.profiles.client.trace import Answered, Asked, ChatBegan, Server, Setup, Told, Trace
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import gives_text
 from xmcp_conformance.wrong.clients.calls import FIRST, STOCK, THEN, turn
@@ -53,7 +54,7 @@ def test_a_trace_comes_back_from_json(fault):
     trace = fault(True)
     text = json.dumps(trace.to_json())
     again = Trace.of(json.loads(text))
-    assert json.dumps(again.to_json()) == text
+    assert again.to_json() == json.loads(text)
     assert violations(again) == violations(trace)
 
 
@@ -793,5 +794,236 @@ def test_a_number_in_structured_content_is_not_what_a_block_for_the_user_alone_s
     assert {violation.requirement for violation in violations(s.trace)} == (set() if right else {"XMCP-MCP-045"})
 
 
+@pytest.mark.parametrize("answer", [{"for_user": "Thank you, Ada."}, {"display": {"type": "text", "payload": "Busy."}}])
+def test_what_an_attempt_brought_before_the_circuit_breaker_opened_need_not_be_shown(answer):
+    s = turn(call(), tools=[tool("search", read_only=True)], breaker_threshold=1)
+    s.failed(s.called(), failure("DB_TIMEOUT", retryable=True), **answer)
+    s.reply(content=error("CIRCUIT_OPEN"))
+    s.finish()
+    assert [str(violation) for violation in violations(s.trace)] == []
+
+
+def test_the_failure_of_another_server_before_the_circuit_breaker_opened_is_not_the_answer():
+    s = turn(call(), tools=[tool("search", read_only=True)], servers=[Server(xmcp=False)], breaker_threshold=1)
+    busy = {"error": {"code": "rate_limited", "retryable": True}}
+    s.failed(s.called(), failure("RATE_LIMITED", retryable=True), structured=busy)
+    s.reply(content=error("CIRCUIT_OPEN"))
+    s.finish()
+    assert [str(violation) for violation in violations(s.trace)] == []
+
+
+@pytest.mark.parametrize(("sent_later", "found"), [(False, []), (True, ["XMCP-CLI-043"])])
+def test_a_call_that_was_sent_before_the_circuit_breaker_opened_does_not_count_after_it_has_closed(sent_later, found):
+    calls = [call(tag=tag) for tag in ("t1", "t2", "t3", "t4")]
+    s = turn(*calls, breaker_threshold=1, breaker_reset_after=2.0, tool_timeout=20.0, max_attempts=1)
+    early = None if sent_later else s.called("t1")
+    s.lost(s.called("t2"))
+    s.wait(5)
+    s.answered(s.called("t3"))  # the probe
+    early = s.called("t1") if early is None else early
+    s.wait(15)
+    s.late(early)
+    s.wait(0.5)
+    s.answered(s.called("t4"))
+    codes = {"t1": "TIMEOUT", "t2": "CONNECTION_FAILED"}
+    for id_ in ("t1", "t2", "t3", "t4"):
+        s.reply(id_, content=error(codes[id_]) if id_ in codes else None)
+    s.finish()
+    assert sorted({violation.requirement for violation in violations(s.trace)}) == found
+
+
+@pytest.mark.parametrize(
+    ("dialect", "found"),
+    [
+        ({}, ["XMCP-CLI-036"]),
+        ({"$schema": "https://json-schema.org/draft/2020-12/schema"}, ["XMCP-CLI-036"]),
+        ({"$schema": "http://json-schema.org/draft-07/schema#"}, []),
+    ],
+)
+def test_a_client_can_leave_a_schema_of_another_dialect_to_the_server(dialect, found):
+    part = {"type": "object", "properties": {"part": {"type": "integer"}}, **dialect}
+    taker = replace(STOCK, depends_on=["find"], input_schema=part)
+    s = turn(call("find", "t1"), call("stock", "t2", part=1), tools=[tool("find"), taker])
+    s.make("t1", structured={"part": "seven"})
+    s.answered(s.called("t2", part="seven"))
+    s.reply("t2")
+    s.finish()
+    assert sorted({violation.requirement for violation in violations(s.trace)}) == found
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_tool_above_the_limit_does_not_take_the_name_of_one_that_is_offered(named):
+    servers = [Server(given_name="s0"), Server(given_name="s1")] if named else [Server(), Server()]
+    s = TraceBuilder(tool("a"), tool("b"), tool("b", server=1), servers=servers, max_tools_per_server=1)
+    s.begin()
+    s.tell("warning", turn=0, text="A tool is left out.")
+    s.ask(tools=[s.offer_as("s0__a" if named else "a"), s.offer_as("s1__b" if named else "b")])
+    s.say("Seven.")
+    s.tell("done")
+    s.end("Seven.")
+    assert [str(violation) for violation in violations(s.trace)] == []
+
+
+@pytest.mark.parametrize("own", [None, {"note": "Thank you, Ada."}])
+@pytest.mark.parametrize("text", ["", " ", "a", "Thank you, Ada."])
+def test_what_another_call_has_in_its_data_was_not_taken_from_a_block_for_the_user_alone(text, own):
+    s = turn(call(tag="t1"), call(tag="t2"), servers=[Server(xmcp=False)])
+    s.answered(s.called("t1"), None, structured=own, for_user=text)
+    s.answered(s.called("t2"), None, structured={"said": "Thank you, Ada."})
+    s.reply("t1", content=result(""))
+    s.reply("t2", content=result('{"said":"Thank you, Ada."}'))
+    s.ask()
+    s.say("Done.")
+    s.end("Done.", displays=[{"type": "text", "payload": text}])
+    assert [str(violation) for violation in violations(s.trace)] == []
+
+
+def test_the_data_of_a_call_is_no_way_around_its_block_for_the_user_alone():
+    s = turn(call(tag="t1"), call(tag="t2"), servers=[Server(xmcp=False)])
+    s.answered(s.called("t1"), None, structured={"note": "Thank you, Ada."}, for_user="Thank you, Ada.")
+    s.answered(s.called("t2"), None, structured={"said": "Seven bolts."})
+    s.reply("t1", content=result('{"note":"Thank you, Ada."}'))
+    s.reply("t2", content=result('{"said":"Seven bolts."}'))
+    s.ask()
+    s.say("Done.")
+    s.end("Done.", displays=[{"type": "text", "payload": "Thank you, Ada."}])
+    assert [violation.requirement for violation in violations(s.trace)] == ["XMCP-MCP-045"]
+
+
+@pytest.mark.parametrize(
+    ("taken", "right"), [('{"v":2}', True), ('{"v": 2.0}', True), ("", False), ("2", False), (None, False)]
+)
+@pytest.mark.parametrize("text", ["", None])
+def test_data_stand_in_for_an_empty_text_of_another_server(text, taken, right):
+    s = turn(call(), servers=[Server(xmcp=False)])
+    s.answered(s.called(), text, structured={"v": 2})
+    s.reply(content=result(taken) if taken is not None else error("INTERNAL", "x"))
+    s.finish()
+    found = {violation.requirement for violation in violations(s.trace)}
+    assert ("XMCP-MCP-011" in found) is (not right and (text is not None))
+
+
+@pytest.mark.parametrize("attribute", ['truncated="true"', 'lossy="true"'])
+def test_data_that_stand_in_for_a_text_can_be_cut(attribute):
+    s = turn(call(), servers=[Server(xmcp=False)])
+    s.answered(s.called(), "", structured={"v": "x" * 100})
+    root = attribute if "lossy" in attribute else ""
+    text = f'<llm_output {attribute}>{{"v":"xxx…</llm_output>'
+    s.reply(content=f'<tool_response tool_name="search" {root}>{text}</tool_response>')
+    s.finish()
+    assert "XMCP-MCP-011" not in {violation.requirement for violation in violations(s.trace)}
+
+
+def test_a_short_text_that_cannot_be_read_can_stand_in_the_words_of_the_client():
+    s = turn(call())
+    s.answered(s.called(), "no document", readable=False)
+    s.reply(content=error("INVALID_XML", "The answer is no document that can be read."))
+    s.finish()
+    assert [str(violation) for violation in violations(s.trace)] == []
+
+
+def test_a_cancelled_answer_of_nothing_but_white_space_adds_no_message():
+    def cancelled(text: str) -> set[str]:
+        s = TraceBuilder()
+        s.begin()
+        s.ask()
+        s.say(text, failed=True, stalls=True)
+        s.wait(1)
+        s.cancel()
+        s.end(failure="cancelled", history=[{"role": "user", "content": "q"}])
+        return {violation.requirement for violation in violations(s.trace)}
+
+    assert "XMCP-CLI-116" not in cancelled(" \n")
+    assert "XMCP-CLI-116" in cancelled("So f")
+
+
+def test_beside_a_display_the_document_can_have_the_display_alone():
+    s = turn(call())
+    display = {"type": "text", "payload": "Seven."}
+    s.answered(s.called(), "", display=display)
+    s.reply(content=f'<tool_response tool_name="tool"><display>{json.dumps(display)}</display></tool_response>')
+    s.end(stop="display", displays=[display])
+    assert "XMCP-CLI-003" not in {violation.requirement for violation in violations(s.trace)}
+
+
+@pytest.mark.parametrize(("display", "handed_on"), [(None, True), ({"type": 7}, True), ({"type": "text"}, False)])
+def test_without_a_text_and_a_display_an_empty_text_is_handed_on(display, handed_on):
+    s = TraceBuilder(tool("first", provides="x"), tool("then", "x", depends_on=["first"]))
+    s.begin()
+    s.ask()
+    s.say("", call("first", tag="t1"), call("then", tag="t2", x="y"))
+    s.answered(s.called("t1"), None, display=display, bad_display=display == {"type": 7})
+    s.called("t2")
+    s.reply("t1", result(None, display) if display == {"type": "text"} else result("", name="first"))
+    s.reply("t2", result("done", name="then"))
+    s.ask()
+    trace = TraceIndex(s.trace)
+    values = expected_values(trace, trace.calls[1]) or {}
+    assert {name: entry.values[0].value for name, entry in values.items()} == ({"x": ""} if handed_on else {})
+
+
+def test_a_call_that_first_reached_nobody_began_with_that_attempt():
+    s = turn(call(tag="t1"), call(tag="t2"))
+    first = s.called("t1")
+    s.unreachable("t2")
+    s.wait(1)
+    s.answered(first)
+    s.answered(s.called("t2"))
+    s.reply("t1")
+    s.reply("t2")
+    s.finish()
+    assert [str(violation) for violation in violations(s.trace)] == []
+
+
+@pytest.mark.parametrize(
+    ("structured", "code", "right"),
+    [
+        ({"error": {"message": "boom"}}, "TOOL_ERROR", True),
+        ({"error": {"code": 429, "retryable": True}}, "TOOL_ERROR", True),
+        ({"error": {"code": 429}, "code": "rate limited"}, "RATE_LIMITED", True),
+        ({"error": {"code": "no_such_thing"}}, "NO_SUCH_THING", True),
+        ({"error": {"code": "no_such_thing"}}, "TOOL_ERROR", False),
+    ],
+)
+def test_the_code_of_another_convention_is_that_of_structured_content(structured, code, right):
+    s = turn(call(), servers=[Server(xmcp=False)])
+    s.flagged(s.called(), "It failed.", structured=structured)
+    s.reply(content=error(code))
+    s.finish()
+    assert {violation.requirement for violation in violations(s.trace)} == (set() if right else {"XMCP-MCP-040"})
+
+
+@pytest.mark.parametrize("message", ["", "  "])
+@pytest.mark.parametrize(("said", "right"), [("NOT_FOUND", True), ("Something else.", False)])
+def test_in_the_place_of_a_blank_message_stands_the_code(message, said, right):
+    s = turn(call())
+    s.failed(s.called(), failure("NOT_FOUND", message))
+    s.reply(content=error("NOT_FOUND", said))
+    s.finish()
+    assert ("XMCP-CLI-003" in {violation.requirement for violation in violations(s.trace)}) is not right
+
+
+def test_a_letter_for_the_user_alone_can_stand_in_the_words_of_a_reference():
+    def answered(text: str) -> set[str]:
+        s = turn(call())
+        s.answered(s.called(), "found", for_user="u")
+        s.reply(content=result(text))
+        s.finish()
+        return {violation.requirement for violation in violations(s.trace)}
+
+    assert "XMCP-MCP-045" not in answered("found\n[text, 1 characters: shown to the person, not visible to you]")
+    assert "XMCP-MCP-045" in answered("found\nu")
+
+
 def test_an_empty_trace_examines_nothing():
     assert examined(Trace(Setup(servers=[], tools=[]), [])) == set()
+
+
+@pytest.mark.parametrize(("type_", "blamed"), [("text", True), ("", False)])
+def test_a_large_display_in_the_history_is_judged_where_it_is_an_envelope(type_, blamed):
+    display = json.dumps({"type": type_, "payload": "x" * 9000})
+    document = f'<tool_response tool_name="t"><llm_output>y</llm_output><display>{display}</display></tool_response>'
+    message = {"role": "tool", "tool_call_id": "c", "content": document}
+    records = [ChatBegan(chat="a", history=[message], query="q"), Asked(chat="a", ask=1, messages=[message], tools=[])]
+    found = violations(Trace(Setup(servers=[], tools=[]), records))
+    assert ("XMCP-DSP-040" in {one.requirement for one in found}) is blamed

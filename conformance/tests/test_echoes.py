@@ -69,3 +69,33 @@ def test_what_stands_for_a_code_point_that_xml_cannot_carry_is_not_judged_here(s
 
 def test_question_marks_for_characters_that_a_document_can_carry_are_a_change():
     assert change_of("naïve 😀", "na?ve ?") == "with question marks for characters"
+
+
+def test_a_reference_of_the_text_that_is_resolved_was_not_escaped():
+    trap = "a &amp; b"
+    assert broken(answered(trap, trap), answered(trap, "a & b")) == {"XMCP-RSP-022"}
+
+
+REFERENCES = "an &amp; and &lt; " * 400
+
+
+def test_a_tool_that_changes_short_texts_in_the_same_way_is_not_blamed_for_long_ones():
+    short, trap = "xmcp[a &amp; b]xmcp", f"xmcp[{REFERENCES}]xmcp"
+    other = answered("xmcp[&lt;]xmcp", "xmcp[<]xmcp")  # of another place of this tool, with an equal mark
+    resolved = answered(trap, trap.replace("&amp;", "&").replace("&lt;", "<"))
+    assert broken(answered(short, short), other, resolved) == set()
+
+
+@pytest.mark.parametrize(
+    ("short", "place", "requirement"),
+    [
+        ("xmcp[a &amp; b]xmcp", "", {"XMCP-RSP-022"}),
+        ("xmcp[a b]xmcp", "", set()),  # has nothing that the change would show
+        ("xmcp[a &amp; b]xmcp", "2", set()),  # another argument
+    ],
+)
+def test_long_texts_alone_are_not_changed_by_the_business_of_a_tool(short, place, requirement):
+    trap = f"xmcp{place}[{REFERENCES}]xmcp"
+    resolved = answered(trap, trap.replace("&amp;", "&").replace("&lt;", "<"))
+    assert broken(resolved, resolved) == set()
+    assert broken(answered(short, short), resolved) == requirement

@@ -20,7 +20,8 @@ from xmcp_conformance.wrong.registry import registered, wrong_implementations
 from xmcp_conformance.wrong.servers.fixture import Emitting, EmittingPlainly
 
 WRONG = registered("fixture")
-MANY = Options(examples=8)
+MANY = Options(examples=8, calls=2)
+"""Many responses of the tool of the suite, and few calls of the others, which these wrong servers answer rightly."""
 
 
 def red(report):

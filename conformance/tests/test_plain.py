@@ -143,6 +143,7 @@ def test_text_that_the_document_gave_back_as_it_was_sent_is_so_in_a_plain_result
     [
         ('{} sold "42"', '[{"region": "xmcp[\\"]xmcp"}]', set()),  # the data of the display
         ("Sales of {}", '[{"region": "xmcp[\\"]xmcp"}]', set()),
+        ("{} sold 42 units.", '{"alt": "xmcp[\\"]xmcp sold 42 units."}', set()),  # `alt` begins with the argument
         ("Sales of {}", "Sales of xmcp[&quot;]xmcp", {"XMCP-MCP-020"}),
         ('{} sold "42"', 'xmcp[&quot;]xmcp sold "42"', {"XMCP-MCP-020"}),
     ],
@@ -168,6 +169,9 @@ def test_a_document_says_that_its_text_was_cut_where_the_plain_result_does(says_
     [
         ("x" * 2_000 + "…", "x" * 3_000, {"XMCP-RSP-082"}),
         ("x" * 2_000, "x" * 9_000, {"XMCP-RSP-082"}),
+        ("x" * 150 + "…", "x" * 3_000, {"XMCP-RSP-082"}),
+        ("x" * 50 + "…", "x" * 3_000, set()),
+        ("x" * 150 + "…", "x" * 150 + "… This client may not show it.", set()),  # the dots are the tool's own
         ("x" * 2_000, "x" * 2_000 + " You may not see it.", set()),
         ("x" * 2_000 + "\n", "x" * 2_000 + "\n" + "y" * 9_000, set()),  # a log that grew
         ("x" * 2_000 + "...", "x" * 2_000 + "...", set()),
@@ -176,6 +180,30 @@ def test_a_document_says_that_its_text_was_cut_where_the_plain_result_does(says_
 def test_a_plain_result_shows_that_a_document_was_cut(document, text, found):
     twin = Twin((), populates=False, failed=False, text=document, size=100)
     assert broken(result(text), twin=twin) == found
+
+
+@pytest.mark.parametrize(
+    ("document", "text", "found"),
+    [
+        ("a\n  b\n  c", "a\nb\nc", {"XMCP-RSP-020"}),  # indented
+        ("a\nb\nc", "a\n  b\n  c", {"XMCP-MCP-020"}),
+        ("a\n  b\n c", "a\nb\nc", set()),  # by another formatter, as far as anybody knows
+        ("Angstro\u0308m", "Angstr\u00f6m", {"XMCP-RSP-020"}),
+        ("\u00c5ngstr\u00f6m 42", "\u212bngstr\u00f6m 4\u00b2", {"XMCP-RSP-020"}),
+        ("\u212bngstr\u00f6m 4\u00b2", "\u00c5ngstr\u00f6m 42", {"XMCP-MCP-020"}),
+        ("a\nb", "a\r\nb", {"XMCP-RSP-024"}),
+        ("a\r\nb", "a\nb", {"XMCP-MCP-020"}),
+        ("a b", " a  b\n", {"XMCP-RSP-020"}),
+        ("caf?", "café", {"XMCP-RSP-020"}),
+        ("a &amp; b", "a & b", set()),  # nobody knows which of the two was changed
+        ("It is noon.", "It is one.", set()),
+        ("a\ufffd", "a\uffff", set()),  # what a document has in the place of what XML cannot carry
+    ],
+)
+def test_the_text_of_a_document_or_of_its_plain_twin_was_changed(document, text, found):
+    twin = Twin((), populates=False, failed=False, text=document, size=100)
+    assert broken(result(text), twin=twin) == found
+    assert broken(result(text), SHOWN, twin=twin) - {"XMCP-DSP-022", "XMCP-DSP-021"} == set()
 
 
 @pytest.mark.parametrize(

@@ -106,6 +106,15 @@ def test_quiet_leaves_what_is_broken_and_the_verdict() -> None:
     assert text.rstrip().endswith("DOES NOT CONFORM")
 
 
+def test_the_verdict_says_of_how_many_tools_it_is_where_not_all_were_seen_at_work() -> None:
+    def tool(name: str) -> ToolListed:
+        return ToolListed("stdio", name, called=True, displays=False)
+
+    assert shown(*seen(NAMES), tool("a"), CALL, quiet=True).splitlines() == ["CONFORMS"]
+    text = shown(*seen(NAMES), tool("a"), tool("b"), CALL, quiet=True)
+    assert text.splitlines() == ["CONFORMS (1 of 2 tools seen at work)"]
+
+
 def test_the_part_that_was_reached_is_judged_and_the_other_named() -> None:
     text = shown(*seen(NAMES), NotReached("http://x/mcp", "http", "Nothing answers at http://x/mcp."), quiet=True)
     assert text.splitlines() == ["stdio: CONFORMS", "http: NOT JUDGED. Nothing answers at http://x/mcp."]

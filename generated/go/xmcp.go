@@ -299,8 +299,8 @@ type UsageRecord struct {
 	CachedTokens                                                                              *int64   `json:"cached_tokens"`
 	// Price in US dollars; null where the price of the model is not known.
 	CostUsd                                                                                   *float64 `json:"cost_usd"`
-	// True where the answer was not received to its end, and the client estimated counts that
-	// the vendor did not give.
+	// True where a count is an estimate of the client, because the vendor did not give it, as
+	// for an answer that was not received to its end.
 	Estimated                                                                                 *bool    `json:"estimated,omitempty"`
 	// Tokens of the request as the vendor counted them, cached ones included.
 	InputTokens                                                                               *int64   `json:"input_tokens"`

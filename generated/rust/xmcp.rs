@@ -326,8 +326,8 @@ pub struct UsageRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
 
-    /// True where the answer was not received to its end, and the client estimated counts that
-    /// the vendor did not give.
+    /// True where a count is an estimate of the client, because the vendor did not give it, as
+    /// for an answer that was not received to its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimated: Option<bool>,
 

@@ -26,7 +26,7 @@ export interface UsageRecord {
   provider: string;
   model: string;
   /**
-   * True where the answer was not received to its end, and the client estimated counts that the vendor did not give.
+   * True where a count is an estimate of the client, because the vendor did not give it, as for an answer that was not received to its end.
    */
   estimated?: boolean;
   [k: string]: unknown;

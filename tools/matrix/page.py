@@ -23,10 +23,10 @@ def _lines(tried: Sequence[Tried]) -> Iterator[str]:
         "# Which wrong servers the suite finds",
         "",
         "Written by `nox -s matrix -- --write`. For each sentence that a server check verifies there is a *mutant*: a "
-        "small server that breaks this sentence and no other. It breaks it always, and it breaks it under each of the "
-        "conditions below alone, as real servers do: that makes a wrong server each. A wrong server is *found* if the "
-        "suite reports its sentence and no other. A condition that never makes a difference in a run of the suite is "
-        "not counted.",
+        "small server that breaks this sentence and no other. It breaks it always, and under one condition alone, such "
+        "as in long texts or in one era, as real servers do: each of these is a wrong server. A wrong server is "
+        "*found* if the suite reports its sentence and no other. A condition that never makes a difference in a run of "
+        "the suite is not counted.",
         "",
         f"{sum(counts.values()) - counts['not reached']} wrong servers; {counts['killed']} are found, "
         f"{counts['survived']} are not, and with {counts['collateral']} another sentence is blamed.",
@@ -44,8 +44,7 @@ def _lines(tried: Sequence[Tried]) -> Iterator[str]:
             if one.verdict == "collateral"
         )
         killed = sum(1 for one in of if one.verdict == "killed")
-        link = f"[{requirement}](../spec/requirements.md#{requirement}-row)"
-        yield f"| {link} | {names} | `{mutants[requirement].__name__}` | {killed} | {survived} | {besides} |"
+        yield f"| {requirement} | {names} | `{mutants[requirement].__name__}` | {killed} | {survived} | {besides} |"
     yield from ("", "## What is not found, and why", "")
     for entry in Expectations().entries:
         yield f"- `{entry.requirement}`, {entry.condition}: {entry.reason}"

@@ -57,7 +57,7 @@ async def test_ours_is_measured_with_its_log_and_its_accounting_in_use(addresses
 
 def test_the_process_of_the_floor_has_nothing_of_ours_in_it():
     code = "import sys, tools.bench.client_process; print({'xmcp', 'fastmcp', 'openai'} & {*sys.modules})"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.stdout == "set()\n"
 
 
@@ -190,5 +190,5 @@ def test_a_process_ends_with_the_bench():
         model.ready()
         process = model._process
         process.stdin.close()
-        assert process.wait(10) == 0
+        assert process.wait(300) == 0
         process.stdin = None

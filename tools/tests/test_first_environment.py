@@ -78,5 +78,5 @@ def test_every_command_can_be_imported_without_the_packages_that_only_developers
     absent = [name for name, of in homes if not present & {str(canonicalize_name(home)) for home in of}]
     assert {"pytest", "numpy", "nox"} <= set(absent)
     command = [sys.executable, "-c", IMPORT_WITHOUT, module, " ".join(absent)]
-    run = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    run = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr

@@ -73,7 +73,7 @@ def test_our_own_client_does_what_the_data_says(tmp_path):
 
 def ask(url, body):
     request = urllib.request.Request(url, json.dumps(body).encode(), {"content-type": "application/json"})
-    with urllib.request.urlopen(request, timeout=10) as response:
+    with urllib.request.urlopen(request, timeout=300) as response:
         return response.read().decode()
 
 

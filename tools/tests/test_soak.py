@@ -295,7 +295,7 @@ def test_the_processor_time_of_a_process_counts_its_descendants():
     one = process_tree.stat_of(line)
     assert (one.pid, one.parent) == (17, 9)
     before = process_tree.cpu_seconds(os.getpid())
-    subprocess.run([sys.executable, "-c", "sum(range(5_000_000))"], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", "sum(range(5_000_000))"], check=True, timeout=300)
     assert process_tree.cpu_seconds(os.getpid()) > before
 
 
@@ -328,7 +328,6 @@ async def test_the_watch_sees_where_the_loop_stood_still():
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_a_short_run_storms_measures_and_comes_to_its_end():
     told = []
     measured = run(10, 1, told.append)

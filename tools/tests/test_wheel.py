@@ -26,7 +26,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the content of a wheel that was just built, as in site-packages."""
     out = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(out)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=100)
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=300)
     [wheel] = out.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(out / "installed")
@@ -35,7 +35,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def bindings(root: Path, language: str, out: Path) -> dict[str, bytes]:
     command = [sys.executable, "-c", RUN, str(root), "bindings", "--lang", language, "--out", str(out)]
-    done = subprocess.run(command, cwd=out.parent, check=True, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=out.parent, check=True, capture_output=True, text=True, timeout=300)
     modules = [Path(path) for path in done.stdout.splitlines()[0].split()]
     assert all(path.is_relative_to(root) for path in modules)
     return {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file()}

@@ -20,6 +20,8 @@ def quoted(text: str, around: int | None = None) -> str:
 
 def printable(text: str) -> str:
     """Return the text with every character escaped that is not printable; the others stay as they are."""
+    if text.isprintable():
+        return text
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape", "backslashreplace").decode("ascii")
         for char in text

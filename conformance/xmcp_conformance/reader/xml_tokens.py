@@ -14,7 +14,10 @@ from enum import StrEnum
 
 FOREIGN = ":"
 REFERENCE = re.compile(r"&(?:#(?P<decimal>[0-9]+)|#x(?P<hex>[0-9a-fA-F]+)|(?P<name>lt|gt|amp|quot|apos));|&")
-_NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
+NUMBERED = re.compile(r"&#(?:(?P<decimal>[0-9]+)|x(?P<hex>[0-9a-fA-F]+));")
+"""A reference by number, which is a character reference."""
+_NAMED = {"&lt;": "<", "&gt;": ">", "&amp;": "&", "&quot;": '"', "&apos;": "'"}
+_BARE = re.compile(r"&(?!(?:#[0-9]+|#x[0-9a-fA-F]+|lt|gt|amp|quot|apos);)")
 _CDATA = ("<![CDATA[", "]]>")
 _DEFAULT_NAMESPACE = re.compile(r"""\sxmlns\s*=\s*["'][^"']""")
 
@@ -114,25 +117,23 @@ def attributes(tag: Token) -> Iterator[Attribute]:
         yield Attribute(match["name"], raw, tag.offset + match.start("name"))
 
 
-def code_point(reference: re.Match[str]) -> int | None:
-    """Return the number of a character reference, cut just above the last of Unicode; `None` for a named reference."""
+def code_point(reference: re.Match[str]) -> int:
+    """Return the number of a reference by number, cut just above the last of Unicode."""
     digits = reference["decimal"] or reference["hex"]
-    if not digits:
-        return None
     return min(int(digits.lstrip("0")[:8] or "0", 16 if reference["hex"] else 10), 0x110000)
 
 
 def character(reference: re.Match[str]) -> str:
     """Return the character that a match of `REFERENCE` stands for; the match itself where there is none."""
+    if not (reference["decimal"] or reference["hex"]):
+        return _NAMED.get(reference.group(), reference.group())
     number = code_point(reference)
-    if number is None:
-        return _NAMED.get(reference["name"], reference.group())
     return chr(number) if number <= 0x10FFFF else reference.group()
 
 
 def bare_ampersands(text: str) -> Iterator[int]:
     """Yield the index of every `&` that begins no reference that XML knows."""
-    return (match.start() for match in REFERENCE.finditer(text) if match.group() == "&")
+    return (match.start() for match in _BARE.finditer(text))
 
 
 def cdata(section: Token) -> str:
@@ -165,7 +166,7 @@ class CharacterData:
                 if run.startswith("\r"):
                     run = "\n"
                 elif run.startswith("&") and token.kind is Kind.TEXT:
-                    run = REFERENCE.sub(character, run)
+                    run = _NAMED.get(run) or REFERENCE.sub(character, run)
                 self._indexes.append(length)
                 self._offsets.append(offset + match.start())
                 read.append(run)

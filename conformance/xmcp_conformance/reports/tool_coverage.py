@@ -83,9 +83,10 @@ class Coverage:
         never = [name for name, tool in called.items() if not tool.succeeded]
         if never:
             names = listed(never, lambda name: f" ({', '.join(codes)})" if (codes := called[name].codes) else "")
-            helps = any(_OF_ARGUMENTS & called[name].codes.keys() for name in never)
-            advised = " An `enum` or `examples` for the arguments would help." if helps else ""
-            yield f"Never succeeded: {names}. At most their errors were judged.{advised}"
+            codes = {code for name in never for code in called[name].codes}
+            advised = " An `enum` or `examples` for the arguments would help." if _OF_ARGUMENTS & codes else ""
+            reason = " The server's log has the reason of `INTERNAL`, by its `error_id`." if "INTERNAL" in codes else ""
+            yield f"Never succeeded: {names}. At most their errors were judged.{advised}{reason}"
         dark = {
             name: tool.asked for name, tool in called.items() if tool.succeeded and tool.displays and not tool.shown
         }

@@ -26,8 +26,56 @@ class Expected:
 EXPECTED: Final[tuple[Expected, ...]] = (
     Expected(
         "XMCP-MCP-004",
-        "only with hostile text in an error",
+        "only in texts of *,000 characters or more",
         "the error is one that the author of the tool built, who may send data with it: the server is right",
+    ),
+    Expected(
+        "XMCP-MCP-053",
+        "only for plain clients",
+        "the sentence is about what a client is told that declared the extension: the server is right",
+    ),
+    *(
+        Expected(
+            "XMCP-RSP-020",
+            condition,
+            "the sentence is about `llm_output`; what a text becomes in the message of an error is the server's affair",
+        )
+        for condition in ("only in errors", "only with hostile text in an error", "only of the tool missing")
+    ),
+    Expected(
+        "XMCP-RSP-020",
+        "only of the tool board",
+        "the text comes a second time in one call alone, and all its parts at once: no answer has it whole",
+    ),
+    *(
+        Expected(
+            "XMCP-DSP-020",
+            f"only {condition}",
+            "the sentence is about the list of tools, which is right here: a call that is answered by another schema "
+            "breaks another sentence, or none",
+        )
+        for condition in (
+            "after 20 calls",
+            "from the second call of a tool on",
+            "when the same call comes again",
+            "while another call is in flight",
+            "after a refusal",
+            "with show_user",
+            "without show_user",
+            "in errors",
+            "beside a display",
+            "in a text alone",
+            "where refused for additionalProperties alone",
+        )
+    ),
+    *(
+        Expected(
+            requirement,
+            condition,
+            "what has no document at all for one kind of client is first of all not what the announcement says",
+        )
+        for requirement in ("XMCP-MCP-001", "XMCP-RSP-005")
+        for condition in ("only for plain clients", "only in the first call of all")
     ),
 )
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, Literal, TypeAlias
 from unittest.mock import patch
 
 from xmcp_conformance.core.events import Event, Observed
 from xmcp_conformance.profiles.server import arguments, blackbox, run
 from xmcp_conformance.profiles.server.call_plan import Options
-from xmcp_conformance.profiles.server.server_under_test import InMemoryPeer
+from xmcp_conformance.profiles.server.server_under_test import InMemoryPeer, Peer
 
 from .registry import server_mutants
 from .servers.conditional import CONDITIONS, Conditional, Watched
+from .servers.direct_session import direct_connect
 from .servers.miniature import Miniature
 
 Verdict: TypeAlias = Literal["killed", "survived", "collateral", "not reached"]
@@ -31,15 +33,17 @@ class Tried:
     reported: tuple[str, ...] = ()
 
 
-async def reported(server: Miniature, options: Options) -> tuple[str, ...]:
-    """Return the requirements that the suite finds broken by a server."""
+async def reported(server: Miniature, options: Options, *, direct: bool = False) -> tuple[str, ...]:
+    """Return the requirements that the suite finds broken by a server. `direct`: without the SDK of MCP between."""
     red: set[str] = set()
 
     def add(event: Event) -> None:
         if isinstance(event, Observed) and not event.observation.ok:
             red.add(event.observation.requirement)
 
-    await blackbox.check([InMemoryPeer(server.server())], options, add)
+    peers: list[Peer] = [InMemoryPeer(server.server())]
+    with patch.object(blackbox, "connect", direct_connect(server)) if direct else nullcontext():
+        await blackbox.check(peers, options, add)
     return tuple(sorted(red))
 
 
@@ -59,7 +63,7 @@ async def try_mutant(requirement: str, options: Options) -> list[Tried]:
             tried.append(Tried(requirement, name, "not reached"))
             continue
         if wrong not in known:
-            known[wrong] = await reported(Conditional(mutant(), condition), options)
+            known[wrong] = await reported(Conditional(mutant(), condition), options, direct=True)
         found = known[wrong]
         verdict: Verdict = "killed" if found == (requirement,) else "collateral" if found else "survived"
         tried.append(Tried(requirement, name, verdict, found))
@@ -70,7 +74,7 @@ async def _wrong_answers(mutant: type[Miniature], options: Options) -> dict[str,
     """Return for each condition which answers of a run would be wrong, were the run that of the right server."""
     found: dict[str, set[int]] = {name: set() for name in CONDITIONS}
     server = Watched(mutant(), found)
-    await reported(server, options)
+    await reported(server, options, direct=True)
     return {name: frozenset(answers) for name, answers in found.items()}
 
 
@@ -91,7 +95,7 @@ def _remembering(function: Callable[..., Iterator[Any]]) -> Callable[..., Iterat
     known: dict[bytes, tuple[list[Any], Any]] = {}
 
     def generate(subject: Any, *others: Any, **named: Any) -> Iterator[Any]:
-        key = pickle.dumps((subject, others, named))
+        key = blake2b(pickle.dumps((subject, others, named))).digest()
         if key not in known:
             values = list(function(subject, *others, **named))
             known[key] = values, getattr(subject, "reading", None)

@@ -55,6 +55,7 @@ function drawable(envelope) {
 function showDisplay(envelope) {
   const { type, payload, alt } = envelope
   const shown = drawable(envelope)
+  if (shown && shown.type !== type) add(chat, "p", `(This page cannot draw "${type}"; below is its ${shown.type}.)`)
   if (shown) draw[shown.type](shown)
   else add(chat, "p", `${alt ?? words(payload)} (This page cannot draw "${type}".)`)
 }

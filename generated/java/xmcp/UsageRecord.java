@@ -38,8 +38,8 @@ public class UsageRecord {
     public void setCostUsd(Double value) { this.costUsd = value; }
 
     /**
-     * True where the answer was not received to its end, and the client estimated counts that
-     * the vendor did not give.
+     * True where a count is an estimate of the client, because the vendor did not give it, as
+     * for an answer that was not received to its end.
      */
     @JsonProperty("estimated")
     public Boolean getEstimated() { return estimated; }

@@ -38,5 +38,5 @@ class UsageRecord(BaseModel):
     model: Annotated[str, Field(min_length=1)]
     estimated: bool | None = None
     """
-    True where the answer was not received to its end, and the client estimated counts that the vendor did not give.
+    True where a count is an estimate of the client, because the vendor did not give it, as for an answer that was not received to its end.
     """

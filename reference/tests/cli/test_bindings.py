@@ -94,7 +94,7 @@ def test_the_python_package_imports_on_its_own(workplace: Path) -> None:
         "assert all('/here/' in file.replace('\\\\', '/') for file in files), files"
     )
     done = subprocess.run(
-        [sys.executable, "-I", "-c", code], cwd=workplace, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-I", "-c", code], cwd=workplace, capture_output=True, text=True, timeout=300, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, '{"type":"text","payload":"a"}\n', "")
 

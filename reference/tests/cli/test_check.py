@@ -26,11 +26,18 @@ PYTHON = shlex.quote(sys.executable)
 ONLY_PLAIN = [f"MCP-0{number}" for number in range(20, 28)]
 """What is said of results for clients that did not declare the extension."""
 MUTANT = f"{PYTHON} -m xmcp_conformance.mutants"
+FEW = ("--examples", "1", "--calls", "12")
+"""For a test that looks at something else than what the suite finds: it costs a third."""
+OF_MUTANT = "CONFORMS (10 of 14 tools seen at work)"
+"""What is said of it where it is right: four of its tools are there to fail."""
 
 
-def check(*arguments: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+def check(*arguments: str, timeout: float = 600) -> subprocess.CompletedProcess[str]:
+    words = [*arguments]
+    if words[:1] == ["server"] and "--connect-timeout" not in words:
+        words[1:1] = ["--connect-timeout", "300"]  # a server can take longer to start than a user should wait
     return subprocess.run(
-        [sys.executable, "-m", "xmcp", "check", *arguments],
+        [sys.executable, "-m", "xmcp", "check", *words],
         capture_output=True,
         text=True,
         timeout=timeout,
@@ -49,7 +56,7 @@ def served(*arguments: str) -> Iterator[str]:
         yield url
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(300)
 
 
 def report_of(done: subprocess.CompletedProcess[str]) -> dict:
@@ -61,7 +68,7 @@ def red(report: dict) -> set[str]:
 
 
 def test_without_a_peer_it_judges_the_sample_server_over_both_transports_in_both_eras():
-    done = check("server", "--sample", "--json", "-", timeout=110)
+    done = check("server", "--sample", "--json", "-", timeout=600)
     report = report_of(done)
     assert done.returncode == 0, done.stderr
     runs = {(run["transport"], run["protocol_version"]) for run in report["runs"]}
@@ -72,7 +79,7 @@ def test_without_a_peer_it_judges_the_sample_server_over_both_transports_in_both
     unseen = {entry["id"] for entry in report["requirements"] if entry["status"] == "not observed"}
     chapters = {
         "RSP": {"008", "020", "027", "082"},
-        "MCP": {"014", "044", "047", "051"},
+        "MCP": {"044", "047"},
     }
     assert unseen == {f"XMCP-{chapter}-{number}" for chapter, numbers in chapters.items() for number in numbers}
     assert report["shortcomings"] == []
@@ -80,7 +87,6 @@ def test_without_a_peer_it_judges_the_sample_server_over_both_transports_in_both
     assert gap.startswith("Never succeeded: `refresh_warehouse` (DB_TIMEOUT), `broken_report` (INTERNAL).")
 
 
-@pytest.mark.timeout(240)
 def test_a_server_that_negotiates_conforms_over_stdio_and_over_http_with_two_workers(tmp_path):
     server = tmp_path / "negotiated.py"
     server.write_text(
@@ -90,7 +96,7 @@ def test_a_server_that_negotiates_conforms_over_stdio_and_over_http_with_two_wor
     with served(str(server), "--workers", "2") as url:
         done = check(
             "server", "--url", url, "--stdio", f"{sys.executable} -m xmcp serve {server} --transport stdio",
-            "--json", "-", "--examples", "1", timeout=220,
+            "--json", "-", "--examples", "1", "--calls", "25", timeout=220,
         )  # fmt: skip
     report = report_of(done)
     assert done.returncode == 0, done.stderr
@@ -106,14 +112,14 @@ def test_a_server_that_negotiates_conforms_over_stdio_and_over_http_with_two_wor
 
 
 def test_a_server_written_from_the_specification_alone_conforms():
-    done = check("server", "--stdio", MUTANT, "--examples", "2", timeout=110)
+    done = check("server", "--stdio", MUTANT, *FEW, timeout=600)
     assert done.returncode == 0
-    assert done.stdout.rstrip().endswith("CONFORMS")
+    assert done.stdout.rstrip().endswith(f"\n{OF_MUTANT}")
     assert len(done.stdout.splitlines()) < 30, "it fits a screen"
 
 
 def test_the_table_of_requirements_comes_on_request():
-    done = check("server", "--stdio", MUTANT, "--examples", "1", "-v")
+    done = check("server", "--stdio", MUTANT, *FEW, "-v")
     assert done.returncode == 0
     assert "✓  XMCP-RSP-001" in done.stdout
 
@@ -129,13 +135,13 @@ def test_the_calls_of_each_tool_in_a_run_are_limited_on_request():
 
 
 def test_quiet_prints_the_verdict_alone_where_nothing_is_broken():
-    done = check("server", "--stdio", MUTANT, "--examples", "1", "--quiet")
-    assert (done.returncode, done.stdout) == (0, "CONFORMS\n")
+    done = check("server", "--stdio", MUTANT, *FEW, "--quiet")
+    assert (done.returncode, done.stdout) == (0, f"{OF_MUTANT}\n")
 
 
 @pytest.mark.parametrize("requirement", ["XMCP-RSP-023", "XMCP-RSP-040", "XMCP-ERR-031"])
 def test_a_broken_server_is_told_its_own_requirement_and_no_other(requirement):
-    done = check("server", "--stdio", f"{MUTANT} {requirement}", "--json", "-", "--examples", "2")
+    done = check("server", "--stdio", f"{MUTANT} {requirement}", "--json", "-", "--examples", "2", "--calls", "24")
     assert done.returncode == 1
     report = report_of(done)
     assert red(report) == {requirement}
@@ -221,7 +227,7 @@ def assert_one_sentence(done: subprocess.CompletedProcess[str], words: str) -> N
 )
 def test_a_command_that_is_no_server_gets_one_sentence_and_leaves_no_process(command, words):
     mark = f"60.{random.randrange(10**9)}"  # finds the processes of this test and no others
-    done = check("server", "--stdio", command.replace("{mark}", mark), "--connect-timeout", "1", timeout=15)
+    done = check("server", "--stdio", command.replace("{mark}", mark), "--connect-timeout", "1", timeout=300)
     assert_one_sentence(done, words)
     listing = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
     assert mark not in listing
@@ -235,10 +241,10 @@ def test_a_wrong_port_gets_one_sentence():
 def test_what_can_be_reached_is_judged_where_the_other_half_cannot(tmp_path):
     path = tmp_path / "report.json"
     url = f"{HttpHost().url}/mcp"
-    done = check("server", "--url", url, "--stdio", MUTANT, "--examples", "1", "--json", str(path))
+    done = check("server", "--url", url, "--stdio", MUTANT, *FEW, "--json", str(path))
     assert done.returncode == 3
     *_, judged, other = done.stdout.splitlines()
-    assert judged == "stdio: CONFORMS"
+    assert judged == f"stdio: {OF_MUTANT}"
     assert other.startswith("http: NOT JUDGED. Nothing answers at")
     report = json.loads(path.read_text())
     assert (report["conforms"], report["exit_code"]) == (False, 3)
@@ -324,11 +330,11 @@ def test_a_wrong_command_line_is_exit_code_2(arguments):
 @pytest.mark.parametrize("words", [[MUTANT], ["--", *shlex.split(MUTANT)]])
 def test_a_server_is_named_as_for_see(words):
     done = check("server", "--calls", "3", "--quiet", *words)
-    assert (done.returncode, done.stdout) == (0, "CONFORMS\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "CONFORMS (7 of 14 tools seen at work)\n"), done.stderr
 
 
 def test_a_report_that_cannot_be_written_is_said_so(tmp_path):
-    done = check("server", "--stdio", MUTANT, "--examples", "1", "--json", "/dev/full")
+    done = check("server", "--stdio", MUTANT, *FEW, "--json", "/dev/full")
     assert done.returncode == 3
     assert "cannot be written" in done.stderr
 
@@ -355,7 +361,7 @@ def test_a_terminated_check_leaves_no_sample_server_behind():
         "    os.kill(os.getpid(), signal.SIGTERM)\n"
         "    signal.pause()\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
     assert done.returncode == 128 + 15, done.stderr
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", int(done.stdout)), timeout=5)

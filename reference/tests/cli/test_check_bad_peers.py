@@ -35,7 +35,7 @@ def test_a_server_that_misbehaves_is_judged_and_leaves_no_process(mode: str, tmp
     options = ["--era", "newest", "--calls", "10", "--call-timeout", "1.5", "--json", str(report)]
     done = subprocess.run(
         [sys.executable, "-m", "xmcp", "check", "server", "--stdio", shlex.join(words), *options],
-        capture_output=True, text=True, timeout=110, env={**os.environ, "COLUMNS": "200", "API_KEY": "sk-hunter2"},
+        capture_output=True, text=True, timeout=600, env={**os.environ, "COLUMNS": "200", "API_KEY": "sk-hunter2"},
     )  # fmt: skip
     code, verdict = VERDICTS[mode]
     assert done.returncode == code, done.stdout + done.stderr

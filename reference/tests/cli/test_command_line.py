@@ -58,7 +58,7 @@ def test_help_and_version_import_neither_a_server_nor_an_sdk(args: list[str]) ->
         f"try:\n    main({args!r})\n"
         f"finally:\n    print(json.dumps(sorted(set(sys.modules) & set({HEAVY!r}))), file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
     assert json.loads(done.stderr) == []
     assert "xmcp" in done.stdout
 
@@ -161,6 +161,7 @@ def test_an_exception_without_a_message_is_named() -> None:
         (["see", "x", "--host", "vscod"], "Did you mean 'vscode'?"),
         (["bindings", "--lang", "typscript", "--out", "x"], "Did you mean 'typescript'?"),
         (["bindings", "--lang", "ts", "--out", "x"], "Did you mean 'typescript'?"),
+        (["bindings", "--lang", "golang", "--out", "x"], "Did you mean 'go'?"),
     ],
 )
 def test_a_misspelled_name_is_answered_with_the_one_that_was_meant(
@@ -177,5 +178,5 @@ def test_a_misspelled_name_is_answered_with_the_one_that_was_meant(
 def test_the_shell_completes_commands_and_options(words: str, offered: str) -> None:
     asked = {"_XMCP_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
     command = [sys.executable, "-c", "import sys; sys.argv[0] = 'xmcp'; from xmcp.cli import main; main()"]
-    done = subprocess.run(command, env={**os.environ, **asked}, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(command, env={**os.environ, **asked}, capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout == f"plain,{offered}\n"

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def played() -> str:
     done = subprocess.run(
-        [sys.executable, "-m", "xmcp", "demo"], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-m", "xmcp", "demo"], capture_output=True, text=True, timeout=300, check=True
     )
     assert done.stderr in ("", "xmcp demo: waiting for the sample server to start, at most 30 s …\n")
     return done.stdout

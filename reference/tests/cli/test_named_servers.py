@@ -67,6 +67,20 @@ def test_what_names_no_server_is_refused(name: str, words: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("shop.py", "http://x/mcp?token=hunter2"), "`shop.py` and `http://x/mcp.*` are two.*--stdio .*--url"),
+        (("http://x/mcp", "shop.py"), "`http://x/mcp` and `shop.py` are two servers"),
+        (("shop.py", "--port", "8080"), "`shop.py` is a server by itself.*`python server.py`"),
+    ],
+)
+def test_words_after_a_server_are_no_command_that_does_not_exist(words: tuple[str, ...], told: str) -> None:
+    with pytest.raises(click.BadParameter, match=told) as refused:
+        server_named(*words)
+    assert "hunter2" not in refused.value.message
+
+
+@pytest.mark.parametrize(
     "url",
     [
         "ftp://ann:hunter2@x.example/a?token=hunter2&hunter2#at=hunter2",

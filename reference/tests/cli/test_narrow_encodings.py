@@ -49,7 +49,7 @@ def test_json_on_a_narrow_terminal_is_the_json_that_was_written(encoding: str, t
     (tmp_path / "a.json").write_text(json.dumps({"type": hostile, "payload": "x"}), encoding="utf-8")
     command = [sys.executable, "-m", "xmcp", "check", "document", "a.json", "--kind", "display_envelope", "--json", "-"]
     environment = {**os.environ, "PYTHONIOENCODING": encoding}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, timeout=300, check=False)
     report = done.stdout.decode("ascii")
     found = json.loads(report[report.index("{\n") :])
     assert "forged" not in found
@@ -64,7 +64,7 @@ def test_a_report_on_a_narrow_terminal_has_marks_and_no_question_marks(encoding:
         [sys.executable, "-m", "xmcp", "check", "document", str(tmp_path)],
         check=False,
         capture_output=True,
-        timeout=60,
+        timeout=300,
         env={**os.environ, "PYTHONIOENCODING": encoding},
     )
     assert done.returncode == 1

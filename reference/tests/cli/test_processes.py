@@ -94,7 +94,7 @@ async def pids(url: str, era: str, wanted: int) -> set[int]:
     """Call on connections of their own until `wanted` processes have answered."""
 
     async def one() -> int:
-        async with Client(url, mode=era, timeout=20) as client:
+        async with Client(url, mode=era, timeout=300) as client:
             return int((await client.call_tool("pid", {})).data)
 
     seen: set[int] = set()
@@ -133,7 +133,7 @@ async def test_two_workers_serve_on_one_port_and_end_quietly(start: Start, signa
             process.send_signal(signal.SIGTERM)
         case _:
             os.killpg(process.pid, signal.SIGHUP)
-    out, err = await asyncio.to_thread(process.communicate, timeout=20)
+    out, err = await asyncio.to_thread(process.communicate, timeout=300)
     assert (process.returncode, out, err) == (0, "", "")
     assert ended(*serving)
 
@@ -148,7 +148,7 @@ async def test_a_worker_that_ends_is_replaced(start: Start) -> None:
             break
     assert after & before == {max(before)}
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=20)
+    process.communicate(timeout=300)
     assert ended(*after)
 
 
@@ -157,7 +157,7 @@ async def test_workers_do_not_outlive_a_parent_that_is_killed(start: Start) -> N
     serving = await pids(url_in(line_with(process, "served on")), "auto", 2)
     process.kill()
     # The workers hold stderr open: it ends when they have.
-    await asyncio.to_thread(process.communicate, timeout=20)
+    await asyncio.to_thread(process.communicate, timeout=300)
     assert ended(*serving)
 
 
@@ -177,7 +177,7 @@ def test_ctrl_c_while_the_workers_start_is_quiet(
     process = start(SOURCE, "--workers", "2")
     line_with(process, "born")
     os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, out, err) == (0, "", "")
 
 
@@ -208,7 +208,7 @@ def test_the_first_worker_is_tried_alone(monkeypatch: pytest.MonkeyPatch) -> Non
 )
 def test_a_worker_that_cannot_start_ends_the_command(start: Start, source: str, why: str) -> None:
     process = start(source, "--workers", "3")
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=300)
     assert process.returncode == 1
     assert err.splitlines()[-1] == "Error: ours could not start in a worker. The lines above say why."
     assert why in err
@@ -228,7 +228,7 @@ async def test_a_file_that_changes_is_served_anew(start: Start, workplace: Path)
     after = await pids(url, "auto", 1)
     assert after != before
     os.killpg(process.pid, signal.SIGINT)
-    out, err = await asyncio.to_thread(process.communicate, timeout=20)
+    out, err = await asyncio.to_thread(process.communicate, timeout=300)
     assert (process.returncode, out, err) == (0, "", "")
     assert ended(*before, *after)
 
@@ -271,7 +271,7 @@ async def test_with_json_logs_each_line_is_an_object_and_info_has_one_for_each_c
     assert json.loads(ready)["logger"] == "xmcp.serve"
     await pids(url_in(ready), "auto", 1)
     process.send_signal(signal.SIGTERM)
-    _, err = await asyncio.to_thread(process.communicate, timeout=20)
+    _, err = await asyncio.to_thread(process.communicate, timeout=300)
     records: list[dict[str, Any]] = [json.loads(line) for line in err.splitlines()]
     calls = [record for record in records if record["logger"] == "xmcp.server"]
     assert calls
@@ -285,7 +285,7 @@ async def test_by_default_nothing_is_logged_of_a_call(start: Start) -> None:
     await pids(url, "auto", 1)
     await pids(url, "legacy", 1)
     process.send_signal(signal.SIGINT)
-    out, err = await asyncio.to_thread(process.communicate, timeout=20)
+    out, err = await asyncio.to_thread(process.communicate, timeout=300)
     assert (process.returncode, out, err) == (0, "", "")
 
 
@@ -294,6 +294,6 @@ async def test_debug_has_a_line_for_each_request_without_its_query(start: Start)
     url = url_in(line_with(process, "served on"))
     assert await pids(url, "legacy", 1) == {process.pid}
     process.send_signal(signal.SIGINT)
-    _, err = await asyncio.to_thread(process.communicate, timeout=20)
+    _, err = await asyncio.to_thread(process.communicate, timeout=300)
     assert '"POST /messages/ HTTP/1.1" 202' in err
     assert "session_id" not in err

@@ -57,9 +57,10 @@ PLAIN = f'from fastmcp import FastMCP\nmcp = FastMCP("plain"){TOOLS}'
 OURS = f'from xmcp import XMCP\nmcp = XMCP("ours"){TOOLS}'
 
 
-def see(*arguments: str, columns: int = 80, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+def see(*arguments: str, columns: int = 80, timeout: float = 300) -> subprocess.CompletedProcess[str]:
+    patience = [] if "--connect-timeout" in arguments else ["--connect-timeout", "300"]
     return subprocess.run(
-        [sys.executable, "-m", "xmcp", "see", *arguments],
+        [sys.executable, "-m", "xmcp", "see", *patience, *arguments],
         capture_output=True,
         text=True,
         timeout=timeout,

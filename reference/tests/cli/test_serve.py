@@ -249,7 +249,7 @@ async def test_a_server_is_served_over_the_network_until_interrupted(
         result = await client.call_tool("double", {"x": 21})
     assert result.data == 42
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=300)
     assert process.returncode == 0
     assert err == ""
 
@@ -293,10 +293,37 @@ async def test_stdout_of_a_stdio_server_has_messages_only(workplace: Path) -> No
         capture_output=True,
         text=True,
         cwd=workplace,
-        timeout=60,
+        timeout=300,
     )
     assert [json.loads(line)["result"]["structuredContent"] for line in done.stdout.splitlines()] == [{"result": 42}]
     assert sorted(done.stderr.split()) == ["after", "printed", "started"]
+
+
+@pytest.mark.parametrize(("log_format", "level"), [("json", "warning"), ("text", "warning"), ("text", "error")])
+def test_the_log_of_a_stdio_server_has_the_form_and_the_level_that_were_asked_for(
+    workplace: Path, log_format: str, level: str
+) -> None:
+    (workplace / "server.py").write_text(OURS)
+    command = [sys.executable, "-m", "xmcp", "serve", "server.py", "--transport", "stdio", "--log-level", level]
+    request = {"jsonrpc": "2.0", "id": 7, "method": "tools/call"}
+    params = {"name": "double", "arguments": {"x": "many", "and": 2}, "_meta": ENVELOPE}
+    done = subprocess.run(
+        [*command, "--log-format", log_format, "--grace", "20"],
+        input=json.dumps({**request, "params": params}) + "\n",
+        capture_output=True,
+        text=True,
+        cwd=workplace,
+        timeout=300,
+    )
+    lines = done.stderr.splitlines()
+    if level == "error":
+        assert lines == []
+    elif log_format == "json":
+        assert [json.loads(line)["level"] for line in lines] == ["warning"]
+    else:
+        (line,) = lines  # neither cut nor broken at 80 columns
+        assert " WARNING fastmcp" in line
+        assert line.endswith("}")
 
 
 async def test_a_name_that_a_proxy_passes_on_can_be_allowed(
@@ -317,7 +344,7 @@ async def test_sigterm_lets_calls_finish_in_every_process(
     serving: Callable[..., tuple[subprocess.Popen[str], str]], options: list[str], to_all: bool
 ) -> None:
     process, url = serving(f"{OURS}{RESTING}", *options)
-    async with Client(url, mode="legacy", timeout=60) as client:
+    async with Client(url, mode="legacy", timeout=300) as client:
         await client.list_tools()
         call = asyncio.create_task(client.call_tool_mcp("rest", {"seconds": 3}))
         assert process.stderr is not None
@@ -336,7 +363,7 @@ async def test_a_second_signal_ends_every_process_at_once(
 ) -> None:
     process, url = serving(f"{OURS}{RESTING}", "--grace", "100", *options)
     with suppress(MCPError, RuntimeError, httpx2.HTTPError, ExceptionGroup):
-        async with Client(url, timeout=60) as client:
+        async with Client(url, timeout=300) as client:
             call = asyncio.create_task(client.call_tool_mcp("rest", {"seconds": 90}))
             assert process.stderr is not None
             assert await asyncio.to_thread(process.stderr.readline) == "begun\n"
@@ -358,6 +385,6 @@ async def test_debug_sends_the_text_of_exceptions_from_every_process(
 ) -> None:
     crashing = "@mcp.tool\ndef crash() -> None:\n    raise LookupError('row 7')\n"
     _, url = serving(f"{OURS}{crashing}", "--debug", *options)
-    async with Client(url, timeout=60) as client:
+    async with Client(url, timeout=300) as client:
         answer = await client.call_tool_mcp("crash", {})
     assert answer.content[0].text.startswith("INTERNAL: LookupError: row 7 (error id")

@@ -77,7 +77,7 @@ def test_a_terminal_has_it_in_its_status_line() -> None:
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "xmcp", *arguments]
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=60, env={**os.environ})
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=300, env={**os.environ})
 
 
 @pytest.mark.slow

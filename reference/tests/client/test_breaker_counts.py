@@ -97,7 +97,7 @@ def codes(history: Any) -> list[str | None]:
 async def test_a_restart_with_six_calls_under_way_is_one_failure(hanging: Any, mortal: Any, era: str) -> None:
     calls, all_begun = hanging
     told = Told(MemoryBreakers(threshold=2))
-    async with asyncio.timeout(60), client(speaking(mortal.url(), era), ScriptedModel(calls, "bye"), told) as ai:
+    async with asyncio.timeout(300), client(speaking(mortal.url(), era), ScriptedModel(calls, "bye"), told) as ai:
         running = asyncio.create_task(ai.chat("q", []))
         await all_begun.wait()
         mortal.kill()
@@ -113,7 +113,7 @@ async def test_a_program_that_dies_with_six_calls_under_way_is_one_failure(hangi
     target = StdioTransport(command=command, args=arguments, keep_alive=False)
     told = Told(MemoryBreakers(threshold=2))
     model = ScriptedModel(asks("pid"), calls, asks("pid"), "bye")
-    async with asyncio.timeout(60), client(target, model, told) as ai:
+    async with asyncio.timeout(300), client(target, model, told) as ai:
         running = asyncio.create_task(ai.chat("q", []))
         await all_begun.wait()
         pid = ToolResponse.from_xml(model.requests[1].messages[-1]["content"]).llm_output
@@ -166,7 +166,7 @@ async def test_an_attempt_that_is_a_probe_counts_also_if_its_call_was_lost_befor
 async def test_what_the_client_ends_itself_counts_nothing(hanging: Any, program: Any, era: str, ending: str) -> None:
     calls, all_begun = hanging
     told = Told(MemoryBreakers(threshold=1))
-    async with asyncio.timeout(60), client(speaking(program.url(), era), ScriptedModel(calls, "bye"), told) as ai:
+    async with asyncio.timeout(300), client(speaking(program.url(), era), ScriptedModel(calls, "bye"), told) as ai:
 
         async def consume() -> None:
             async with aclosing(ai.stream_chat("q", [])) as chunks:
@@ -199,7 +199,7 @@ async def test_a_client_that_closes_leaves_the_breaker_that_it_shares_closed(han
     calls, all_begun = hanging
     shared = MemoryBreakers(threshold=1)
     model = ScriptedModel(asks(("add", {"a": 1, "b": 2})), "bye")
-    async with asyncio.timeout(60), client(program.url(), model, shared) as other:
+    async with asyncio.timeout(300), client(program.url(), model, shared) as other:
         async with client(program.url(), ScriptedModel(calls, "bye"), shared) as ai:
             running = asyncio.create_task(ai.chat("q", []))
             await all_begun.wait()
@@ -222,7 +222,7 @@ def unauthorized(answer: Any) -> bytes:
 async def damaged(line: Any, faults: list[Any], era: str, told: Told) -> AsyncIterator[AIClient]:
     line.faults.extend(faults)
     model = ScriptedModel(*[asks(("add", {"a": 1, "b": 2}))] * (len(faults) + 1), "bye")
-    async with asyncio.timeout(60), client(speaking(line.url(), era), model, told) as ai:
+    async with asyncio.timeout(300), client(speaking(line.url(), era), model, told) as ai:
         yield ai
 
 
@@ -358,7 +358,7 @@ async def test_no_exception_is_left_unseen_when_servers_never_answer_or_refuse(p
     silent_command = [sys.executable, "-c", "import time; time.sleep(60)"]
     line.at = "tools/list"
     line.faults.extend([peers.silence] * 20)
-    async with asyncio.timeout(60), peers.listening(peers.never_answer) as port, peers.http_host() as nobody:
+    async with asyncio.timeout(300), peers.listening(peers.never_answer) as port, peers.http_host() as nobody:
         for target in (f"http://127.0.0.1:{port}/mcp", nobody.url, silent_command, line.url()):
             async with AIClient([target], llm_provider=ScriptedModel("hi"), connect_timeout=0.3) as ai:
                 # Those that waited for the connection have left; what becomes of it is the client's own affair.
@@ -374,3 +374,27 @@ async def test_no_exception_is_left_unseen_when_servers_never_answer_or_refuse(p
     gc.collect()
     await asyncio.sleep(0)
     assert unseen == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("refused", "code", "is_answer"),
+    [
+        (unauthorized, "AUTH_REQUIRED", True),
+        (says("who are you", status="403 Forbidden"), "CONNECTION_FAILED", False),
+    ],
+)
+async def test_credentials_refused_when_a_session_is_opened_again_are_an_answer(
+    line: Any, refused: Any, code: str, is_answer: bool
+) -> None:
+    told = Told(MemoryBreakers(threshold=9))
+
+    def lost_and_then_refused(answer: Any) -> Any:
+        line.at = "initialize"
+        line.faults.extend([refused] * 20)
+        return says("Session not found", -32600, status="404 Not Found")(answer)
+
+    async with damaged(line, [lost_and_then_refused], "legacy", told) as ai:
+        result = await ai.chat("q", [])
+    assert codes(result["history"]) == ["CONNECTION_FAILED", code]
+    assert ("ok" in told.outcomes) is is_answer

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.chats import answers_in, chat, events_of
 from support.scripted_model import ScriptedModel
 
-from xmcp.client.calls.context_budget import Budgets, cut, fit, for_model, size
+from xmcp.client.calls.context_budget import Budgets, cut, fit, for_model, reference, size
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse, decode, encode
 
 
@@ -71,6 +71,14 @@ def test_what_a_server_adds_beside_the_known_parts_cannot_exceed_the_budgets_eit
     document = f'<tool_response tool_name="t"><llm_output>x</llm_output><extra>{"y" * 5000}</extra></tool_response>'
     assert "<extra>" in for_model(ToolResponse("t", "x"), document, Budgets(display=1000, result=2000))
     assert "<extra>" not in for_model(ToolResponse("t", "x"), document, Budgets(display=500, result=1000))
+
+
+def test_a_reference_goes_without_its_note_where_that_makes_it_fit() -> None:
+    display = DisplayEnvelope(type="text", payload="x" * 5_000, title="T" * 100)
+    bare = size(reference(display, note=False))
+    for budget, sent in ((bare + 500, {"type", "bytes", "note"}), (bare, {"type", "bytes"}), (bare - 1, None)):
+        read = decode(for_model(ToolResponse("t", "x", display=display), budgets=Budgets(display=budget)))
+        assert (set(read.display.payload) if read.display is not None else None) == sent
 
 
 @pytest.mark.slow

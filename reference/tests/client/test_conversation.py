@@ -436,7 +436,7 @@ async def test_another_process_goes_on_from_a_snapshot() -> None:
         [sys.executable, "-c", PROGRAM],
         input=json.dumps(snapshot, ensure_ascii=False).encode(),
         capture_output=True,
-        timeout=60,
+        timeout=300,
         check=True,
     )
     resumed, heard, later = json.loads(ran.stdout)

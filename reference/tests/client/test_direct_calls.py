@@ -112,7 +112,7 @@ async def test_parameters_of_the_application_that_cannot_be_sent_are_an_error_an
 ) -> None:
     async with client(stdio_command(), breaker_threshold=1, connect_timeout=60, params={"b": value}) as ai:
         other = asyncio.create_task(ai.call_tool("hang", {"port": witness.port}))
-        await asyncio.wait_for(witness.began.wait(), 30)
+        await asyncio.wait_for(witness.began.wait(), 300)
         bad = [(await ai.call_tool("add", {"a": 1})).error for _ in range(3)]
         assert not other.done()
         assert (await ai.call_tool("look")).llm_output == "seen"  # its breaker is closed

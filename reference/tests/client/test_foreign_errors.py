@@ -31,6 +31,9 @@ from xmcp_models.registry import RESULT_META_KEY
         ({"code": "TIMEOUT", "retryable": False, "retry_after_ms": 5}, ("TIMEOUT", False, None)),
         ({"code": "NOT_FOUND"}, ("NOT_FOUND", False, None)),
         ({"code": "acme.stock empty", "retryable": True}, ("ACME_STOCK_EMPTY", True, None)),
+        ({"code": "straße ıx"}, ("STRA_E__X", False, None)),
+        ({"code": "rate_limited"}, ("RATE_LIMITED", True, None)),
+        ({"code": "NOT_FOUND", "error": {"code": 404, "retryable": True}}, ("NOT_FOUND", False, None)),
         ({"code": "", "retryable": True}, ("TOOL_ERROR", True, None)),
         ({"code": "42"}, ("TOOL_ERROR", False, None)),
         ({"code": "x" * 1_000_000}, ("TOOL_ERROR", False, None)),
@@ -48,7 +51,17 @@ def test_what_others_write_is_read_as_an_error(structured: dict[str, Any], expec
     assert (error.code, error.retryable, error.retry_after_ms) == expected
 
 
-@pytest.mark.parametrize("structured", [None, {}, {"code": 404}, {"error": "down"}, {"error": {"message": "x"}}])
+@pytest.mark.parametrize(
+    "structured",
+    [
+        None,
+        {},
+        {"code": 404},
+        {"error": {"code": 429, "retryable": True}},
+        {"error": "down"},
+        {"error": {"message": "x"}},
+    ],
+)
 def test_without_a_code_there_is_nothing_to_read(structured: Any) -> None:
     assert error_in(structured) is None
 

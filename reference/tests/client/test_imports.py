@@ -8,7 +8,7 @@ import sys
 
 def test_importing_client_and_providers_loads_neither_fastmcp_nor_an_llm_sdk() -> None:
     code = "import sys, xmcp.client.sync, xmcp.client.ai_client, xmcp.providers; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
     loaded = {*done.stdout.split()}
     assert "xmcp.client.ai_client" in loaded
     assert loaded & {"fastmcp", "mcp", "mcp_types", "openai", "httpx2"} == set()

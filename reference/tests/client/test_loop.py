@@ -452,3 +452,23 @@ async def test_a_document_with_nothing_but_a_display_that_is_none_is_an_empty_re
     ]
     (answered,) = [message["content"] for message in running.messages if message["role"] == "tool"]
     assert ToolResponse.from_xml(answered).llm_output == ""
+
+
+async def test_a_space_that_xml_does_not_know_is_an_answer() -> None:
+    result = (await chunks_of(chat(Model([Completion("\u3000")]), StandIn(), max_turns=1)))[-1].result
+    assert (result["answer"], result["stop_reason"]) == ("\u3000", "stop")
+
+
+@pytest.mark.parametrize("white", ["\n", " \t\r\n"])
+@pytest.mark.parametrize(
+    ("turns", "reason"),
+    [(["stop"], "empty"), (["length"], "length"), (["content_filter"], "content_filter"), (["calls"], "max_turns")],
+)
+async def test_a_text_of_nothing_but_white_space_is_no_answer_and_no_message(
+    white: str, turns: list[str], reason: str
+) -> None:
+    [kind] = turns
+    said = Completion(white, calls("tell")) if kind == "calls" else Completion(white, finish_reason=kind)
+    result = (await chunks_of(chat(Model([said]), StandIn(), max_turns=1)))[-1].result
+    assert (result["answer"], result["stop_reason"]) == (None, reason)
+    assert [m["role"] for m in result["history"] if m["role"] == "assistant"] == ["assistant"] * (kind == "calls")

@@ -243,7 +243,7 @@ def parameters_of_the_application_under_conditions() -> Row:
 
 @row
 def a_long_result() -> Row:
-    return Row(10 * RESULT_BUDGET, [calls(1)], {"t": text_of(10 * RESULT_BUDGET)})
+    return Row(10 * RESULT_BUDGET, [calls(1)], {"t": sent(ToolResponse("t", text_of(10 * RESULT_BUDGET)))})
 
 
 @row
@@ -253,14 +253,14 @@ def a_long_result_of_another_server() -> Row:
 
 @row
 def results_of_a_whole_turn() -> Row:
-    return Row(2 * MIB, [calls(MAX_CALLS)], {"t": text_of(2 * MIB // MAX_CALLS)})
+    return Row(2 * MIB, [calls(MAX_CALLS)], {"t": sent(ToolResponse("t", text_of(2 * MIB // MAX_CALLS)))})
 
 
 @row
 def a_large_display() -> Row:
     table = [{"name": "a < b & c", "count": n} for n in range(2 * MIB // 40)]
-    shown = ToolResponse("t", "seen", display=DisplayEnvelope(type="table", payload=table)).to_xml()
-    return Row(len(shown), [calls(1)], {"t": lambda _: result(shown)}, options={"on_display": lambda *_: None})
+    shown = ToolResponse("t", "seen", display=DisplayEnvelope(type="table", payload=table))
+    return Row(2 * MIB, [calls(1)], {"t": sent(shown)}, options={"on_display": lambda *_: None})
 
 
 @row
@@ -319,7 +319,7 @@ def large_details_of_an_error_beside_a_plain_result() -> Row:
 @row
 def a_large_chart() -> Row:
     chart = DisplayEnvelope(type="chart", payload={"mark": "bar", "data": {"values": points()}}, alt="A chart.")
-    return Row(2 * MIB, [calls(1)], {"t": ToolResponse("t", "seen", display=chart)})
+    return Row(2 * MIB, [calls(1)], {"t": sent(ToolResponse("t", "seen", display=chart))})
 
 
 @row
@@ -439,13 +439,14 @@ def parameters_of_a_successor() -> Row:
 
 @row
 def a_long_error() -> Row:
-    return Row(10 * RESULT_BUDGET, [calls(1)], {"t": ErrorInfo("TOOL_ERROR", text_of(10 * RESULT_BUDGET))})
+    error = ErrorInfo("TOOL_ERROR", text_of(10 * RESULT_BUDGET))
+    return Row(10 * RESULT_BUDGET, [calls(1)], {"t": sent(ToolResponse("t", error=error))})
 
 
 @row
 def large_details_of_an_error() -> Row:
     error = ErrorInfo("TOOL_ERROR", "It failed.", meta={"params": {"list": ["x"] * (MIB // 4)}})
-    return Row(MIB, [calls(1)], {"t": error})
+    return Row(MIB, [calls(1)], {"t": sent(ToolResponse("t", error=error))})
 
 
 # ---- what a caller controls ----
@@ -477,8 +478,17 @@ def a_long_query() -> Row:
     return Row(10 * MIB, [calls(1)], query=text_of(10 * MIB))
 
 
-def result(text: str) -> mt.CallToolResult:
-    return mt.CallToolResult(content=[mt.TextContent(type="text", text=text)])
+def result(text: str, *, is_error: bool = False) -> mt.CallToolResult:
+    return mt.CallToolResult(content=[mt.TextContent(type="text", text=text)], is_error=is_error)
+
+
+def sent(response: ToolResponse) -> Callable[[Any], mt.CallToolResult]:
+    """Return an act whose answer is this document, written now: a server that writes it would hold up the loop itself.
+
+    The scripted server runs on the loop that is measured. A large chart took it 50 ms to write, and the client 5.
+    """
+    answer = result(response.to_xml(), is_error=response.error is not None)
+    return lambda _: answer
 
 
 # ---- measuring ----

@@ -51,6 +51,34 @@ async def test_a_retryable_failure_of_a_tool_that_changes_nothing_is_tried_again
     assert server.count("read") == 3
 
 
+@pytest.mark.parametrize(
+    ("earlier", "last", "known"),
+    [
+        ("unknown", "none", "unknown"),
+        ("partial", "none", "unknown"),
+        (None, "none", "unknown"),
+        ("none", "none", "none"),
+        ("unknown", "unknown", "unknown"),
+        ("none", "unknown", "unknown"),
+    ],
+)
+@pytest.mark.parametrize("final", [True, False])
+async def test_what_an_earlier_attempt_may_have_changed_is_not_forgotten(
+    earlier: str | None, last: str, known: str, final: bool
+) -> None:
+    def failure(effects: str | None, code: str) -> CallFailed:
+        meta = {"side_effects": effects} if effects else None
+        return CallFailed(ErrorInfo(code, "gone", retryable=code != "AUTH_REQUIRED", meta=meta))
+
+    ending = failure(last, "AUTH_REQUIRED" if final else "CONNECTION_FAILED")
+    server = ScriptedServer({"read": in_turn(failure(earlier, "CONNECTION_FAILED"), ending)}, read=READ_ONLY)
+    model = ScriptedModel(asks("read"))
+    await events_of(chat(model, server, retry=RetryPolicy(max_attempts=2, backoff_base=0)))
+    error = answers_in(model.requests[1].messages)["c0"].error
+    assert error is not None
+    assert (error.code, (error.meta or {})["side_effects"]) == (ending.error.code, known)
+
+
 async def test_the_last_failure_goes_to_the_model() -> None:
     server = ScriptedServer({"read": in_turn(LATE)}, read=READ_ONLY)
     model = ScriptedModel(asks("read"))

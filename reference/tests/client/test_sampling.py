@@ -55,7 +55,7 @@ def asking(content: Any = TEXT, at_once: int = 1, text: str = "Say hi") -> Any:
 async def called(tool: str = "ask", server: Any = None, mode: str = "auto", **options: Any) -> Any:
     """Return the answer of a call, as the model gets it."""
     target = ServerTarget(target=server or asking(), mode=mode, roots=["file:///a"])
-    async with asyncio.timeout(60), AIClient([target], llm_provider=ScriptedModel(asks(tool)), **options) as ai:
+    async with asyncio.timeout(300), AIClient([target], llm_provider=ScriptedModel(asks(tool)), **options) as ai:
         (answer,) = answers_in((await ai.chat("q", []))["history"]).values()
         return answer
 

@@ -42,7 +42,7 @@ async def test_1_a_dead_server_at_connect_is_left_out_and_named_and_the_other_on
     peers: Any, program: Any, chat_server: Any, ai_for: Any, talk: Any
 ) -> None:
     reply = chat_server.reply.streamed
-    async with asyncio.timeout(45), peers.http_host() as nobody:
+    async with asyncio.timeout(300), peers.http_host() as nobody:
         dead = f"{nobody.url}/mcp"
         async with ai_for([dead, program.url()]) as ai:
             told = await talk(ai, [reply(calls=[call("add", a=1, b=2)]), reply("three")])
@@ -66,7 +66,7 @@ async def test_2_a_server_that_dies_during_a_call_is_an_error_for_the_model_and_
         reply(calls=[call("doomed__add", a=1, b=2), call("steady__add", a=3, b=4)]),
         reply("One server is down."),
     ]
-    async with asyncio.timeout(45), ai_for({"doomed": speaking(doomed.url(), era), "steady": program.url()}) as ai:
+    async with asyncio.timeout(300), ai_for({"doomed": speaking(doomed.url(), era), "steady": program.url()}) as ai:
         chat = asyncio.create_task(talk(ai, script))
         await witness.began.wait()
         doomed.kill()
@@ -93,7 +93,7 @@ async def test_3_a_server_that_restarts_is_found_again(
     try:
         async with peers.http_host() as place:  # nobody else gets the port in between
             await asyncio.to_thread(old.listen, place.port)
-            async with asyncio.timeout(45), ai_for([speaking(old.url(), era)]) as ai:
+            async with asyncio.timeout(300), ai_for([speaking(old.url(), era)]) as ai:
                 before = await talk(ai, [reply(calls=[call("pid")]), reply("a")])
                 old.kill()
                 await asyncio.to_thread(new.listen, place.port)
@@ -188,7 +188,7 @@ async def test_8_a_model_that_fails_for_ever_raises_with_a_history_to_go_on_from
 ) -> None:
     reply, error = chat_server.reply.streamed, chat_server.reply.error(status, "busy")
     chat_server.replies = [reply(calls=[call("add", a=1, b=2)]), error]
-    async with asyncio.timeout(45), ai_for([program.url()]) as ai:
+    async with asyncio.timeout(300), ai_for([program.url()]) as ai:
         with pytest.raises(ProviderError) as caught:
             await ai.chat("q", [])
         failed = caught.value
@@ -212,7 +212,7 @@ async def test_9_a_chat_cancelled_during_a_tool_call_cancels_the_tool_at_its_ser
     chat_server.replies = [reply("Wait.", calls=[call("nonsense"), call("hang", port=witness.port)])]
     handed: list[Any] = []
     history: list[Any] = []
-    async with asyncio.timeout(45), ai_for([target], on_error=lambda _, at: handed.append(at)) as ai:
+    async with asyncio.timeout(300), ai_for([target], on_error=lambda _, at: handed.append(at)) as ai:
         running = asyncio.all_tasks()
         chat = asyncio.create_task(ai.chat("q", history))
         await witness.began.wait()
@@ -236,7 +236,7 @@ async def test_10_a_tool_that_is_new_at_run_time_is_offered_after_a_refresh_and_
     peers: Any, chat_server: Any, ai_for: Any, talk: Any
 ) -> None:
     reply = chat_server.reply.streamed
-    async with asyncio.timeout(45), ai_for([peers.stdio_command()]) as ai:
+    async with asyncio.timeout(300), ai_for([peers.stdio_command()]) as ai:
         await talk(ai, [reply(calls=[call("grow", name="sprout"), call("prune", name="look")]), reply("done")])
         changes = await ai.refresh_tools()
         assert ([*changes.added], [*changes.removed], [*changes.changed]) == (["sprout"], ["look"], [])
@@ -261,7 +261,7 @@ async def test_11_of_five_megabytes_the_model_gets_what_fits_the_application_all
     target = peers.stdio_command() if wire == "stdio" else speaking(program.url(), wire)
     reply = chat_server.reply.streamed
     script = [reply(calls=[call("large", size=size)]), reply(calls=[call("add", a=1, b=2)]), reply("done")]
-    async with asyncio.timeout(45), ai_for([target]) as ai:
+    async with asyncio.timeout(300), ai_for([target]) as ai:
         told = await talk(ai, script, seconds=20)
     assert (told.result["answer"], told.result["stop_reason"]) == ("done", "stop")
     assert codes(told) == [None, None]
@@ -296,7 +296,7 @@ async def test_12_no_address_is_contacted_but_the_model_and_the_servers_that_wer
         json.dumps([chat_server.url, program.url(), peers.stdio_command()]),
         stdout=asyncio.subprocess.PIPE,
     )
-    async with asyncio.timeout(45):
+    async with asyncio.timeout(300):
         output, _ = await watched.communicate()
     assert watched.returncode == 0
     *events, answer = [json.loads(text) for text in output.splitlines()]
@@ -349,7 +349,7 @@ async def test_13_a_connection_that_the_server_closed_while_it_was_idle_costs_no
     line: Any, chat_server: Any, ai_for: Any, talk: Any
 ) -> None:
     reply = chat_server.reply.streamed
-    async with asyncio.timeout(45), ai_for([line.url()]) as ai:
+    async with asyncio.timeout(300), ai_for([line.url()]) as ai:
         first = await talk(ai, [reply(calls=[call("add", a=1, b=2)]), reply("a")])
         assert await line.close_idle() == 1
         second = await talk(ai, [reply(calls=[call("add", a=3, b=4)]), reply("b")])
@@ -363,7 +363,7 @@ async def test_13_a_call_that_changes_nothing_is_repeated_when_its_connection_en
 ) -> None:
     reply = chat_server.reply.streamed
     line.faults.append(peers.nothing_at_all)
-    async with asyncio.timeout(45), ai_for([line.url()]) as ai:
+    async with asyncio.timeout(300), ai_for([line.url()]) as ai:
         told = await talk(ai, [reply(calls=[call("look")]), reply("seen")])
     assert (codes(told), told.seen[0].llm_output) == ([None], "seen")
     assert line.methods.count("tools/call") == 2

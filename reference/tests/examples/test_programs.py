@@ -48,6 +48,18 @@ def test_the_readme_lists_every_program_and_each_is_short() -> None:
 
 
 @pytest.mark.slow
+def test_the_server_of_the_quick_start_conforms(tmp_path: Path) -> None:
+    page = (EXAMPLES.parent / "docs" / "guides" / "quick-start.md").read_text(encoding="utf-8")
+    [program] = re.findall(r'```python title="shop.py"\n(.*?)```', page, re.DOTALL)
+    (tmp_path / "shop.py").write_text(program, encoding="utf-8")
+    command = f"{sys.executable} -m xmcp serve shop.py --transport stdio"
+    words = [sys.executable, "-m", "xmcp", "check", "server", "--stdio", command, "--require", "100%"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.rstrip().endswith("CONFORMS")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OBSERVED)
 def test_a_server_conforms_and_shows_what_it_is_for(name: str, tmp_path: Path) -> None:
     copy = shutil.copy(EXAMPLES / name, tmp_path)
@@ -284,6 +296,9 @@ async def test_the_page_draws_images_of_pixels_and_charts_as_tables_and_loads_no
             last = "document.querySelector('#chat > :last-child')"
             assert await page.value(f"{last}.matches({json.dumps(selector)})"), envelope
             assert (await page.value(f"{last}.textContent")).startswith(text), envelope
+            if envelope["type"] == "chart" and selector != "p":  # XMCP-DSP-031
+                before = await page.value(f"{last}.previousElementSibling.textContent")
+                assert before.startswith('(This page cannot draw "chart"; below is its ')
         await page.until("[...document.images].every(one => one.complete)")
         assert await page.value("[...document.images].map(one => one.naturalWidth)") == [1, 1]
         assert await page.value("document.documentElement.scrollWidth <= innerWidth")

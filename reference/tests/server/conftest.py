@@ -102,7 +102,7 @@ def call(era: str) -> Call:
     """Call one tool of a server (an object or an URL) in the era of the test, as a client that shows displays."""
 
     async def call(server: Any, name: str, /, **arguments: Any) -> Reply:
-        async with Client(server, mode=era, timeout=20, extensions=DECLARES) as client:
+        async with Client(server, mode=era, timeout=300, extensions=DECLARES) as client:
             return Reply(await client.call_tool_mcp(name, arguments))
 
     return call

@@ -35,7 +35,7 @@ def server(**options: Any) -> XMCP:
 
 
 async def called(mcp: Any, name: str, reply: Any, **options: Any) -> Any:
-    async with Client(mcp, timeout=60, **options) as client:
+    async with Client(mcp, timeout=300, **options) as client:
         return reply(await client.call_tool_mcp(name, {}))
 
 
@@ -119,9 +119,9 @@ async def test_a_protocol_error_of_a_tool_fails_the_task_without_its_secrets() -
     async def refuses(key: str) -> None:
         raise MCPError(-32042, f"no {key}")
 
-    async with Client(mcp, timeout=60) as client:
+    async with Client(mcp, timeout=300) as client:
         task = await call_tool_task(client, "refuses", {})
-        status = await task.wait(timeout=30)
+        status = await task.wait(timeout=300)
     assert status.status == "failed"
     assert status.status_message == "no [redacted]"
 
@@ -146,7 +146,7 @@ async def test_the_model_reads_of_a_display_of_a_task_what_it_reads_of_any_other
 
     mcp.display_tool(shown, name="in_task", task=True)
     mcp.display_tool(shown, name="at_once", task=False)
-    async with Client(mcp, timeout=60, extensions=DECLARES if declared else None) as client:
+    async with Client(mcp, timeout=300, extensions=DECLARES if declared else None) as client:
         in_task, at_once = [await client.call_tool_mcp(name, {"show_user": True}) for name in ("in_task", "at_once")]
     read = [block.text.replace("in_task", "at_once") for block in in_task.content]
     assert read == [block.text for block in at_once.content]
@@ -237,8 +237,8 @@ async def test_other_messages_of_the_tasks_extension_pass(reply: Any) -> None:
         begun.set()
         await asyncio.sleep(60)
 
-    async with Client(mcp, timeout=60) as client:
+    async with Client(mcp, timeout=300) as client:
         task = await call_tool_task(client, "waits", {})
-        await asyncio.wait_for(begun.wait(), 30)
+        await asyncio.wait_for(begun.wait(), 300)
         await task.cancel()
         assert (await task.status()).status == "cancelled"

@@ -97,7 +97,7 @@ TOOLS = ("is_async", "is_sync", "is_timed", "is_inline", "is_generator", "is_asy
 @pytest.mark.parametrize("kind", [*RAISED, "group of GeneratorExit", "group of KeyboardInterrupt"])
 async def test_whatever_a_tool_raises_is_an_error_of_that_call_and_the_session_goes_on(kind: str, era: str) -> None:
     code = "CANCELLED" if kind == "CancelledError" else "INTERNAL"
-    async with Client(raising(), mode=era, timeout=10) as client:
+    async with Client(raising(), mode=era, timeout=300) as client:
         for name in TOOLS:
             failed = await client.call_tool_mcp(name, {"kind": kind})
             assert f'code="{code}"' in failed.content[0].text, name
@@ -109,7 +109,7 @@ async def test_whatever_a_tool_raises_is_an_error_of_that_call_and_the_session_g
 async def test_whatever_a_resource_or_a_prompt_raises_the_session_goes_on(
     kind: str, era: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with Client(raising(), mode=era, timeout=10) as client:
+    async with Client(raising(), mode=era, timeout=300) as client:
         for request in (client.read_resource(f"data://{kind}"), client.get_prompt("prompt", {"kind": kind})):
             with pytest.raises(MCPError, match=r"failed unexpectedly\. The server's log"):
                 await request
@@ -119,7 +119,7 @@ async def test_whatever_a_resource_or_a_prompt_raises_the_session_goes_on(
 
 @pytest.mark.filterwarnings("ignore:Client-to-server progress")
 async def test_whatever_a_middleware_raises_the_session_goes_on(era: str) -> None:
-    async with Client(raising(middleware=[InMiddleware()]), mode=era, timeout=10) as client:
+    async with Client(raising(middleware=[InMiddleware()]), mode=era, timeout=300) as client:
         with pytest.raises(MCPError, match="failed unexpectedly"):
             await client.list_prompts()
         await client.session.send_progress_notification(1, 1)
@@ -129,8 +129,8 @@ async def test_whatever_a_middleware_raises_the_session_goes_on(era: str) -> Non
 @pytest.mark.parametrize("stateless", [True, False])
 async def test_over_http_the_other_clients_go_on(stateless: bool, era: str, over_http: Any) -> None:
     app = raising().http_app(stateless_http=stateless)
-    async with over_http(app) as url, Client(f"{url}/mcp", mode=era, timeout=20) as other:
-        async with Client(f"{url}/mcp", mode=era, timeout=20) as client:
+    async with over_http(app) as url, Client(f"{url}/mcp", mode=era, timeout=300) as other:
+        async with Client(f"{url}/mcp", mode=era, timeout=300) as client:
             for kind in ("GeneratorExit", "KeyboardInterrupt"):
                 for name in ("is_async", "is_sync"):
                     await client.call_tool_mcp(name, {"kind": kind})

@@ -92,7 +92,7 @@ async def until_begun(process: subprocess.Popen[str]) -> None:
 async def ended(process: subprocess.Popen[str]) -> tuple[int, float]:
     """Return the exit code, and how many seconds the end took from now on."""
     begun = time.monotonic()
-    return await asyncio.to_thread(process.wait, 30), time.monotonic() - begun
+    return await asyncio.to_thread(process.wait, 300), time.monotonic() - begun
 
 
 # ---- HTTP ----
@@ -102,7 +102,7 @@ async def ended(process: subprocess.Popen[str]) -> tuple[int, float]:
 @pytest.mark.parametrize("options", ["", ", stateless_http=False"], ids=["stateless", "stateful"])
 async def test_a_call_finishes_after_sigterm(start: Start, era: str, tool: str, options: str) -> None:
     process = start(f"mcp.serve(port=0{options})")
-    async with Client(url_of(process), mode=era, timeout=30) as client:
+    async with Client(url_of(process), mode=era, timeout=300) as client:
         await client.list_tools()  # else the client lists them when it has the answer
         call = asyncio.create_task(client.call_tool_mcp(tool, {"seconds": 3}))
         await until_begun(process)
@@ -115,7 +115,7 @@ async def test_a_call_finishes_after_sigterm(start: Start, era: str, tool: str, 
 async def test_a_call_over_sse_finishes_after_sigterm(start: Start) -> None:
     process = start('mcp.serve("sse", port=0)')
     with suppress(Exception):  # the stream ends with the server, which the client may take for a failure
-        async with Client(SSETransport(url_of(process)), timeout=30) as client:
+        async with Client(SSETransport(url_of(process)), timeout=300) as client:
             await client.list_tools()  # else the client lists them when it has the answer
             call = asyncio.create_task(client.call_tool_mcp("rest", {"seconds": 3}))
             await until_begun(process)
@@ -130,7 +130,7 @@ async def test_a_call_over_sse_finishes_after_sigterm(start: Start) -> None:
 async def test_after_the_grace_a_call_is_cut_off(start: Start, era: str, tool: str) -> None:
     process = start("mcp.serve(port=0, grace=1)")
     with suppress(MCPError, RuntimeError, httpx2.HTTPError, ExceptionGroup):
-        async with Client(url_of(process), mode=era, timeout=30) as client:
+        async with Client(url_of(process), mode=era, timeout=300) as client:
             await client.list_tools()  # else the client lists them when it has the answer
             call = asyncio.create_task(client.call_tool_mcp(tool, {"seconds": 60}))
             await until_begun(process)
@@ -146,7 +146,7 @@ async def test_after_the_grace_a_call_is_cut_off(start: Start, era: str, tool: s
 async def test_a_second_signal_ends_at_once(start: Start, tool: str, sig: signal.Signals) -> None:
     process = start("mcp.serve(port=0, grace=60)")
     with suppress(MCPError, RuntimeError, httpx2.HTTPError, ExceptionGroup):
-        async with Client(url_of(process), timeout=30) as client:
+        async with Client(url_of(process), timeout=300) as client:
             await client.list_tools()  # else the client lists them when it has the answer
             call = asyncio.create_task(client.call_tool_mcp(tool, {"seconds": 60}))
             await until_begun(process)
@@ -181,7 +181,7 @@ def said(process: subprocess.Popen[str], era: str, tool: str, seconds: float) ->
 async def test_a_call_finishes_after_the_end_of_the_input(start: Start, era: str, tool: str, run: str) -> None:
     process = start(run)
     said(process, era, tool, 2)
-    out, err = await asyncio.to_thread(process.communicate, timeout=30)  # closes stdin at once
+    out, err = await asyncio.to_thread(process.communicate, timeout=300)  # closes stdin at once
     answers = [json.loads(line) for line in out.splitlines()]
     assert [answer["id"] for answer in answers if "result" in answer] == [7]
     assert f"{tool}ed" in out
@@ -237,7 +237,7 @@ async def test_a_client_that_is_gone_leaves_no_traceback(start: Start, era: str,
 async def test_what_was_printed_before_serving_is_no_message(start: Start) -> None:
     process = start("print('hello')\nmcp.serve('stdio')")
     said(process, "auto", "rest", 0)
-    out, err = await asyncio.to_thread(process.communicate, timeout=30)
+    out, err = await asyncio.to_thread(process.communicate, timeout=300)
     assert [json.loads(line)["id"] for line in out.splitlines()] == [7]
     assert sorted(err.split()) == ["begun", "hello"]
 

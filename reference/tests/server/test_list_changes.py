@@ -46,7 +46,7 @@ class Heard:
         self._told = told
 
     async def next(self) -> str:
-        return str(await asyncio.wait_for(self._told.get(), 20))
+        return str(await asyncio.wait_for(self._told.get(), 300))
 
     @property
     def nothing_more(self) -> bool:
@@ -62,7 +62,7 @@ async def hearing(target: Any, era: str) -> AsyncIterator[Heard]:
             told.put_nowait(message.method)
 
     async with AsyncExitStack() as stack:
-        client = await stack.enter_async_context(Client(target, mode=era, message_handler=message_handler, timeout=20))
+        client = await stack.enter_async_context(Client(target, mode=era, message_handler=message_handler, timeout=300))
         assert client.session.server_capabilities.tools.list_changed is True
         if era != "legacy":  # the client hands its subscriptions' events to the message handler, too
             subscription = await stack.enter_async_context(listen(client.session, tools_list_changed=True))
@@ -153,7 +153,7 @@ async def test_to_stateless_sessions_of_the_handshake_eras_nothing_is_promised(o
     def hello() -> str:
         return "hello"
 
-    async with over_http(mcp.http_app()) as url, Client(f"{url}/mcp", mode="legacy", timeout=20) as client:
+    async with over_http(mcp.http_app()) as url, Client(f"{url}/mcp", mode="legacy", timeout=300) as client:
         declared = client.session.server_capabilities
     assert [part.list_changed for part in (declared.tools, declared.prompts, declared.resources)] == [False] * 3
 
@@ -173,7 +173,7 @@ class Recorder(InMemorySubscriptionBus):
         await super().publish(event)
 
     async def next(self) -> str:
-        return type(await asyncio.wait_for(self.events.get(), 20)).__name__
+        return type(await asyncio.wait_for(self.events.get(), 300)).__name__
 
 
 def nothing() -> None:

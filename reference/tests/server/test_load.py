@@ -96,7 +96,7 @@ async def test_a_call_that_was_sent_before_sigterm_is_answered(era: str, options
 
     async def client(url: str, first: int) -> None:
         headers = dict(HEADERS)
-        async with httpx2.AsyncClient(timeout=60) as http:
+        async with httpx2.AsyncClient(timeout=300) as http:
             if era == "auto":
                 headers |= {"MCP-Protocol-Version": VERSION, "Mcp-Method": "tools/call", "Mcp-Name": "work"}
             else:
@@ -124,7 +124,7 @@ async def test_a_call_that_was_sent_before_sigterm_is_answered(era: str, options
         ended_at = time.monotonic()
         process.send_signal(signal.SIGTERM)
         await asyncio.gather(*clients)
-        _, err = await asyncio.to_thread(process.communicate, timeout=60)
+        _, err = await asyncio.to_thread(process.communicate, timeout=300)
     assert lost == []
     assert outcomes == {"right": outcomes["right"], "refused": AT_ONCE}
     assert err == f"begun {outcomes['right']}\n"
@@ -136,7 +136,7 @@ async def test_a_call_that_was_written_before_the_end_of_the_input_is_answered(e
         lines = [json.dumps(call(number, era)) for number in range(1, AT_ONCE + 1)]
         if era == "legacy":
             lines.insert(0, json.dumps(INITIALIZE))
-        out, err = await asyncio.to_thread(process.communicate, "\n".join(lines) + "\n", timeout=60)
+        out, err = await asyncio.to_thread(process.communicate, "\n".join(lines) + "\n", timeout=300)
     answers = [json.loads(line) for line in out.splitlines()]
     answers = [answer for answer in answers if answer["id"] != "first"]
     assert sorted(answer["id"] for answer in answers) == list(range(1, AT_ONCE + 1))

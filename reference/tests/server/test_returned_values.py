@@ -142,7 +142,7 @@ async def test_what_authors_return_every_day_works(wire: Any, era: str, reply: A
     values = WORKS | AS_TEXT_ALONE
     async with (
         over_http(made(values, wire).http_app()) as url,
-        Client(f"{url}/mcp", mode=era, timeout=20, extensions=DECLARES) as client,
+        Client(f"{url}/mcp", mode=era, timeout=300, extensions=DECLARES) as client,
     ):
 
         async def answer(tool: str, **arguments: Any) -> Any:
@@ -166,7 +166,7 @@ async def test_what_authors_return_every_day_works(wire: Any, era: str, reply: A
 
 @pytest.mark.parametrize("wire", ["always", "negotiated"])
 async def test_what_authors_return_every_day_can_be_shown(wire: Any, era: str, reply: Any, over_http: Any) -> None:
-    async with over_http(made(WORKS, wire).http_app()) as url, Client(f"{url}/mcp", mode=era, timeout=20) as client:
+    async with over_http(made(WORKS, wire).http_app()) as url, Client(f"{url}/mcp", mode=era, timeout=300) as client:
         for name, (_, json) in WORKS.items():
             for kind in SHOWN:
                 result = await client.call_tool_mcp(f"{kind}_{name}", {"show_user": True})

@@ -61,10 +61,10 @@ async def test_serve_says_one_line_answers_and_ends_quietly_on_ctrl_c() -> None:
         assert process.stderr is not None
         line = process.stderr.readline()
         assert line.startswith("shop is served on http://127.0.0.1:")
-        async with Client(line.split()[-1], timeout=20) as client:
+        async with Client(line.split()[-1], timeout=300) as client:
             assert "pong" in (await client.call_tool_mcp("ping", {})).content[0].text
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=300)
     assert (process.returncode, out, err) == (0, "", "")
 
 
@@ -81,7 +81,7 @@ def test_ctrl_c_does_not_wait_for_an_open_stream_and_is_quiet(transport: str) ->
             with http.stream("GET", url, headers=headers) as stream:
                 assert stream.status_code == 200
                 process.send_signal(signal.SIGINT)
-                out, err = process.communicate(timeout=20)
+                out, err = process.communicate(timeout=300)
     assert (process.returncode, out, err) == (0, "", "")
 
 
@@ -90,18 +90,18 @@ async def test_ctrl_c_ends_subscriptions_in_good_order() -> None:
         assert process.stderr is not None
         url = process.stderr.readline().split()[-1]
         async with (
-            Client(url, timeout=20) as client,
+            Client(url, timeout=300) as client,
             listen_to(client.session, tools_list_changed=True) as subscription,
         ):
             process.send_signal(signal.SIGINT)
             assert [event async for event in subscription] == []  # an end, where a lost stream would raise
-        out, err = await asyncio.to_thread(process.communicate, timeout=20)
+        out, err = await asyncio.to_thread(process.communicate, timeout=300)
     assert (process.returncode, out, err) == (0, "", "")
 
 
 def test_serve_on_stdio_leaves_stdout_to_the_protocol_and_ends_with_its_client() -> None:
     with child('mcp.serve("stdio")', stdin=subprocess.PIPE) as process:
-        out, err = process.communicate("", timeout=20)
+        out, err = process.communicate("", timeout=300)
     assert (process.returncode, out, err) == (0, "", "")
 
 
@@ -119,7 +119,7 @@ def test_ctrl_c_on_stdio_ends_in_good_order_and_quietly() -> None:
         process.stdin.flush()
         assert EXTENSION_ID in process.stdout.readline()
         process.send_signal(signal.SIGINT)  # while it waits for the next line of stdin
-        process.wait(timeout=20)
+        process.wait(timeout=300)
         assert (process.returncode, process.stderr.read()) == (0, "closed\n")
 
 
@@ -129,7 +129,7 @@ def test_a_port_in_use_is_said_in_one_sentence() -> None:
         with pytest.raises(ServeError, match=f"Port {port} on 127.0.0.1 is in use"):
             XMCP("second").serve(port=port)
         with child(f"mcp.serve(port={port})") as process:
-            out, err = process.communicate(timeout=20)
+            out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (1, "")
     assert err == f"Port {port} on 127.0.0.1 is in use. Stop the program that uses it, or choose another port.\n"
 

@@ -102,13 +102,12 @@ def _no_log() -> Iterator[None]:
     logging.disable(logging.NOTSET)
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.usefixtures("_no_log")
 async def test_ten_thousand_calls_leave_nothing_behind(era: str) -> None:
     running: Counter[str] = Counter()
     seen: Counter[str] = Counter()
     chance = random.Random(4)
-    async with Client(server(running), mode=era, timeout=60) as client:
+    async with Client(server(running), mode=era, timeout=300) as client:
         before = await rounds(client, CALLS // 10, seen, chance)
         tasks = len(asyncio.all_tasks())
         after = await rounds(client, CALLS * 9 // 10, seen, chance)

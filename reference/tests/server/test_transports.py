@@ -35,14 +35,14 @@ def traps() -> ModuleType:
 @asynccontextmanager
 async def connected(transport: str, era: str, traps: ModuleType, over_http: Any) -> AsyncIterator[Client[Any]]:
     if transport == "memory":
-        async with Client(traps.mcp, mode=era, timeout=20) as client:
+        async with Client(traps.mcp, mode=era, timeout=300) as client:
             yield client
     elif transport == "stdio":
         child = StdioTransport(sys.executable, [str(TRAPS_FILE)], keep_alive=False)
-        async with Client(child, mode=era, timeout=20) as client:
+        async with Client(child, mode=era, timeout=300) as client:
             yield client
     else:
-        async with over_http(traps.mcp.http_app()) as url, Client(f"{url}/mcp", mode=era, timeout=20) as client:
+        async with over_http(traps.mcp.http_app()) as url, Client(f"{url}/mcp", mode=era, timeout=300) as client:
             yield client
 
 

@@ -407,7 +407,7 @@ async def test_a_tool_answers_the_same_in_whichever_way_it_is_run(
 ) -> None:
     row = way({"wire": wire, "on_param_override": "reject"})
     document = wire == "always" and (row.documents or era == "legacy")
-    async with Client(row.server, mode=era, timeout=60) as client:
+    async with Client(row.server, mode=era, timeout=300) as client:
         for name, given, holds in CALLS:
             if name == "chart" and not row.displays:
                 continue
@@ -422,7 +422,7 @@ async def test_a_tool_answers_the_same_in_whichever_way_it_is_run(
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 async def test_a_value_that_the_caller_sent_is_replaced_in_every_way(way: Callable[[Any], Way], reply: Any) -> None:
     row = way({"wire": "always", "on_param_override": "override"})
-    async with Client(row.server, timeout=60) as client:
+    async with Client(row.server, timeout=300) as client:
         result = await client.call_tool_mcp(row.name("whoami"), row.arguments("whoami", {"note": "n", "user": "evil"}))
     assert "evil" not in result.model_dump_json()
     answer = Answer.of(result, reply, document=row.documents)
@@ -434,6 +434,6 @@ async def test_a_value_that_the_caller_sent_is_replaced_in_every_way(way: Callab
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 async def test_no_way_lists_a_parameter_that_the_server_fills_in(way: Callable[[Any], Way]) -> None:
     row = way({"wire": "always"})
-    async with Client(row.server, timeout=60) as client:
+    async with Client(row.server, timeout=300) as client:
         listed = {tool.name: tool.input_schema.get("properties", {}) for tool in await client.list_tools()}
     assert not {"user", "key"} & {name for properties in listed.values() for name in properties}

@@ -47,7 +47,7 @@ class Heard:
         return Client(
             server,
             mode=era,
-            timeout=20,
+            timeout=300,
             log_handler=self.log,
             progress_handler=self.progress,
             elicitation_handler=self.elicit,

@@ -127,7 +127,7 @@ async def test_what_a_left_thread_depends_on_stays_open_until_it_ends(held: thre
         held.wait(LONG)
         happened.append("used")
 
-    async with Client(mcp, timeout=20) as client:
+    async with Client(mcp, timeout=300) as client:
         assert "TIMEOUT" in (await client.call_tool_mcp("uses", {})).content[0].text
         assert happened == []
         held.set()
@@ -143,7 +143,7 @@ async def test_left_threads_take_no_room_from_other_tools(
     slow.tool(lambda: "fine", name="works")
     limiter = anyio.to_thread.current_default_thread_limiter()
     monkeypatch.setattr(limiter, "total_tokens", 2)
-    async with Client(slow, timeout=20) as client:
+    async with Client(slow, timeout=300) as client:
         for name in ("plain", "generator"):
             await client.call_tool_mcp(name, {})
         assert (limiter.total_tokens, limiter.borrowed_tokens) == (4, 2)
@@ -179,7 +179,7 @@ async def test_within_its_time_a_synchronous_tool_works_as_without(era: str, rep
     async def on_progress(progress: float, total: float | None, message: str | None) -> None:
         told.append(message)
 
-    async with Client(mcp, mode=era, progress_handler=on_progress, timeout=20) as client:
+    async with Client(mcp, mode=era, progress_handler=on_progress, timeout=300) as client:
         assert reply(await client.call_tool_mcp("awaitable", {})).llm_output == "awaited"
         assert reply(await client.call_tool_mcp("generator", {"n": 3})).structured == {"result": [0, 1, 2]}
         assert "worker thread" in reply(await client.call_tool_mcp("speaks", {})).llm_output

@@ -303,7 +303,7 @@ class TestInRedis:
         memory = MemoryBreakers(**NARROW, clock=clock)
         async with redis.asyncio.Redis.from_url(redis_url) as client:
             # Each step through another object, as another process would.
-            shared = [RedisBreakers(**NARROW, client=client, prefix=prefix, clock=clock, timeout=10) for _ in range(2)]
+            shared = [RedisBreakers(**NARROW, client=client, prefix=prefix, clock=clock, timeout=300) for _ in range(2)]
             await client.delete(prefix + "s")
             calls: list[tuple[Admitted, Admitted]] = []
             for number, step in enumerate(steps):
@@ -324,8 +324,8 @@ class TestInRedis:
 
     async def test_of_fifty_calls_in_two_processes_one_probes(self, redis_url: str, prefix: str, clock: Clock) -> None:
         async with (
-            aclosing(RedisBreakers(redis_url, **NUMBERS, prefix=prefix, clock=clock, timeout=10)) as one,
-            aclosing(RedisBreakers(redis_url, **NUMBERS, prefix=prefix, clock=clock, timeout=10)) as other,
+            aclosing(RedisBreakers(redis_url, **NUMBERS, prefix=prefix, clock=clock, timeout=300)) as one,
+            aclosing(RedisBreakers(redis_url, **NUMBERS, prefix=prefix, clock=clock, timeout=300)) as other,
         ):
             await opened(one)
             clock.now += RESET_AFTER

@@ -69,7 +69,7 @@ def make_pipeline(**policy: Any) -> Pipeline:
 
 async def events_of(running: Chat) -> list[ChatChunk]:
     """Run a chat to its end and return its events."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(300):
         return [chunk async for chunk in running.run()]
 
 

@@ -37,6 +37,7 @@ from xmcp_conformance.reports.server_report import ServerReport
 from xmcp_conformance.reports.server_terminal import show
 
 from .check_document import document
+from .check_trace import trace
 from .named_servers import ServerCommand, server_named
 from .report_files import STANDARD_OUTPUT, json_option, write_json
 from .suggestions import did_you_mean
@@ -91,6 +92,7 @@ def check(context: click.Context) -> None:
 
 
 check.add_command(document)
+check.add_command(trace)
 
 
 @check.command(cls=ServerCommand)

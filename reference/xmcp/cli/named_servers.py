@@ -63,6 +63,8 @@ def server_named(*words: str, option: str = "SERVER") -> HttpPeer | StdioPeer:
         click.BadParameter: They name no server; the message says why.
     """
     text = words[0] if len(words) == 1 else ""
+    if len(words) > 1:
+        _refuse_words_after_a_server(words, option)
     if _ADDRESS.fullmatch(text):
         if not _is_http(text):
             raise click.BadParameter(f"`{without_secrets(text)}` is not an http or https address", param_hint=option)
@@ -81,6 +83,28 @@ def server_named(*words: str, option: str = "SERVER") -> HttpPeer | StdioPeer:
     if not command:
         raise click.BadParameter("the command is empty", param_hint=option)
     return StdioPeer(command)
+
+
+def _refuse_words_after_a_server(words: tuple[str, ...], option: str) -> None:
+    """Refuse several words of which the first is a server by itself, and no command that the others could belong to.
+
+    Raises:
+        click.BadParameter: It is one; the message says how to name two transports, or a command.
+    """
+    first, *others = (without_secrets(word) if "://" in word else word for word in words)
+    if not (_ADDRESS.fullmatch(words[0]) or _is_served(words[0])):
+        return
+    if any(_ADDRESS.fullmatch(word) or _is_served(word) for word in words[1:]):
+        raise click.BadParameter(
+            f"`{first}` and `{others[0]}` are two servers. For one server over both transports, name each with its "
+            "option, --stdio COMMAND --url URL; two servers take two runs",
+            param_hint=option,
+        )
+    raise click.BadParameter(
+        f"`{first}` is a server by itself, so `{' '.join(others)}` belongs to nothing. If the words are a command, "
+        "begin with its program, as in `python server.py`",
+        param_hint=option,
+    )
 
 
 def _is_http(url: str) -> bool:

@@ -152,7 +152,7 @@ def serve(
     if transport == "stdio":
         if sys.stdin.isatty():
             say(f"{server.name} waits for messages of a client on standard input; Ctrl-D ends it.", log_format)
-        serve_stdio(server, grace=grace)
+        serve_stdio(server, grace=grace, log_level=None)  # else FastMCP sets up its own log again
         return
 
     from xmcp.cli.processes import Application, Workers

@@ -9,7 +9,9 @@ from difflib import get_close_matches
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return a question, with a space before it, that names the nearest of the known names; empty if none is near."""
     names = list(known)
-    near = get_close_matches(word.lower(), names, n=1) or [name for name in names if _shortens(word.lower(), name)]
+    said = word.lower()
+    near = get_close_matches(said, names, n=1) or [name for name in names if _shortens(said, name)]
+    near = near or [name for name in names if said.startswith(name)]  # golang
     return f" Did you mean {near[0]!r}?" if near else ""
 
 

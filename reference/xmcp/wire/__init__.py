@@ -12,7 +12,7 @@ from xmcp.wire.encoder import encode
 from xmcp.wire.errors import DecodeError, DecodeErrorKind
 from xmcp.wire.jsontext import dump_json, in_json_types
 from xmcp.wire.jsonvalue import plain
-from xmcp.wire.lexical import is_media_type
+from xmcp.wire.lexical import XML_WHITE_SPACE, is_media_type
 from xmcp.wire.limits import DEFAULT_LIMITS, Limits
 from xmcp.wire.response import ErrorInfo, ToolResponse, bind_codec
 from xmcp.wire.xmltext import Illegal
@@ -22,6 +22,7 @@ bind_codec(encode, decode)
 __all__ = [
     "DEFAULT_LIMITS",
     "REFERENCE_TYPE",
+    "XML_WHITE_SPACE",
     "Arrived",
     "BadDisplay",
     "DecodeError",

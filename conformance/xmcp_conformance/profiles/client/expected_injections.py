@@ -240,9 +240,10 @@ def _whole(call: ModelCall, taker: Tool, name: str) -> Value | None:
         return None
     if (structured := data_of(answer, call.tool)) is not NO_DATA:
         return Value(structured, call, call.tool, False)
-    if answer.text is None or (not answer.text and answer.display is not None):
+    text = answer.text or ""
+    if not text and answer.display is not None and not answer.bad_display:
         return None
-    whole = answer.text if _fits(taker, name, answer.text) else _json_or_text(answer.text)
+    whole = text if _fits(taker, name, text) else _json_or_text(text)
     return Value(whole, call, call.tool, False)
 
 

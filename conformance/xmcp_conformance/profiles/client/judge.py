@@ -64,10 +64,24 @@ def check(traces: Mapping[str, Trace], emit: Emit) -> None:
     """
     emit(SuiteStarted(PROFILE, registry().version))
     for name, trace in traces.items():
-        emit(RunStarted(name))
-        for observation in observations(trace):
-            emit(Observed(observation, name))
-        emit(RunEnded(name))
+        check_one(name, trace, emit)
+
+
+def check_one(name: str, trace: Trace, emit: Emit) -> None:
+    """Judge a client by one trace.
+
+    Args:
+        name: the name of the trace.
+        trace: what the client did.
+        emit: gets each event of the run.
+
+    Raises:
+        KeyError: a record names a chat, a request or a call that never began.
+    """
+    emit(RunStarted(name))
+    for observation in observations(trace):
+        emit(Observed(observation, name))
+    emit(RunEnded(name))
 
 
 def judge(trace: Trace, *, strict: bool = False) -> list[Judgement]:

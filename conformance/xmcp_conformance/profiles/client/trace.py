@@ -1,8 +1,8 @@
-"""A trace: what was observed of a client, as records in the order in which things happened. Data only.
+"""A trace: what was observed of a client, as records in the order in which things happened; and how JSON becomes one.
 
 A trace is taken at the three places where a client can be seen (spec chapter 11): at the model that it
 asks, at the servers that it calls, and at the application that uses it. The checks judge a trace without knowing who
-recorded it or how the client was driven. A trace is JSON: `Trace.of` is the inverse of `Trace.to_json`.
+recorded it or how the client was driven. A trace is JSON, which `Trace.of` reads and `schema` describes.
 
 A call that a server gets is matched to a call of the model by its tag: every tool of a driven client has the parameter
 `tag`, and the scripted model writes a new text into it for each call. Calls of the model that have to be equal, for a
@@ -11,17 +11,32 @@ cache, have the same tag.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, ClassVar, Final, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from difflib import get_close_matches
+from typing import Any, ClassVar, Final, Literal, TypeVar
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from xmcp_conformance.core.untrusted_text import quoted
+
+T = TypeVar("T")
 
 LONGEST_NAME: Final = 128
 """Maximum number of characters of a name in `depends_on`."""
+_FORM: Final = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+"""How JSON becomes one of these classes: a member that nobody knows is refused, because it is a misspelt one."""
+
+
+class NoTrace(ValueError):
+    """JSON values are no trace. The message says where, and what was expected there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
     """A tool as its server describes it. `server` is the index of the server in `Setup.servers`."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORM
 
     server: int
     name: str
@@ -49,6 +64,8 @@ class Tool:
 class Server:
     """A server. `given_name` is the name that the application gave it, if any; `xmcp`: it announces the extension."""
 
+    __pydantic_config__: ClassVar[ConfigDict] = _FORM
+
     given_name: str | None = None
     xmcp: bool = True
     reachable: bool = True
@@ -56,7 +73,12 @@ class Server:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """The options that the application gave the client, and what the servers have. Times are in seconds."""
+    """The options that the application gave the client, and what the servers have. Times are in seconds.
+
+    The client has listed `tools` before the first record.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORM
 
     servers: Sequence[Server]
     tools: Sequence[Tool]
@@ -91,6 +113,7 @@ class Setup:
 class Record:
     """Something that happened. `time` is in seconds of a monotonic clock."""
 
+    __pydantic_config__: ClassVar[ConfigDict] = _FORM
     kind: ClassVar[str]
     time: float = 0.0
 
@@ -110,7 +133,11 @@ class ChatBegan(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked(Record):
-    """The client sent a request to the model. `ask` is a new number for each request."""
+    """The client sent a request to the model. `ask` is a new number for each request.
+
+    `messages` and `tools` are in the format of OpenAI's chat completions: a tool has a `function` with its `name`, its
+    `description` and its `parameters`.
+    """
 
     kind: ClassVar[str] = "asked"
     chat: str
@@ -168,15 +195,21 @@ class Answered(Record):
     The outcome is `ok` or `error` where the server answered; `lost` where the connection broke; `late` where there was
     no answer within the time-out, and the client cancelled the call; `cancelled` where the client cancelled it earlier;
     `too_large` where the answer was above `Setup.max_answer_bytes`, and the client did not read it.
-    `error` is the error of the document, or of the plain result. It is `None`, and the outcome `error`, where a
-    document has no error and the result's `isError` is true.
+    `error` is the error of the document or of the plain result, or the one as which section 6.4 reads a failed result
+    without either (XMCP-MCP-040), or section 11.4 a protocol error or an answer outside the protocol. It is `None`, and
+    the outcome `error`, where a document has no error and the result's `isError` is true. A document that cannot be
+    read is `ok`, unless the result's `isError` is true.
     """
 
     kind: ClassVar[str] = "answered"
     call: int
     outcome: Literal["ok", "error", "lost", "late", "cancelled", "too_large"]
     text: str | None = None
-    """The text for the model, of a document or of the blocks; of a failure, the text beside the error, if any."""
+    """The text for the model, of a document or of the blocks; of a failure, the text beside the error, if any.
+
+    Where the client has words of its own for a block, such as a picture, they are part of it.
+    `None` where there is none: no document has a text, and no block has, or only empty ones (section 6.4).
+    """
     structured: Any = None
     """`structuredContent` as the server sent it, with the wrapper around the tool's value, if there is one."""
     format: str | None = None
@@ -199,7 +232,7 @@ class Answered(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unreachable(Record):
-    """The client could not reach a server to make a call: the request was not sent."""
+    """The client could not reach a server to make a call, and sent no request. It stands where the client tried."""
 
     kind: ClassVar[str] = "unreachable"
     server: int
@@ -292,21 +325,99 @@ class Trace:
         }
 
     @classmethod
-    def of(cls, raw: Mapping[str, Any]) -> Trace:
+    def of(cls, raw: Any) -> Trace:
         """Return the trace in JSON values.
 
         Raises:
-            KeyError, TypeError: the values are not a trace.
+            NoTrace: they are none.
         """
-        setup = {**raw["setup"]}
-        setup["servers"] = [Server(**server) for server in setup["servers"]]
-        setup["tools"] = [Tool(**tool) for tool in setup["tools"]]
-        records = []
-        for row in raw["records"]:
-            record = RECORDS[row["kind"]]
-            known = {f.name for f in fields(record)}
-            given = {name: value for name, value in row.items() if name in known}
-            if record in (Listed, Redeployed):
-                given["tools"] = [Tool(**tool) for tool in given["tools"]]
-            records.append(record(**given))
-        return cls(Setup(**setup), records)
+        if not isinstance(raw, dict) or raw.keys() != {"setup", "records"}:
+            raise NoTrace("a trace is an object with the members `setup` and `records`, and no other")
+        if not isinstance(raw["records"], list):
+            raise NoTrace("`records`: a list was expected")
+        trace = cls(_read(Setup, raw["setup"], "setup"), [*_records(raw["records"])])
+        _check_numbers(trace)
+        return trace
+
+
+def _records(rows: list[Any]) -> Iterator[Record]:
+    for number, row in enumerate(rows):
+        where = f"records[{number}]"
+        kind = row.get("kind") if isinstance(row, dict) else None
+        if not isinstance(kind, str):
+            raise NoTrace(f"`{where}`: an object with a text in `kind` was expected")
+        if kind not in RECORDS:
+            near = get_close_matches(kind, RECORDS, n=1)
+            known = f"is it `{near[0]}`?" if near else f"there are {', '.join(f'`{name}`' for name in RECORDS)}"
+            raise NoTrace(f"`{where}`: there is no kind `{quoted(kind)}`; {known}")
+        yield _read(RECORDS[kind], {name: value for name, value in row.items() if name != "kind"}, where)
+
+
+_BEGUN_BY: Final[dict[str, type[Record]]] = {"chat": ChatBegan, "ask": Asked, "call": Called}
+"""The record that begins what has a number or a name, by the member that has it: it stands before all others of it."""
+
+
+def _check_numbers(trace: Trace) -> None:
+    """Check that what a record names was there before it.
+
+    Raises:
+        NoTrace: it was not, or it began twice.
+    """
+    servers = len(trace.setup.servers)
+    for number, tool in enumerate(trace.setup.tools):
+        _check_server(tool.server, servers, f"setup.tools[{number}]")
+    begun: dict[str, set[Any]] = {name: set() for name in _BEGUN_BY}
+    for number, record in enumerate(trace.records):
+        where = f"records[{number}]"
+        if (server := getattr(record, "server", None)) is not None:
+            _check_server(server, servers, where)
+        for name, first in _BEGUN_BY.items():
+            value = getattr(record, name, None)
+            if value is None:
+                continue
+            if isinstance(record, first) == (value in begun[name]):
+                fault = "began before" if isinstance(record, first) else f"no record `{first.kind}` before it has it"
+                raise NoTrace(f"`{where}.{name}`: {fault}: `{quoted(str(value))}`")
+            begun[name].add(value)
+        for index, offered in enumerate(record.tools if isinstance(record, Asked) else ()):
+            function = offered.get("function")
+            if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
+                raise NoTrace(f"`{where}.tools[{index}]`: an object with a `function` that has a `name` was expected")
+
+
+def _check_server(number: int, servers: int, where: str) -> None:
+    if not 0 <= number < servers:
+        raise NoTrace(f"`{where}.server`: {number} is no index in `setup.servers`, which has {servers}")
+
+
+def _read(what: type[T], value: Any, where: str) -> T:
+    try:
+        return TypeAdapter(what).validate_python(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        at = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
+        unknown = first["type"] == "unexpected_keyword_argument"
+        says = "no such member" if unknown else first["msg"][0].lower() + first["msg"][1:]
+        raise NoTrace(f"`{where}{quoted(at)}`: {says}") from error
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of a trace."""
+    described: list[type[Any]] = [Setup, *RECORDS.values()]
+    setup, *records = (TypeAdapter(what).json_schema() for what in described)
+    definitions: dict[str, Any] = {}
+    for one in (setup, *records):
+        definitions |= one.pop("$defs", {})
+    for kind, one in zip(RECORDS, records, strict=True):
+        one["properties"] = {"kind": {"const": kind}, **one["properties"]}
+        one["required"] = ["kind", *one.get("required", [])]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Trace",
+        "description": " ".join((__doc__ or "").split()),
+        "type": "object",
+        "required": ["setup", "records"],
+        "properties": {"setup": setup, "records": {"type": "array", "items": {"oneOf": records}}},
+        "additionalProperties": False,
+        "$defs": definitions,
+    }

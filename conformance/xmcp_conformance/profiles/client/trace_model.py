@@ -182,6 +182,13 @@ class ModelCall:
         return last is None or (last.outcome != "late" and self.is_unfinished)
 
     @property
+    def was_held_back(self) -> bool:
+        """Whether an open circuit breaker, and not the server, gave the error after an attempt that can be repeated."""
+        last = self.attempts[-1] if self.attempts else None
+        own = last is not None and last.error.get("code") == "CIRCUIT_OPEN"
+        return self.code == "CIRCUIT_OPEN" and self.is_unfinished and not own
+
+    @property
     def sent(self) -> list[Attempt]:
         """The attempts for which a request reached the server."""
         return [attempt for attempt in self.attempts if attempt.called is not None]

@@ -28,7 +28,9 @@ PATIENCE = 10.0
 """The time of a processor, in seconds, that drawing may take for a schema with a `pattern`."""
 _WALL: Final = 6
 """How much longer than that it may take by the clock, on a busy machine."""
-_PATTERNS = ('"pattern": ', '"patternProperties": ')
+_QUANTIFIER: Final = re.compile(r"[*+?]|\{(?!\d{1,3}\})")
+_REPEATS_MUCH: Final = re.compile(r"\)[*+?{]|\{\d*,?\d{4}")
+_MOST_QUANTIFIERS: Final = 2
 
 
 def valid(schema: Schema, count: int, seed_: int, *, full: bool = False) -> list[Arguments]:
@@ -46,10 +48,34 @@ def valid(schema: Schema, count: int, seed_: int, *, full: bool = False) -> list
         TimeoutError: a regular expression in the schema keeps the generator busy for longer than `PATIENCE`.
     """
     request = json.dumps({"schema": schema, "count": count, "seed_": seed_, "full": full})
-    drawn = _drawn_apart(request) if any(word in request for word in _PATTERNS) else _drawn_once(request)
+    drawn = _drawn_apart(request) if _may_backtrack(schema) else _drawn_once(request)
     if drawn is None:
         raise TimeoutError(f"no arguments within {PATIENCE:g} s")
     return drawn
+
+
+def _may_backtrack(schema: Any) -> bool:
+    """Return whether a regular expression in the schema may take long: only simple ones are known not to.
+
+    One with no repeated group, and with few quantifiers beside `{3}` and the like, tries the square of the length of
+    a text at most. A process for the others costs a third of a second.
+    """
+    waiting = [schema]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            named = value.get("patternProperties")
+            patterns = [value.get("pattern"), *(named if isinstance(named, dict) else ())]
+            if not all(_is_simple(one) for one in patterns if isinstance(one, str)):
+                return True
+            waiting.extend(value.values())
+        elif isinstance(value, list):
+            waiting.extend(value)
+    return False
+
+
+def _is_simple(pattern: str) -> bool:
+    return not _REPEATS_MUCH.search(pattern) and len(_QUANTIFIER.findall(pattern)) <= _MOST_QUANTIFIERS
 
 
 @cache  # the catalogue is the same in each era
@@ -113,7 +139,7 @@ def readable(schema: Schema) -> Arguments | None:
     They are the schema's own examples where it has some. Returns `None` where these values do not fit the schema.
     """
     fits = fitting(schema)
-    if fits is None or any(word in json.dumps(schema) for word in _PATTERNS):  # a regular expression may backtrack
+    if fits is None or _may_backtrack(schema):
         return None
     properties: Schema = schema.get("properties", {})
     try:

@@ -3,7 +3,9 @@
 The suite lists the tools, calls those that are marked read-only (the others on request) with arguments made from their
 input schemas and with arguments that do not fit them, and observes every answer. It does so as a client that declares
 the extension and again as a plain client: with every call where the server's wire is `negotiated`, else with a few.
-A few calls whose documents were large are made once more as a client that declares a small `maxBytes`.
+A few calls whose documents were large are made once more as a client that declares a small `maxBytes`. In the stateless
+era, in which each request says what its client declares, all of these clients use one connection, as they do behind a
+proxy; in the handshake era each has its own.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from xmcp_models.registry import EXTENSION_ID
 
 from .bounded_wire import StrayLines
 from .call_plan import Options, plan
-from .catalogue import Catalogue, announced_wire
+from .catalogue import Catalogue, ListedTool, announced_wire
 from .checks.announcement import extension_entry
 from .checks.declared_limit import LEAST
 from .checks.echoes import Echoes
@@ -46,9 +48,12 @@ async def check(peers: list[Peer], options: Options, emit: Emit) -> None:
     for peer in peers:
         spoken: set[str] = set()
         echoes, silent, stray = Echoes(), set[str](), StrayLines()
+        listed: dict[str, ListedTool] = {}
         try:
             for era in options.eras:
-                await _check_in_era(Run(peer, era, options, emit, stray), spoken, Seen(echoes, silent=silent))
+                await _check_in_era(
+                    Run(peer, era, options, emit, stray), spoken, Seen(echoes, silent=silent, in_any_era=listed)
+                )
             if stray.note:
                 emit(Noted(peer.transport, stray.note))
         except PeerUnavailable as error:
@@ -87,22 +92,48 @@ async def _check_in_era(run: Run, spoken: set[str], seen: Seen) -> None:
             _judge_announcement_alone(catalogue, run)
             return
         seen.negotiates = announced_wire(catalogue) == "negotiated"
-        await run.judge(
-            session, catalogue, seen.kept(plan(without_tool(catalogue), options, run.note, seen.learned)), seen
-        )
+        batches = seen.kept(plan(without_tool(catalogue), options, run.note, seen.learned))
+        is_open = await run.judge(session, catalogue, batches, seen)
+        if session.is_stateless and is_open and not seen.silent:
+            await _check_as_other_clients(replace(run, era=era, started=False), seen, first=first, shared=session)
+            return
+    await _check_as_other_clients(replace(run, era=era, started=False), seen, first=first)
+
+
+async def _check_as_other_clients(run: Run, seen: Seen, *, first: bool, shared: Session | None = None) -> None:
+    """Do the runs as a client that declares the smallest `maxBytes`, and as one that declares nothing.
+
+    Args:
+        run: the run as a client that declares the extension.
+        seen: what that run showed.
+        first: whether it was the first one of the peer.
+        shared: its connection, if the others can use it too.
+    """
     if first and seen.few_large():
-        limited = replace(run, era=era, limited=True, started=False)
-        async with _unreachable_noted(limited), _connected(limited, options) as session:
-            await limited.judge_limited(session, await session.catalogue(), seen)
+        limited, used, shared = replace(run, limited=True), shared, None
+        async with _unreachable_noted(limited), _as_client(limited, used) as session:
+            if await limited.judge_limited(session, await session.catalogue(), seen):
+                shared = used
     if not seen.negotiates and not (first and seen.samples):
         return
-    run = replace(run, era=era, plain=True, started=False)
-    async with _unreachable_noted(run), _connected(run, options) as session:
+    plain = replace(run, plain=True)
+    async with _unreachable_noted(plain), _as_client(plain, shared) as session:
         catalogue = await session.catalogue()
         listed = {tool.name: tool for tool in catalogue.tools}
         batches = seen.made if seen.negotiates else [(call,) for call in seen.few()]
         calls = (tuple(replace(call, tool=listed.get(call.name)) for call in batch) for batch in batches)
-        await run.judge(session, catalogue, calls, seen)
+        await plain.judge(session, catalogue, calls, seen)
+
+
+@asynccontextmanager
+async def _as_client(run: Run, shared: Session | None) -> AsyncIterator[Session]:
+    """Open the session of a run, or use a shared one as its client."""
+    if shared is None:
+        async with _connected(run, run.options) as session:
+            yield session
+        return
+    shared.declare(declares=not run.plain, max_bytes=LEAST if run.limited else None)
+    yield shared
 
 
 def _judge_announcement_alone(catalogue: Catalogue, run: Run) -> None:

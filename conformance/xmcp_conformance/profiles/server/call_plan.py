@@ -18,7 +18,7 @@ from .exchange import Intent, ToolCall, has_huge_number
 from .hostile_arguments import Hostile, hostile, hostile_everywhere
 from .hostile_texts import HOSTILE, marked
 from .input_schema import Arguments, differently_formed, expanded, fitting, pointer, without
-from .refusals import at_borders, refusals
+from .refusals import Refusal, at_borders, extremes, of_each_kind, refusals
 
 ERAS = ("newest", "handshake")
 """The protocol eras that a server is judged in: the newest that it supports, and the handshake of MCP 2025-11-25."""
@@ -218,7 +218,7 @@ def _calls_of(tool: ListedTool, options: Options, note: Callable[[str], None], l
 
     texts = among(lambda start: hostile(drawable, start))
     pairs = _with_values(tool, values.pairs(), shown)
-    refused = _refused(tool, schema, base)
+    refused, of_kinds = _refused(tool, schema, base), _refused(tool, schema, base, of_each_kind)
     few = drawn[1:_FEW_DRAWN]
     for arguments in (drawn[0], drawn[0], *full):
         yield ToolCall(tool, tool.name, arguments)
@@ -228,11 +228,13 @@ def _calls_of(tool: ListedTool, options: Options, note: Callable[[str], None], l
             pairs,
             _of_show_user(tool, base),
             refused,
+            (ToolCall(tool, tool.name, {**one, **shown}) for one in extremes(drawable, base())),
             pairs,
             texts,
             among(lambda start: (Hostile(one, ()) for one in at_borders(drawable, start))),
+            texts,
             pairs,
-            refused,
+            of_kinds,
             _with_values(tool, (text for one in others() for text in hostile_everywhere(drawable, one)), shown),
             (call for one in others() for call in _refused(tool, schema, partial(dict, one))),
             (ToolCall(tool, tool.name, {**at, **shown}) for one in others() for at in at_borders(drawable, one)),
@@ -270,9 +272,14 @@ def _with_values(tool: ListedTool, values: Iterable[Hostile], shown: Arguments) 
         yield ToolCall(tool, tool.name, {**one.arguments, **shown}, traps=one.traps)
 
 
-def _refused(tool: ListedTool, schema: dict[str, Any], base: Callable[[], Arguments]) -> Iterator[ToolCall]:
+def _refused(
+    tool: ListedTool,
+    schema: dict[str, Any],
+    base: Callable[[], Arguments],
+    order: Callable[[Iterable[Refusal]], Iterable[Refusal]] = iter,
+) -> Iterator[ToolCall]:
     switch = {"show_user": False} if tool.takes_show_user else {}
-    for one in refusals(schema, {**base(), **switch}):
+    for one in order(refusals(schema, {**base(), **switch})):
         yield ToolCall(tool, tool.name, one.arguments, Intent.INVALID, one.pointers, one.fault, one.traps)
 
 
@@ -285,7 +292,7 @@ def _of_show_user(tool: ListedTool, base: Callable[[], Arguments]) -> Iterator[T
 
 
 def _forged(tool: ListedTool, base: Callable[[], Arguments], populated: list[str]) -> Iterator[ToolCall]:
-    """Yield a call with all arguments that only the server may fill in, and one with each of them."""
+    """Yield a call with all arguments that only the server may fill in, one with each, and one with a fault besides."""
     text, fits = marked("forged"), fitting(tool.input_schema)
     every = [tuple(populated), *([(name,) for name in populated] if len(populated) > 1 else [])] if populated else []
     for names in every:
@@ -296,3 +303,10 @@ def _forged(tool: ListedTool, base: Callable[[], Arguments], populated: list[str
         without_value = {**base(), **dict.fromkeys(populated)}
         strays = tuple(pointer((name,)) for name in populated if not (fits and fits({**base(), name: None})))
         yield ToolCall(tool, tool.name, without_value, refused=strays, forged=tuple(populated))
+        refused = next(iter(refusals(without(expanded(tool.input_schema), populated), base())), None)
+        if refused is not None and refused.pointers:
+            forged = {**refused.arguments, **dict.fromkeys(populated, text)}
+            fault = refused.fault
+            yield ToolCall(
+                tool, tool.name, forged, Intent.INVALID, refused.pointers, fault, (text,), forged=tuple(populated)
+            )

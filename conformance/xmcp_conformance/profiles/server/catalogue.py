@@ -64,14 +64,20 @@ _MOST_NAMED = 5
 
 def advice(catalogue: Catalogue) -> str | None:
     """Return a sentence about annotations that tools leave out, or `None`; the specification does not require them."""
-    silent = [tool for tool in catalogue.tools if tool.unsaid_hints]
+    silent: dict[tuple[str, ...], list[str]] = {}
+    for tool in catalogue.tools:
+        if tool.unsaid_hints:
+            silent.setdefault(tool.unsaid_hints, []).append(f"`{quoted(tool.name)}`")
     if not silent:
         return None
-    names = ", ".join(f"`{quoted(tool.name)}`" for tool in silent[:_MOST_NAMED])
-    more = f" and {len(silent) - _MOST_NAMED} more" if len(silent) > _MOST_NAMED else ""
-    hints = ", ".join(hint for hint in HINTS if any(hint in tool.unsaid_hints for tool in silent))
-    verb = "does" if len(silent) == 1 else "do"
-    return f"{names}{more} {verb} not say {hints}: MCP does not require it, some directories of servers do."
+    said = "; ".join(_without(hints, names) for hints, names in silent.items())
+    return f"{said}: MCP does not require it, some directories of servers do."
+
+
+def _without(hints: tuple[str, ...], names: list[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    verb = "does" if len(names) == 1 else "do"
+    return f"{', '.join(names[:_MOST_NAMED])}{more} {verb} not say {', '.join(hints)}"
 
 
 def announced_versions(catalogue: Catalogue) -> list[str] | None:

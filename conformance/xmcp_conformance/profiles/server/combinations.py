@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 from .hostile_arguments import Hostile
 from .hostile_texts import ALL, SHORT, UNMARKED, marked
 from .input_schema import Arguments, Schema, fitting, resolve, sendable, types
+from .refusals import UNBOUNDED_ITEMS
 from .schema_strategies import MANY
 
 Pair: TypeAlias = tuple[tuple[str, int], tuple[str, int]]
@@ -105,17 +106,19 @@ def _candidates(own: Schema, drawn: list[Any], place: int) -> Iterator[Any]:
     lists = [value for value in drawn if isinstance(value, list)]
     if any(lists):
         longest: list[Any] = max(lists, key=len)
-        yield from (longest, longest * 3)
+        most = own["maxItems"] if isinstance(own.get("maxItems"), int) else UNBOUNDED_ITEMS
+        yield from (longest, (longest * UNBOUNDED_ITEMS)[: max(0, min(most, UNBOUNDED_ITEMS))])
     each = own.get("items")
     if isinstance(each, dict) and isinstance(each.get("enum"), list):
         yield each["enum"][: own["maxItems"] if isinstance(own.get("maxItems"), int) else None]
     is_text = not types(own) or "string" in types(own)
-    yield from (UNMARKED, marked(ALL, place), "") if is_text else ()
-    yield from _DATES.get(own.get("format", ""), ()) if isinstance(own.get("format", ""), str) else ()
+    dates = _DATES.get(own.get("format", ""), ()) if isinstance(own.get("format", ""), str) else ()
+    yield from dates
+    yield from (UNMARKED, marked(ALL, place), "") if is_text and not dates else ()
     yield from drawn[1 : _MOST_DRAWN + 1]
     yield from (None, [], True, False)
     yield from _NUMBERS
-    yield from SHORT if is_text and own.keys() & {"maxLength", "pattern", "format"} else ()
+    yield from SHORT if is_text and not dates and own.keys() & {"maxLength", "pattern", "format"} else ()
 
 
 def _rows(values: dict[str, list[Any]]) -> Iterator[Row]:

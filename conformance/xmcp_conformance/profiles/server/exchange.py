@@ -50,11 +50,11 @@ class ToolCall:
     fault: str = ""
     traps: tuple[str, ...] = ()
     forged: tuple[str, ...] = ()
+    key: str = field(init=False, repr=False, compare=False)
+    """A key that is equal for calls of the same tool with the same arguments."""
 
-    @property
-    def key(self) -> str:
-        """A key that is equal for calls of the same tool with the same arguments."""
-        return json.dumps([self.name, self.arguments], sort_keys=True)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", json.dumps([self.name, self.arguments], sort_keys=True))
 
     @property
     def shows(self) -> bool:
@@ -77,7 +77,8 @@ class Twin:
 
     `text`: the text for the model. `echoes`: the traps that it had. `populates`: there was `server_populated`.
     `failed`: there was an error. `code`: its code. `size`: the size of the document in bytes, 0 for a plain result.
-    `says_cut`: the document says that its text was cut.
+    `says_cut`: the document says that its text was cut. `has_display`: there was a display. `earlier`: the texts
+    for the model in earlier answers to the same call, where they were others.
     """
 
     echoes: tuple[str, ...]
@@ -87,6 +88,8 @@ class Twin:
     code: str | None = None
     size: int = 0
     says_cut: bool = False
+    has_display: bool = False
+    earlier: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)

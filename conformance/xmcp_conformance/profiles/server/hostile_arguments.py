@@ -12,6 +12,10 @@ from .input_schema import Arguments, Path, Schema, fitting, nodes, removed, repl
 
 _MOST_PLACES: Final = 24
 _MOST_LONG: Final = 4
+_FORMS: Final = (
+    *("date-time", "date", "time", "duration", "email", "idn-email", "hostname", "idn-hostname", "ipv4", "ipv6"),
+    *("uri", "uri-reference", "iri", "iri-reference", "uri-template", "uuid", "json-pointer", "regex"),
+)
 _WHERE_REFUSED: Final = ("markup", "cdata-end", "control", "forged-display")
 """The hostile texts that a place gets which has to refuse them: a message may quote what it refuses."""
 
@@ -22,6 +26,8 @@ class TextPlace:
 
     path: Path
     is_name: bool = False
+    has_form: bool = False
+    """Whether the schema names a `format` that texts have to have: many servers refuse others, and some take them."""
 
     def put(self, arguments: Arguments, text: str) -> Arguments:
         """Return arguments with a text in this place."""
@@ -47,7 +53,7 @@ def text_places(schema: Schema, base: Arguments, fits: Callable[[Any], bool]) ->
     try:
         for node in nodes(base, schema):
             if isinstance(node.value, str) and node.path:
-                found.append(TextPlace(node.path))
+                found.append(TextPlace(node.path, has_form=node.schema.get("format") in _FORMS))
             if isinstance(node.value, dict):
                 free = [name for name in node.value if name not in node.schema.get("properties", {})]
                 found += [TextPlace((*node.path, name), is_name=True) for name in free]
@@ -67,7 +73,8 @@ def hostile(schema: Schema, base: Arguments) -> Iterator[Hostile]:
     fits = fitting(schema)
     if fits is None:
         return
-    places = text_places(schema, base, fits)
+    every = text_places(schema, base, fits)
+    places = [place for place in every if not place.has_form] or every
     long_ones = _long(base, places[:_MOST_LONG], fits)
     yield from islice(long_ones, 1)
     for text in (WIDE, DENSE):
@@ -75,7 +82,7 @@ def hostile(schema: Schema, base: Arguments) -> Iterator[Hostile]:
         yield from islice((one for one in filled if fits(one.arguments)), 1)
     # A budget that ends these early has some of both.
     together = (one for text in HOSTILE.values() for one in _together(base, places, text, fits))
-    alone = _each_alone(base, places, fits)
+    alone = _each_alone(base, every, fits)
     for one in together:
         yield one
         yield from islice(alone, 1)

@@ -6,9 +6,12 @@ arguments are, so that a mistake here costs calls, but never makes a wrong one.
 
 from __future__ import annotations
 
+import json
+import math
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 from itertools import islice
 from typing import Any, Final
 
@@ -18,11 +21,20 @@ from .schema_strategies import MANY
 
 _MOST_CHARACTERS: Final = 100_000
 _MOST_ITEMS: Final = 1_000
+_MANY_ITEMS: Final = 100
+_MOST_AT_ONCE: Final = 1_000_000
+"""Maximum size, in characters of JSON, of arguments of which all are at a border: many servers read no more at once."""
+_MOST_IN_ORDER: Final = 400
+"""Maximum number of refusals that are made to find one of each kind."""
 _MOST_VALUES: Final = 12
 """Maximum number of the values of an `enum` that are tried."""
 _SAFE: Final = 2**53
 _MILLION: Final = 1_000_000
 """What a tool is asked for before anything larger: one that makes so many rows takes long, or answers at length."""
+UNBOUNDED_ITEMS: Final = 40
+_UNBOUNDED_CHARACTERS: Final = 700
+"""Enough for the limits of the specification: 32 displays in a group, 500 characters of an `alt`."""
+_TWO_BYTES: Final = "\u00e9"
 _ASTRAL: Final = "\U0001f600"
 """One character for JSON Schema, two units in UTF-16, four bytes in UTF-8."""
 
@@ -58,6 +70,64 @@ def at_borders(schema: Schema, base: Arguments) -> Iterator[Arguments]:
                 yield change.arguments
 
 
+def extremes(schema: Schema, base: Arguments) -> Iterator[Arguments]:
+    """Yield right arguments of which each value is at a border at the same time: the most, and the least.
+
+    A number beyond `MANY` is in no other than the last ones.
+    """
+    fits = fitting(schema)
+    if fits is None:
+        return
+    try:
+        found = list(nodes(base, schema))
+    except (ValueError, LookupError, TypeError):  # the schema is wrong, or refers to nothing
+        return
+    made: list[Arguments] = [base]
+    for pick, limit in ((_most, MANY), (_least, MANY), (_plenty, MANY), (_most, math.inf), (_least, math.inf)):
+        arguments: Any = base
+        for node in reversed(found):  # what is inside of a list first
+            now = reduce(lambda whole, part: whole[part], node.path, arguments)
+            tries = (replaced(arguments, node.path, one) for one in pick(node.schema, now, limit) if node.path)
+            arguments = next(filter(fits, tries), arguments)
+        if arguments not in made and sendable(arguments) and len(json.dumps(arguments)) <= _MOST_AT_ONCE:
+            made.append(arguments)
+            yield arguments
+
+
+def _most(schema: Schema, value: Any, limit: float) -> Iterator[Any]:
+    if isinstance(value, list) and value and isinstance(most := schema.get("maxItems"), int):
+        fewer = max(0, min(most, _MANY_ITEMS))
+        yield (value * fewer)[:fewer]
+    if isinstance(value, str) and isinstance(longest := schema.get("maxLength"), int) and longest <= _MOST_CHARACTERS:
+        yield _of_length(value, longest)
+    yield from _bound(schema.get("maximum"), value, limit)
+
+
+def _plenty(schema: Schema, value: Any, limit: float) -> Iterator[Any]:
+    """Yield what is long where nothing bounds it, and otherwise the most, of characters that have two bytes."""
+    if isinstance(value, list) and value and "maxItems" not in schema:
+        yield (value * UNBOUNDED_ITEMS)[:UNBOUNDED_ITEMS]
+    elif isinstance(value, str) and not schema.keys() & {"format", "pattern", "enum", "const"}:
+        longest = schema.get("maxLength", _UNBOUNDED_CHARACTERS)
+        if isinstance(longest, int) and longest <= _MOST_CHARACTERS:
+            yield _of_length(value, longest, _TWO_BYTES)
+    else:
+        yield from _most(schema, value, limit)
+
+
+def _least(schema: Schema, value: Any, limit: float) -> Iterator[Any]:
+    least = schema.get("minItems" if isinstance(value, list) else "minLength", 0)
+    if isinstance(value, list | str) and isinstance(least, int) and least >= 0:
+        yield value[:least]
+    yield from _bound(schema.get("minimum"), value, limit)
+
+
+def _bound(bound: Any, value: Any, limit: float) -> Iterator[Any]:
+    both_numbers = all(isinstance(one, int | float) and not isinstance(one, bool) for one in (bound, value))
+    if both_numbers and abs(bound) <= limit:
+        yield bound
+
+
 def refusals(schema: Schema, base: Arguments) -> Iterator[Refusal]:
     """Yield arguments with one fault, which a server has to refuse; at last with all required ones missing.
 
@@ -85,6 +155,22 @@ def refusals(schema: Schema, base: Arguments) -> Iterator[Refusal]:
         if not fits(arguments):
             names = ", ".join(f"`{name}`" for name in needed)
             yield Refusal(arguments, tuple(pointer((name,)) for name in needed), f"{names} missing")
+
+
+def of_each_kind(refused: Iterable[Refusal]) -> Iterator[Refusal]:
+    """Yield refusals in another order: one for each kind of fault, such as "too long", then the next of each.
+
+    The kinds that come late in the usual order come first.
+    """
+    kinds: dict[str, deque[Refusal]] = {}
+    for one in islice(refused, _MOST_IN_ORDER):
+        kinds.setdefault(one.fault.rpartition("`")[2], deque()).append(one)
+    waiting = deque(reversed(kinds.values()))
+    while waiting:
+        kind = waiting.popleft()
+        yield kind.popleft()
+        if kind:
+            waiting.append(kind)
 
 
 def _all_at_once(schema: Schema, base: Arguments) -> Iterator[Refusal]:
@@ -128,9 +214,13 @@ def _loses_nothing(fits: Callable[[Any], bool], change: _Change) -> bool:
 
 
 def _changes(schema: Schema, base: Arguments) -> Iterator[_Change]:
-    """Yield a change at every value of the arguments in turn, at those of the tool's own parameters first."""
+    """Yield a change at every value of the arguments in turn, at those of the tool's own parameters first.
+
+    Of a list, the items after the first one come last: they have the same schema.
+    """
     try:
-        waiting = deque(_changes_at(node, base, schema) for node in nodes(base, schema))
+        in_order = sorted(nodes(base, schema), key=_is_of_a_later_item)
+        waiting = deque(_changes_at(node, base, schema) for node in in_order)
         while waiting:
             changes = waiting.popleft()
             for change in islice(changes, 1):
@@ -138,6 +228,10 @@ def _changes(schema: Schema, base: Arguments) -> Iterator[_Change]:
                 waiting.append(changes)
     except (ValueError, LookupError, TypeError, OverflowError):  # the schema is wrong, or refers to nothing
         return
+
+
+def _is_of_a_later_item(node: Node) -> bool:
+    return any(isinstance(part, int) and part > 0 for part in node.path)
 
 
 def _changes_at(node: Node, base: Arguments, schema: Schema) -> Iterator[_Change]:
@@ -231,8 +325,8 @@ def _texts(schema: Schema, value: str) -> Iterator[tuple[str, str]]:
         yield from ((near, "not of the form that is required") for near in (f"{value}~", f"~{value}", "\u00a7"))
 
 
-def _of_length(text: str, length: int) -> str:
-    return (text + "x" * length)[:length]
+def _of_length(text: str, length: int, fill: str = "x") -> str:
+    return (text + fill * length)[:length]
 
 
 def _lists(schema: Schema, value: list[Any]) -> Iterator[tuple[list[Any], str]]:

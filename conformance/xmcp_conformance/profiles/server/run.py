@@ -18,6 +18,7 @@ from .call_plan import Batch, Learned, Options
 from .calling import Caller
 from .catalogue import Catalogue, ListedTool, advice, announced_versions
 from .checks.declared_limit import LEAST
+from .checks.displays import listed_again
 from .checks.echoes import Echoes
 from .checks.mcp_results import repeats_its_text
 from .checks.plain_results import begins_a_document
@@ -53,6 +54,8 @@ class Seen:
     """The requirements of which the tool of the suite showed a fault that was made small."""
     declared: dict[str, ListedTool] = field(default_factory=dict)
     """The tools as they are listed for a client of which the server knows that it declared the extension."""
+    in_any_era: dict[str, ListedTool] = field(default_factory=dict)
+    """The same, as they were listed in the first era; shared by the eras."""
     made: list[Batch] = field(default_factory=list)
     twins: dict[str, Twin] = field(default_factory=dict)
     samples: dict[tuple[str, bool], ToolCall] = field(default_factory=dict)
@@ -93,7 +96,10 @@ class Seen:
         code = document.error.code if document.error is not None else None
         size = exchange.size if begins_a_document(exchange.text) else 0
         cut = says_cut(exchange.text or "")
-        self.twins[call.key] = Twin(echoes, populates, failed, document.llm_output, code, size, cut)
+        shown, before = document.has_display, self.twins.get(call.key)
+        texts = () if before is None else tuple(dict.fromkeys((*before.earlier, before.text or "")))
+        earlier = tuple(one for one in texts if one != text)
+        self.twins[call.key] = Twin(echoes, populates, failed, document.llm_output, code, size, cut, shown, earlier)
         if known and size > LEAST and not exchange.is_busy:
             small = len((document.llm_output or "").encode()) < LEAST
             self.large.setdefault((call.name, failed, size > _MUCH * LEAST, small), call)
@@ -165,14 +171,20 @@ class Run:
         """Say that the run ended."""
         self.emit(RunEnded(self.name))
 
-    async def judge(self, session: Session, catalogue: Catalogue, calls: Iterable[Batch], seen: Seen) -> None:
-        """Do the run: judge what the peer lists, and every call, and what it lists then."""
+    async def judge(self, session: Session, catalogue: Catalogue, calls: Iterable[Batch], seen: Seen) -> bool:
+        """Do the run: judge what the peer lists, and every call, and what it lists then.
+
+        Return whether the connection is still there.
+        """
         self.era = catalogue.protocol_version
         self.start(len(catalogue.tools))
         declared = self.knows_the_client and not self.plain
         self.observed(catalogue_observations(catalogue, declared=declared))
         if declared:
             seen.declared = {tool.name: tool for tool in catalogue.tools}
+            for listed in catalogue.tools:
+                first = seen.in_any_era.setdefault(listed.name, listed)
+                self.observed(wrapped_for_every_client(first, listed) if first is not listed else ())
         for listed in catalogue.tools if self.plain else ():
             if listed.name in seen.declared:
                 self.observed(wrapped_for_every_client(listed, seen.declared[listed.name]))
@@ -192,27 +204,38 @@ class Run:
             )
         if connected:
             try:
-                self.observed(catalogue_observations(await session.catalogue(), declared=declared))
+                last = await session.catalogue()
+                self.observed(catalogue_observations(last, declared=declared))
+                for listed in last.tools:
+                    self.observed(listed_again(listed) if listed.name in exchanges.displayed else ())
             except PeerUnavailable as error:
                 self.note(f"Listed its tools once, and not again: {error}")
                 self.emit(CallMade(self.name, "tools/list", "", "unanswered"))
+                connected = False
         for note in exchanges.notes():
             self.note(note)
         self.end()
+        return connected
 
-    async def judge_limited(self, session: Session, catalogue: Catalogue, seen: Seen) -> None:
-        """Do the run as a client that declares the smallest `maxBytes`: only what concerns that is judged."""
+    async def judge_limited(self, session: Session, catalogue: Catalogue, seen: Seen) -> bool:
+        """Do the run as a client that declares the smallest `maxBytes`: only what concerns that is judged.
+
+        Return whether the connection is still there.
+        """
         self.era = catalogue.protocol_version
         self.start(len(catalogue.tools))
         form = required_form(catalogue, declared=True, known=self.knows_the_client)
         caller = Caller(session, self.note, seen.learned, seen.silent)
+        connected = True
         async with aclosing(caller.exchanges((call,) for call in seen.few_large())) as exchanges:
             async for exchange in exchanges:
                 call = exchange.call
+                connected = exchange.lost is None
                 if not (exchange.is_busy or exchange.timed_out):
                     self.observed(limited_observations(exchange, form, seen.twins[call.key]), call)
                 self.called(exchange)
         self.end()
+        return connected
 
 
 @dataclass(slots=True)
@@ -225,6 +248,8 @@ class _Exchanges:
     form: RequiredForm
     seen: Seen
     repeating: dict[str, None] = field(default_factory=dict)
+    displayed: set[str] = field(default_factory=set)
+    """The names of the tools that showed a display of their own."""
     broken: set[str] = field(default_factory=set)
 
     async def judge(self, calls: Iterable[Batch]) -> bool:
@@ -274,6 +299,8 @@ class _Exchanges:
         if document is not None and not self.run.plain and told_apart:
             self.seen.keep_twin(exchange, document, known=self.run.knows_the_client)
         answered = document is not None and call.intent is Intent.VALID
+        if answered and document is not None and document.has_display and not call.hands_on_a_wish:
+            self.displayed.add(call.name)
         self.seen.echoes.keep(exchange, self.run.name)
         if answered and document is not None:
             self.seen.keep(call, document)

@@ -10,7 +10,7 @@ import math
 import os
 import shlex
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -133,12 +133,30 @@ class Session:
         *,
         name: str = "The server",
         list_timeout: float = 30.0,
+        is_stateless: bool = False,
     ) -> None:
         self._client = client
         self._bounds = bounds or Bounds()
         self._call_timeout = call_timeout
         self._name = name
         self._list_timeout = list_timeout
+        self.is_stateless = is_stateless
+        """Whether each request says what the client declares."""
+        self._extensions: dict[str, Any] | None = None
+        if is_stateless:
+            _let_declare(client.session, self._declared)
+
+    def declare(self, *, declares: bool, max_bytes: int | None = None) -> None:
+        """Be another client from the next request on, in the stateless era.
+
+        Args:
+            declares: whether it declares the extension.
+            max_bytes: the `maxBytes` of its declaration.
+        """
+        self._extensions = {EXTENSION_ID: declaration("newest", max_bytes)} if declares else {}
+
+    def _declared(self) -> dict[str, Any] | None:
+        return self._extensions
 
     async def catalogue(self) -> Catalogue:
         """Return what the peer announces and lists.
@@ -182,13 +200,21 @@ class Session:
                 raise PeerUnavailable(f"{self._name} {self._bounds.fault}.") from error
             raise PeerUnavailable(f"{self._name} does not list its tools ({_first_line(error)}).") from error
         capabilities = self._client.server_capabilities
+        if self._extensions is not None:
+            try:
+                found = await self._client.session.send_request(mcp_types.DiscoverRequest(), mcp_types.DiscoverResult)
+            except (MCPError, ValidationError) as error:
+                raise PeerUnavailable(
+                    f"{self._name} answers `server/discover` to one client, and not to another ({_first_line(error)})."
+                ) from error
+            capabilities = found.capabilities
         # The handshake era has no `extensions`: `experimental` takes their place (section 6.1).
         of_handshake = self._client.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
         announced_in_the_handshake = (capabilities.experimental or {}) if of_handshake else {}
         return Catalogue(
             protocol_version=self._client.protocol_version,
             extensions={**announced_in_the_handshake, **(capabilities.extensions or {})},
-            tools=tuple(_tool(tool) for tool in tools),
+            tools=tuple(listed_tool(tool) for tool in tools),
         )
 
     async def call(self, call: ToolCall) -> Exchange:
@@ -215,7 +241,23 @@ class Session:
         return Exchange(call, result=result.root)
 
 
-def _tool(tool: mcp_types.Tool) -> ListedTool:
+def _let_declare(session: ClientSession, extensions: Callable[[], dict[str, Any] | None]) -> None:
+    """Let `extensions`, where it returns any, replace those that the SDK would declare in each request."""
+    stamp = session._stamp
+
+    def declaring(data: dict[str, Any], options: Any) -> None:
+        stamp(data, options)
+        if (declared := extensions()) is not None:
+            meta = data["params"]["_meta"]
+            key = mcp_types.CLIENT_CAPABILITIES_META_KEY
+            meta[key] = {name: value for name, value in meta[key].items() if name != "extensions"}
+            meta[key] |= {"extensions": declared} if declared else {}
+
+    session._stamp = declaring
+
+
+def listed_tool(tool: mcp_types.Tool) -> ListedTool:
+    """Return a tool as the suite sees it."""
     # The SDK accepts `null` for a keyword that takes an object or a list; it counts as absent.
     schema = {word: value for word, value in tool.input_schema.items() if value is not None}
     usable = isinstance(schema.get("properties", {}), dict) and isinstance(schema.get("required", []), list)
@@ -233,6 +275,12 @@ def _tool(tool: mcp_types.Tool) -> ListedTool:
 def _said_hints(tool: mcp_types.Tool) -> tuple[bool | None, bool | None, bool | None]:
     said = tool.annotations or mcp_types.ToolAnnotations()
     return said.read_only_hint, said.destructive_hint, said.open_world_hint
+
+
+def declaration(era: str, max_bytes: int | None = None) -> dict[str, Any]:
+    """Return what the suite declares in an era; `max_bytes`: with this limit of a document."""
+    limit = {} if max_bytes is None else {"maxBytes": max_bytes}
+    return {"versions": [VERSION], **limit, **(_IN_THE_HANDSHAKE if era == "handshake" else {})}
 
 
 @asynccontextmanager
@@ -260,9 +308,6 @@ async def connect(
     Raises:
         PeerUnavailable: the session cannot be opened; the message says what to look at.
     """
-    declaration: dict[str, Any] = {"versions": [VERSION], **({} if max_bytes is None else {"maxBytes": max_bytes})}
-    if era == "handshake":
-        declaration = {**declaration, **_IN_THE_HANDSHAKE}
     garbage: list[str] = []
     bounds = Bounds(stray)
 
@@ -276,7 +321,7 @@ async def connect(
             mode=_MODES[era],
             cache=None,
             message_handler=on_message,
-            extensions=[advertise(EXTENSION_ID, declaration)] if declares else [],
+            extensions=[advertise(EXTENSION_ID, declaration(era, max_bytes))] if declares else [],
             client_info=mcp_types.Implementation(name="xmcp-conformance", version=suite_version()),
         )
         connected, fault = False, None
@@ -285,7 +330,14 @@ async def connect(
                 async with client:
                     connected, scope.deadline = True, math.inf
                     try:
-                        yield Session(client, call_timeout, bounds, name=_named(peer), list_timeout=connect_timeout)
+                        yield Session(
+                            client,
+                            call_timeout,
+                            bounds,
+                            name=_named(peer),
+                            list_timeout=connect_timeout,
+                            is_stateless=client.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS,
+                        )
                     except BaseException as error:
                         fault = error  # the caller's exception: it is raised again unchanged, whatever closing adds
                         raise

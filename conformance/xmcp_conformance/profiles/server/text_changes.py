@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable
 from typing import Final
 from xml.sax.saxutils import escape, unescape
@@ -13,6 +14,7 @@ _ILLEGAL: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U001
 _QUOTES: Final = {'"': "&quot;", "'": "&#39;"}
 _CHANGES: Final[dict[str, Callable[[str], str]]] = {
     "with its markup escaped twice": escape,
+    "with its markup and carriage returns escaped twice": lambda text: escape(text, {"\r": "&#13;"}),
     "with its markup and quotation marks escaped twice": lambda text: escape(text, _QUOTES),
     "with references in it resolved": unescape,
     "with other line ends": lambda text: text.replace("\r\n", "\n").replace("\r", "\n"),
@@ -26,13 +28,18 @@ _CHANGES: Final[dict[str, Callable[[str], str]]] = {
     "without characters beyond U+FFFF": lambda text: re.sub("[\U00010000-\U0010ffff]", "", text),
 }
 """What writers of documents do to a text, in words that follow the text."""
+_LOSING: Final = tuple(
+    words for words in _CHANGES if "escaped" not in words and "resolved" not in words and "trimmed" not in words
+)
 LONG: Final = 4_000
+_CUT_WITH_DOTS: Final = 100
 CUT: Final = "cut off"
 WHOLE: Final = ""
 _SAYS_CUT: Final = re.compile(r"<llm_output[^>]{0,999}\btruncated\s{0,9}=\s{0,9}[\"'](?:true|1)[\"']")
 
 
 SENTENCES: Final = {
+    "with references in it resolved": "XMCP-RSP-022",
     "with other line ends": "XMCP-RSP-024",
     "without its carriage returns": "XMCP-RSP-024",
     CUT: "XMCP-RSP-082",
@@ -62,14 +69,40 @@ def _flush(text: str) -> str:
     return re.sub("\n[ \t]+", "\n", text)
 
 
+def change_between(whole: str, text: str) -> str | None:
+    """Return in words what was done to a whole text so that it became another one; `None` where that is not known.
+
+    Only changes that lose something are told, or that indent all lines alike: those that can be undone, such as markup
+    that is escaped, say nothing of which of the two texts came first. Of two normal forms of Unicode, `whole` is
+    taken for what there was before, which nothing shows.
+    """
+    for words in _LOSING:
+        if _CHANGES[words](whole) == text != whole:
+            return words
+    for form in ("NFC", "NFD", "NFKC", "NFKD"):
+        if unicodedata.normalize(form, whole) == text != whole:
+            return "in another normal form of Unicode"
+    _, feed, rest = text.partition("\n")
+    indent = rest[: len(rest) - len(rest.lstrip(" \t"))]
+    return "with its lines indented" if indent and feed and whole.replace("\n", f"\n{indent}") == text else None
+
+
+def would_show(trap: str, change: str) -> bool:
+    """Return whether a change, by its words, leaves a trap not as it is."""
+    return change in _CHANGES and _CHANGES[change](trap) != trap
+
+
 def is_cut(text: str, whole: str) -> bool:
     """Return whether a long text is the beginning of another one, and either says so by dots or lacks much of it.
 
     A tool can add a sentence, or lines: what it adds is short, or begins a line.
     """
     begins = text.removesuffix("…").removesuffix("...")
+    if begins != text and whole.startswith(text):
+        return False  # the dots are the tool's own
     rest = whole.removeprefix(begins)
-    if len(begins) <= LONG // 4 or rest == whole or rest.startswith(("\n", "\r")) or begins.endswith("\n"):
+    least = LONG // 4 if begins == text else _CUT_WITH_DOTS
+    if len(begins) <= least or rest == whole or rest.startswith(("\n", "\r")) or begins.endswith("\n"):
         return False
     return len(rest) > LONG // 4 or (begins != text and whole != text)
 

@@ -10,7 +10,7 @@ from xmcp_conformance.core.checks import OF_DOCUMENTS, Observations, check
 from xmcp_conformance.core.observation import broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.reader.source import Source
-from xmcp_conformance.reader.xml_tokens import REFERENCE, TAGS, Kind, Token, attributes, code_point
+from xmcp_conformance.reader.xml_tokens import NUMBERED, TAGS, Kind, Token, attributes, code_point
 
 VERSION = re.compile(r"(?:0|[1-9][0-9]{0,3})\.(?:0|[1-9][0-9]{0,3})")
 SPACE = " \t\r\n"
@@ -107,9 +107,12 @@ def text_after_meta(error: etree._Element, source: Source) -> Observations:
     """Judge the text of an error that follows its `meta`."""
     for meta in own_children(error):
         after = (meta.tail or "").strip(SPACE)
+        if not after:
+            yield obeyed("XMCP-ERR-008")
+            continue
         text = source.content(error)
         place = source.place(text.offset(text.text.rfind(after)))
-        yield either("XMCP-ERR-008", not after, f"`{quoted(after)}` after `meta`", "the message before it", where=place)
+        yield broken("XMCP-ERR-008", f"`{quoted(after)}` after `meta`", "the message before it", where=place)
 
 
 @check("XMCP-RSP-021", profile=OF_DOCUMENTS)
@@ -132,5 +135,5 @@ def attribute_space(source: Source) -> Observations:
             if raw := re.search("[\t\n\r]", attribute.raw):
                 seen = f"the attribute `{quoted(attribute.name)}` has {raw.group()!r} as it is"
                 yield broken("XMCP-RSP-028", seen, f"`&#{ord(raw.group())};`", where=source.place(attribute.offset))
-            elif any(code_point(match) in (9, 10, 13) for match in REFERENCE.finditer(attribute.raw)):
+            elif any(code_point(match) in (9, 10, 13) for match in NUMBERED.finditer(attribute.raw)):
                 yield obeyed("XMCP-RSP-028")

@@ -11,14 +11,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, TypeVar
 
-import jsonschema_rs
 import mcp_types
 from mcp import MCPError
 
-from .miniature import Json, Miniature, Negotiated, Plain
+from .miniature import Json, Miniature, Negotiated, Plain, validator
 
 T = TypeVar("T")
 Kind: TypeAlias = Literal["announcement", "listing", "text", "display", "error"]
@@ -86,8 +85,8 @@ def _only(tool: str) -> Condition:
 
 _KEYWORDS = (
     "required", "type", "additionalProperties", "enum", "minimum", "maximum", "pattern", "minLength", "maxLength",
-    "uniqueItems",
 )  # fmt: skip
+"""Not `uniqueItems`: a server can keep equal items once, and loses nothing (section 4.3), so no call has that fault."""
 
 CONDITIONS: dict[str, Condition] = {
     "always": lambda _: True,
@@ -126,6 +125,8 @@ CONDITIONS: dict[str, Condition] = {
 
 _RIGHT: dict[str, type[Miniature]] = {wire.wire: wire for wire in (Miniature, Negotiated, Plain)}
 _NEEDS_CARE = re.compile("[<>&\\r]|[^\\t\\n\\r\\u0020-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
+_KNOWN: dict[tuple[str, str, bool], Occasion] = {}
+"""What there is to know of each call alone, by the wire, the call and whether the client declared the extension."""
 
 
 @dataclass(slots=True)
@@ -199,23 +200,38 @@ class Conditional(Miniature):
 
     def _occasion(self, name: str, arguments: Json, *, declared: bool, handshake: bool) -> Occasion:
         history = self._history.setdefault((declared, handshake), _History())
-        outcome = self.right.outcome(name, arguments, declared=declared)
-        schema = self.right.tools().get(name, {})
-        given, _ = self.right.set_aside(name, self.right.without_null(name, arguments))
-        faults = [fault.kind.name for fault in jsonschema_rs.validator_for(schema).iter_errors(given)]
-        optional = schema.get("properties", {}).keys() - set(schema.get("required", ())) - {"show_user"}
         key = json.dumps([name, arguments], sort_keys=True)
-        texts = list(_texts_at(arguments, schema, schema, "first string"))
-        occasion = Occasion(
-            "error" if outcome.failure else "display" if outcome.envelope else "text",
-            handshake,
-            declared,
-            name,
+        alone = _KNOWN.get((self.wire, key, declared))
+        if alone is None:
+            alone = _KNOWN[self.wire, key, declared] = self._alone(name, arguments, declared=declared)
+        occasion = replace(
+            alone,
+            handshake=handshake,
             calls=history.calls,
             of_tool=history.of_tool[name],
             equal=history.equal[key],
             in_flight=self.in_flight,
             after_refusal=history.refused,
+        )
+        history.calls += 1
+        history.of_tool[name] += 1
+        history.equal[key] += 1
+        history.refused = bool(alone.refused_for)
+        return occasion
+
+    def _alone(self, name: str, arguments: Json, *, declared: bool) -> Occasion:
+        """Return what there is to know of a call without regard to what came before."""
+        outcome = self.right.outcome(name, arguments, declared=declared)
+        schema = self.right.tools().get(name, {})
+        given, _ = self.right.set_aside(name, self.right.without_null(name, arguments))
+        faults = [fault.kind.name for fault in validator(schema).iter_errors(given)]
+        optional = schema.get("properties", {}).keys() - set(schema.get("required", ())) - {"show_user"}
+        texts = list(_texts_at(arguments, schema, schema, "first string"))
+        return Occasion(
+            "error" if outcome.failure else "display" if outcome.envelope else "text",
+            handshake=False,
+            declared=declared,
+            tool=name,
             asks_to_show=arguments.get("show_user") is True,
             length=len(outcome.failure.message if outcome.failure else outcome.text),
             hostile=frozenset(place for place, text in texts if _NEEDS_CARE.search(text)),
@@ -223,11 +239,6 @@ class Conditional(Miniature):
             at_border=_at_border(arguments, schema),
             optional=bool(optional & arguments.keys()) if optional else None,
         )
-        history.calls += 1
-        history.of_tool[name] += 1
-        history.equal[key] += 1
-        history.refused = bool(faults)
-        return occasion
 
 
 class Watched(Conditional):

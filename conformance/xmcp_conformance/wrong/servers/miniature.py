@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -126,6 +127,16 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(item)
     else:
         yield str(value)
+
+
+def validator(schema: Json) -> Any:
+    """Return the validator of a schema, made once: the kill matrix asks some ten thousand times for a few."""
+    return _validator(json.dumps(schema))
+
+
+@lru_cache(maxsize=256)
+def _validator(schema: str) -> Any:
+    return jsonschema_rs.validator_for(json.loads(schema))
 
 
 class Miniature:
@@ -355,7 +366,7 @@ class Miniature:
     def refuse(self, name: str, arguments: Json) -> None:
         """Raise the failure of arguments that do not fit."""
         schema, fields = self.tools()[name], []
-        for fault in jsonschema_rs.validator_for(schema).iter_errors(arguments):
+        for fault in validator(schema).iter_errors(arguments):
             where = [str(part) for part in fault.instance_path]
             kind: Any = fault.kind
             if kind.name == "required":
@@ -558,22 +569,31 @@ class Miniature:
 
         async def call_tool(context: Any, params: mcp_types.CallToolRequestParams) -> Any:
             session = context.session
-            declared = self.declares(session.client_capabilities)
             handshake = session.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
-            if len(params.name) > _LONGEST_NAME:  # a document could not hold it
-                raise MCPError(code=mcp_types.INVALID_PARAMS, message="There is no such tool.")
-            self.in_flight += 1
-            try:
-                await self.pause(params.name)
-                most = max(_FEWEST_BYTES, self.declared(session.client_capabilities).get("maxBytes", _MOST_BYTES))
-                return self.call(params.name, params.arguments or {}, declared=declared, handshake=handshake, most=most)
-            finally:
-                self.in_flight -= 1
+            return await self.handle(params.name, params.arguments or {}, session.client_capabilities, handshake)
 
         experimental = self.announced(handshake=True)
         server = _Server(type(self).__name__, experimental, on_list_tools=list_tools, on_call_tool=call_tool)
         server.extensions.update(self.announced(handshake=False))
         return server
+
+    async def handle(
+        self, name: str, arguments: Json, capabilities: mcp_types.ClientCapabilities | None, handshake: bool
+    ) -> Any:
+        """Answer a request for a call, of a client with these capabilities.
+
+        Raises:
+            MCPError: the request is not made into a call.
+        """
+        if len(name) > _LONGEST_NAME:  # a document could not hold it
+            raise MCPError(code=mcp_types.INVALID_PARAMS, message="There is no such tool.")
+        self.in_flight += 1
+        try:
+            await self.pause(name)
+            most = max(_FEWEST_BYTES, self.declared(capabilities).get("maxBytes", _MOST_BYTES))
+            return self.call(name, arguments, declared=self.declares(capabilities), handshake=handshake, most=most)
+        finally:
+            self.in_flight -= 1
 
     async def pause(self, name: str) -> None:
         """Let other calls run before a tool does."""

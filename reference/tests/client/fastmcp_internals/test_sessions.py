@@ -55,7 +55,7 @@ async def test_an_applications_client_hears_what_it_heard_and_so_do_we(mcp: Any,
     own = fastmcp.Client(mcp, mode=mode, message_handler=listener("app"), cache=cache)
     async with prepared(own, listener("we"), []) as client:
         await client.call_tool_mcp("announce", {})
-        await asyncio.wait_for(both.wait(), 10)
+        await asyncio.wait_for(both.wait(), 300)
     assert heard == [("we", "ToolListChangedNotification"), ("app", "ToolListChangedNotification")]
 
 

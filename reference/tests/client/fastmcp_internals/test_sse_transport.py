@@ -71,7 +71,7 @@ async def test_all_messages_are_read_by_us_and_what_a_server_sends_cannot_stand_
         return httpx2.AsyncClient(transport=httpx2.MockTransport(answered), **options)
 
     transport = resilient(SSETransport("http://host/sse", httpx_client_factory=factory))  # type: ignore[arg-type]
-    async with asyncio.timeout(20), fastmcp.Client(transport, mode="legacy") as client:
+    async with asyncio.timeout(300), fastmcp.Client(transport, mode="legacy") as client:
         skip_result_validation(client.session)
         result: Any = await client.call_tool_mcp("look", {})
     assert result.content[0].text == "seen"

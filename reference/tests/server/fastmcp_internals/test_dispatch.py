@@ -83,7 +83,7 @@ async def test_the_outermost_middleware_sees_every_message_and_what_other_middle
             raise
 
     wrap_dispatch(plain, outermost)
-    async with Client(plain, mode="legacy", timeout=20) as client:
+    async with Client(plain, mode="legacy", timeout=300) as client:
         with pytest.raises(MCPError):
             await client.list_resources()
     assert seen == [("resources/list", "LookupError")]

@@ -60,7 +60,7 @@ class Session:
 
     async def post(self, message: dict[str, Any], **headers: str) -> httpx2.Response:
         every = {**HEADERS, **VERSION, **self._headers, **headers}
-        return await self._http.post(self._url, json=message, headers=every, timeout=20)
+        return await self._http.post(self._url, json=message, headers=every, timeout=300)
 
 
 @asynccontextmanager
@@ -93,7 +93,7 @@ async def test_a_request_with_the_id_of_another_one_that_runs_is_refused(
         assert "The request id '7' belongs to a request of this session" in refused.json()["error"]["message"]
         assert "of the third" in (await running.post(call_of(8, "echo", text="of the third"))).text
         server.go_on.set()
-        with anyio.fail_after(20):
+        with anyio.fail_after(300):
             while not answers:  # noqa: ASYNC110 - an HTTP answer has no event
                 await asyncio.sleep(0.01)
         assert "of the first" in answers[0].text
@@ -110,7 +110,7 @@ async def test_an_id_is_in_use_after_its_client_has_gone(over_http: Any) -> None
         await asyncio.sleep(0.2)  # until the server has noticed
         assert (await running.post(call_of(7, "echo", text="of the second"))).status_code == 409
         server.go_on.set()
-        with anyio.fail_after(20):
+        with anyio.fail_after(300):
             third = call_of(7, "echo", text="of the third")
             while (answer := await running.post(third)).status_code == 409:  # noqa: ASYNC110 - see above
                 await asyncio.sleep(0.01)
@@ -161,7 +161,7 @@ async def test_a_session_serves_the_user_who_opened_it(kind: Any, method: str, o
             if not other:
                 del headers["x-user"]
             body = message if method == "POST" else None
-            refused = await running._http.request(method, running._url, headers=headers, timeout=20, json=body)
+            refused = await running._http.request(method, running._url, headers=headers, timeout=300, json=body)
             assert refused.status_code == 404
             assert refused.json()["error"]["message"] == "Session not found"
         assert (await running.post(message)).status_code == 200
@@ -215,7 +215,7 @@ async def test_over_stdio_too_the_second_request_with_an_id_is_refused(era: str,
     try:
         for message in [*opening, *calls]:
             process.stdin.write(json.dumps(message).encode() + b"\n")
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             while len(answers) < 2:
                 answer = json.loads(await process.stdout.readline())
                 if answer.get("id") == 7:
@@ -232,8 +232,8 @@ async def test_equal_ids_of_different_sessions_have_nothing_to_do_with_each_othe
     app = server.mcp.http_app(stateless_http=False)
     async with (
         over_http(app) as url,
-        Client(f"{url}/mcp", mode=era, timeout=20) as one,
-        Client(f"{url}/mcp", mode=era, timeout=20) as two,
+        Client(f"{url}/mcp", mode=era, timeout=300) as one,
+        Client(f"{url}/mcp", mode=era, timeout=300) as two,
     ):
         waiting = asyncio.create_task(one.call_tool_mcp("echo", {"text": "one", "wait": True}))
         await server.begun.wait()

@@ -30,7 +30,7 @@ async def test_each_message_to_the_client_is_sent_through_the_session_of_its_req
     async def heard(progress: float, total: float | None, message: str | None) -> None:
         told.append((progress, total, message))
 
-    async with Client(plain, mode=era, progress_handler=heard, timeout=20) as client:
+    async with Client(plain, mode=era, progress_handler=heard, timeout=300) as client:
         await client.call_tool("speaks", {})
         await client.list_tools()
     assert seen == ["notifications/progress"] * 2

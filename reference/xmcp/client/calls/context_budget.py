@@ -86,9 +86,9 @@ def _fit(message: dict[str, Any], budget: int) -> dict[str, Any]:
 
 def _with_reference(response: ToolResponse, display: DisplayEnvelope, budget: int) -> ToolResponse:
     """Return the response with a reference in the place of its display; with none if even that is above `budget`."""
-    shown = reference(display)
-    if size(shown) <= budget:
-        return replace(response, display=shown)
+    for note in (True, False):
+        if size(shown := reference(display, note=note)) <= budget:
+            return replace(response, display=shown)
     alone = response.llm_output is None and response.error is None  # a document has one part at least
     return replace(response, display=None, llm_output="" if alone else response.llm_output)
 
@@ -104,16 +104,13 @@ def cut(text: str, budget: int) -> str:
     return f"{data[:head].decode('utf-8', 'ignore')}{note}{end}"
 
 
-def reference(display: DisplayEnvelope) -> DisplayEnvelope:
-    """Return what the model sees instead of a display that is above its budget."""
+def reference(display: DisplayEnvelope, *, note: bool = True) -> DisplayEnvelope:
+    """Return what the model sees instead of a display that is above its budget. `note`: with words that say why."""
+    words = {"note": "Shown to the person; too large to repeat here."} if note else {}
     return DisplayEnvelope(
         type=REFERENCE_TYPE,
         title=display.title,
-        payload={
-            "type": display.type,
-            "bytes": size(display),
-            "note": "Shown to the person; too large to repeat here.",
-        },
+        payload={"type": display.type, "bytes": size(display), **words},
     )
 
 

@@ -24,11 +24,11 @@ def error_in(structured: object) -> ErrorInfo | None:
     if not isinstance(structured, Mapping):
         return None
     inner = structured.get("error")
-    described = inner if isinstance(inner, Mapping) and "code" in inner else structured
+    described = inner if isinstance(inner, Mapping) and isinstance(inner.get("code"), str) else structured
     given, message, retryable = (described.get(name) for name in ("code", "message", "retryable"))
     if not isinstance(given, str):
         return None
-    code = re.sub(r"[^A-Z0-9]", "_", given[:64].upper())
+    code = re.sub(r"[^A-Z0-9]", "_", re.sub("[a-z]+", lambda letters: letters[0].upper(), given[:64]))
     error = ErrorInfo(
         code=code if _CODE.fullmatch(code) else "TOOL_ERROR",
         message=message if isinstance(message, str) else "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
 from xmcp.chat.errors import CallFailed
@@ -60,24 +60,33 @@ def stage(policy: RetryPolicy, sleep: Callable[[float], Awaitable[object]] = asy
 
     async def retry(call: ActiveCall, proceed: Next) -> Reading:
         now = asyncio.get_running_loop().time
-        begun, failures = now(), 0
+        begun, failures, doubtful = now(), 0, False
         while True:
+            last = None
             try:
                 reading = await proceed(call)
             except CallFailed as exc:
                 reading = server_results.failed(call.name, exc.error)
+                last = _in_doubt(exc.error) if doubtful else None
             error = reading.response.error
             if error is None or not allowed(error, call.entry):
-                return reading
+                return server_results.failed(call.name, last) if last else reading
+            doubtful |= (error.meta or {}).get("side_effects") != "none"
             failures += 1
             pause, until = wait(policy, failures, error), call.deadline()
             if ends(policy, failures, pause, now() - begun, None if until is None else until - now()):
-                return reading
+                return server_results.failed(call.name, last) if last else reading
             call.log.warning("tool_retry", tool_name=call.name, attempt=failures, code=error.code)
             call.emit(Retrying(call.request.call, failures, round(pause * 1000), error))
             await sleep(pause)
 
     return retry
+
+
+def _in_doubt(error: ErrorInfo) -> ErrorInfo:
+    """Return the error of a call of which an earlier attempt may have changed something (spec section 11.4)."""
+    meta = error.meta or {}
+    return replace(error, meta={**meta, "side_effects": "unknown"}) if meta.get("side_effects") == "none" else error
 
 
 def allowed(error: ErrorInfo, entry: Entry) -> bool:

@@ -19,7 +19,7 @@ from xmcp.chat import client_made_errors
 from xmcp.client.calls import content_blocks
 from xmcp.client.calls.foreign_errors import error_in
 from xmcp.client.calls.worker_threads import LARGE
-from xmcp.wire import DecodeError, DisplayEnvelope, ErrorInfo, ToolResponse, decode, encode
+from xmcp.wire import XML_WHITE_SPACE, DecodeError, DisplayEnvelope, ErrorInfo, ToolResponse, decode, encode
 from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, POPULATED_META_KEY, RESULT_META_KEY
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def _error_of(given: Any) -> ErrorInfo:
     if not isinstance(code, str):
         raise TypeError("code must be a string")
     # A document has no error without words.
-    error = ErrorInfo(code, said if isinstance(said, str) and said.strip() else code, retryable=False)
+    error = ErrorInfo(code, said if isinstance(said, str) and said.strip(XML_WHITE_SPACE) else code, retryable=False)
     for name in ("category", "retryable", "retry_after_ms", "meta"):
         if given.get(name) is not None:
             with suppress(TypeError, ValueError):
@@ -214,7 +214,7 @@ def _writable(response: ToolResponse) -> ToolResponse:
 def _read_plain(result: CallToolResult, tool_name: str, text: str) -> ToolResponse:
     structured = result.structured_content
     described = error_in(structured) if result.is_error else None
-    if result.is_error and not text.strip():
+    if result.is_error and not text.strip(XML_WHITE_SPACE):
         text = ""  # white space is no message
     if not text and structured is not None:
         message = described.message if described is not None else ""

@@ -47,7 +47,7 @@ from xmcp.client.tools import meta_tools
 from xmcp.client.tools.catalogue import Catalogue
 from xmcp.providers import ModelRequest
 from xmcp.providers.base import Received
-from xmcp.wire import DisplayEnvelope
+from xmcp.wire import XML_WHITE_SPACE, DisplayEnvelope
 
 LLM_SECONDS: Final = 300.0
 """Default for how long a model may be silent, before its answer or within it."""
@@ -142,8 +142,7 @@ class Chat:
                     stop_reason, warning = ending(self._completion)
                     if warning:
                         yield ChatWarning(turn=self._turn, text=warning)
-                    said = "" if stop_reason == "empty" else text  # white space is no answer
-                    yield self._answered(stop_reason, said, self._completion.vendor_state)
+                    yield self._answered(stop_reason, text, self._completion.vendor_state)
                     return
                 self._ids.update(call.id for call in calls)
                 turn = self._open_turn = self._begin_turn(catalogue, text, calls)
@@ -184,8 +183,7 @@ class Chat:
 
     def _begun(self) -> list[dict[str, Any]]:
         text = "".join(self._text)
-        # Some vendors refuse a message of nothing but spaces.
-        return [messages.assistant_message(text)] if text.strip() else []
+        return [messages.assistant_message(text)] if text.strip(XML_WHITE_SPACE) else []
 
     async def _fit_displays(self) -> None:
         """Replace displays above the budget in the messages of the application, too (XMCP-DSP-040)."""
@@ -389,13 +387,13 @@ class Chat:
 
     def _answered(self, stop_reason: StopReason, text: str, vendor_state: VendorState | None = None) -> Done:
         self._text.clear()
-        if text:
+        if text.strip(XML_WHITE_SPACE):  # some vendors refuse a message of nothing but spaces
             self.messages.append(with_vendor_state(messages.assistant_message(text), vendor_state))
         return self._done(stop_reason, text)
 
     def _done(self, stop_reason: StopReason, answer: str = "") -> Done:
         result = ChatResult(
-            answer=answer or None,
+            answer=answer if answer.strip(XML_WHITE_SPACE) else None,
             display=self._display,
             displays=list(self._displays),
             history=list(self.messages),

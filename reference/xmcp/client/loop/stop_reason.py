@@ -6,6 +6,7 @@ from typing import Final, Literal, TypeAlias
 
 from xmcp.chat.completions import Completion
 from xmcp.chat.events import StopReason
+from xmcp.wire import XML_WHITE_SPACE
 
 DisplayMode: TypeAlias = Literal["exit", "continue"]
 """Whether a turn whose displays answer the query ends the chat (`exit`), or the model is asked again (`continue`)."""
@@ -20,6 +21,6 @@ def ending(completion: Completion) -> tuple[StopReason, str | None]:
     """Return why the chat ended, and a warning for the application if the answer is cut, withheld or empty."""
     if completion.finish_reason in _CUT:
         return _CUT[completion.finish_reason]
-    if not completion.text.strip():
+    if not completion.text.strip(XML_WHITE_SPACE):
         return "empty", "The model answered with neither text nor calls."
     return "stop", None

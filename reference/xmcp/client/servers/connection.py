@@ -23,7 +23,14 @@ from xmcp.client.servers.connection_states import (
     ConnectionState,
     step,
 )
-from xmcp.client.servers.errors import METHOD_NOT_FOUND, ConnectFailed, describe, means_connection_lost
+from xmcp.client.servers.errors import (
+    METHOD_NOT_FOUND,
+    ConnectFailed,
+    CredentialsRefused,
+    describe,
+    is_refusal_of_credentials,
+    means_connection_lost,
+)
 from xmcp.client.servers.listing_pages import MAX_LISTED, all_pages
 from xmcp.client.servers.peer_limits import Flood, TooLarge
 from xmcp.client.servers.server_log import ServerLog
@@ -182,7 +189,8 @@ class Connection:
                     await self._leave.wait()
         except (Exception, BaseExceptionGroup) as exc:
             if not self._ready.done():
-                failed = ConnectFailed(self._why_not_started(exc))
+                kind = CredentialsRefused if is_refusal_of_credentials(exc) else ConnectFailed
+                failed = kind(self._why_not_started(exc))
                 failed.__cause__ = exc
                 self._ready.set_exception(failed)
             else:

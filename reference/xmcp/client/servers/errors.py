@@ -66,6 +66,10 @@ class ConnectFailed(Exception):
     """A server could not be reached. The message gives the reason for people and contains no credential."""
 
 
+class CredentialsRefused(ConnectFailed):
+    """A server refused the credentials with which a connection was to be opened (spec section 6.5)."""
+
+
 class ConnectionsBusy(ConnectFailed):
     """All connections that a tenant may have to a server with different credentials are in use."""
 
@@ -98,6 +102,17 @@ def means_unreadable_answer(exc: MCPError) -> bool:
 def means_credentials_refused(exc: MCPError) -> bool:
     """Return whether an error that means an unreadable answer says that the server refused the credentials."""
     return _is_one_of(_REFUSES_CREDENTIALS, exc)
+
+
+def is_refusal_of_credentials(exc: BaseException | None) -> bool:
+    """Return whether a connection could not be opened because the server refused the credentials."""
+    from mcp import MCPError
+
+    while exc is not None:
+        if isinstance(exc, MCPError):
+            return means_credentials_refused(exc)
+        exc = exc.exceptions[0] if isinstance(exc, BaseExceptionGroup) else exc.__cause__
+    return False
 
 
 def means_session_lost(status: int, code: object, message: object) -> bool:

@@ -21,6 +21,7 @@ from xmcp.client.servers.connection_states import SERVER_TABLE, ServerAction, Se
 from xmcp.client.servers.errors import (
     INVALID_PARAMS,
     ConnectFailed,
+    CredentialsRefused,
     describe,
     means_connection_lost,
     means_credentials_refused,
@@ -236,6 +237,8 @@ class Server:
 
         try:
             connection = await self._current_connection()
+        except CredentialsRefused as exc:
+            raise CallFailed(client_made_errors.credentials_refused(self.name)) from exc
         except ConnectFailed as exc:
             raise self._connection_failed(never_sent=True) from exc
         with connection.in_use():

@@ -66,6 +66,8 @@ class _Breaker:
     until_at_most: float = 0.0
     reopened: bool = False
     opened_by: Attempt | None = None
+    opened_at: int = -1
+    """The record at which it last opened: what was sent before that does not count any more."""
     probe: Attempt | None = None
     probed_by: str = _PROBES
     """The sentence by which the next call must be let through; another one if the client ended the last probe."""
@@ -142,6 +144,8 @@ class _Breaker:
             if attempt is self.probe:
                 self._open(attempt, now, again=True)
             return
+        if self.phase is _Phase.CLOSED and attempt.at < self.opened_at:
+            return
         if attempt.outcome == "lost":
             if self.loss is not None and attempt.at < self.loss[0].ended_at and now <= self.loss[1] + INSTANT:
                 self.not_counted[_ONCE] += 1
@@ -176,6 +180,7 @@ class _Breaker:
 
     def _open(self, attempt: Attempt, now: float, *, again: bool) -> None:
         self.phase, self.reopened, self.probe, self.opened_by = _Phase.OPEN, again, None, attempt
+        self.opened_at = attempt.ended_at
         self.since, self.until, self.until_at_most = now, now + self.reset_after, now + self.reset_after
         self.probed_by = _PROBES
 

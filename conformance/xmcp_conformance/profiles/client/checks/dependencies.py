@@ -15,6 +15,8 @@ from xmcp_conformance.profiles.client.trace import Asked, Called, Tool
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import INSTANT, Attempt, ModelCall, wrapper_of
 
+_DIALECT = "json-schema.org/draft/2020-12"
+
 
 @check("XMCP-TOL-012", profile="client")
 def _dependencies_end_first(trace: TraceIndex) -> Observations:
@@ -42,7 +44,8 @@ def _independent_calls_concurrent(trace: TraceIndex) -> Observations:
         free = [
             call
             for call in turn.calls
-            if call.sent and not call.unclear and call.tool and not expected_injections.dependencies_of(call)
+            if call.sent[:1] == call.attempts[:1] != []  # else it began with an attempt that reached nobody
+            and not (call.unclear or call.tool is None or expected_injections.dependencies_of(call))
         ]
         for call in free[1:]:
             first = call.sent[0]
@@ -98,6 +101,8 @@ def _dependant_of_failure_fails(trace: TraceIndex) -> Observations:
 @check("XMCP-CLI-036", profile="client")
 def _unfit_value_not_injected(trace: TraceIndex) -> Observations:
     for call in trace.calls:
+        if call.tool is not None and _DIALECT not in str(call.tool.input_schema.get("$schema", _DIALECT)):
+            continue  # a client need not know other dialects
         if not expected_injections.failed_dependencies(call) and (names := unfit_parameters(trace, call)):
             why = f"for which the value of `{quoted(', '.join(names))}` does not fit"
             yield from _dependency_failed(trace, call, "XMCP-CLI-036", why)

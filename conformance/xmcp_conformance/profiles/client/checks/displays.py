@@ -18,8 +18,8 @@ Display = Mapping[str, Any]
 
 
 def display_of(call: ModelCall) -> Display | None:
-    """Return the display in the server's answer to a call; `None` if it has no display or cannot be read."""
-    answer = call.answer
+    """Return the display in the answer that the model got; `None` if it has no display or cannot be read."""
+    answer = None if call.was_held_back else call.answer
     return answer.display if answer is not None and answer.readable and not answer.bad_display else None
 
 
@@ -79,7 +79,7 @@ def _blocks_for_the_user_shown(trace: TraceIndex) -> Observations:
         shown = compact([*in_events, *((chat.ended.result or {}).get("displays") or ())])
         for call in (call for turn in chat.turns for call in turn.calls):
             text = call.answer.for_user if call.answer is not None else None
-            if text is None or was_cut_short(call):
+            if text is None or was_cut_short(call) or call.was_held_back:
                 continue
             seen = f"no display with `{quoted(text)}`, which {call} was answered with for the user"
             is_shown = compact(text)[1:-1] in shown

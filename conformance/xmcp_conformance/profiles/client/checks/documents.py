@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,16 +16,23 @@ from xmcp_conformance.profiles.client.trace import Answered
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import Chat, ModelCall, gives_text, is_error_by_flag_alone
 from xmcp_conformance.reader import Document, looks_like_a_document, read
+from xmcp_conformance.reader.schemas import validator
 from xmcp_conformance.reader.strict_json import strings
 
 REFERENCE = "x-xmcp-reference"
+_REFERENCE_LINE = re.compile(r"^\[[^\[\]\n]*\]$", re.MULTILINE)
+_WHITE_SPACE = " \t\r\n"
+_LEAST_TEXT = 4
+"""The number of characters from which a text is not by chance in a reference that stands for it."""
+_LEAST_RAW = 20
+"""The number of characters from which a text without markup is not by chance in the words of a client."""
 
 
 def _answered_calls(trace: TraceIndex) -> Iterator[tuple[ModelCall, bool, Answered, Document]]:
     """Yield each call that was answered, whether its server announces the extension, the answer, and the result."""
     for call in trace.calls:
         last = call.attempts[-1] if call.attempts else None
-        if last is None or not last.was_answered or was_cut_short(call):
+        if last is None or not last.was_answered or was_cut_short(call) or call.was_held_back:
             continue
         if last.answered is not None and call.reply is not None:
             yield call, trace.setup.servers[last.server].xmcp, last.answered, call.reply
@@ -62,11 +70,15 @@ def _difference_from_answer(trace: TraceIndex, call: ModelCall, reply: Document)
         cut = 'truncated="true"' in (call.content or "") or "llm_output" in reply.lossy
         if answer.text is None or cut or gives_text(answer, reply.llm_output):
             return "", ""
+        if not answer.text and answer.display is not None and reply.llm_output is None:
+            return "", ""  # of a plain result, the document can have the display alone
         return f"the text `{quoted(reply.llm_output or '')}`", f"`{quoted(answer.text)}`"
     message = (answer.error or {}).get("message")
     if reply.error is None or reply.error.code != (answer.error or {}).get("code") or not isinstance(message, str):
         return None
-    same_words = reply.error.message == message.strip() or "error" in reply.lossy
+    own = message.strip(_WHITE_SPACE)
+    words = own or reply.error.code  # in a document that a client writes, the code (section 4.1)
+    same_words = reply.error.message in (words, own) or "error" in reply.lossy
     return ("", "") if same_words else (f"the message `{quoted(reply.error.message)}`", f"`{quoted(message)}`")
 
 
@@ -77,6 +89,13 @@ def _text_of_plain_servers(trace: TraceIndex) -> Observations:
         if xmcp or answer.outcome != "ok" or answer.text is None:
             continue
         text, taken = answer.text, reply.llm_output
+        if not text and answer.structured is not None:
+            changed = "llm_output" in reply.lossy or 'truncated="true"' in (call.content or "")
+            if answer.for_user is None and not changed:
+                expected = f"`structuredContent` as JSON: `{quoted(compact(answer.structured))}`"
+                said = f"{call}, whose result has no text, is answered by `{quoted(taken or '')}`"
+                yield either("XMCP-MCP-011", _is_json_of(taken, answer.structured), said, expected, where=at)
+            continue
         kept = gives_text(answer, taken) or "llm_output" in reply.lossy or 'truncated="true"' in (call.content or "")
         inner = read(text).document if looks_like_a_document(text) else None
         seen = f"{call}, at a server without the extension, is answered by `{quoted(call.content or '')}`"
@@ -92,10 +111,20 @@ def _errors_of_other_conventions(trace: TraceIndex) -> Observations:
     for call, xmcp, answer, reply in _answered_calls(trace):
         if xmcp or answer.outcome != "error" or answer.structured is None:
             continue
-        code = (answer.error or {}).get("code")
+        code = (answer.error or {}).get("code") or _code_in(answer.structured)
         seen = f"{call}, which failed with the code {quoted(str(code))}, is answered by {call.code or 'a result'}"
         as_said = reply.error is not None and reply.error.code == code
         yield either("XMCP-MCP-040", as_said, seen, f"the error {quoted(str(code))}", where=call.turn.next_at)
+
+
+def _code_in(structured: Any) -> str:
+    """Return the code that structured content names, or `TOOL_ERROR`, in the form of section 6.4."""
+    inner = structured.get("error") if isinstance(structured, Mapping) else None
+    places = (inner, structured)
+    codes = (place.get("code") for place in places if isinstance(place, Mapping))
+    code = next((code for code in codes if isinstance(code, str)), "")
+    written = re.sub("[^A-Z0-9]", "_", re.sub("[a-z]", lambda letter: letter[0].upper(), code))
+    return written if re.fullmatch("[A-Z][A-Z0-9_]{0,62}", written) else "TOOL_ERROR"
 
 
 @check("XMCP-MCP-052", profile="client")
@@ -118,11 +147,11 @@ def _in_words(reply: Document) -> str:
 @check("XMCP-MCP-045", profile="client")
 def _text_for_the_user_alone(trace: TraceIndex) -> Observations:
     for call in trace.calls:
-        text = call.answer.for_user if call.answer is not None else None
-        if text is None or not call.turn.went_on or was_cut_short(call):
+        text = (call.answer.for_user if call.answer is not None else None) or ""
+        if not text.strip(_WHITE_SPACE) or not call.turn.went_on or was_cut_short(call):
             continue
         later = [(at, asked) for at, asked in call.turn.chat.asks if at > call.turn.said_at]
-        given, data = _given_to_the_model(trace, call.turn.chat), _data_instead_of_text(call.turn.chat)
+        given, data = _given_to_the_model(trace, call), _data_instead_of_text(call.turn.chat)
         found = next(
             (at for at, asked in later if any(_holds_more(one, text, given, data) for one in asked.messages)), None
         )
@@ -131,12 +160,13 @@ def _text_for_the_user_alone(trace: TraceIndex) -> Observations:
         yield either("XMCP-MCP-045", found is None, seen, "nothing of that block before the model", where=at)
 
 
-def _given_to_the_model(trace: TraceIndex, chat: Chat) -> list[str]:
-    """Return the texts that a model may have got in a chat whatever is for the user alone, the longest first.
+def _given_to_the_model(trace: TraceIndex, shown: ModelCall) -> list[str]:
+    """Return the texts that a model may have got whatever a call showed to the user alone, the longest first.
 
-    They are what servers gave the model, what stands beside such a block included (section 6.4), what the model wrote,
-    and what the application gave.
+    They are what servers gave the model, what stands beside such a block included (section 6.4), the data of other
+    calls, what the model wrote, and what the application gave.
     """
+    chat = shown.turn.chat
     texts = [*strings_of(chat.began.history), chat.began.query]
     for turn in chat.turns:
         texts += [turn.said.text, *(call.written for call in turn.calls), *(call.name for call in turn.calls)]
@@ -147,6 +177,7 @@ def _given_to_the_model(trace: TraceIndex, chat: Chat) -> list[str]:
             message = (answer.error or {}).get("message")
             own = call.attempts and trace.setup.servers[call.attempts[-1].server].xmcp
             texts += [answer.text or "", *strings(answer.display)]
+            texts += strings(answer.structured) if call is not shown and not answer.text else ()
             if isinstance(message, str) and (own or message not in strings(answer.structured)):
                 texts += [message]
     return sorted(filter(None, texts), key=len, reverse=True)
@@ -165,11 +196,15 @@ def _holds_more(message: Message, text: str, given: Sequence[str], data: Sequenc
     """
     document = document_of(text_of(message)) if message.get("role") == "tool" else None
     parts = list(strings_of([message]))
+    if len(text) < _LEAST_TEXT:
+        parts = [_REFERENCE_LINE.sub("", part) for part in parts]
     if document is not None:
         # As JSON and not as the raw document, in which the text is escaped.
         words = document.error.model_text if document.error is not None else ""
         shown = strings(document.display) if document.has_display else ()
-        parts = [*_texts_in(document.llm_output or "", data), words, *shown]
+        said = document.llm_output or ""
+        said = said if len(text) >= _LEAST_TEXT else _REFERENCE_LINE.sub("", said)
+        parts = [*_texts_in(said, data), words, *shown]
     return any(text in _without(part, given) for part in parts if text in part)
 
 
@@ -192,6 +227,13 @@ def _without(part: str, given: Sequence[str]) -> str:
     return f"{before}\n{after}"
 
 
+def _is_json_of(taken: str | None, value: Any) -> bool:
+    try:
+        return same(json.loads(taken or ""), value)
+    except (ValueError, RecursionError):
+        return False
+
+
 def _same_content(reply: Document, inner: Document) -> bool:
     if inner.error is not None:
         return reply.error is not None and reply.error.code == inner.error.code
@@ -207,7 +249,7 @@ def _unreadable_document(trace: TraceIndex) -> Observations:
         seen = f"{call}, whose document cannot be read, is answered by {call.code or 'a result'}"
         yield either("XMCP-MCP-012", call.code == "INVALID_XML", seen, "INVALID_XML", where=at)
         raw = (answer.text or "").strip()
-        if raw:
+        if len(raw) >= _LEAST_RAW or "<" in raw:
             seen = f"{call} is answered with the raw text"
             yield either("XMCP-MCP-013", not _holds(reply, raw), seen, "none of that text", where=at)
 
@@ -238,7 +280,12 @@ def _display_budget(trace: TraceIndex) -> Observations:
         for at, asked in chat.asks:
             for message in asked.messages:
                 document = document_of(text_of(message)) if message.get("role") == "tool" else None
-                if document is not None and document.has_display:
+                # One that is no envelope stays as it is (section 3.5).
+                if (
+                    document is not None
+                    and document.has_display
+                    and validator("display_envelope").is_valid(document.display)
+                ):
                     size = len(compact(document.display).encode("utf-8", "replace"))
                     seen = f"a display of {size} bytes before the model"
                     yield either("XMCP-DSP-040", size <= budget, seen, f"at most {budget}", where=at)

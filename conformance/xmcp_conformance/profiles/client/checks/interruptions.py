@@ -100,7 +100,7 @@ def _text_of_a_cancelled_answer(trace: TraceIndex) -> Observations:
         at, said = chat.failed[-1]
         last_asked = max((asked_at for asked_at, _ in chat.asks), default=0)
         waited = chat.cancelled.time - said.time > INSTANT
-        if said.stalls and said.text and last_asked < at < chat.cancelled_at and waited:
+        if said.stalls and said.text.strip(" \t\r\n") and last_asked < at < chat.cancelled_at and waited:
             kept = [m.get("content") for m in chat.ended.history if m.get("role") == "assistant"]
             seen = f"a history without `{quoted(said.text)}`"
             yield either("XMCP-CLI-116", said.text in kept, seen, "the text as the last message", where=chat.ended_at)

@@ -178,22 +178,32 @@ def _timed_out_call_cancelled(trace: TraceIndex) -> Observations:
 @check("XMCP-CLI-046", profile="client")
 def _cancelled_chat_cancels_calls(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
-        if chat.cancelled is None:
+        if chat.cancelled is not None:
+            at, over, what = chat.cancelled_at, chat.cancelled.time, "was cancelled"
+        elif chat.ended is not None and chat.stop_reason == "timeout":
+            at, over, what = chat.ended_at, chat.ended.time, "had ended at its time limit"
+        else:
             continue
         for call in (call for turn in chat.turns for call in turn.calls if not call.unclear):
             if not call.sent and call.tool is not None and call.turn.next is chat.ended:
-                yield obeyed("XMCP-CLI-046", where=chat.cancelled_at)
+                yield obeyed("XMCP-CLI-046", where=at)
             for attempt in call.sent:
-                if attempt.at > chat.cancelled_at and attempt.begun > chat.cancelled.time + INSTANT:
-                    seen = f"{call} went out after its chat was cancelled"
+                if attempt.at > at and attempt.begun > over + INSTANT:
+                    seen = f"{call} went out after its chat {what}"
                     yield either("XMCP-CLI-046", False, seen, "no call", where=attempt.at)
-                elif attempt.at < chat.cancelled_at < attempt.ended_at and not _is_waited_for_elsewhere(trace, call):
-                    yield _is_cancelled(call, attempt, chat.cancelled.time)
+                elif _was_under_way(attempt, at, over) and not _is_waited_for_elsewhere(trace, call):
+                    yield _is_cancelled(call, attempt, over, what)
 
 
-def _is_cancelled(call: ModelCall, attempt: Attempt, when: float) -> Observation:
+def _was_under_way(attempt: Attempt, at: int, over: float) -> bool:
+    """Return whether an attempt had no answer when its chat was over. At a time limit, it can be cancelled before."""
+    ended_with_it = attempt.outcome == "cancelled" and attempt.ended >= over - SLACK
+    return attempt.at < at and (at < attempt.ended_at or ended_with_it)
+
+
+def _is_cancelled(call: ModelCall, attempt: Attempt, when: float, what: str) -> Observation:
     soon = attempt.ended - when <= (INSTANT if attempt.was_answered else SLACK)
-    seen = f"{call} was {attempt.outcome or 'at work'} after its chat was cancelled"
+    seen = f"{call} was {attempt.outcome or 'at work'} after its chat {what}"
     return either("XMCP-CLI-046", soon, seen, "a cancellation at the server", where=attempt.at)
 
 

@@ -43,16 +43,15 @@ def _every_tool_offered(trace: TraceIndex) -> Observations:
     """Judge that each tool is offered; unknown metadata and unreachable servers have requirements of their own."""
     away = not all(server.reachable for server in trace.setup.servers) or bool(trace.refused_at(0))
     for at, names, tools in _offers(trace):
-        missing = without_name(trace.setup, [name for name in names if name not in trace.own_tools], tools)
+        kept = {key_of(tool) for tool in trace.tools_within_limit_at(at)}
+        within = [tool for tool in tools if key_of(tool) in kept]
+        missing = without_name(trace.setup, [name for name in names if name not in trace.own_tools], within)
         twice = [name for name, count in Counter(names).items() if count > 1]
         if twice:
             seen = f"`{quoted(', '.join(twice))}` offered more than once"
             yield either("XMCP-CLI-090", False, seen, "a name that no other tool has", where=at)
             continue
-        kept = {key_of(tool) for tool in trace.tools_within_limit_at(at)}
-        for tool in tools:
-            if key_of(tool) not in kept:
-                continue
+        for tool in within:
             id_ = "XMCP-TOL-003" if tool.unknown else "XMCP-CLI-094" if away else "XMCP-CLI-090"
             seen = f"`{tool.name}` of server {tool.server} is not among `{quoted(', '.join(names))}`"
             yield either(id_, tool not in missing, seen, "every tool of every server that can be reached", where=at)
@@ -115,8 +114,10 @@ def _name_calls_its_tool(trace: TraceIndex) -> Observations:
 def _names_of_named_servers(trace: TraceIndex) -> Observations:
     full = Counter(full_name(trace.setup, tool) for tool in trace.setup.tools)
     for at, names, tools in _offers(trace):
-        others = without_name(trace.setup, names, tools)
-        for tool in tools:
+        kept = {key_of(tool) for tool in trace.tools_within_limit_at(at)}
+        within = [tool for tool in tools if key_of(tool) in kept]
+        others = without_name(trace.setup, names, within)
+        for tool in within:
             name = full_name(trace.setup, tool)
             open_ = not is_legal(name) or full[name] > 1 or tool in others
             if trace.setup.servers[tool.server].given_name and not open_:

@@ -35,8 +35,18 @@ def answer_that_fits(exchange: Exchange, document: Document, before: Twin) -> Ob
     elif document.error is None:
         if not before.failed and _is_cut(exchange, document, before.text or ""):
             yield broken("XMCP-MCP-051", "a text that was cut", f"the error `{_TOO_LARGE}`")
+        elif before.has_display and not document.has_display and document.llm_output == before.text:
+            yield broken("XMCP-MCP-051", "the same text without its display", f"the error `{_TOO_LARGE}`")
     elif not document.error.retryable and (not before.failed or code == _TOO_LARGE):
         yield broken("XMCP-MCP-051", f"the error `{quoted(str(code))}`", f"the error `{before.code or _TOO_LARGE}`")
+
+
+@check("XMCP-MCP-004", profile="server")
+def data_of_what_is_too_large(exchange: Exchange, document: Document, before: Twin) -> Observations:
+    """Judge whether an error that only the declaration brought about comes without structured content."""
+    if document.error is not None and document.error.code == _TOO_LARGE and not before.failed:
+        structured = (exchange.result or {}).get("structuredContent")
+        yield either("XMCP-MCP-004", structured is None, f"`structuredContent` beside `{_TOO_LARGE}`", "none")
 
 
 def _is_cut(exchange: Exchange, document: Document, before: str) -> bool:

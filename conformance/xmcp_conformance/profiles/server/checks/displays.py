@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import either
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.server.catalogue import ListedTool
 from xmcp_conformance.profiles.server.exchange import Exchange, Intent, ToolCall
+from xmcp_conformance.profiles.server.input_schema import Schema, expanded, resolve
 from xmcp_conformance.reader import Document
 
 
@@ -16,9 +18,11 @@ from xmcp_conformance.reader import Document
 def show_user_parameter(tool: ListedTool) -> Observations:
     """Judge whether a display tool has an optional boolean property `show_user`."""
     if tool.displays:
-        switch = tool.properties.get("show_user")
-        boolean = isinstance(switch, dict) and switch.get("type") == "boolean"
-        required = tool.input_schema.get("required")
+        whole = expanded(tool.input_schema)  # what a part of `allOf` requires is required
+        properties = whole.get("properties")
+        switch = properties.get("show_user") if isinstance(properties, dict) else None
+        boolean = _is_boolean(switch, tool.input_schema)
+        required = whole.get("required")
         is_required = isinstance(required, list) and "show_user" in required
         yield either(
             "XMCP-DSP-020",
@@ -26,6 +30,13 @@ def show_user_parameter(tool: ListedTool) -> Observations:
             f"tool `{tool.name}`: `show_user` is {'required' if is_required else quoted(str(switch))}",
             "an optional boolean property",
         )
+
+
+def _is_boolean(schema: Any, root: Schema) -> bool:
+    try:
+        return resolve(schema, root).get("type") == "boolean"
+    except (ValueError, LookupError, TypeError):  # a reference that leads nowhere
+        return False
 
 
 @check("XMCP-DSP-024", profile="server")
@@ -57,6 +68,13 @@ def truth_about_displays(exchange: Exchange, text: str, document: Document) -> O
 _DOUBT = re.compile(r"\b(?:(?i:not|cannot|\w+n't|might|perhaps|unable)|may|May (?:not|be))\b")
 _SIGHT = re.compile(r"\b(?:show|shown|display|displayed|see|seen|visible|render|rendered|appear|view)\b", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?\n]")
+
+
+@check("XMCP-TOL-002", profile="server")
+def listed_again(tool: ListedTool) -> Observations:
+    """Judge whether a tool that showed a display still says so when the tools are listed once more."""
+    seen = f"tool `{tool.name}` displays and no longer says so in a later list"
+    yield either("XMCP-TOL-002", tool.displays, seen, '{"display": true}')
 
 
 @check("XMCP-DSP-021", "XMCP-DSP-022", "XMCP-TOL-002", profile="server")

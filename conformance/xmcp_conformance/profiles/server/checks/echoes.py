@@ -1,8 +1,9 @@
-"""Check what becomes of hostile texts that a tool repeats (XMCP-RSP-020, XMCP-RSP-024, XMCP-RSP-082).
+"""Check what becomes of hostile texts that a tool repeats (XMCP-RSP-020, XMCP-RSP-022, XMCP-RSP-024, XMCP-RSP-082).
 
 A tool can change what it is given: it trims a name, or escapes HTML, and that is its business. What no tool does is to
-change the same text in one answer and not in another answer to the same arguments. Only that is judged, and it shows
-nowhere but in the comparison of answers; the first answer alone proves nothing.
+change the same text in one answer and not in another answer to the same arguments, or to change long texts alone in a
+way that has nothing to do with their length. Only that is judged, and it shows nowhere but in the comparison of
+answers; the first answer alone proves nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,15 @@ from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import broken, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.server.exchange import Exchange, ToolCall
-from xmcp_conformance.profiles.server.text_changes import CUT, LONG, SENTENCES, WHOLE, change_of, says_cut
+from xmcp_conformance.profiles.server.text_changes import (
+    CUT,
+    LONG,
+    SENTENCES,
+    WHOLE,
+    change_of,
+    says_cut,
+    would_show,
+)
 
 from .plain_results import begins_a_document
 
@@ -34,6 +43,10 @@ class Echoes:
     """What became of each trap, by the call and the trap, over all runs of a peer."""
 
     _repeats: dict[tuple[str, str], list[Repeat]] = field(default_factory=dict)
+    _whole: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    """The short traps that were repeated whole, by the tool and the mark with which they begin."""
+    _changed: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    """How short traps were changed, in the same way: two places of a tool can have equal marks."""
 
     def keep(self, exchange: Exchange, run: str) -> None:
         """Keep what became of the traps of a call that succeeded."""
@@ -46,17 +59,31 @@ class Echoes:
             change = change_of(trap, text)
             if change is not None and not (change == CUT and is_document and says_cut(exchange.text or "")):
                 self._repeats.setdefault((call.key, trap), []).append(Repeat(change, is_document, call, run))
+            if change is not None and len(trap) <= LONG:
+                kept, one = (self._whole, trap) if change == WHOLE else (self._changed, change)
+                kept.setdefault((call.name, _mark(trap)), set()).add(one)
 
     def judged(self) -> Iterator[tuple[Repeat, Observations]]:
         """Yield the repeats in documents of texts that were repeated whole at least once, with what they show."""
         for (_, trap), repeats in self._repeats.items():
-            if any(repeat.change == WHOLE for repeat in repeats):
-                for repeat in repeats:
-                    if repeat.in_document:
-                        yield repeat, repeated_text(trap, repeat.change)
+            whole_elsewhere = any(repeat.change == WHOLE for repeat in repeats)
+            for repeat in repeats:
+                if repeat.in_document and (whole_elsewhere or self._changes_long_texts_alone(trap, repeat)):
+                    yield repeat, repeated_text(trap, repeat.change)
+
+    def _changes_long_texts_alone(self, trap: str, repeat: Repeat) -> bool:
+        place = repeat.call.name, _mark(trap)
+        if len(trap) <= LONG or repeat.change in self._changed.get(place, ()):
+            return False
+        return any(would_show(one, repeat.change) for one in self._whole.get(place, ()))
 
 
-@check("XMCP-RSP-020", "XMCP-RSP-024", "XMCP-RSP-082", profile="server")
+def _mark(trap: str) -> str:
+    """Return the mark with which a trap begins: it names the place of the text in the arguments."""
+    return trap.partition("[")[0].strip()
+
+
+@check("XMCP-RSP-020", "XMCP-RSP-022", "XMCP-RSP-024", "XMCP-RSP-082", profile="server")
 def repeated_text(trap: str, change: str) -> Observations:
     """Judge a text that was repeated with a change; another answer repeated it as it was sent."""
     if change == WHOLE:
@@ -65,4 +92,6 @@ def repeated_text(trap: str, change: str) -> Observations:
             yield obeyed("XMCP-RSP-082")
         return
     requirement = SENTENCES.get(change, "XMCP-RSP-020")
-    yield broken(requirement, f"the text `{quoted(trap)}` {change}", "the text as in another answer of this tool")
+    yield broken(
+        requirement, f"the text `{quoted(trap)}` {change}", "the text as it was sent, as in another answer of this tool"
+    )

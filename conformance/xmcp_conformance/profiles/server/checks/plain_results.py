@@ -6,6 +6,7 @@ content, as they judge the content of documents.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
@@ -18,7 +19,7 @@ from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.server.checks import errors
 from xmcp_conformance.profiles.server.checks.result_member import result_member
 from xmcp_conformance.profiles.server.exchange import Exchange
-from xmcp_conformance.profiles.server.text_changes import is_cut, legal
+from xmcp_conformance.profiles.server.text_changes import SENTENCES, change_between, is_cut, legal
 from xmcp_conformance.reader import MOST_BYTES, Document, Reading
 from xmcp_conformance.reader.checks import display_envelope, error_element, server_populated
 from xmcp_conformance.reader.schemas import faults, validator
@@ -45,6 +46,14 @@ def begins_a_document(text: str | None) -> bool:
     text = (text or "").lstrip("\ufeff" + _SPACE)
     first = _FIRST_TAG.search(text) if text.startswith("<") else None
     return first is not None and first[1].rpartition(":")[2] == "tool_response"
+
+
+def has_a_document_later(exchange: Exchange) -> bool:
+    """Return whether a block after the first one is a document."""
+    content = (exchange.result or {}).get("content")
+    return any(
+        begins_a_document(text) for text in _texts({"content": content[1:]} if isinstance(content, list) else {})
+    )
 
 
 def document_markup(exchange: Exchange) -> str | None:
@@ -95,6 +104,7 @@ def read(exchange: Exchange, announced: list[str] | None) -> Reading:
         document.llm_output = _text(result)
         observations += _result_text(exchange)
         observations += _same_mark(exchange, meta, document.llm_output)
+        observations += _same_text(exchange, document.llm_output)
         observations += _blocks_for_the_user(exchange, result)
     observations += _display(exchange, result, meta, document)
     if POPULATED_META_KEY in meta:
@@ -186,8 +196,10 @@ def _result_text(exchange: Exchange) -> Observations:
     if twin is None:  # nothing says what the text should be
         return
     missing = next((trap for trap in twin.echoes if trap not in text), None)
-    if missing is not None and exchange.call.shows and not _is_around(missing, twin.text or "", text):
-        return  # the text stands for the data of the display (XMCP-DSP-025)
+    if missing is not None and exchange.call.shows:
+        as_json = any(json.dumps(missing, ensure_ascii=ascii_only)[1:-1] in text for ascii_only in (True, False))
+        if as_json or not _is_around(missing, twin.text or "", text):
+            return  # the text stands for the data of the display (XMCP-DSP-025)
     if missing is not None and _has_its_lines_elsewhere(missing, text):
         return  # a tool that has no order
     expected = f"the text `{quoted(missing or '')}`, as for a client that declared the extension"
@@ -201,9 +213,26 @@ def _same_mark(exchange: Exchange, meta: Mapping[str, Any], text: str) -> Observ
     if twin is None or not twin.size or twin.text is None:
         return
     says_cut = isinstance(member, dict) and member.get("truncated") is True and twin.text == text
-    if says_cut or is_cut(twin.text, text):
+    # Beside a display, the text can be another one (XMCP-DSP-025).
+    if says_cut or (not exchange.call.shows and is_cut(twin.text, text)):
         seen = f"the text `{quoted(twin.text)}` without `truncated` in the document, cut as the plain result shows"
         yield either("XMCP-RSP-082", twin.says_cut, seen, 'truncated="true" on `llm_output`')
+
+
+@check("XMCP-RSP-020", "XMCP-RSP-024", "XMCP-MCP-020", profile="server")
+def _same_text(exchange: Exchange, text: str) -> Observations:
+    """Judge what was done to the text of a document, or to that of the plain result, where one is made of the other.
+
+    Beside a display the two can say different things (XMCP-DSP-025).
+    """
+    twin = exchange.twin
+    if twin is None or not twin.size or twin.text is None or exchange.call.shows or legal(text) != text:
+        return  # what stands for code points that XML cannot carry is the subject of XMCP-RSP-026
+    if change := change_between(text, twin.text):
+        requirement = SENTENCES.get(change, "XMCP-RSP-020")
+        yield broken(requirement, f"`{quoted(twin.text)}` in the document, {change}", f"`{quoted(text)}`, as plain")
+    elif change := change_between(twin.text, text):
+        yield broken("XMCP-MCP-020", f"the text `{quoted(text)}`, {change}", f"`{quoted(twin.text)}`, as in a document")
 
 
 def _is_around(echo: str, declared: str, text: str) -> bool:
@@ -231,7 +260,7 @@ def _blocks_for_the_user(exchange: Exchange, result: Mapping[str, Any]) -> Obser
     twin = exchange.twin
     if twin is None or twin.text is None:
         return
-    declared, own = _words(twin.text), _words(_text(result))
+    declared, own = [*map(_words, (twin.text, *twin.earlier))], _words(_text(result))
     display = (result.get("_meta") or {}).get(DISPLAY_META_KEY)
     alt = display.get("alt") if isinstance(display, dict) else None
     for text, block in _blocks(result):
@@ -240,7 +269,7 @@ def _blocks_for_the_user(exchange: Exchange, result: Mapping[str, Any]) -> Obser
         if _is_for_the_user(block) and len(words) >= _RECOGNIZED and words not in own and not is_alternative:
             seen = f"the text for the user `{quoted(text)}` in the text for the model of a client that declared"
             expected = "a block of its own, with its annotations"
-            yield either("XMCP-MCP-044", words not in declared, seen, expected)
+            yield either("XMCP-MCP-044", not any(words in one for one in declared), seen, expected)
 
 
 _RECOGNIZED = 7  # characters without spaces

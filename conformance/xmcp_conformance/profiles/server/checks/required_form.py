@@ -48,10 +48,12 @@ def required_form(catalogue: Catalogue, *, declared: bool, known: bool) -> Requi
     return RequiredForm.NEGOTIATED if known and supported else RequiredForm.EITHER
 
 
-@check("XMCP-MCP-005", "XMCP-MCP-015", "XMCP-MCP-023", profile="server")
+@check("XMCP-MCP-001", "XMCP-MCP-005", "XMCP-MCP-015", "XMCP-MCP-023", profile="server")
 def answer_form(exchange: Exchange, form: RequiredForm, is_document: bool) -> Observations:
     """Judge whether the answer has the required form."""
-    if form is RequiredForm.NEGOTIATED:
+    if form is RequiredForm.NEGOTIATED and not is_document and plain_results.has_a_document_later(exchange):
+        yield broken("XMCP-MCP-001", f"{exchange.first_block} before the document", "the document as the first block")
+    elif form is RequiredForm.NEGOTIATED:
         expected = "a document, for the client declared the extension"
         yield either("XMCP-MCP-015", is_document, exchange.first_block, expected)
     if form is RequiredForm.UNDECLARED and not is_document:

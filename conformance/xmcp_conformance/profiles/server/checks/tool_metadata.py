@@ -50,14 +50,19 @@ def wrapped_value(tool: ListedTool) -> Observations:
 
 
 @check("XMCP-MCP-053", profile="server")
-def wrapped_for_every_client(plain: ListedTool, declared: ListedTool) -> Observations:
-    """Judge whether a client that declared the extension is told of a wrapper of which another client is told."""
-    member = valid_metadata(plain).get("wrapped_in")
+def wrapped_for_every_client(other: ListedTool, declared: ListedTool) -> Observations:
+    """Judge whether a client that declared the extension is told of a wrapper of which another client is told.
+
+    Args:
+        other: the tool as another client sees it: one that declared nothing, or one in the other era.
+        declared: the tool as a client sees it that declared the extension.
+    """
+    member = valid_metadata(other).get("wrapped_in")
     if member is not None and declared.has_output_schema:
         yield either(
             "XMCP-MCP-053",
-            "wrapped_in" in valid_metadata(declared),
-            f"tool `{declared.name}` without `wrapped_in` in its metadata, which it has for a plain client",
+            isinstance(declared.metadata, dict) and "wrapped_in" in declared.metadata,
+            f"tool `{declared.name}` without `wrapped_in` in its metadata, which it has for another client",
             f"`wrapped_in`: `{quoted(member)}`",
         )
 

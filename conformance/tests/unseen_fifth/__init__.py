@@ -1,0 +1,1 @@
+"""A fifth set of servers that the checks were not written for, with an observatory as its base."""

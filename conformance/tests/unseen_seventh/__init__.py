@@ -1,0 +1,1 @@
+"""A seventh set of servers that the checks were not written for, with a bakery as its base."""
