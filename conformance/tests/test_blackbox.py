@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import time
 from dataclasses import replace
 
@@ -74,6 +75,8 @@ async def test_names_of_the_peer_cannot_act_on_the_terminal():
 class _Session:
     """Answers as it is told, and keeps the calls."""
 
+    sent = 0
+
     def __init__(self, answer) -> None:
         self.calls = []
         self._answer = answer
@@ -102,7 +105,9 @@ async def test_a_tool_that_blocks_its_server_is_named():
     assert all([e.timed_out async for e in Caller(session, notes.append, Learned()).exchanges(calls)])
     assert session.calls == ["blocks", *"bcde"]
     (note,) = [note for note in notes if "block its event loop" in note]
-    assert note.startswith("After blocks({}) the server answered no other call in time, and the others were not made:")
+    assert note.startswith(
+        'After blocks({"n": 0}) the server answered no other call in time, and the others were not made:'
+    )
 
 
 @pytest.mark.parametrize(("text", "requirement"), [("<a>" + "x" * 8, "XMCP-RSP-081"), ("x" * 11, "XMCP-MCP-001")])
@@ -110,6 +115,20 @@ def test_a_text_too_long_to_read_is_judged_by_its_size_alone(text, requirement, 
     monkeypatch.setattr(documents, "LONGEST", 10)
     exchange = Exchange(ToolCall(None, "t", {}), result={"content": [{"type": "text", "text": text}]})
     assert [o.requirement for o in exchange_observations(exchange) if not o.ok] == [requirement]
+
+
+@pytest.mark.parametrize("parts", [2, 3])
+@pytest.mark.parametrize("after", [(), ("for you",)])
+def test_a_document_in_several_blocks_breaks_the_binding_and_nothing_else(parts, after):
+    text = '<tool_response tool_name="t"><llm_output>one two three four five six seven</llm_output></tool_response>'
+    size = len(text) // parts + 1
+    blocks = [text[at : at + size] for at in range(0, len(text), size)]
+    content = [{"type": "text", "text": one} for one in (*blocks, *after)]
+    red = [o for o in exchange_observations(Exchange(ToolCall(None, "t", {}), result={"content": content})) if not o.ok]
+    assert [(o.requirement, o.seen) for o in red] == [("XMCP-MCP-001", f"a document in {parts} text blocks")]
+    content[1]["text"] = "no end"
+    red = [o for o in exchange_observations(Exchange(ToolCall(None, "t", {}), result={"content": content})) if not o.ok]
+    assert "XMCP-RSP-001" in {o.requirement for o in red}
 
 
 def test_a_document_beyond_the_sizes_of_the_specification_is_read_and_said_to_be():
@@ -261,8 +280,11 @@ async def test_a_tool_of_which_no_call_succeeded_is_noted():
     (gap,) = [gap for gap in report.gaps if "succeeded" in gap]
     which = "`busy` (RATE_LIMIT), `vendor_fault` (X_ACME_OFF), `crash` (INTERNAL), `missing` (NOT_FOUND)"
     advised = "An `enum` or `examples` for the arguments would help."
-    advised += " The server's log has the reason of `INTERNAL`, by its `error_id`."
-    assert gap == f"Never succeeded: {which}. At most their errors were judged. {advised}"
+    advised += " The server's log (a command's standard error) has the reason of `INTERNAL` by `error_id`, such"
+    assert (
+        re.sub("such as `[^`]+`.$", "such", gap)
+        == f"Never succeeded: {which}. At most their errors were judged. {advised}"
+    )
     assert (report.coverage.at_work, len(report.coverage.tools)) == (10, 14)
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 
 from xmcp_conformance.profiles.server.catalogue import ListedTool
 from xmcp_conformance.profiles.server.checks.echoes import Echoes
 from xmcp_conformance.profiles.server.exchange import Exchange, ToolCall
+from xmcp_conformance.profiles.server.hostile_texts import HOSTILE
 from xmcp_conformance.profiles.server.text_changes import change_of
 from xmcp_conformance.reader import read
 
@@ -71,6 +74,12 @@ def test_question_marks_for_characters_that_a_document_can_carry_are_a_change():
     assert change_of("naïve 😀", "na?ve ?") == "with question marks for characters"
 
 
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
+def test_another_normal_form_is_a_change(form):
+    trap = HOSTILE["unicode"]
+    assert broken(answered(trap, trap), answered(trap, unicodedata.normalize(form, trap))) == {"XMCP-RSP-020"}
+
+
 def test_a_reference_of_the_text_that_is_resolved_was_not_escaped():
     trap = "a &amp; b"
     assert broken(answered(trap, trap), answered(trap, "a & b")) == {"XMCP-RSP-022"}
@@ -99,3 +108,12 @@ def test_long_texts_alone_are_not_changed_by_the_business_of_a_tool(short, place
     resolved = answered(trap, trap.replace("&amp;", "&").replace("&lt;", "<"))
     assert broken(resolved, resolved) == set()
     assert broken(answered(short, short), resolved) == requirement
+
+
+def test_a_text_that_one_answer_marks_as_cut_is_cut_in_every_other_that_has_it():
+    marked, silent = (answered(LONG, LONG[:4_096], attributes=mark) for mark in (' truncated="true"', ""))
+    assert broken(marked, silent) == {"XMCP-RSP-082"}
+    assert broken(silent, silent) == broken(marked, marked) == set()
+    other = answered(LONG, LONG[:4_096], arguments="other")
+    assert broken(marked, other) == {"XMCP-RSP-082"}
+    assert broken(marked, answered("short", LONG[:4_096], arguments="other")) == set()

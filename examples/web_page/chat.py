@@ -54,7 +54,11 @@ async def ask(request: Request) -> Response:
     """Answer a question. Pages of other sites can send no JSON here without being allowed to."""
     if request.headers.get("content-type") != "application/json":
         return PlainTextResponse("Send the question as a JSON string.", status_code=415)
-    return StreamingResponse(events(request.state.ai, str(await request.json())), media_type="text/event-stream")
+    try:
+        question = str(await request.json())
+    except ValueError:
+        return PlainTextResponse("The question is not JSON.", status_code=400)
+    return StreamingResponse(events(request.state.ai, question), media_type="text/event-stream")
 
 
 async def begin(request: Request) -> Response:

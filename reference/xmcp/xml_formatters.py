@@ -135,6 +135,11 @@ class DeclarativeXMLFormatter:
             selection[results] = of_items
         self._selection = selection
 
+    def keeps(self, data: Any) -> bool:
+        """Tell whether the selection keeps anything of `data`; of a text or a number, always."""
+        kept = _kept(_as_json(data), self._selection)
+        return any(map(bool, kept)) if isinstance(kept, list) else bool(kept) or not isinstance(kept, Mapping)
+
     def __call__(self, data: Any, indent_level: int = 0) -> str:
         """Return the XML of the selected members of `data`."""
         kept = _kept(_as_json(data), self._selection)

@@ -1,8 +1,8 @@
 """How easily the suite is fooled: each unseen wrong server is caught, and no unseen odd one is blamed.
 
-`nox -s matrix` runs this file; it takes an hour. On its first run, 51, 42, 53, 43, 51, 54, 54 and 58 of the 60 wrong
-servers of a set were caught (49 of the fourth, where tools that write were called), and none, two, one, one, none,
-none, one and two of the 20 odd ones blamed.
+`nox -s matrix` runs this file; it takes an hour. On its first run, 51, 42, 53, 43, 51, 54, 54, 58 and 54 of the 60
+wrong servers of a set were caught (49 of the fourth, where tools that write were called), and none, two, one, one,
+none, none, one, two and none of the 20 odd ones blamed.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from server_reports import report_on
 from unseen_eighth.registry import unseen_eighth
 from unseen_fifth.registry import unseen_fifth
 from unseen_fourth.registry import unseen_fourth
+from unseen_ninth.registry import unseen_ninth
 from unseen_second.registry import unseen_second
 from unseen_seventh.registry import unseen_seventh
 from unseen_sixth.registry import unseen_sixth
@@ -23,7 +24,10 @@ from unseen.registry import Unseen, unseen
 from xmcp_conformance.profiles.server.call_plan import Options
 from xmcp_conformance.profiles.server.server_under_test import InMemoryPeer
 
-SETS = (unseen, unseen_second, unseen_third, unseen_fourth, unseen_fifth, unseen_sixth, unseen_seventh, unseen_eighth)
+SETS = (
+    *(unseen, unseen_second, unseen_third, unseen_fourth, unseen_fifth, unseen_sixth, unseen_seventh, unseen_eighth),
+    unseen_ninth,
+)
 SERVERS = [entry for servers in SETS for entry in servers().values()]
 WRONG = [entry for entry in SERVERS if entry.kind == "wrong"]
 ODD = [entry for entry in SERVERS if entry.kind == "odd"]
@@ -43,6 +47,7 @@ NOT_SEEN: Final = {
     "any-day": "`format` is an annotation in the dialect of the schema: a server need not refuse by it",
     "no-output": "the tool could have had something to say the second time",
     "null-is-a-hint": "the tool could say more the second time",
+    "reminder-for-both": "an author can say the same to both, and there is no plain result beside the document",
     "overheard-aside": "an author can say the same to both, and there is no plain result beside the document",
 }
 """Wrong servers that nobody can tell from right ones by their answers, by their names, each with the reason."""
@@ -61,7 +66,7 @@ async def broken(peer: Unseen) -> set[str]:
 
 
 def test_each_set_has_sixty_wrong_servers_and_twenty_odd_ones() -> None:
-    assert (len(WRONG), len(ODD)) == (480, 160)
+    assert (len(WRONG), len(ODD)) == (540, 180)
     assert len({entry.expected[0] for entry in WRONG}) >= 60
 
 

@@ -91,8 +91,8 @@ class ToolListed(Event):
 class CallMade(Event):
     """The suite called a tool of the peer, or listed its tools where `tool` is empty.
 
-    `code` is that of the error of a call that failed, `display` the type of the display that the answer had, and
-    `asked_to_show` whether the call asked for one.
+    `code` is that of the error of a call that failed, `error_id` its id in the server's log, `display` the type of the
+    display that the answer had, and `asked_to_show` whether the call asked for one.
     """
 
     kind: ClassVar[str] = "call_made"
@@ -103,6 +103,7 @@ class CallMade(Event):
     code: str = ""
     display: str = ""
     asked_to_show: bool = False
+    error_id: str = ""
 
     @property
     def answered(self) -> bool:

@@ -12,6 +12,7 @@ from xmcp_models.registry import DISPLAY_TYPES
 _OF_ARGUMENTS: Final = {"VALIDATION_FAIL", "INVALID_ARGUMENT", "MISSING_ARGUMENT", "NOT_FOUND"}
 """The codes of failures that other arguments can avoid."""
 _MOST_NAMED: Final = 10
+_TYPES: Final = [name for name, row in DISPLAY_TYPES.items() if row["status"] == "active" and not name.startswith("x-")]
 
 
 @dataclass(slots=True)
@@ -26,7 +27,8 @@ class ToolCoverage:
     shown: int = 0
     asked: bool = False
     """Whether a call that succeeded asked for a display."""
-    codes: dict[str, None] = field(default_factory=dict)
+    codes: dict[str, str] = field(default_factory=dict)
+    """The codes of its errors, each with the `error_id` of the first that had one."""
 
     @property
     def at_work(self) -> bool:
@@ -62,7 +64,7 @@ class Coverage:
         tool.unanswered += event.ending == "unanswered"
         tool.asked = tool.asked or (event.ending == "succeeded" and event.asked_to_show)
         if event.code:
-            tool.codes[event.code] = None
+            tool.codes[event.code] = tool.codes.get(event.code) or event.error_id
         if event.display:
             tool.shown += 1
             self.types.setdefault(event.display, event.tool)
@@ -83,9 +85,13 @@ class Coverage:
         never = [name for name, tool in called.items() if not tool.succeeded]
         if never:
             names = listed(never, lambda name: f" ({', '.join(codes)})" if (codes := called[name].codes) else "")
-            codes = {code for name in never for code in called[name].codes}
-            advised = " An `enum` or `examples` for the arguments would help." if _OF_ARGUMENTS & codes else ""
-            reason = " The server's log has the reason of `INTERNAL`, by its `error_id`." if "INTERNAL" in codes else ""
+            codes = {code: error_id for name in never for code, error_id in called[name].codes.items()}
+            advised = " An `enum` or `examples` for the arguments would help." if _OF_ARGUMENTS & codes.keys() else ""
+            reason = ""
+            if "INTERNAL" in codes:
+                such = f", such as `{codes['INTERNAL']}`" if codes["INTERNAL"] else ""
+                where = "The server's log (a command's standard error)"
+                reason = f" {where} has the reason of `INTERNAL` by `error_id`{such}."
             yield f"Never succeeded: {names}. At most their errors were judged.{advised}{reason}"
         dark = {
             name: tool.asked for name, tool in called.items() if tool.succeeded and tool.displays and not tool.shown
@@ -97,8 +103,8 @@ class Coverage:
         if unknown := [name for name in self.types if name not in DISPLAY_TYPES and not name.startswith("x-")]:
             names = listed(unknown, lambda name: f" of `{self.types[name]}`")
             yield (
-                f"Types of displays that the specification does not define: {names}. No host shows a misspelt one; a "
-                "type of your own is called `x-vendor-name`."
+                f"Types of displays that the specification does not define: {names}. No host shows a misspelt one. It "
+                f"defines {', '.join(_TYPES)}; a type of your own is called `x-vendor-name`."
             )
 
 

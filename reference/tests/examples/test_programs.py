@@ -171,6 +171,12 @@ async def test_the_program_of_the_page_says_that_the_model_cannot_be_asked(
     assert "sk-secret" not in answer.text
 
 
+async def test_a_question_that_is_not_json_is_refused(chat_url: str) -> None:
+    async with httpx2.AsyncClient() as client:
+        answer = await client.post(f"{chat_url}/ask", content="Hel", headers={"Content-Type": "application/json"})
+    assert (answer.status_code, answer.text) == (400, "The question is not JSON.")
+
+
 @pytest.mark.parametrize(
     ("headers", "status"),
     [({"Content-Type": "text/plain"}, 415), ({"Host": "evil.example", "Content-Type": "application/json"}, 400)],

@@ -246,6 +246,30 @@ async def test_a_formatter_gets_the_payload_of_a_display_and_writes_beside_it(ca
         assert (reply.display is not None) is show_user
 
 
+@pytest.mark.parametrize("show_user", [True, False])
+@pytest.mark.parametrize(
+    ("more", "read"),
+    [
+        ({"alt": "Sales rose.", "title": "Sales"}, "Sales rose."),
+        ({"title": "Sales"}, "Sales"),
+        ({}, "A json without a description."),
+    ],
+)
+async def test_a_formatter_that_selects_nothing_of_a_display_leaves_its_alt(
+    call: Any, caplog: pytest.LogCaptureFixture, more: dict[str, Any], read: str, show_user: bool
+) -> None:
+    mcp = XMCP("shop")
+
+    @mcp.display_tool(xml_formatter=DeclarativeXMLFormatter(top_level_fields=["region"]))
+    def sales() -> DisplayEnvelope:
+        return DisplayEnvelope(type="json", payload={"rows": [{"secret": 1}]}, **more)
+
+    with caplog.at_level(logging.WARNING, "xmcp.server"):
+        reply = await call(mcp, "sales", show_user=show_user)
+    assert reply.llm_output == read
+    assert "selects nothing of its display's payload (members: rows)" in caplog.text
+
+
 async def test_a_formatter_writes_what_a_display_tool_returns_when_nobody_looks(call: Any) -> None:
     mcp = XMCP()
 

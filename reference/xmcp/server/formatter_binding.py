@@ -74,6 +74,12 @@ def writes_data_only(formatter: XMLFormatter) -> bool:
     return isinstance(formatter, DefaultFormatter) or isinstance(_itself(formatter), DataFormatter)
 
 
+def keeps_nothing(formatter: XMLFormatter, data: Any) -> bool:
+    """Tell whether a formatter selects members, and `data` has none of them."""
+    selecting = _itself(formatter)
+    return isinstance(selecting, DeclarativeXMLFormatter) and not selecting.keeps(data)
+
+
 def media_type_of(formatter: XMLFormatter, text: str) -> str:
     """Return the media type of what a formatter wrote: that of the attribute `media_type` of either, or XML."""
     given = getattr(text, "media_type", None) or getattr(_itself(formatter), "media_type", None)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
+from functools import partial
 
 from xmcp_conformance.core.events import Connecting, Emit, Noted, NotReached, Observed, SuiteStarted
 from xmcp_conformance.core.requirements import registry
@@ -24,9 +25,10 @@ from .catalogue import Catalogue, ListedTool, announced_wire
 from .checks.announcement import extension_entry
 from .checks.declared_limit import LEAST
 from .checks.echoes import Echoes
+from .early_connections import EarlyConnections
 from .fixture.run import without_tool
 from .run import Run, Seen
-from .server_under_test import Peer, PeerUnavailable, Session, connect
+from .server_under_test import Peer, PeerUnavailable, Session, StdioPeer, connect
 
 PROFILE = "server-blackbox"
 
@@ -47,17 +49,19 @@ async def check(peers: list[Peer], options: Options, emit: Emit) -> None:
     not_reached: list[NotReached] = []
     for peer in peers:
         spoken: set[str] = set()
-        echoes, silent, stray = Echoes(), set[str](), StrayLines()
+        echoes, silent, stray, early = Echoes(), set[str](), StrayLines(), EarlyConnections()
         listed: dict[str, ListedTool] = {}
         try:
             for era in options.eras:
                 await _check_in_era(
-                    Run(peer, era, options, emit, stray), spoken, Seen(echoes, silent=silent, in_any_era=listed)
+                    Run(peer, era, options, emit, stray, early), spoken, Seen(echoes, silent=silent, in_any_era=listed)
                 )
             if stray.note:
                 emit(Noted(peer.transport, stray.note))
         except PeerUnavailable as error:
             not_reached.append(NotReached(str(peer), peer.transport, str(error)))
+        finally:
+            await early.close()
         for repeat, observations in echoes.judged():
             for observation in observations:
                 emit(Observed(observation, repeat.run, str(repeat.call)))
@@ -67,11 +71,32 @@ async def check(peers: list[Peer], options: Options, emit: Emit) -> None:
         emit(event)
 
 
-def _connected(run: Run, options: Options) -> AbstractAsyncContextManager[Session]:
+def _connected(run: Run) -> AbstractAsyncContextManager[Session]:
     run.emit(Connecting(str(run.peer), run.peer.transport))
-    times = {"connect_timeout": options.connect_timeout, "call_timeout": options.call_timeout}
+    return run.early.connected(run.client, partial(_connect, run))
+
+
+def _connect(run: Run) -> AbstractAsyncContextManager[Session]:
+    times = {"connect_timeout": run.options.connect_timeout, "call_timeout": run.options.call_timeout}
     limit = LEAST if run.limited else None
     return connect(run.peer, run.era, declares=not run.plain, max_bytes=limit, stray=run.stray, **times)
+
+
+def _begin_the_next(run: Run, *, shared: bool) -> None:
+    """Begin the connections that follow this run of a client that declares the extension.
+
+    Of a command alone: a server that is already there may serve one client at a time.
+
+    Args:
+        run: the run that begins.
+        shared: whether the other clients of its era use its connection.
+    """
+    if not isinstance(run.peer, StdioPeer):
+        return
+    following = run.options.eras[run.options.eras.index(run.era) + 1 :][:1]
+    nexts = [replace(run, era=era) for era in following] + ([] if shared else [replace(run, plain=True)])
+    for one in nexts:
+        run.early.begin(one.client, partial(_connect, one))
 
 
 async def _check_in_era(run: Run, spoken: set[str], seen: Seen) -> None:
@@ -83,7 +108,7 @@ async def _check_in_era(run: Run, spoken: set[str], seen: Seen) -> None:
         seen: what the runs show.
     """
     first, options, era = not spoken, run.options, run.era
-    async with _unreachable_noted(run, fatal=first), _connected(run, options) as session:
+    async with _unreachable_noted(run, fatal=first), _connected(run) as session:
         catalogue = await session.catalogue()
         if catalogue.protocol_version in spoken:
             return
@@ -92,6 +117,7 @@ async def _check_in_era(run: Run, spoken: set[str], seen: Seen) -> None:
             _judge_announcement_alone(catalogue, run)
             return
         seen.negotiates = announced_wire(catalogue) == "negotiated"
+        _begin_the_next(run, shared=session.is_stateless or not (seen.negotiates or first))
         batches = seen.kept(plan(without_tool(catalogue), options, run.note, seen.learned))
         is_open = await run.judge(session, catalogue, batches, seen)
         if session.is_stateless and is_open and not seen.silent:
@@ -129,7 +155,7 @@ async def _check_as_other_clients(run: Run, seen: Seen, *, first: bool, shared: 
 async def _as_client(run: Run, shared: Session | None) -> AsyncIterator[Session]:
     """Open the session of a run, or use a shared one as its client."""
     if shared is None:
-        async with _connected(run, run.options) as session:
+        async with _connected(run) as session:
             yield session
         return
     shared.declare(declares=not run.plain, max_bytes=LEAST if run.limited else None)

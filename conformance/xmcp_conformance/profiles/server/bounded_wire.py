@@ -77,6 +77,9 @@ class Bounds:
     asked: int = 0
     """How many requests a command has not answered."""
 
+    sent: int = 0
+    """How many requests have left."""
+
     fault: str = ""
     """What the server did, in words that follow "The server "; empty while it keeps the bounds."""
 
@@ -106,6 +109,7 @@ def http_wire(url: str, bounds: Bounds) -> Any:
 
     async def ask_uncompressed(request: httpx2.Request) -> None:
         request.headers["accept-encoding"] = "identity"
+        bounds.sent += 1
 
     async def bound(response: httpx2.Response) -> None:
         bounds.wants_credentials |= response.status_code == 401
@@ -229,6 +233,7 @@ async def stdio_wire(given: StdioServerParameters, stderr: FileIO, bounds: Bound
                         bounds.asked += 1
                     line = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                     await process.stdin.send(line.encode() + b"\n")
+                    bounds.sent += 1
         except _GONE:
             await arriving.aclose()
         finally:

@@ -220,7 +220,7 @@ def _calls_of(tool: ListedTool, options: Options, note: Callable[[str], None], l
     pairs = _with_values(tool, values.pairs(), shown)
     refused, of_kinds = _refused(tool, schema, base), _refused(tool, schema, base, of_each_kind)
     few = drawn[1:_FEW_DRAWN]
-    for arguments in (drawn[0], drawn[0], *full):
+    for arguments in (*full, drawn[0], drawn[0]):
         yield ToolCall(tool, tool.name, arguments)
     yield from _different(
         _in_turn(

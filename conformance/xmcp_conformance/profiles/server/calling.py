@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
@@ -23,6 +24,8 @@ _MOST_WAITS: Final = 3
 """Maximum number of waits for each tool."""
 _MOST_SILENT: Final = 5
 """Number of calls in a row without an answer after which no other call is made in a run: each takes the time-out."""
+_MOST_STEPS: Final = 50
+"""Maximum number of steps of the event loop in which a request leaves, while an answer waits to be judged."""
 _HEAD: Final = 10_000
 """Number of characters in which the start tag of an error is looked for; and the longest wait that is told apart."""
 _RETRYABLE: Final = re.compile(r"\bretryable\s{0,9}=\s{0,9}[\"']true")
@@ -49,39 +52,69 @@ class Caller:
         self._learned = learned
         self._in_a_row: list[ToolCall] = []
         self._waits: Counter[str] = Counter()
+        self._free = anyio.Lock()
 
     async def exchanges(self, batches: Iterable[Batch]) -> AsyncGenerator[Exchange, None]:
         """Make the calls, a batch after the other; stop when the connection is lost.
 
+        While the caller judges an answer, the server is at the next batch, unless the answer tells against going on. So
+        what the caller learns of an answer changes the batch after the next.
+
         A call without an answer in time is yielded too, and its tool is not called again.
         """
-        for batch in batches:
-            # Each call of a silent tool would cost the time-out.
-            for exchange in await self._made([call for call in batch if call.name not in self._silent]):
-                if exchange.timed_out or exchange.asked_for_too_much:
-                    self._note_silence(exchange)
-                    yield exchange
-                    if exchange.timed_out:
+        waiting = iter(batches)
+        begun = self._begun(waiting)
+        try:
+            while begun is not None:
+                made, begun = await begun, None
+                if not any(exchange.lost for exchange in made):
+                    begun = self._begun(waiting)
+                    await self._leaves(begun)
+                for exchange in made:
+                    if exchange.timed_out or exchange.asked_for_too_much:
+                        self._note_silence(exchange)
+                        yield exchange
+                        if exchange.timed_out:
+                            continue
+                        return
+                    self._in_a_row.clear()
+                    if (exchange.result or {}).get("resultType") == "input_required":
+                        self._note(f"{exchange.call}: the server asks the client for input; not judged.")
                         continue
+                    yield exchange
+                    if exchange.lost:
+                        self._note(f"The connection ended during {exchange.call}; the calls after it were not made.")
+                        return
+                if len(self._in_a_row) >= _MOST_SILENT:
+                    self._note(
+                        f"After {self._in_a_row[0]} the server answered no other call in time, and the others were not "
+                        "made: does that tool block its event loop?"
+                    )
                     return
-                self._in_a_row.clear()
-                if (exchange.result or {}).get("resultType") == "input_required":
-                    self._note(f"{exchange.call}: the server asks the client for input; not judged.")
-                    continue
-                yield exchange
-                if exchange.lost:
-                    self._note(f"The connection ended during {exchange.call}; the calls after it were not made.")
-                    return
-            if len(self._in_a_row) >= _MOST_SILENT:
-                self._note(
-                    f"After {self._in_a_row[0]} the server answered no other call in time, and the others were not "
-                    "made: does that tool block its event loop?"
-                )
-                return
+                begun = begun or self._begun(waiting)
+        finally:
+            if begun is not None:
+                begun.cancel()
+                with anyio.CancelScope(shield=True):
+                    await asyncio.wait({begun})
+
+    def _begun(self, batches: Iterator[Batch]) -> asyncio.Task[list[Exchange]] | None:
+        """Begin the calls of the next batch, if there is one."""
+        batch = next(batches, None)
+        return None if batch is None else asyncio.create_task(self._made(batch))
+
+    async def _leaves(self, begun: asyncio.Task[list[Exchange]] | None) -> None:
+        """Wait until the request of a batch has left; who judges an answer lets nothing else run."""
+        before = self._session.sent
+        for _ in range(_MOST_STEPS):
+            if begun is None or begun.done() or self._session.sent > before:
+                break
+            await anyio.lowlevel.checkpoint()
 
     async def again(self, call: ToolCall) -> Exchange:
         """Make one call more, without regard to what came before."""
-        return await self._session.call(call)
+        async with self._free:
+            return await self._session.call(call)
 
     async def _call(self, call: ToolCall) -> Exchange:
         begun = anyio.current_time()
@@ -91,9 +124,14 @@ class Caller:
             self._learned.add_size(call.name, exchange.size)
         return exchange
 
-    async def _made(self, calls: list[ToolCall]) -> list[Exchange]:
-        if len(calls) == 1:
-            return [exchange async for exchange in self._patiently(calls[0])]
+    async def _made(self, batch: Batch) -> list[Exchange]:
+        calls = [call for call in batch if call.name not in self._silent]  # each of these would cost the time-out
+        async with self._free:
+            if len(calls) == 1:
+                return [exchange async for exchange in self._patiently(calls[0])]
+            return await self._at_the_same_time(calls)
+
+    async def _at_the_same_time(self, calls: list[ToolCall]) -> list[Exchange]:
         ended: dict[int, Exchange] = {}
 
         async def make(number: int, call: ToolCall) -> None:

@@ -150,17 +150,20 @@ def call_made(run: str, exchange: Exchange) -> CallMade:
     """Return the event of a call that ended so, in the run of this name."""
     call, document = exchange.call, exchange.reading.document
     ending: Ending = "unread"
-    code = display = ""
+    code = display = error_id = ""
     if exchange.timed_out or exchange.asked_for_too_much:
         ending = "unanswered"
     elif call.intent is not Intent.VALID:
         ending = "refusal"
     elif document is not None:
         ending = "succeeded" if document.error is None else "failed"
-        code = quoted(document.error.code) if document.error is not None else ""
+        if document.error is not None:
+            code = quoted(document.error.code)
+            named = (document.error.meta or {}).get("error_id")
+            error_id = quoted(named) if isinstance(named, str) else ""
         shown = document.display.get("type") if isinstance(document.display, dict) else None
         display = quoted(shown) if isinstance(shown, str) else ""
-    return CallMade(run, str(call), quoted(call.name), ending, code, display, call.shows)
+    return CallMade(run, str(call), quoted(call.name), ending, code, display, call.shows, error_id)
 
 
 def has_huge_number(value: Any) -> bool:

@@ -18,7 +18,7 @@ HOSTILE: Final = {
     "astral, one further": "x" + "\U0001f600" * 70,
     "noncharacter": "a\uffffb",
     "doctype": "<!DOCTYPE x [<!ENTITY a 'b'>]>&a;",
-    "unicode": "é \U0001f600 \u202e \u2028 \ufeff",
+    "unicode": "é e\u0301 \ufb01 \U0001f600 \u202e \u2028 \ufeff",
     "white-space": "a  b\n\n\t  c \n d",
     "tag-populated": "<b>1</b> <Server_populated> & <b>",
     "tags-open": '<display> & <Error code="X">',

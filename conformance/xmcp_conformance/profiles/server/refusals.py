@@ -31,6 +31,7 @@ _MOST_VALUES: Final = 12
 _SAFE: Final = 2**53
 _MILLION: Final = 1_000_000
 """What a tool is asked for before anything larger: one that makes so many rows takes long, or answers at length."""
+_WITH_FRACTIONS: Final = (0, 0.1, MANY, _MILLION, -_SAFE - 1, 1e21, -1e-9, _SAFE + 1)
 UNBOUNDED_ITEMS: Final = 40
 _UNBOUNDED_CHARACTERS: Final = 700
 """Enough for the limits of the specification: 32 displays in a group, 500 characters of an `alt`."""
@@ -304,11 +305,11 @@ def _numbers(schema: Schema, *, is_integer: bool) -> Iterator[tuple[int | float,
         yield multiple * 2 + 1, "not a multiple"
     if is_integer:
         yield from (
-            (number, "out of range") for number in (0, MANY, _MILLION, _SAFE + 1, -_SAFE - 1, 1 - _SAFE, _SAFE - 1)
+            (number, "out of range") for number in (0, MANY, _MILLION, -_SAFE - 1, _SAFE + 1, 1 - _SAFE, _SAFE - 1)
         )
         yield 1.5, "not an integer"
     else:
-        yield from ((number, "out of range") for number in (0, 0.1, MANY, _MILLION, 1e21, -1e-9))
+        yield from ((number, "out of range") for number in _WITH_FRACTIONS)
 
 
 def _texts(schema: Schema, value: str) -> Iterator[tuple[str, str]]:

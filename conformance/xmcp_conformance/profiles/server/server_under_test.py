@@ -158,6 +158,11 @@ class Session:
     def _declared(self) -> dict[str, Any] | None:
         return self._extensions
 
+    @property
+    def sent(self) -> int:
+        """The number of requests that have left, as far as the suite can see; of a server in this process, none."""
+        return self._bounds.sent
+
     async def catalogue(self) -> Catalogue:
         """Return what the peer announces and lists.
 

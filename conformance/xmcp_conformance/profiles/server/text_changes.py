@@ -26,6 +26,10 @@ _CHANGES: Final[dict[str, Callable[[str], str]]] = {
     "with UTF-8 read as Latin-1": lambda text: text.encode().decode("latin-1"),
     "with the halves of characters replaced": lambda text: re.sub("[\U00010000-\U0010ffff]", "\ufffd\ufffd", text),
     "without characters beyond U+FFFF": lambda text: re.sub("[\U00010000-\U0010ffff]", "", text),
+    "in the normal form NFC": lambda text: unicodedata.normalize("NFC", text),
+    "in the normal form NFD": lambda text: unicodedata.normalize("NFD", text),
+    "in the normal form NFKC": lambda text: unicodedata.normalize("NFKC", text),
+    "in the normal form NFKD": lambda text: unicodedata.normalize("NFKD", text),
 }
 """What writers of documents do to a text, in words that follow the text."""
 _LOSING: Final = tuple(
@@ -79,9 +83,6 @@ def change_between(whole: str, text: str) -> str | None:
     for words in _LOSING:
         if _CHANGES[words](whole) == text != whole:
             return words
-    for form in ("NFC", "NFD", "NFKC", "NFKD"):
-        if unicodedata.normalize(form, whole) == text != whole:
-            return "in another normal form of Unicode"
     _, feed, rest = text.partition("\n")
     indent = rest[: len(rest) - len(rest.lstrip(" \t"))]
     return "with its lines indented" if indent and feed and whole.replace("\n", f"\n{indent}") == text else None

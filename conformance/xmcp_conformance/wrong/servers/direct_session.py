@@ -33,6 +33,7 @@ class DirectSession:
     server: Miniature
     handshake: bool
     capabilities: mcp_types.ClientCapabilities = field(default_factory=mcp_types.ClientCapabilities)
+    sent: int = 0
 
     @property
     def is_stateless(self) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from pydantic import ValidationError as PydanticValidationError
 from pydantic_core import PydanticSerializationError, to_json
 
-from xmcp.server.formatter_binding import formatted, media_type_of, writes_data_only
+from xmcp.server.formatter_binding import formatted, keeps_nothing, media_type_of, name_of, writes_data_only
 from xmcp.server.responses.display_types import advise_on_type
 from xmcp.server.responses.failures import field_errors
 from xmcp.server.result_data import UnsendableResultError, as_json, is_non_finite
@@ -26,6 +26,7 @@ logger = logging.getLogger("xmcp.server")
 
 SUMMARY_BUDGET: Final = 2048  # bytes of a display's payload that the model sees if the envelope has no `alt`
 DATA_URI_SHOWN: Final = 64  # characters of a data URI that a model sees: enough to know its media type
+_MOST_MEMBERS: Final = 8  # names of members in a warning
 NO_ENVELOPE: Final = "INVALID_PAYLOAD"
 _NO_JSON_FORM: Final = "no_json_form"
 JSON: Final = "application/json"
@@ -63,8 +64,7 @@ def response_to(
         shown = ToolResponse(tool_name, display=envelope if show_user else None)
         summarises = show_user and is_shown
         if formatter is not None and not (summarises and writes_data_only(formatter)):
-            text, media_type = model_text(as_json(envelope.payload), formatter)
-            shown = replace(shown, llm_output=text, format=media_type)
+            shown = _with_text(shown, _formatted_payload(tool_name, envelope, formatter))
         elif summarises:
             shown = _with_text(shown, summary_of(envelope))
         else:
@@ -195,6 +195,27 @@ def summary_of(envelope: DisplayEnvelope) -> DisplayText:
     start = _cut(text, SUMMARY_BUDGET)
     heading = envelope.title or f"Shown to the user ({envelope.type}):"
     return DisplayText(f"{heading}\n{start}", truncated=start != text)
+
+
+def _formatted_payload(tool_name: str, envelope: DisplayEnvelope, formatter: XMLFormatter) -> DisplayText:
+    """Return what a formatter writes of a display's payload.
+
+    One that selects the members of the tool's data, and none of the payload, would leave the model with nothing. It
+    reads `alt` or the title then, and not the payload, which can have what the selection leaves out (XMCP-RSP-091).
+    """
+    payload = as_json(envelope.payload)
+    if not keeps_nothing(formatter, payload):
+        return DisplayText(*model_text(payload, formatter))
+    told = envelope.alt or envelope.title
+    logger.warning(
+        "The formatter %s of %s selects nothing of its display's payload (members: %s), so the model reads %s. Select "
+        "members of the payload, or return ToolResponse(llm_output=..., display=...).",
+        name_of(formatter),
+        tool_name,
+        ", ".join(list(payload)[:_MOST_MEMBERS]) if isinstance(payload, Mapping) else "those of its rows",
+        "`alt`" if envelope.alt else "the title" if envelope.title else "only its type",
+    )
+    return DisplayText(told or f"A {envelope.type} without a description.")
 
 
 def data_of(envelope: DisplayEnvelope) -> DisplayText:

@@ -12,7 +12,7 @@ from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import broken, either
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.server.exchange import Exchange, ToolCall
-from xmcp_conformance.reader import MOST_BYTES, Document, looks_like_a_document
+from xmcp_conformance.reader import MOST_BYTES, Document, looks_like_a_document, read
 from xmcp_conformance.reader.strict_json import strings
 
 from .mcp_results import A_DOCUMENT
@@ -24,6 +24,7 @@ _LONGEST_NAME = 128
 _LONGEST_STAND_IN = 12
 """Maximum number of characters that are looked at in the place of one, such as those of `&#xFFFF;`."""
 _MARKUP = re.compile("[<&]")
+_END = "</tool_response>"
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -32,8 +33,10 @@ def document_text(exchange: Exchange) -> Observations:
     """Judge whether the result has a text that can be read as a document."""
     text = exchange.text
     attempt = text is not None and looks_like_a_document(text)
-    yield either("XMCP-MCP-001", attempt, exchange.first_block, A_DOCUMENT)
-    if text is None or not attempt:
+    pieces = _pieces(exchange) if attempt else 0
+    seen = f"a document in {pieces} text blocks" if pieces else exchange.first_block
+    yield either("XMCP-MCP-001", attempt and not pieces, seen, A_DOCUMENT)
+    if text is None or not attempt or pieces:
         return
     if len(text) > LONGEST:
         seen = f"a document of {len(text):,} characters, which is not judged further"
@@ -45,6 +48,18 @@ def document_text(exchange: Exchange) -> Observations:
             requirement, expected = fault
             yield broken(requirement, f"the text `{quoted(trap)}` as it is", expected)
             return
+
+
+def _pieces(exchange: Exchange) -> int:
+    """Return in how many text blocks a document comes, if it is in more than one; 0 otherwise."""
+    content = (exchange.result or {}).get("content")
+    blocks = content if isinstance(content, list) else []
+    texts = [str(one.get("text")) for one in blocks if isinstance(one, dict) and one.get("type") == "text"]
+    if len(texts) < 2 or texts[0].rstrip().endswith(_END):
+        return 0
+    ends = next((number for number, text in enumerate(texts, 1) if text.rstrip().endswith(_END)), 0)
+    whole = "".join(texts[:ends])
+    return ends if whole and len(whole) <= LONGEST and read(whole).document is not None else 0
 
 
 def _unescaped(trap: str, sent: tuple[str, ...], text: str) -> tuple[str, str] | None:

@@ -47,6 +47,9 @@ class Echoes:
     """The short traps that were repeated whole, by the tool and the mark with which they begin."""
     _changed: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     """How short traps were changed, in the same way: two places of a tool can have equal marks."""
+    _cut: dict[tuple[str, str], dict[bool, Repeat]] = field(default_factory=dict)
+    """The texts in documents of which a trap has only its beginning, by the tool: an answer that says that its text was
+    cut, and one that does not."""
 
     def keep(self, exchange: Exchange, run: str) -> None:
         """Keep what became of the traps of a call that succeeded."""
@@ -57,6 +60,9 @@ class Echoes:
         is_document = begins_a_document(exchange.text)
         for trap in call.traps:
             change = change_of(trap, text)
+            if change == CUT and is_document:
+                answers = self._cut.setdefault((call.name, text), {})
+                answers.setdefault(says_cut(exchange.text or ""), Repeat(CUT, is_document, call, run))
             if change is not None and not (change == CUT and is_document and says_cut(exchange.text or "")):
                 self._repeats.setdefault((call.key, trap), []).append(Repeat(change, is_document, call, run))
             if change is not None and len(trap) <= LONG:
@@ -70,12 +76,25 @@ class Echoes:
             for repeat in repeats:
                 if repeat.in_document and (whole_elsewhere or self._changes_long_texts_alone(trap, repeat)):
                     yield repeat, repeated_text(trap, repeat.change)
+        for (_, text), answers in self._cut.items():
+            if len(answers) > 1:
+                yield answers[False], equal_text(text)
 
     def _changes_long_texts_alone(self, trap: str, repeat: Repeat) -> bool:
         place = repeat.call.name, _mark(trap)
         if len(trap) <= LONG or repeat.change in self._changed.get(place, ()):
             return False
         return any(would_show(one, repeat.change) for one in self._whole.get(place, ()))
+
+
+@check("XMCP-RSP-082", profile="server")
+def equal_text(text: str) -> Observations:
+    """Judge a text that another answer of the tool marks as cut, where this one does not."""
+    yield broken(
+        "XMCP-RSP-082",
+        f"the text `{quoted(text)}` without `truncated`, which another answer of this tool marks as cut",
+        'truncated="true" on `llm_output`',
+    )
 
 
 def _mark(trap: str) -> str:
