@@ -20,7 +20,7 @@ from xmcp_conformance.core.requirements import registry
 from xmcp_models.registry import EXTENSION_ID
 
 from .bounded_wire import StrayLines
-from .call_plan import Options, plan
+from .call_plan import Batch, Options, few_of_each, plan
 from .catalogue import Catalogue, ListedTool, announced_wire
 from .checks.announcement import extension_entry
 from .checks.declared_limit import LEAST
@@ -118,7 +118,7 @@ async def _check_in_era(run: Run, spoken: set[str], seen: Seen) -> None:
             return
         seen.negotiates = announced_wire(catalogue) == "negotiated"
         _begin_the_next(run, shared=session.is_stateless or not (seen.negotiates or first))
-        batches = seen.kept(plan(without_tool(catalogue), options, run.note, seen.learned))
+        batches = seen.kept(plan(without_tool(catalogue), options, run.note, seen.learned, again=not first))
         is_open = await run.judge(session, catalogue, batches, seen)
         if session.is_stateless and is_open and not seen.silent:
             await _check_as_other_clients(replace(run, era=era, started=False), seen, first=first, shared=session)
@@ -146,7 +146,9 @@ async def _check_as_other_clients(run: Run, seen: Seen, *, first: bool, shared: 
     async with _unreachable_noted(plain), _as_client(plain, shared) as session:
         catalogue = await session.catalogue()
         listed = {tool.name: tool for tool in catalogue.tools}
-        batches = seen.made if seen.negotiates else [(call,) for call in seen.few()]
+        batches: list[Batch] = [(call,) for call in seen.few()]
+        if seen.negotiates:
+            batches = seen.made if first else list(few_of_each(seen.made))
         calls = (tuple(replace(call, tool=listed.get(call.name)) for call in batch) for batch in batches)
         await plain.judge(session, catalogue, calls, seen)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -39,6 +39,8 @@ _IN_FLIGHT: Final = 8
 _MOST_AT_THE_SAME_TIME: Final = 160
 _FEWEST_CALLS: Final = 6
 _USUAL_CALLS: Final = 100
+_FEW_CALLS: Final = 20
+"""Calls of each tool as a plain client in the second era: whatever else goes wrong shows in one of the other runs."""
 _MOST_FORMS: Final = 3
 """Maximum number of arguments that are changed besides the base, because they have another form."""
 _MOST_KEPT: Final = 40
@@ -113,6 +115,8 @@ def plan(
     options: Options,
     note: Callable[[str], None],
     learned: Learned | None = None,
+    *,
+    again: bool = False,
 ) -> Iterator[Batch]:
     """Yield the calls to make, as batches of calls that are made at the same time.
 
@@ -124,6 +128,7 @@ def plan(
         options: how to judge.
         note: called with a sentence that says what is not called, and why.
         learned: what the answers taught so far, filled in while the calls are made.
+        again: whether the server was judged in another era before, so that half as many calls do.
     """
     learned = learned or Learned()
     callable_tools = [tool for tool in catalogue.tools if tool.read_only or options.allow_writes]
@@ -136,6 +141,7 @@ def plan(
             'that only read: annotations={"readOnlyHint": True} in FastMCP.'
         )
     share = options.calls or max(_FEWEST_CALLS, min(_USUAL_CALLS, _MOST_CALLS // max(1, len(callable_tools))))
+    share = max(min(share, _FEWEST_CALLS), share // 2) if again else share
     kept: list[ToolCall] = []
     cut = 0
     for tool in callable_tools:
@@ -149,7 +155,7 @@ def plan(
                 break
         else:
             cut += next(calls, None) is not None
-    if cut:
+    if cut and not again:
         tools = "1 tool" if cut == 1 else f"{cut} tools"
         calls_each = "1 call" if share == 1 else f"{share} calls"
         note(f"{tools} got {calls_each} in this run, and not all that the input schema allows; --calls raises that.")
@@ -158,6 +164,15 @@ def plan(
     for name in (*NO_SUCH_TOOLS, *spelt_otherwise[:1]):
         yield (ToolCall(None, name, {}, Intent.UNKNOWN_TOOL, traps=(name,)),)
     yield from _at_the_same_time(kept)
+
+
+def few_of_each(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """Yield the first calls of each tool, of those that were made one at a time."""
+    made: Counter[str] = Counter()
+    for batch in batches:
+        if len(batch) == 1 and made[batch[0].name] < _FEW_CALLS:
+            made[batch[0].name] += 1
+            yield batch
 
 
 def _affordable(calls: Iterator[ToolCall], learned: Learned) -> Iterator[ToolCall]:

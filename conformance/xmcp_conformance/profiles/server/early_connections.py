@@ -1,4 +1,4 @@
-"""Start a command for the runs to come while a run is judged: a program can take seconds until it answers."""
+"""Start a command for the runs to come while a run is judged, and let it end meanwhile: both can take seconds."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ class EarlyConnections:
 
     def __init__(self) -> None:
         self._begun: dict[Hashable, _Held] = {}
+        self._used: list[_Held] = []
 
     def begin(self, client: Hashable, connect: Callable[[], Connected]) -> None:
         """Begin to open the connection of a client."""
@@ -34,28 +35,25 @@ class EarlyConnections:
         Raises:
             PeerUnavailable: as `connect`.
         """
-        held = self._begun.pop(client, None)
-        if held is not None:
-            try:
-                if (session := await held.session()) is not None:
-                    yield session
-                    return
-            finally:
-                await held.close()
-        async with connect() as session:
-            yield session
+        early = self._begun.pop(client, None)
+        held = early if early is not None and await early.is_open() else _Held(connect)
+        self._used.append(held)
+        try:
+            yield await held.session()
+        finally:
+            held.end()
 
     async def close(self) -> None:
-        """Close the connections that were not needed."""
-        for held in self._begun.values():
-            await held.close()
+        """Wait until all connections are closed, those that were not needed too."""
+        for held in (*self._used, *self._begun.values()):
+            await held.closed()
 
 
 class _Held:
     """A connection that is opened, held and closed by a task of its own, as its cancel scopes demand."""
 
     def __init__(self, connect: Callable[[], Connected]) -> None:
-        self._session: Session | None = None
+        self._session: Session | PeerUnavailable | None = None
         self._is_ready, self._is_over = anyio.Event(), anyio.Event()
         self._task = asyncio.create_task(self._hold(connect))
 
@@ -64,20 +62,38 @@ class _Held:
             async with connect() as self._session:
                 self._is_ready.set()
                 await self._is_over.wait()
-        except PeerUnavailable:
-            self._session = None
+        except PeerUnavailable as error:
+            self._session = error
         finally:
             self._is_ready.set()
 
-    async def session(self) -> Session | None:
-        """Return the session; `None` where it could not be opened."""
+    async def is_open(self) -> bool:
+        """Wait until the connection is open or cannot be opened, and return which."""
         await self._is_ready.wait()
+        return self._session is not None and not isinstance(self._session, PeerUnavailable)
+
+    async def session(self) -> Session:
+        """Wait for the session.
+
+        Raises:
+            PeerUnavailable: it cannot be opened.
+        """
+        await self._is_ready.wait()
+        if isinstance(self._session, PeerUnavailable):
+            raise self._session
+        if self._session is None:
+            await self._task  # it raises what ended it
+            raise RuntimeError("a connection ended before it was open")
         return self._session
 
-    async def close(self) -> None:
-        """Close the connection, or stop opening it."""
+    def end(self) -> None:
+        """Begin to close the connection, or stop opening it."""
         if not self._is_ready.is_set():
             self._task.cancel()
         self._is_over.set()
+
+    async def closed(self) -> None:
+        """Close the connection, and wait until that is done."""
+        self.end()
         with anyio.CancelScope(shield=True):
             await asyncio.wait({self._task})

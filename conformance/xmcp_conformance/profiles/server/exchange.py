@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -54,7 +55,9 @@ class ToolCall:
     """A key that is equal for calls of the same tool with the same arguments."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "key", json.dumps([self.name, self.arguments], sort_keys=True))
+        # A digest: arguments can be large, and keys are kept for as long as a run lasts.
+        written = json.dumps([self.name, self.arguments], sort_keys=True).encode()
+        object.__setattr__(self, "key", hashlib.blake2b(written, digest_size=16).hexdigest())
 
     @property
     def shows(self) -> bool:

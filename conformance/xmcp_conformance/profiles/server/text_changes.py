@@ -80,6 +80,8 @@ def change_between(whole: str, text: str) -> str | None:
     that is escaped, say nothing of which of the two texts came first. Of two normal forms of Unicode, `whole` is
     taken for what there was before, which nothing shows.
     """
+    if whole == text:
+        return None
     for words in _LOSING:
         if _CHANGES[words](whole) == text != whole:
             return words
