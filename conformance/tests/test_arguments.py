@@ -16,9 +16,9 @@ from support.http_host import in_thread
 from xmcp_conformance.profiles.server.arguments import valid
 from xmcp_conformance.profiles.server.combinations import Surroundings, Values
 from xmcp_conformance.profiles.server.hostile_arguments import hostile
-from xmcp_conformance.profiles.server.hostile_texts import HOSTILE, SHORT, long_text, marked
+from xmcp_conformance.profiles.server.hostile_texts import HOSTILE, SHORT, UNMARKED, long_text, marked
 from xmcp_conformance.profiles.server.input_schema import fitting
-from xmcp_conformance.profiles.server.refusals import at_borders, extremes, of_each_kind, refusals
+from xmcp_conformance.profiles.server.refusals import alone_at_the_most, at_borders, extremes, of_each_kind, refusals
 
 SCHEMAS: list[dict[str, Any]] = [
     {"type": "object", "properties": {}, "additionalProperties": False},
@@ -431,6 +431,40 @@ def test_each_value_of_interest_comes_within_as_many_calls_as_a_parameter_has_va
     assert {one["layout"] for one in made} == {"metric", "group", "vendor"}
     assert {one["pulse"] for one in made} >= {0, 7, 400}
     assert any("show_user" not in one for one in made)
+
+
+def test_a_text_in_an_object_comes_together_with_each_value_of_another_parameter() -> None:
+    ship = {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "flag": {"type": "string"}},
+        "required": ["name"],
+    }
+    schema = {"type": "object", "properties": {"ship": ship, "station": {"enum": ["open", "archive"]}}}
+    base = {"ship": {"name": "x", "flag": "y"}, "station": "open"}
+    made = [one.arguments for one in Values(schema, lambda: base).pairs()]
+    told = {(one["ship"]["name"], one["station"]) for one in made if "station" in one}
+    assert {(UNMARKED, "archive"), ("", "archive"), ("x", "open")} <= told
+    assert any("flag" not in one["ship"] for one in made)
+    assert all(jsonschema_rs.is_valid(schema, one) for one in made)
+    assert all("name" in one["ship"] for one in made)
+    with_examples = {**schema, "properties": {**schema["properties"], "ship": {**ship, "examples": [{"name": "z"}]}}}
+    assert {"name": "z"} in [one.arguments.get("ship") for one in Values(with_examples, lambda: base).pairs()]
+
+
+def test_one_value_at_its_most_stands_alone() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"limit": {"type": "integer", "maximum": 300}, "skip": {"type": "integer", "maximum": 40}},
+    }
+    made = alone_at_the_most(schema, lambda: {"limit": 1, "skip": 1}, dict)
+    assert [one.arguments for one in made] == [{"limit": 300}, {"skip": 40}]
+
+
+def test_a_map_beside_named_members_has_others_too() -> None:
+    entry = {"type": "object", "properties": {"wind": {"type": "integer"}}, "additionalProperties": {"type": "string"}}
+    schema = {"type": "object", "properties": {"entry": entry}, "required": ["entry"]}
+    (full,) = valid(schema, 1, 1, full=True)
+    assert {type(value) for value in full["entry"].values()} == {int, str}
 
 
 def test_a_change_stands_among_arguments_that_succeeded() -> None:

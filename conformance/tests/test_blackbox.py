@@ -222,7 +222,17 @@ def test_what_a_part_of_all_of_requires_cannot_be_left_out():
         assert found["XMCP-DSP-020"] is (not required)
 
 
-@pytest.mark.parametrize(("flag", "right"), [({"type": "boolean"}, True), ({"type": "string"}, False), (None, False)])
+@pytest.mark.parametrize(
+    ("flag", "right"),
+    [
+        ({"type": "boolean"}, True),
+        ({"type": ["boolean"]}, True),
+        ({"type": ["boolean", "null"]}, True),
+        ({"type": ["boolean", "string"]}, False),
+        ({"type": "string"}, False),
+        (None, False),
+    ],
+)
 def test_show_user_can_be_described_by_a_reference(flag, right):
     switch = {"type": "object", "properties": {"show_user": {"$ref": "#/$defs/flag"}}, "$defs": {"flag": flag}}
     defined = switch if flag else {**switch, "$defs": {}}

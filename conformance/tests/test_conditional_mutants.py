@@ -42,7 +42,7 @@ async def test_a_mutant_whose_condition_never_holds_is_right(right):
 )
 async def test_a_wrong_server_that_once_escaped_is_found(requirement, condition):
     server = Conditional(MUTANTS[requirement](), CONDITIONS[condition])
-    assert await reported(server, Options(examples=2, calls=40), direct=True) == (requirement,)
+    assert await reported(server, Options(examples=2, calls=60), direct=True) == (requirement,)
 
 
 def called(server: Conditional, *calls: tuple[str, dict[str, object]], handshake: bool = False) -> list[bool]:

@@ -101,8 +101,8 @@ async def test_a_check_that_is_too_strict_blames_an_odd_server(name):
         if strict.blames(exchange):
             yield broken("XMCP-RSP-001", "too strict", json.dumps(exchange.call.arguments))
 
-    def with_one_more(*arguments):
-        yield from plan(*arguments)
+    def with_one_more(*arguments, **named):
+        yield from plan(*arguments, **named)
         if strict.call is not None:
             yield (strict.call,)
 

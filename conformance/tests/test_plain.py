@@ -374,6 +374,8 @@ def test_the_alternative_of_a_display_is_a_block_for_the_user():
     block = {**FOR_THE_USER, "text": "x" * 500}
     assert broken(result(content=[OWN, block], display=display), SHOWN) == set()
     assert broken(result(content=[OWN, {**OWN, "text": "x" * 600}], display=display), SHOWN) == set()
+    assert broken(result(content=[OWN, {**OWN, "text": "x" * 500}], display=display), SHOWN) == set()
+    assert broken(result(content=[OWN, {**OWN, "text": "x" * 499}], display=display), SHOWN) == {"XMCP-MCP-047"}
     assert broken(result(content=[OWN, {**block, "text": "x" * 400}], display=display), SHOWN) == {"XMCP-MCP-047"}
 
 

@@ -25,6 +25,7 @@ from .catalogue import Catalogue, ListedTool, announced_wire
 from .checks.announcement import extension_entry
 from .checks.declared_limit import LEAST
 from .checks.echoes import Echoes
+from .checks.forms_compared import FormsCompared
 from .early_connections import EarlyConnections
 from .fixture.run import without_tool
 from .run import Run, Seen
@@ -49,12 +50,15 @@ async def check(peers: list[Peer], options: Options, emit: Emit) -> None:
     not_reached: list[NotReached] = []
     for peer in peers:
         spoken: set[str] = set()
-        echoes, silent, stray, early = Echoes(), set[str](), StrayLines(), EarlyConnections()
+        echoes, forms, silent = Echoes(), FormsCompared(), set[str]()
+        stray, early = StrayLines(), EarlyConnections()
         listed: dict[str, ListedTool] = {}
         try:
             for era in options.eras:
                 await _check_in_era(
-                    Run(peer, era, options, emit, stray, early), spoken, Seen(echoes, silent=silent, in_any_era=listed)
+                    Run(peer, era, options, emit, stray, early),
+                    spoken,
+                    Seen(echoes, forms, silent=silent, in_any_era=listed),
                 )
             if stray.note:
                 emit(Noted(peer.transport, stray.note))
@@ -62,7 +66,7 @@ async def check(peers: list[Peer], options: Options, emit: Emit) -> None:
             not_reached.append(NotReached(str(peer), peer.transport, str(error)))
         finally:
             await early.close()
-        for repeat, observations in echoes.judged():
+        for repeat, observations in (*echoes.judged(), *forms.judged()):
             for observation in observations:
                 emit(Observed(observation, repeat.run, str(repeat.call)))
     if not_reached and len(not_reached) == len(peers):

@@ -18,7 +18,7 @@ from .exchange import Intent, ToolCall, has_huge_number
 from .hostile_arguments import Hostile, hostile, hostile_everywhere
 from .hostile_texts import HOSTILE, marked
 from .input_schema import Arguments, differently_formed, expanded, fitting, pointer, without
-from .refusals import Refusal, at_borders, extremes, of_each_kind, refusals
+from .refusals import Refusal, alone_at_the_most, at_borders, extremes, of_each_kind, refusals
 
 ERAS = ("newest", "handshake")
 """The protocol eras that a server is judged in: the newest that it supports, and the handshake of MCP 2025-11-25."""
@@ -45,6 +45,8 @@ _MOST_FORMS: Final = 3
 """Maximum number of arguments that are changed besides the base, because they have another form."""
 _MOST_KEPT: Final = 40
 """Maximum number of right arguments of a tool that are kept as a surrounding of others."""
+_MOST_FAILED: Final = 4
+_MOST_ROUNDS: Final = 20
 _MOST_SECONDS: Final = 10.0
 """The time that the calls of a tool can take in a run, before it gets no more than `_FEWEST_CALLS`."""
 _FEW_DRAWN: Final = 4
@@ -82,12 +84,14 @@ class Learned:
 
     Attributes:
         succeeded: the arguments with which it succeeded, without `show_user`, those with the most members first.
+        failed: right arguments with which it failed, without `show_user`, for each of a few codes.
         seconds: the time that its calls took.
         longest: the time that the longest of them took.
         largest: the size, in bytes, of the largest answer to a call without a long text.
     """
 
     succeeded: dict[str, list[Arguments]] = field(default_factory=dict)
+    failed: dict[str, dict[str, Arguments]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     longest: dict[str, float] = field(default_factory=dict)
     largest: dict[str, int] = field(default_factory=dict)
@@ -99,6 +103,12 @@ class Learned:
         if plain not in known and len(known) < _MOST_KEPT:
             known.append(plain)
             known.sort(key=len, reverse=True)  # stable: of equally many members, those that came first
+
+    def add_failure(self, name: str, arguments: Arguments, code: str) -> None:
+        """Take into account that a call with right arguments failed."""
+        known = self.failed.setdefault(name, {})
+        if len(known) < _MOST_FAILED:
+            known.setdefault(code, {name: value for name, value in arguments.items() if name != "show_user"})
 
     def add_size(self, name: str, size: int) -> None:
         """Take into account how large an answer was."""
@@ -216,6 +226,10 @@ def _calls_of(tool: ListedTool, options: Options, note: Callable[[str], None], l
         """Return the arguments that are changed: those with the most members, unless only others succeeded."""
         return (learned.succeeded.get(tool.name) or full or drawn)[0]
 
+    def fewest() -> Arguments:
+        """Return those of the arguments with the fewest members: a border can show only where nothing else counts."""
+        return min(learned.succeeded.get(tool.name) or drawn, key=len)
+
     showing = tool.takes_show_user
     shown = {"show_user": True} if showing else {}
     around = Surroundings(drawable, lambda: learned.succeeded.get(tool.name, ()))
@@ -246,7 +260,10 @@ def _calls_of(tool: ListedTool, options: Options, note: Callable[[str], None], l
             (ToolCall(tool, tool.name, {**one, **shown}) for one in extremes(drawable, base())),
             pairs,
             texts,
-            among(lambda start: (Hostile(one, ()) for one in at_borders(drawable, start))),
+            _in_turn(
+                among(lambda start: (Hostile(one, ()) for one in at_borders(drawable, start))),
+                _with_values(tool, alone_at_the_most(drawable, base, fewest), shown),
+            ),
             texts,
             pairs,
             of_kinds,
@@ -254,6 +271,7 @@ def _calls_of(tool: ListedTool, options: Options, note: Callable[[str], None], l
             (call for one in others() for call in _refused(tool, schema, partial(dict, one))),
             (ToolCall(tool, tool.name, {**at, **shown}) for one in others() for at in at_borders(drawable, one)),
             (ToolCall(tool, tool.name, {**arguments, "show_user": True}) for arguments in few[: len(few) * showing]),
+            _in_failures(tool, drawable, lambda: learned.failed.get(tool.name, {}).values()),
             _forged(tool, base, populated),
             (ToolCall(tool, tool.name, arguments) for arguments in few),
             _with_values(tool, values.each(), {}) if showing else (),
@@ -261,6 +279,23 @@ def _calls_of(tool: ListedTool, options: Options, note: Callable[[str], None], l
             (ToolCall(tool, tool.name, {**arguments, **shown}) for arguments in drawn[_FEW_DRAWN:]),
         )
     )
+
+
+def _in_failures(
+    tool: ListedTool, schema: dict[str, Any], failed: Callable[[], Iterable[Arguments]]
+) -> Iterator[ToolCall | None]:
+    """Yield calls with which the tool failed, with the first hostile texts: a long one in one place.
+
+    `None`: there is no such call yet.
+    """
+    number = 0
+    for _ in range(_MOST_ROUNDS):
+        if number < len(known := list(failed())):
+            for one in islice(hostile(schema, known[number]), 2):
+                yield ToolCall(tool, tool.name, one.arguments, traps=one.traps)
+            number += 1
+        else:
+            yield None
 
 
 def _different(calls: Iterable[ToolCall]) -> Iterator[ToolCall]:
@@ -272,13 +307,14 @@ def _different(calls: Iterable[ToolCall]) -> Iterator[ToolCall]:
             yield call
 
 
-def _in_turn(*sources: Iterable[ToolCall]) -> Iterator[ToolCall]:
-    """Yield a call from each source in turn, until all have ended."""
+def _in_turn(*sources: Iterable[ToolCall | None]) -> Iterator[ToolCall]:
+    """Yield a call from each source in turn, until all have ended; of one that has none yet, later."""
     waiting = deque(iter(source) for source in sources)
     while waiting:
         source = waiting.popleft()
         for call in islice(source, 1):
-            yield call
+            if call is not None:
+                yield call
             waiting.append(source)
 
 
@@ -299,11 +335,12 @@ def _refused(
 
 
 def _of_show_user(tool: ListedTool, base: Callable[[], Arguments]) -> Iterator[ToolCall]:
+    begun = base()  # the same for all: their answers are compared
     if tool.takes_show_user and tool.displays:
-        yield ToolCall(tool, tool.name, {**base(), "show_user": True})
-        yield ToolCall(tool, tool.name, {**base(), "show_user": None})
+        yield ToolCall(tool, tool.name, {**begun, "show_user": True})
+        yield ToolCall(tool, tool.name, {**begun, "show_user": None})
     if tool.takes_show_user:
-        yield ToolCall(tool, tool.name, {**base(), "show_user": False})
+        yield ToolCall(tool, tool.name, {**begun, "show_user": False})
 
 
 def _forged(tool: ListedTool, base: Callable[[], Arguments], populated: list[str]) -> Iterator[ToolCall]:

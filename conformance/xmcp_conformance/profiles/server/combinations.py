@@ -1,7 +1,8 @@
 """Combine values of the parameters of a tool: what a server does to one value often depends on another.
 
-Each parameter has a few values of interest. First come a few calls that have each pair of values at least once, then
-the pairs one at a time, with all other parameters as in arguments that succeeded.
+Each parameter has a few values of interest; the members of an object are parameters of their own. First come a few
+calls that have each pair of values at least once, then the pairs one at a time, with all other parameters as in
+arguments that succeeded.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from typing import Any, Final, TypeAlias
 
 from .hostile_arguments import Hostile
 from .hostile_texts import ALL, SHORT, UNMARKED, marked
-from .input_schema import Arguments, Schema, fitting, resolve, sendable, types
+from .input_schema import Arguments, Path, Schema, fitting, removed, replaced, resolve, sendable, types
 from .refusals import UNBOUNDED_ITEMS
 from .schema_strategies import MANY
 
-Pair: TypeAlias = tuple[tuple[str, int], tuple[str, int]]
+Pair: TypeAlias = tuple[tuple[Path, int], tuple[Path, int]]
 """Two parameters, each with the number of one of its values."""
-Row: TypeAlias = dict[str, Any]
+Row: TypeAlias = dict[Path, Any]
 """Values of some parameters; `_ABSENT` for one that is left out."""
 
 _MOST_VALUES: Final = 9
@@ -57,38 +58,65 @@ class Values:
         """Yield right arguments in which each value stands at least once, of all parameters at the same time."""
         yield from self._made(_each)
 
-    def _made(self, combine: Callable[[dict[str, list[Any]]], Iterator[Row]]) -> Iterator[Hostile]:
+    def _made(self, combine: Callable[[dict[Path, list[Any]]], Iterator[Row]]) -> Iterator[Hostile]:
         fits = fitting(self._schema)
         if fits is None:
             return
         base = self._base()
-        values = ((name, list(self._of(name, base, fits))) for name in self._schema.get("properties", {}))
-        known = dict(islice(((name, found) for name, found in values if found), _MOST_PARAMETERS))
+        paths = list(self._parameters(base))
+        values = ((path, list(self._of(path, number, base, fits))) for number, path in enumerate(paths))
+        known = dict(islice(((path, found) for path, found in values if found), _MOST_PARAMETERS))
         for row in combine(known):
-            arguments = {**base, **row}
-            arguments = {name: value for name, value in arguments.items() if value is not _ABSENT}
+            arguments = base
+            for path, value in row.items():
+                arguments = removed(arguments, path) if value is _ABSENT else replaced(arguments, path, value)
             if sendable(arguments) and fits(arguments):
                 traps = (value for value in row.values() if isinstance(value, str) and value in _TRAPS)
                 yield Hostile(arguments, tuple(dict.fromkeys(traps)))
 
-    def _of(self, name: str, base: Arguments, fits: Callable[[Any], bool]) -> Iterator[Any]:
-        """Yield the values of interest of a parameter: those that fit where all others are as in the base."""
+    def _parameters(self, base: Arguments) -> Iterator[Path]:
+        """Yield the parameters, and in the place of one with an object its members, unless there are examples of it."""
+        for name in self._schema.get("properties", {}):
+            own = self._own((name,))
+            members = own.get("properties") if isinstance(base.get(name), dict) and "examples" not in own else None
+            if isinstance(members, dict) and members:
+                yield from ((name, member) for member in members)
+            else:
+                yield (name,)
+
+    def _own(self, path: Path) -> Schema:
+        """Return the schema of a parameter; empty where it cannot be found."""
+        own: Any = self._schema
         try:
-            own = resolve(self._schema["properties"][name], self._schema)
+            for name in path:
+                own = resolve(own["properties"][name], self._schema)
         except (ValueError, LookupError, TypeError):
-            return
-        place = min(list(self._schema["properties"]).index(name), _MOST_PARAMETERS)
-        drawn = [one[name] for one in (base, *self._others) if name in one]
+            return {}
+        return own if isinstance(own, dict) else {}
+
+    def _of(self, path: Path, number: int, base: Arguments, fits: Callable[[Any], bool]) -> Iterator[Any]:
+        """Yield the values of interest of a parameter: those that fit where all others are as in the base."""
+        drawn = [value for one in (base, *self._others) if (value := _at(one, path)) is not _ABSENT]
         seen: set[str] = set()
         kept = 0
-        for candidate in chain(drawn[:1], _candidates(own, drawn, place)):
+        for candidate in chain(drawn[:1], _candidates(self._own(path), drawn, min(number, _MOST_PARAMETERS))):
             key = json.dumps(candidate)
-            if kept < _MOST_VALUES and key not in seen and fits({**base, name: candidate}):
+            if kept < _MOST_VALUES and key not in seen and fits(replaced(base, path, candidate)):
                 seen.add(key)
                 kept += 1
                 yield candidate
-        if name in base and fits({other: value for other, value in base.items() if other != name}):
+        if _at(base, path) is not _ABSENT and fits(removed(base, path)):
             yield _ABSENT
+
+
+def _at(arguments: Arguments, path: Path) -> Any:
+    """Return the value of a parameter in arguments; `_ABSENT` where they have none."""
+    value: Any = arguments
+    for name in path:
+        if not isinstance(value, dict) or name not in value:
+            return _ABSENT
+        value = value[name]
+    return value
 
 
 _TRAPS: Final = frozenset((UNMARKED, *SHORT, *(marked(ALL, number) for number in range(_MOST_PARAMETERS + 1))))
@@ -121,7 +149,7 @@ def _candidates(own: Schema, drawn: list[Any], place: int) -> Iterator[Any]:
     yield from SHORT if is_text and not dates and own.keys() & {"maxLength", "pattern", "format"} else ()
 
 
-def _rows(values: dict[str, list[Any]]) -> Iterator[Row]:
+def _rows(values: dict[Path, list[Any]]) -> Iterator[Row]:
     """Yield rows that have each pair of values at least once, begun so that each value comes early.
 
     A parameter that adds no pair is left as it is. Of a single parameter, each value is a row.
@@ -134,10 +162,10 @@ def _rows(values: dict[str, list[Any]]) -> Iterator[Row]:
     }
     if len(names) == 1:
         yield from ({names[0]: value} for value in values[names[0]])
-    used: Counter[tuple[str, int]] = Counter()
+    used: Counter[tuple[Path, int]] = Counter()
     while left:
         seldom: Pair = min(left, key=lambda pair: used[pair[0]] + used[pair[1]])
-        row = dict(seldom)
+        row: dict[Path, int] = dict(seldom)
         for name in names:
             if name not in row:
                 gains = [(_gain(left, row, (name, number)), -used[name, number]) for number in range(len(values[name]))]
@@ -150,18 +178,18 @@ def _rows(values: dict[str, list[Any]]) -> Iterator[Row]:
         yield {name: values[name][number] for name, number in in_order}
 
 
-def _gain(left: dict[Pair, None], row: dict[str, int], choice: tuple[str, int]) -> int:
+def _gain(left: dict[Pair, None], row: dict[Path, int], choice: tuple[Path, int]) -> int:
     return sum(((name, number), choice) in left or (choice, (name, number)) in left for name, number in row.items())
 
 
-def _pairs(values: dict[str, list[Any]]) -> Iterator[Row]:
+def _pairs(values: dict[Path, list[Any]]) -> Iterator[Row]:
     """Yield each pair of values alone."""
     for one, other in combinations(values, 2):
         for first, second in product(values[one], values[other]):
             yield {one: first, other: second}
 
 
-def _each(values: dict[str, list[Any]]) -> Iterator[Row]:
+def _each(values: dict[Path, list[Any]]) -> Iterator[Row]:
     """Yield so many rows as a parameter has values, in which each value of each parameter stands at least once."""
     for number in range(max(map(len, values.values()), default=0)):
         yield {name: known[number % len(known)] for name, known in values.items()}

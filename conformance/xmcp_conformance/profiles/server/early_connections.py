@@ -22,7 +22,7 @@ class EarlyConnections:
 
     def __init__(self) -> None:
         self._begun: dict[Hashable, _Held] = {}
-        self._used: list[_Held] = []
+        self._ending: list[_Held] = []
 
     def begin(self, client: Hashable, connect: Callable[[], Connected]) -> None:
         """Begin to open the connection of a client."""
@@ -35,17 +35,20 @@ class EarlyConnections:
         Raises:
             PeerUnavailable: as `connect`.
         """
-        early = self._begun.pop(client, None)
-        held = early if early is not None and await early.is_open() else _Held(connect)
-        self._used.append(held)
+        held = self._begun.pop(client, None)
+        if held is None or not await held.is_open():
+            for other in self._ending:  # this one may be alone in the world
+                await other.closed()
+            held = _Held(connect)
         try:
             yield await held.session()
         finally:
             held.end()
+            self._ending.append(held)
 
     async def close(self) -> None:
         """Wait until all connections are closed, those that were not needed too."""
-        for held in (*self._used, *self._begun.values()):
+        for held in (*self._ending, *self._begun.values()):
             await held.closed()
 
 

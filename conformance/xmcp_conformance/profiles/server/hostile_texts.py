@@ -14,7 +14,7 @@ HOSTILE: Final = {
     "astral": "\U0001f600" * 70,
     "entity": "&amp;lt; &nbsp; &#60;",
     "carriage-return": "a\r\nb\rc",
-    "control": "a\u0007b\u001b[31mc",
+    "control": "a\u0007\u0008b\u001b[31mc",
     "astral, one further": "x" + "\U0001f600" * 70,
     "noncharacter": "a\uffffb",
     "doctype": "<!DOCTYPE x [<!ENTITY a 'b'>]>&a;",

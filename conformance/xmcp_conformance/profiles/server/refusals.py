@@ -15,7 +15,7 @@ from functools import reduce
 from itertools import islice
 from typing import Any, Final
 
-from .hostile_arguments import refused_texts
+from .hostile_arguments import Hostile, refused_texts
 from .input_schema import Arguments, Node, Path, Schema, fitting, nodes, pointer, removed, replaced, sendable, types
 from .schema_strategies import MANY
 
@@ -31,7 +31,7 @@ _MOST_VALUES: Final = 12
 _SAFE: Final = 2**53
 _MILLION: Final = 1_000_000
 """What a tool is asked for before anything larger: one that makes so many rows takes long, or answers at length."""
-_WITH_FRACTIONS: Final = (0, 0.1, MANY, _MILLION, -_SAFE - 1, 1e21, -1e-9, _SAFE + 1)
+_WITH_FRACTIONS: Final = (0, 0.1, MANY, _MILLION, -_SAFE, 1e21, -1e-9, _SAFE + 1)
 UNBOUNDED_ITEMS: Final = 40
 _UNBOUNDED_CHARACTERS: Final = 700
 """Enough for the limits of the specification: 32 displays in a group, 500 characters of an `alt`."""
@@ -93,6 +93,18 @@ def extremes(schema: Schema, base: Arguments) -> Iterator[Arguments]:
         if arguments not in made and sendable(arguments) and len(json.dumps(arguments)) <= _MOST_AT_ONCE:
             made.append(arguments)
             yield arguments
+
+
+def alone_at_the_most(
+    schema: Schema, base: Callable[[], Arguments], fewest: Callable[[], Arguments]
+) -> Iterator[Hostile]:
+    """Yield right arguments with the fewest members, and one of `base` at its most."""
+    fits = fitting(schema)
+    for most in islice(extremes(schema, base()), 1):
+        for name, value in most.items():
+            arguments = {**fewest(), name: value}
+            if fits is not None and fits(arguments):
+                yield Hostile(arguments, ())
 
 
 def _most(schema: Schema, value: Any, limit: float) -> Iterator[Any]:
@@ -305,7 +317,8 @@ def _numbers(schema: Schema, *, is_integer: bool) -> Iterator[tuple[int | float,
         yield multiple * 2 + 1, "not a multiple"
     if is_integer:
         yield from (
-            (number, "out of range") for number in (0, MANY, _MILLION, -_SAFE - 1, _SAFE + 1, 1 - _SAFE, _SAFE - 1)
+            (number, "out of range")
+            for number in (0, MANY, _MILLION, -_SAFE, _SAFE + 1, _SAFE, -_SAFE - 1, 1 - _SAFE, _SAFE - 1)
         )
         yield 1.5, "not an integer"
     else:

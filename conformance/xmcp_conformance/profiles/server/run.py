@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
@@ -20,6 +20,7 @@ from .catalogue import Catalogue, ListedTool, advice, announced_versions
 from .checks.declared_limit import LEAST
 from .checks.displays import listed_again
 from .checks.echoes import Echoes
+from .checks.forms_compared import FormsCompared
 from .checks.mcp_results import repeats_its_text
 from .checks.plain_results import begins_a_document
 from .checks.required_form import RequiredForm, required_form
@@ -28,6 +29,7 @@ from .early_connections import EarlyConnections
 from .exchange import Exchange, Intent, ToolCall, Twin, call_made
 from .fixture.run import NAME as FIXTURE
 from .fixture.run import RESPONSES_FOR_AN_EXAMPLE, Fixture, check_fixture, tool_of
+from .input_schema import Arguments
 from .judge import catalogue_observations, exchange_observations, limited_observations
 from .server_under_test import Peer, PeerUnavailable, Session
 from .shrinking import shrunk
@@ -42,6 +44,7 @@ class Seen:
     """What the run as a declaring client showed, for the plan of that run and for the run as a plain client."""
 
     echoes: Echoes
+    forms: FormsCompared
     negotiates: bool = False
     succeeded: set[str] = field(default_factory=set)
     """The names of the tools of which a call succeeded."""
@@ -69,9 +72,12 @@ class Seen:
             yield batch
 
     def few(self) -> list[ToolCall]:
-        """Return a call of a few tools, and a call for a display of a few."""
+        """Return a call of a few tools, and of a few that have displays one for it, and one that says neither."""
         of = {shows: [call for key, call in self.samples.items() if key[1] is shows] for shows in (False, True)}
-        return [*of[False][:_FEW], *of[True][:_FEW]]
+        asking = of[True][:_FEW]
+        neither = [replace(call, arguments={**call.arguments, "show_user": None}) for call in asking]
+        silent = [replace(call, arguments=_without_switch(call)) for call in asking]
+        return [*of[False][:_FEW], *asking, *neither, *silent]
 
     def keep(self, call: ToolCall, document: Document) -> None:
         """Keep what a right call showed."""
@@ -104,6 +110,10 @@ class Seen:
         if known and size > LEAST and not exchange.is_busy:
             small = len((document.llm_output or "").encode()) < LEAST
             self.large.setdefault((call.name, failed, size > _MUCH * LEAST, small), call)
+
+
+def _without_switch(call: ToolCall) -> Arguments:
+    return {name: value for name, value in call.arguments.items() if name != "show_user"}
 
 
 def _small(entry: tuple[tuple[str, bool, bool, bool], ToolCall]) -> bool:
@@ -310,10 +320,13 @@ class _Exchanges:
         if answered and document is not None and document.has_display and not call.hands_on_a_wish:
             self.displayed.add(call.name)
         self.seen.echoes.keep(exchange, self.run.name)
+        self.seen.forms.keep(exchange, self.run.name, declared=not self.run.plain)
         if answered and document is not None:
             self.seen.keep(call, document)
             if document.error is None:
                 self.seen.succeeded.add(call.name)
+            else:
+                self.seen.learned.add_failure(call.name, call.arguments, document.error.code)
         self.run.called(exchange)
 
     def notes(self) -> Iterator[str]:

@@ -181,7 +181,7 @@ def _maps(schema: Schema, drawing: Drawing, depth: int) -> Iterator[st.SearchStr
         matching = st.from_regex(_known_to_python(pattern), alphabet=_CHARACTERS).filter(lambda text: len(text) < 40)
         yield st.dictionaries(matching, _strategy(subschema, drawing, depth + 1), min_size=fewest, max_size=most)
         return
-    if isinstance(extra, dict) and not schema.get("properties"):
+    if isinstance(extra, dict) and (extra or not schema.get("properties")):
         any_key = st.text(_CHARACTERS, min_size=1, max_size=8)
         yield st.dictionaries(keys or any_key, _strategy(extra, drawing, depth + 1), min_size=fewest, max_size=most)
 

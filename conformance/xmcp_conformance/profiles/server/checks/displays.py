@@ -10,7 +10,7 @@ from xmcp_conformance.core.observation import either
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.server.catalogue import ListedTool
 from xmcp_conformance.profiles.server.exchange import Exchange, Intent, ToolCall
-from xmcp_conformance.profiles.server.input_schema import Schema, expanded, resolve
+from xmcp_conformance.profiles.server.input_schema import Schema, expanded, resolve, types
 from xmcp_conformance.reader import Document
 
 
@@ -34,7 +34,7 @@ def show_user_parameter(tool: ListedTool) -> Observations:
 
 def _is_boolean(schema: Any, root: Schema) -> bool:
     try:
-        return resolve(schema, root).get("type") == "boolean"
+        return "boolean" in (kinds := types(resolve(schema, root))) and kinds <= {"boolean", "null"}
     except (ValueError, LookupError, TypeError):  # a reference that leads nowhere
         return False
 
