@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from xmcp_conformance.profiles.server.last_words import KEPT, LastWords, telling_line
+from xmcp_conformance.core.last_words import KEPT, LastWords, telling_line
 
 
 def test_the_last_line_of_much_is_kept_and_nothing_else():

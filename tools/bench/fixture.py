@@ -14,9 +14,9 @@ from typing import Final
 
 from tools.bench.figure import Figure
 from xmcp_conformance.core.events import Event
+from xmcp_conformance.generators.responses import responses
 from xmcp_conformance.profiles.server.checks.required_form import required_form
 from xmcp_conformance.profiles.server.exchange import ToolCall
-from xmcp_conformance.profiles.server.fixture.responses import responses
 from xmcp_conformance.profiles.server.fixture.run import NAME, Fixture, check_fixture, tool_of
 from xmcp_conformance.profiles.server.server_under_test import Session, StdioPeer, connect
 

@@ -16,7 +16,7 @@ import anyio
 from xmcp_conformance.profiles.server.call_plan import Options
 from xmcp_conformance.wrong.kill_matrix import Tried, remembered, try_mutant
 
-OPTIONS: Final = Options(examples=2, calls=60)
+OPTIONS: Final = Options(examples=2, calls=75)
 _REMEMBERED: Final = remembered()
 """Held for as long as the process lives: a context that nobody holds is left at once."""
 

@@ -42,11 +42,6 @@ EXPECTED: Final[tuple[Expected, ...]] = (
         )
         for condition in ("only in errors", "only with hostile text in an error", "only of the tool missing")
     ),
-    Expected(
-        "XMCP-RSP-020",
-        "only of the tool board",
-        "the text comes a second time in one call alone, and all its parts at once: no answer has it whole",
-    ),
     *(
         Expected(
             "XMCP-DSP-020",

@@ -55,7 +55,7 @@ async def try_mutant(requirement: str, options: Options) -> list[Tried]:
     """
     mutant = server_mutants()[requirement]
     reached = await _wrong_answers(mutant, options)
-    known: dict[frozenset[int], tuple[str, ...]] = {}
+    known: dict[frozenset[int], tuple[tuple[str, ...], bool]] = {}
     tried = []
     for name, condition in CONDITIONS.items():
         wrong = reached[name]
@@ -63,9 +63,12 @@ async def try_mutant(requirement: str, options: Options) -> list[Tried]:
             tried.append(Tried(requirement, name, "not reached"))
             continue
         if wrong not in known:
-            known[wrong] = await reported(Conditional(mutant(), condition), options, direct=True)
-        found = known[wrong]
+            server = Conditional(mutant(), condition)
+            known[wrong] = await reported(server, options, direct=True), bool(server.differed)
+        found, was_wrong = known[wrong]
         verdict: Verdict = "killed" if found == (requirement,) else "collateral" if found else "survived"
+        if not was_wrong:  # a mutant that remembers would have been wrong after other answers than it gave
+            verdict = "not reached"
         tried.append(Tried(requirement, name, verdict, found))
     return tried
 

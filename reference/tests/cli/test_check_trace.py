@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from xmcp.cli.check import check
 from xmcp_conformance.profiles.client.trace import schema
-from xmcp_conformance.reports.trace_json import SCHEMA
+from xmcp_conformance.reports.case_json import SCHEMA
 
 SETUP: dict[str, Any] = {"servers": [{}], "tools": [{"server": 0, "name": "find", "read_only": True}]}
 FIND = {"type": "function", "function": {"name": "find", "parameters": {"type": "object"}}}
@@ -67,7 +67,7 @@ def test_a_fault_is_told_with_its_sentence_and_its_record(tmp_path: Path) -> Non
     assert "record 3 of" in " ".join(done.output.split())
     value = json.loads(report.read_text())
     jsonschema_rs.validator_for(json.loads(SCHEMA.read_text())).validate(value)
-    assert {Path(one["name"]).name: bool(one["faults"]) for one in value["traces"]} == {
+    assert {Path(one["name"]).name: bool(one["faults"]) for one in value["cases"]} == {
         "right.json": False,
         "wrong.json": True,
     }

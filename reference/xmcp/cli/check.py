@@ -36,6 +36,7 @@ from xmcp_conformance.reports.server_json import to_dict
 from xmcp_conformance.reports.server_report import ServerReport
 from xmcp_conformance.reports.server_terminal import show
 
+from .check_codec import codec
 from .check_document import document
 from .check_trace import trace
 from .named_servers import ServerCommand, server_named
@@ -92,6 +93,7 @@ def check(context: click.Context) -> None:
 
 
 check.add_command(document)
+check.add_command(codec)
 check.add_command(trace)
 
 

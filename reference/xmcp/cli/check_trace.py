@@ -11,9 +11,9 @@ from rich.console import Console
 
 from xmcp_conformance.profiles.client.trace import schema
 from xmcp_conformance.profiles.client.trace_files import MOST_READ, check_trace, not_judged, start
-from xmcp_conformance.reports.trace_json import to_dict
-from xmcp_conformance.reports.trace_report import TraceReport
-from xmcp_conformance.reports.trace_terminal import show
+from xmcp_conformance.reports.case_json import to_dict
+from xmcp_conformance.reports.case_report import TRACES, CaseReport
+from xmcp_conformance.reports.case_terminal import show
 
 from .named_files import STANDARD_INPUT, files_named, reason_of
 from .report_files import STANDARD_OUTPUT, json_option, write_json
@@ -49,7 +49,7 @@ def trace(files: tuple[str, ...], strict: bool, verbose: bool, quiet: bool, json
     """
     if verbose and quiet:
         raise click.UsageError("--verbose and --quiet exclude each other.")
-    report = TraceReport()
+    report = CaseReport(TRACES)
     start(strict=strict, emit=report.add)
     for path, reason in files_named(files, (".json",)).items():
         try:

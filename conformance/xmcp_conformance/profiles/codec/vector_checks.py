@@ -38,6 +38,10 @@ class Refused(Exception):
         self.error_class = error_class
 
 
+class CodecFault(Exception):
+    """A codec behind a command did not answer as the protocol demands; says how it failed."""
+
+
 class Codec(Protocol):
     """What is judged: an adapter of a few lines around an implementation.
 
@@ -119,7 +123,7 @@ def judge_codec(vectors: Iterable[Vector], codec: Codec, name: str, emit: Emit) 
         emit: gets each event.
     """
     emit(SuiteStarted(PROFILE, registry().version))
-    emit(RunStarted(name))
+    emit(RunStarted(name, name))
     for vector in vectors:
         if vector.direction in ("encode", "decode", "stream"):
             for observation in check_codec(vector, codec):
@@ -158,6 +162,8 @@ def _outcome(vector: Vector, run: Callable[[], None]) -> Observations:
         run()
     except _Wrong as wrong:
         seen, expected = wrong.seen, wrong.expected
+    except CodecFault as fault:
+        seen, expected = str(fault), "an answer"
     except Exception as crash:  # any crash is a fault of the codec, and must not end the run
         seen = f"it raised {type(crash).__name__}: {quoted(str(crash))}"
         expected = "an answer, or a refusal with a class"

@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from xmcp_conformance.core.requirements import registry
+from xmcp_models import DATA
+
 _DEFAULTS = {"version": "1.0", "truncated": False, "lossy": False}
 _MAX_SAFE_INTEGER = 2**53 - 1
 
@@ -45,12 +48,15 @@ def load(path: Path) -> list[Vector]:
     """Return the vectors of a file.
 
     Args:
-        path: `wire.json`, or another file that is valid against `wire.schema.json`.
+        path: `wire.json`, another file that is valid against `wire.schema.json`, or the file with vectors and examples.
 
     Raises:
         ValueError: the file is not JSON, or this runner does not support its format or version.
+        OSError: it cannot be read.
     """
     content = json.loads(path.read_text(encoding="utf-8"))
+    if isinstance(content, dict) and content.get("format") == "xmcp-vectors":
+        content = content.get("wire")
     found = (content.get("format"), content.get("version")) if isinstance(content, dict) else None
     if found != ("xmcp-wire-vectors", "1.0"):
         raise ValueError(f"{path.name} has the format and version {found}; supported is xmcp-wire-vectors 1.0")
@@ -58,6 +64,13 @@ def load(path: Path) -> list[Vector]:
         Vector(case["id"], case["row"], case["direction"], tuple(case["requirements"]), case)
         for case in content["vectors"]
     ]
+
+
+def shipped() -> Path:
+    """Return the file with the vectors of the suite's own version of the specification."""
+    folder = DATA / "vectors"  # a checkout has it in generated/ instead
+    within = folder if folder.is_dir() else DATA.parents[2] / "vectors"
+    return within / f"xmcp-vectors-{registry().version}.json"
 
 
 def _nested(levels: int) -> list[Any]:

@@ -249,6 +249,7 @@ def _calls_of(tool: ListedTool, options: Options, note: Callable[[str], None], l
     pairs = _with_values(tool, values.pairs(), shown)
     refused, of_kinds = _refused(tool, schema, base), _refused(tool, schema, base, of_each_kind)
     few = drawn[1:_FEW_DRAWN]
+    # What the answer to a call teaches, the call after the next one knows: those with the most members come first.
     for arguments in (*full, drawn[0], drawn[0]):
         yield ToolCall(tool, tool.name, arguments)
     yield from _different(

@@ -83,9 +83,10 @@ def hostile(schema: Schema, base: Arguments) -> Iterator[Hostile]:
     # A budget that ends these early has some of both.
     together = (one for text in HOSTILE.values() for one in _together(base, places, text, fits))
     alone = _each_alone(base, every, fits)
-    for one in together:
+    for number, one in enumerate(together):
         yield one
         yield from islice(alone, 1)
+        yield from islice(long_ones, number % 2 == 0)
     yield from alone
     yield from long_ones
 

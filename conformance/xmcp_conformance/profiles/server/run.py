@@ -46,6 +46,8 @@ class Seen:
     echoes: Echoes
     forms: FormsCompared
     negotiates: bool = False
+    unread: bool = False
+    """Whether a client that declares the extension got an answer that could not be read."""
     succeeded: set[str] = field(default_factory=set)
     """The names of the tools of which a call succeeded."""
     large: dict[tuple[str, bool, bool, bool], ToolCall] = field(default_factory=dict)
@@ -72,7 +74,7 @@ class Seen:
             yield batch
 
     def few(self) -> list[ToolCall]:
-        """Return a call of a few tools, and of a few that have displays one for it, and one that says neither."""
+        """Return a call of a few tools; of a few that have displays one for it, one with `null`, and one without."""
         of = {shows: [call for key, call in self.samples.items() if key[1] is shows] for shows in (False, True)}
         asking = of[True][:_FEW]
         neither = [replace(call, arguments={**call.arguments, "show_user": None}) for call in asking]
@@ -292,7 +294,9 @@ class _Exchanges:
     def _observations(self, exchange: Exchange) -> list[Observation]:
         if self.run.plain:
             exchange.twin = self.seen.twins.get(exchange.call.key)
-        return list(exchange_observations(exchange, self.announced, self.form, declared=not self.run.plain))
+        observations = exchange_observations(exchange, self.announced, self.form, declared=not self.run.plain)
+        # Where declaring clients got no document either, it is not the announcement that is wrong.
+        return [one for one in observations if not (self.seen.unread and one.requirement == "XMCP-MCP-005")]
 
     async def _show_smallest(self, requirement: str, call: ToolCall) -> None:
         """Emit first what the simplest call shows that breaks a requirement: it is what a report begins with."""
@@ -311,6 +315,8 @@ class _Exchanges:
 
     def _keep(self, exchange: Exchange) -> None:
         call, document = exchange.call, exchange.reading.document
+        if document is None and exchange.result is not None and not self.run.plain:
+            self.seen.unread = True
         if self.run.plain and repeats_its_text(exchange):
             self.repeating[f"`{quoted(call.name)}`"] = None
         told_apart = self.run.knows_the_client or (self.seen.negotiates and begins_a_document(exchange.text))

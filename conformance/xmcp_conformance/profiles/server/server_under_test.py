@@ -26,13 +26,13 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import RootModel, ValidationError
 
 from xmcp_conformance import suite_version
+from xmcp_conformance.core.last_words import LastWords
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models.registry import EXTENSION_ID, VERSION
 
 from .bounded_wire import Bounds, StrayLines, http_wire, stdio_wire
 from .catalogue import HINTS, Catalogue, ListedTool
 from .exchange import NO_ANSWER, Exchange, ToolCall
-from .last_words import LastWords
 
 _PAGES = 100
 _MAX_TOOLS = 2_000

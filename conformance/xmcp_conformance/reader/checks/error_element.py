@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from xmcp_conformance.core.checks import OF_DOCUMENTS, Observations, check
 from xmcp_conformance.core.leaks import SEARCHED, Leak, leaks
@@ -15,6 +15,8 @@ from xmcp_conformance.reader.schemas import faults
 from xmcp_conformance.reader.strict_json import strings
 from xmcp_models.registry import ERROR_CODES
 
+NEVER_BUILT_BY_AN_AUTHOR: Final = frozenset({"INTERNAL", "UNKNOWN_TOOL", "VALIDATION_FAIL"})
+"""Codes of failures that no author of a tool foresaw, or before which no tool was run."""
 _CODE = re.compile(r"[A-Z][A-Z0-9_]{0,62}")
 _INTEGER = re.compile(r"\+?[0-9]+|-0+")
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}

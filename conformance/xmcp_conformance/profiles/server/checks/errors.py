@@ -6,16 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import broken, either, obeyed
 from xmcp_conformance.profiles.server.exchange import Exchange, Intent
-from xmcp_conformance.reader.checks.error_element import ErrorElement
+from xmcp_conformance.reader.checks.error_element import NEVER_BUILT_BY_AN_AUTHOR, ErrorElement
 from xmcp_models.registry import ERROR_META_KEY
-
-NEVER_BUILT_BY_AN_AUTHOR: Final = frozenset({"INTERNAL", "UNKNOWN_TOOL", "VALIDATION_FAIL"})
-"""Codes of failures that no author of a tool foresaw, or before which no tool was run."""
 
 
 @check("XMCP-ERR-001", profile="server")

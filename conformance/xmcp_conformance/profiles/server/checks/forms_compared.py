@@ -50,7 +50,9 @@ class FormsCompared:
     def keep(self, exchange: Exchange, run: str, *, declared: bool) -> None:
         """Keep the text of a call that succeeded."""
         call, document = exchange.call, exchange.reading.document
-        if document is None or document.error is not None or call.intent is not Intent.VALID or call.shows:
+        if document is None or document.error is not None or call.intent is not Intent.VALID:
+            return
+        if call.shows or document.has_display:  # beside a display, the two can say different things (XMCP-DSP-025)
             return
         text, is_document = document.llm_output or "", begins_a_document(exchange.text)
         if len(text) > LONG or (is_document and says_cut(exchange.text or "")):

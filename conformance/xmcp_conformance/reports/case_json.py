@@ -1,4 +1,4 @@
-"""The report on traces of a client as JSON; its shape is `trace_report.schema.json` beside this file."""
+"""The report on a peer that is judged case by case, as JSON; its shape is in `case_report.schema.json` beside it."""
 
 from __future__ import annotations
 
@@ -9,25 +9,27 @@ from xmcp_conformance.core.events import Observed
 from xmcp_conformance.core.judge import ExitCode, Judgement
 from xmcp_conformance.core.untrusted_text import printable
 
-from .trace_report import TraceReport
+from .case_report import CaseReport
 
-SCHEMA = Path(__file__).with_name("trace_report.schema.json")
+SCHEMA = Path(__file__).with_name("case_report.schema.json")
 FORMAT = 1
 
 
-def to_dict(report: TraceReport) -> dict[str, Any]:
+def to_dict(report: CaseReport) -> dict[str, Any]:
     """Return the report as JSON values."""
     return {
         "format": FORMAT,
-        "profile": "client",
+        "profile": report.cases.profile,
         "specification": report.specification,
         "conforms": report.exit_code is ExitCode.CONFORMS,
         "exit_code": int(report.exit_code),
         "options": {"strict": report.strict},
-        "traces": [
+        **({"peer": printable(report.peer)} if report.peer else {}),
+        "cases": [
             {"name": printable(one.name), "occasions": one.occasions, "faults": [_fault(fault) for fault in one.faults]}
-            for one in report.traces
+            for one in report.seen.values()
         ],
+        "notes": report.notes,
         "not_judged": [{"name": printable(one.peer), "reason": one.reason} for one in report.not_judged],
         "requirements": [_requirement(judgement) for judgement in report.judgements],
     }

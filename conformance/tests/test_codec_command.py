@@ -1,0 +1,240 @@
+"""A codec behind a command is judged as one in this process is; whatever the command does, it is bounded and ends."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from codec_program import FAULTS
+
+from xmcp_conformance.core.events import Event, NotReached
+from xmcp_conformance.profiles.codec import command
+from xmcp_conformance.profiles.codec.check_command import DIRECTIONS, check_command
+from xmcp_conformance.profiles.codec.command import SCHEMA, CodecUnavailable, CommandCodec
+from xmcp_conformance.profiles.codec.generated import Drawn, drawn, smallest
+from xmcp_conformance.profiles.codec.tagged_values import needed, tagged
+from xmcp_conformance.profiles.codec.vector_checks import CodecFault, check_codec
+from xmcp_conformance.profiles.codec.vectors import Vector, load, shipped, untagged
+from xmcp_conformance.reports.case_report import VECTORS, CaseReport
+from xmcp_conformance.wrong.codecs import wrong_codecs
+from xmcp_conformance.wrong.codecs.miniature_codec import MiniatureCodec
+
+ALL = [vector for vector in load(shipped()) if vector.direction in DIRECTIONS]
+PROGRAM = Path(__file__).with_name("codec_program.py")
+PROTOCOL: dict[str, Any] = json.loads(SCHEMA.read_text())
+
+
+def command_of(*words: str) -> list[str]:
+    return [sys.executable, str(PROGRAM), *words]
+
+
+FEW = ALL[:35]
+
+
+def report_on(words: Sequence[str], vectors: Sequence[Vector] = ALL, **options: Any) -> CaseReport:
+    report = CaseReport(VECTORS)
+    check_command(words, vectors, report.add, **options)
+    return report
+
+
+def broken(report: CaseReport) -> dict[str, list[str]]:
+    return {
+        name: sorted({f.observation.requirement for f in case.faults})
+        for name, case in report.seen.items()
+        if case.faults
+    }
+
+
+@pytest.mark.parametrize("name", ["MiniatureCodec", "NaiveCdataWriter", "Utf16Codec", "LineEndsByPieceReader"])
+def test_a_codec_behind_a_command_is_judged_as_it_is_in_this_process(name: str) -> None:
+    report = report_on(command_of(name))
+    codec = getattr(wrong_codecs, name, MiniatureCodec)()
+    expected = {one.id: sorted({o.requirement for o in check_codec(one, codec) if not o.ok}) for one in ALL}
+    assert broken(report) == {name: ids for name, ids in expected.items() if ids}
+    assert (report.peer, len(report.seen), report.notes) == (name, len(ALL), [])
+    assert report.exit_code == (1 if broken(report) else 0)
+
+
+@pytest.mark.parametrize(
+    ("fault", "seen"),
+    [
+        ("ends", "the command ended with 1; it wrote to stderr: out of cheese"),
+        ("hangs", "no answer within 1 s"),
+        ("talks", "a line that is no JSON: `Hello!\\n`"),
+        ("another id", "the answer to the request 11, where 10 was asked"),
+        ("no member", "the answer `{}`: "),
+        ("floods", "an answer of more than 64 MiB, which is not read"),
+    ],
+)
+def test_a_fault_is_that_of_one_vector_and_the_others_are_run(fault: str, seen: str) -> None:
+    report = report_on(command_of("MiniatureCodec", fault), FEW, answer_timeout=1.0)
+    faulty = [case for case in report.seen.values() if case.faults]
+    assert (len(report.seen), len(faulty)) == (len(FEW), 3 if fault != "talks" else len(faulty))
+    assert faulty[0].faults[0].observation.seen.startswith(seen), faulty[0].faults[0]
+    assert report.exit_code == 1
+
+
+def test_a_command_that_ends_again_and_again_is_not_started_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "_MOST_STARTS", 3)
+    with CommandCodec(command_of("MiniatureCodec", "ends")) as codec:
+        seen = [one.seen for vector in ALL[:60] for one in check_codec(vector, codec) if not one.ok]
+    assert {said.partition(";")[0] for said in seen} == {
+        "the command ended with 1",
+        "it ended 3 times, and was not started again",
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["no-such-command-anywhere"], "the command does not exist or cannot be run; check the spelling and PATH"),
+        ([sys.executable, "-c", "print('hi')"], "a line that is no JSON: `hi\\n`"),
+        ([sys.executable, "-c", "pass"], "the command ended with 0"),
+        ([sys.executable, "-c", "raise KeyError(1)"], "the command ended with 1; it wrote to stderr: KeyError: 1"),
+        ([sys.executable, "-c", "import time; time.sleep(60)"], "no answer within 1 s"),
+        ([sys.executable, "-c", "print('{\"protocol\": 2}')"], 'the answer `{"protocol": 2}`: '),
+        ([sys.executable, "-c", "print('NaN')"], "a line that is no JSON: `NaN\\n`"),
+    ],
+)
+def test_what_does_not_speak_the_protocol_is_said_in_a_sentence(words: list[str], why: str) -> None:
+    report = report_on(words, start_timeout=1.0 if "sleep" in words[-1] else 20.0)
+    assert report.exit_code == 3
+    assert [event.reason[: len(why)] for event in report.not_judged] == [why]
+    assert report.seen == {}
+
+
+def test_the_codec_is_not_asked_for_what_it_did_not_name(tmp_path: Path) -> None:
+    program = PROGRAM.read_text().replace('"directions": ["encode", "decode", "stream"]', '"directions": ["encode"]')
+    path = tmp_path / "encoder.py"
+    path.write_text(program.replace("VALUES = [", "VALUES = [][:0] and ["))
+    report = report_on([sys.executable, str(path), "MiniatureCodec"])
+    assert report.exit_code == 0
+    assert {note.partition("the codec did not name ")[2] for note in report.notes} >= {
+        "the direction `decode`.",
+        "the direction `stream`.",
+        "values of the kind `float`.",
+        "values of the kind `surrogates`.",
+    }
+    assert {vector.direction for vector in ALL if vector.id in report.seen} == {"encode"}
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="groups of processes are POSIX")
+@pytest.mark.parametrize("fault", ["stays", "forks"])
+def test_no_process_is_left(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    mark = f"codec-{time.monotonic_ns()}"
+    monkeypatch.setenv("MARK", mark)
+    monkeypatch.setattr(command, "_STOP_SECONDS", 0.5)
+    with CommandCodec(command_of("MiniatureCodec", fault)) as codec:
+        assert codec.encode({"tool_name": "t", "llm_output": "x"})
+    left = subprocess.run(["pgrep", "-f", mark], capture_output=True, text=True, check=False).stdout.split()
+    assert [
+        pid
+        for pid in left
+        if Path(f"/proc/{pid}/stat").exists() and ") Z " not in Path(f"/proc/{pid}/stat").read_text()
+    ] == []
+
+
+def test_all_that_is_said_has_the_form_of_the_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, Any]] = []
+    ask = command._Running.ask
+
+    def kept(self: Any, request: dict[str, Any], *more: Any) -> dict[str, Any]:
+        asked.append(request)
+        return ask(self, request, *more)
+
+    monkeypatch.setattr(command._Running, "ask", kept)
+    report_on(command_of("MiniatureCodec"))
+    assert {request["command"] for request in asked} == {"start", "encode", "decode"}
+    assert any("pieces" in request for request in asked)
+    request_form = jsonschema_rs.Draft202012Validator({**PROTOCOL, "anyOf": [{"$ref": "#/$defs/request"}]})
+    for request in [*asked, {"command": "stop"}]:
+        request_form.validate(json.loads(json.dumps(request)))
+
+
+def test_a_codec_that_is_right_is_right_for_what_is_drawn_too() -> None:
+    vectors = [vector for one in islice(drawn(7), 400) for vector in one.vectors()]
+    assert [str(one) for vector in vectors for one in check_codec(vector, MiniatureCodec()) if not one.ok] == []
+    again = [vector for one in islice(drawn(7), 400) for vector in one.vectors()]
+    assert vectors == again
+
+
+@pytest.mark.parametrize(
+    ("name", "directions"),
+    [
+        ("NaiveCdataWriter", {"encode"}),
+        ("PlainJsonWriter", {"encode"}),
+        ("StrippingReader", {"decode", "stream"}),
+        ("LineEndsByPieceReader", {"stream"}),
+        ("AssigningCodec", {"encode", "decode", "stream"}),
+    ],
+)
+def test_a_wrong_codec_is_found_by_what_is_drawn_and_the_fault_is_made_small(name: str, directions: set[str]) -> None:
+    codec = getattr(wrong_codecs, name)()
+    fails: dict[str, Drawn] = {}
+    for one in islice(drawn(20261121), 600):
+        for vector in one.vectors():
+            if not all(seen.ok for seen in check_codec(vector, codec)):
+                fails.setdefault(vector.direction, one)
+    assert set(fails) == directions
+    for direction, one in fails.items():
+        small = smallest(one, lambda tried: not all(seen.ok for seen in check_codec(tried, codec)), direction)
+        assert not all(seen.ok for seen in check_codec(small, codec))
+        assert len(json.dumps(small.case)) < 500, small.case
+
+
+def test_the_report_shows_the_smallest_vector_of_a_drawn_fault() -> None:
+    report = CaseReport(VECTORS)
+    check_command(command_of("NaiveCdataWriter"), [], report.add, examples=60)
+    faulty = next(case for case in report.seen.values() if case.faults)
+    assert faulty.name.endswith("-encode")
+    assert len(faulty.faults[0].observation.seen) < 200
+    assert report.exit_code == 1
+
+
+def test_values_are_tagged_and_come_back() -> None:
+    value = {
+        "n": [math.inf, 2**60, Decimal("1.50"), (1, 2), b"x", 1.5, None, True],
+        "at": [datetime(2026, 1, 2, tzinfo=UTC), date(2026, 1, 2)],
+        "keys": {1: "one"},
+        "halves": "\ud83d\ude00",
+        "half": "\ud800",
+    }
+    back = untagged(json.loads(json.dumps(tagged(value))))
+    assert back == {**value, "n": [*value["n"][:3], (1, 2), *value["n"][4:]]}
+    assert needed(value) == {"float", "integer", "decimal", "tuple", "bytes", "datetime", "date", "pairs", "surrogates"}
+    assert needed({"a": [1, "😀", {"b": 1.5}]}) == set()
+
+
+def test_each_fault_of_the_program_is_tried() -> None:
+    assert set(FAULTS) == {"ends", "hangs", "talks", "another id", "no member", "floods", "stays", "forks"}
+
+
+def test_a_command_that_cannot_be_judged_raises() -> None:
+    with pytest.raises(CodecUnavailable, match="does not exist"), CommandCodec(["no-such-command-anywhere"]):
+        pass
+    events: list[Event] = []
+    check_command(["no-such-command-anywhere"], ALL, events.append)
+    assert isinstance(events[-1], NotReached)
+
+
+def test_a_codec_that_is_asked_after_its_end_is_started_again() -> None:
+    with CommandCodec(command_of("MiniatureCodec", "ends")) as codec:
+        ended = 0
+        for _ in range(25):
+            try:
+                codec.encode({"tool_name": "t", "llm_output": "x"})
+            except CodecFault:
+                ended += 1
+        assert ended == 2

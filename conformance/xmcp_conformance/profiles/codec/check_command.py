@@ -1,0 +1,87 @@
+"""Judge a codec behind a command by vectors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import islice
+
+from xmcp_conformance.core.events import Emit, Noted, NotReached, Observed, RunEnded, RunStarted, SuiteStarted
+from xmcp_conformance.core.requirements import registry
+
+from .command import CodecUnavailable, CommandCodec
+from .generated import drawn, smallest
+from .vector_checks import PROFILE, check_codec
+from .vectors import Vector
+
+DIRECTIONS = ("encode", "decode", "stream")
+"""The directions of vectors that are about a codec."""
+
+
+def check_command(
+    command: Sequence[str],
+    vectors: Sequence[Vector],
+    emit: Emit,
+    *,
+    strict: bool = False,
+    examples: int = 0,
+    seed: int = 20261121,
+    start_timeout: float = 30.0,
+    answer_timeout: float = 10.0,
+    progress: Callable[[int, int], None] = lambda _done, _all: None,
+) -> None:
+    """Judge a codec by all vectors for which it has what they need.
+
+    Args:
+        command: the words of the command.
+        vectors: the vectors; those of a formatter or a renderer are left out.
+        emit: gets each event; a command that does not speak the protocol is one, `NotReached`.
+        strict: whether a broken SHOULD counts as a broken MUST.
+        examples: number of responses that are drawn besides.
+        seed: what they are drawn from.
+        start_timeout: seconds for the first answer.
+        answer_timeout: seconds for each other.
+        progress: called with the number of vectors that were run, and of all.
+    """
+    emit(SuiteStarted(PROFILE, registry().version, {"strict": strict, "examples": examples, "seed": seed}))
+    try:
+        with CommandCodec(command, start_timeout=start_timeout, answer_timeout=answer_timeout) as codec:
+            emit(RunStarted(codec.name, codec.name))
+            of_codecs = [vector for vector in vectors if vector.direction in DIRECTIONS]
+            lacked: Counter[str] = Counter()
+            for number, vector in enumerate(of_codecs, 1):
+                if lacks := codec.lacks(vector):
+                    lacked[lacks] += 1
+                else:
+                    for observation in check_codec(vector, codec):
+                        emit(Observed(observation, codec.name, vector.id))
+                progress(number, len(of_codecs) + examples)
+            _check_drawn(codec, examples, seed, emit)
+            for lacks, count in sorted(lacked.items()):
+                emit(
+                    Noted(
+                        codec.name,
+                        f"{count} vector{'s' if count != 1 else ''} not run: the codec did not name {lacks}.",
+                    )
+                )
+            emit(RunEnded(codec.name))
+    except CodecUnavailable as error:
+        emit(NotReached(" ".join(command), "command", str(error)))
+
+
+def _check_drawn(codec: CommandCodec, examples: int, seed: int, emit: Emit) -> None:
+    """Judge a codec by responses that are drawn; what each direction shows first is made as small as it can be."""
+    shown: set[str] = set()
+    for one in islice(drawn(seed), examples):
+        for vector in one.vectors():
+            if codec.lacks(vector):
+                continue
+            observations = check_codec(vector, codec)
+            if not all(observation.ok for observation in observations) and vector.direction not in shown:
+                shown.add(vector.direction)
+                small = smallest(
+                    one, lambda tried: not all(seen.ok for seen in check_codec(tried, codec)), vector.direction
+                )
+                observations = check_codec(small, codec)
+            for observation in observations:
+                emit(Observed(observation, codec.name, vector.id))

@@ -1,0 +1,89 @@
+"""The report on a peer that is judged case by case, for a person at a terminal. What a case says is data, no markup."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.text import Text
+
+from xmcp_conformance.core.events import Observed
+from xmcp_conformance.core.judge import ExitCode, Status
+from xmcp_conformance.core.untrusted_text import printable
+
+from .case_report import CaseReport
+from .judgements_terminal import counted, print_line, show_broken, show_not_judged, show_table
+
+_MOST_LISTED = 10
+"""Maximum number of cases without a fault of which each has a line, and of cases with one."""
+
+
+def show(report: CaseReport, console: Console, *, verbose: bool = False, quiet: bool = False) -> None:
+    """Print the cases, each broken requirement, what was not judged, and the verdict.
+
+    Args:
+        report: the report on the cases.
+        console: where to print.
+        verbose: print the table of all requirements too.
+        quiet: print only the broken requirements and the verdict.
+    """
+    judgements = report.judgements if report.seen or not report.not_judged else []
+    if not quiet:
+        peer = f": {printable(report.peer)}" if report.peer else ""
+        console.print(Text(f"XMCP {report.specification}, {report.cases.peer}{peer}", style="bold"))
+        _show_cases(report, console)
+    if verbose:
+        console.print()
+        show_table(judgements, console)
+    for judgement in judgements:
+        if judgement.first is not None:
+            show_broken(judgement, console, _place(judgement.first))
+    if not quiet:
+        if not verbose:
+            unseen = [one for one in judgements if one.status is Status.NOT_OBSERVED]
+            show_not_judged(unseen, console, lambda requirement: requirement.quote)
+        if judgements:
+            console.print()
+            console.print(counted(judgements))
+    for event in report.not_judged:
+        line = Text(f"{printable(event.peer)}: NOT JUDGED: {event.reason}", style="bold red")
+        console.print(line, soft_wrap=True)
+    _show_verdict(report, console)
+
+
+def _place(first: Observed) -> str:
+    where, case = first.observation.where, printable(first.call or first.run)
+    return f"record {where} of {case}" if isinstance(where, int) else case
+
+
+def _show_cases(report: CaseReport, console: Console) -> None:
+    faulty = [case for case in report.seen.values() if case.faults]
+    right = [case for case in report.seen.values() if not case.faults]
+    for case in faulty if not report.peer else faulty[:_MOST_LISTED]:
+        ids = ", ".join(dict.fromkeys(fault.observation.requirement for fault in case.faults))
+        print_line(Text.assemble(("  fails  ", "bold red"), f"{printable(case.name)}  ", (ids, "dim")), console)
+    if report.peer and len(faulty) > _MOST_LISTED:
+        console.print(Text(f"  and {len(faulty) - _MOST_LISTED} more with a fault", style="dim"))
+    for case in right[: 0 if report.peer else _MOST_LISTED]:
+        times = f"{case.occasions} occasion{'s' if case.occasions != 1 else ''}"
+        print_line(Text.assemble(("  ok     ", "green"), f"{printable(case.name)}  ", (times, "dim")), console)
+    if report.peer:
+        console.print(Text(f"  {len(right)} of {counted_cases(report)} without a fault", style="dim"))
+    elif len(right) > _MOST_LISTED:
+        console.print(Text(f"  and {len(right) - _MOST_LISTED} more without a fault", style="dim"))
+    for note in report.notes:
+        console.print(Text(f"note: {note}", style="dim"))
+
+
+def counted_cases(report: CaseReport) -> str:
+    """Return how many cases there were, in words."""
+    return f"{len(report.seen)} {report.cases.one}{'s' if len(report.seen) != 1 else ''}"
+
+
+def _show_verdict(report: CaseReport, console: Console) -> None:
+    of = f" ({counted_cases(report)})"
+    if any(one.status is Status.FAIL for one in report.judgements):
+        console.print(Text(f"DOES NOT CONFORM{of}", style="bold red"))
+    elif report.exit_code is ExitCode.CONFORMS:
+        console.print(Text(f"CONFORMS{of}", style="bold green"))
+    elif not report.not_judged:
+        said = f"NOT SHOWN TO CONFORM: no requirement applied in these {report.cases.one}s"
+        console.print(Text(said, style="bold red"))

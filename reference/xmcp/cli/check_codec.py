@@ -1,0 +1,116 @@
+"""`xmcp check codec`: judge a codec in any language, behind a command."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from xmcp_conformance.core.untrusted_text import printable
+from xmcp_conformance.profiles.codec.check_command import check_command
+from xmcp_conformance.profiles.codec.command import SCHEMA
+from xmcp_conformance.profiles.codec.vectors import Vector, load, shipped
+from xmcp_conformance.reports.case_json import to_dict
+from xmcp_conformance.reports.case_report import VECTORS, CaseReport
+from xmcp_conformance.reports.case_terminal import show
+
+from .report_files import STANDARD_OUTPUT, json_option, write_json
+
+
+def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        click.echo(SCHEMA.read_text(encoding="utf-8"), nl=False)
+        context.exit()
+
+
+@click.command()
+@click.argument("command", metavar="COMMAND")
+@click.option(
+    "--vectors", type=click.Path(path_type=Path), metavar="FILE", help="Other vectors than those of the suite."
+)
+@click.option(
+    "--start-timeout",
+    type=click.FloatRange(0.1, 300),
+    default=30.0,
+    show_default=True,
+    help="Seconds for the first answer.",
+)
+@click.option(
+    "--answer-timeout", type=click.FloatRange(0.1, 300), default=10.0, show_default=True, help="Seconds for each other."
+)
+@click.option(
+    "--examples", type=click.IntRange(0, 100_000), default=200, show_default=True, help="Responses drawn besides."
+)
+@click.option("--seed", type=int, default=20261121, show_default=True, help="The same seed draws the same responses.")
+@click.option("--strict", is_flag=True, help="Count a broken SHOULD like a broken MUST.")
+@click.option("--verbose", "-v", is_flag=True, help="Also print the table of all requirements, with those obeyed.")
+@click.option("--quiet", "-q", is_flag=True, help="Print only what was broken, and the verdict.")
+@click.option(
+    "--schema",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_schema,
+    help="Print the JSON Schema of the protocol, and end.",
+)
+@json_option("report")
+def codec(
+    command: str,
+    vectors: Path | None,
+    examples: int,
+    seed: int,
+    start_timeout: float,
+    answer_timeout: float,
+    strict: bool,
+    verbose: bool,
+    quiet: bool,
+    json_path: Path | None,
+) -> None:
+    """Judge a codec, in any language, by the vectors.
+
+    COMMAND, in quotes, starts a program that reads requests from standard input and writes answers to standard output,
+    one JSON object in a line: 'node my_codec_adapter.mjs'. The guide "Write a codec" has adapters to copy.
+
+    Exit codes: 0 conforms, 1 does not or nothing applied, 2 usage, 3 the command does not speak the protocol.
+    """
+    if verbose and quiet:
+        raise click.UsageError("--verbose and --quiet exclude each other.")
+    report = CaseReport(VECTORS)
+    console = Console(stderr=json_path == STANDARD_OUTPUT, highlight=False)
+    check_command(
+        _words(command),
+        _vectors(vectors),
+        report.add,
+        strict=strict,
+        examples=examples,
+        seed=seed,
+        start_timeout=start_timeout,
+        answer_timeout=answer_timeout,
+    )
+    show(report, console, verbose=verbose, quiet=quiet)
+    if json_path is not None:
+        write_json(json_path, to_dict(report))
+    sys.exit(report.exit_code)
+
+
+def _words(command: str) -> list[str]:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise click.BadParameter(f"{printable(command)}: {error}".lower(), param_hint="COMMAND") from error
+    if not words:
+        raise click.BadParameter("it is empty; name the command that starts the codec", param_hint="COMMAND")
+    return words
+
+
+def _vectors(path: Path | None) -> list[Vector]:
+    try:
+        return load(path or shipped())
+    except OSError as error:
+        raise click.BadParameter(f"{printable(str(path))}: {error.strerror}", param_hint="--vectors") from error
+    except (ValueError, KeyError, json.JSONDecodeError) as error:
+        raise click.BadParameter(f"{printable(str(path))} has no vectors: {error}", param_hint="--vectors") from error
