@@ -37,8 +37,11 @@ def test_the_reference_conforms_by_the_adapter_of_the_examples(tmp_path: Path) -
 
 
 def test_a_fault_is_told_with_its_sentence_and_its_vector(tmp_path: Path) -> None:
-    path = tmp_path / "report.json"
-    done = run(f"{WRONG} NaiveCdataWriter", "--json", str(path), "--examples", "0")
+    path, page, cases = (tmp_path / name for name in ("report.json", "page.md", "cases.xml"))
+    files = ("--json", str(path), "--markdown", str(page), "--junit", str(cases))
+    done = run(f"{WRONG} NaiveCdataWriter", *files, "--examples", "0")
+    assert page.read_text().startswith("## ❌ DOES NOT CONFORM")
+    assert '<testcase classname="xmcp" name="verdict">' in cases.read_text()
     assert done.exit_code == 1
     assert "✗ XMCP-RSP-020 (section 2.3)" in done.output
     assert "  in       cdata-end-in-text" in done.output
@@ -57,6 +60,7 @@ def test_a_fault_is_told_with_its_sentence_and_its_vector(tmp_path: Path) -> Non
         (["'x"], 2, "no closing quotation"),
         (["x", "--vectors", "no-such-file.json"], 2, "no-such-file.json: No such file or directory"),
         (["x", "--quiet", "--verbose"], 2, "exclude each other"),
+        (["x", "--junit", "no-such-folder/j.xml"], 2, "the folder `no-such-folder` does not exist"),
         ([], 2, "Missing argument 'COMMAND'"),
         (["no-such-command"], 3, "no-such-command: NOT JUDGED: the command does not exist or cannot be run"),
         (["'a\x1b[31mb'"], 3, "a\\x1b[31mb: NOT JUDGED"),

@@ -332,10 +332,11 @@ def test_the_steps_of_the_workflow_pass_for_a_server_that_conforms_and_only_for_
     done = subprocess.run(
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", judge],
         cwd=tmp_path,
-        env=ENVIRONMENT,
+        env={**ENVIRONMENT, "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")},
         capture_output=True,
         text=True,
     )
     assert done.returncode == code, done.stdout + done.stderr
+    assert ("CONFORMS" if code == 0 else "DOES NOT CONFORM") in (tmp_path / "summary.md").read_text().splitlines()[0]
     (kept,) = [step["with"]["path"] for step in STEPS if step.get("uses", "").startswith("actions/upload-artifact@")]
     assert json.loads((tmp_path / kept).read_text())["exit_code"] == code

@@ -35,12 +35,13 @@ from xmcp_conformance.reports.required_coverage import Required
 from xmcp_conformance.reports.server_json import to_dict
 from xmcp_conformance.reports.server_report import ServerReport
 from xmcp_conformance.reports.server_terminal import show
+from xmcp_conformance.reports.summary import of_server
 
 from .check_codec import codec
 from .check_document import document
 from .check_trace import trace
 from .named_servers import ServerCommand, server_named
-from .report_files import STANDARD_OUTPUT, json_option, write_json
+from .report_files import STANDARD_OUTPUT, json_option, report_options, write_json, write_reports
 from .suggestions import did_you_mean
 from .waiting import Waiting
 
@@ -155,6 +156,7 @@ check.add_command(trace)
     help="JSON report of an earlier run: what that one covered, and this one not, is named.",
 )
 @json_option("report")
+@report_options
 def server(
     target: tuple[str, ...],
     url: str | None,
@@ -164,6 +166,8 @@ def server(
     verbose: bool,
     quiet: bool,
     json_path: Path | None,
+    junit_path: Path | None,
+    markdown_path: Path | None,
     required: tuple[Required, ...],
     last: EarlierRun | None,
     **options: Any,
@@ -205,6 +209,7 @@ def server(
     show(report, console, verbose=verbose, quiet=quiet)
     if json_path is not None:
         write_json(json_path, to_dict(report))
+    write_reports(of_server(report), junit_path, markdown_path)
     sys.exit(report.exit_code)
 
 

@@ -17,8 +17,9 @@ from xmcp_conformance.profiles.codec.vectors import Vector, load, shipped
 from xmcp_conformance.reports.case_json import to_dict
 from xmcp_conformance.reports.case_report import VECTORS, CaseReport
 from xmcp_conformance.reports.case_terminal import show
+from xmcp_conformance.reports.summary import of_cases
 
-from .report_files import STANDARD_OUTPUT, json_option, write_json
+from .report_files import STANDARD_OUTPUT, json_option, report_options, write_json, write_reports
 
 
 def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
@@ -58,6 +59,7 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: b
     help="Print the JSON Schema of the protocol, and end.",
 )
 @json_option("report")
+@report_options
 def codec(
     command: str,
     vectors: Path | None,
@@ -69,6 +71,8 @@ def codec(
     verbose: bool,
     quiet: bool,
     json_path: Path | None,
+    junit_path: Path | None,
+    markdown_path: Path | None,
 ) -> None:
     """Judge a codec, in any language, by the vectors.
 
@@ -94,6 +98,7 @@ def codec(
     show(report, console, verbose=verbose, quiet=quiet)
     if json_path is not None:
         write_json(json_path, to_dict(report))
+    write_reports(of_cases(report), junit_path, markdown_path)
     sys.exit(report.exit_code)
 
 

@@ -14,9 +14,10 @@ from xmcp_conformance.profiles.client.trace_files import MOST_READ, check_trace,
 from xmcp_conformance.reports.case_json import to_dict
 from xmcp_conformance.reports.case_report import TRACES, CaseReport
 from xmcp_conformance.reports.case_terminal import show
+from xmcp_conformance.reports.summary import of_cases
 
 from .named_files import STANDARD_INPUT, files_named, reason_of
-from .report_files import STANDARD_OUTPUT, json_option, write_json
+from .report_files import STANDARD_OUTPUT, json_option, report_options, write_json, write_reports
 
 
 def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
@@ -39,7 +40,16 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: b
     help="Print the JSON Schema of a trace, and end.",
 )
 @json_option("report")
-def trace(files: tuple[str, ...], strict: bool, verbose: bool, quiet: bool, json_path: Path | None) -> None:
+@report_options
+def trace(
+    files: tuple[str, ...],
+    strict: bool,
+    verbose: bool,
+    quiet: bool,
+    json_path: Path | None,
+    junit_path: Path | None,
+    markdown_path: Path | None,
+) -> None:
     """Judge a client, in any language, by traces of what it did.
 
     A trace is JSON: what the model, the servers and the application saw of the client, in order. FILE is a file, a
@@ -63,6 +73,7 @@ def trace(files: tuple[str, ...], strict: bool, verbose: bool, quiet: bool, json
     show(report, Console(stderr=json_path == STANDARD_OUTPUT, highlight=False), verbose=verbose, quiet=quiet)
     if json_path is not None:
         write_json(json_path, to_dict(report))
+    write_reports(of_cases(report), junit_path, markdown_path)
     sys.exit(report.exit_code)
 
 

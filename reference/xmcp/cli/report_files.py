@@ -12,6 +12,9 @@ import click
 
 from xmcp_conformance.core.judge import ExitCode
 from xmcp_conformance.core.untrusted_text import printable
+from xmcp_conformance.reports.junit import to_junit
+from xmcp_conformance.reports.markdown import to_markdown
+from xmcp_conformance.reports.summary import Summary
 
 STANDARD_OUTPUT: Final = Path("-")
 
@@ -30,10 +33,35 @@ def json_option(what: str) -> Callable[[_Command], _Command]:
     )
 
 
+def report_options(command: _Command) -> _Command:
+    """Add the options `--junit` and `--markdown`, the parameters `junit_path` and `markdown_path`, to a command."""
+    for name, form in (("markdown", "Markdown, as for GITHUB_STEP_SUMMARY"), ("junit", "JUnit XML")):
+        command = click.option(
+            f"--{name}",
+            f"{name}_path",
+            metavar="FILE",
+            type=click.Path(dir_okay=False, path_type=Path),
+            callback=_checked,
+            help=f"Also write the report as {form}.",
+        )(command)
+    return command
+
+
+def write_reports(summary: Summary, junit_path: Path | None, markdown_path: Path | None) -> None:
+    """Write a report as JUnit and as Markdown, where a file is named; end the process if that fails."""
+    if junit_path is not None:
+        _write(junit_path, to_junit(summary))
+    if markdown_path is not None:
+        _write(markdown_path, to_markdown(summary))
+
+
 def write_json(path: Path, report: dict[str, Any]) -> None:
     """Write a report to a file, or to standard output if the path is `-`; end the process if that fails."""
     # Standard output can lack characters: what takes their place must not be read as JSON.
-    text = json.dumps(report, indent=2, ensure_ascii=path == STANDARD_OUTPUT) + "\n"
+    _write(path, json.dumps(report, indent=2, ensure_ascii=path == STANDARD_OUTPUT) + "\n")
+
+
+def _write(path: Path, text: str) -> None:
     if path == STANDARD_OUTPUT:
         click.echo(text, nl=False)
         return

@@ -1,0 +1,74 @@
+"""A report as Markdown, for a page that CI shows: GitHub's step summary, a comment, a wiki."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from xmcp_conformance.core.judge import Judgement, Status
+
+from .summary import Summary, place
+
+_MARKS: Final = {"CONFORMS": "✅", "DOES NOT CONFORM": "❌", "NOT SHOWN TO CONFORM": "⚠️"}
+_WORDS: Final = {
+    Status.PASS: "obeyed",
+    Status.FAIL: "broken",
+    Status.WARN: "warned of",
+    Status.NOT_OBSERVED: "not judged",
+}
+
+
+def to_markdown(summary: Summary) -> str:
+    """Return the Markdown. What a peer said is in code blocks, and stays text."""
+    return "\n".join(_lines(summary)) + "\n"
+
+
+def _lines(summary: Summary) -> Iterator[str]:
+    yield f"## {_MARKS[summary.verdict]} {summary.verdict}: XMCP {summary.specification}"
+    yield ""
+    yield from _code(summary.judged)
+    counts = Counter(judgement.status for judgement in summary.judgements)
+    said = ", ".join(f"{counts[status]} {word}" for status, word in _WORDS.items() if counts[status])
+    yield f"{len(summary.judgements)} requirements: {said}." if said else "Nothing was judged."
+    yield ""
+    for why in summary.why:
+        yield from _code(why)
+    for judgement in summary.judgements:
+        if judgement.first is not None:
+            yield from _fault(judgement)
+    if summary.notes:
+        yield "<details><summary>Notes</summary>"
+        yield ""
+        for note in summary.notes:
+            yield from _code(note)
+        yield "</details>"
+        yield ""
+
+
+def _fault(judgement: Judgement) -> Iterator[str]:
+    requirement, first = judgement.requirement, judgement.first
+    if first is None:
+        return
+    mark = "❌" if judgement.status is Status.FAIL else "⚠️"
+    yield f"### {mark} {requirement.id} (section {requirement.section})"
+    yield ""
+    yield requirement.quote
+    yield ""
+    yield from _code(
+        f"seen      {first.observation.seen}",
+        f"expected  {first.observation.expected}",
+        f"in        {place(first)}",
+        f"times     {judgement.broken} of {judgement.occasions}",
+    )
+
+
+def _code(*lines: str) -> Iterator[str]:
+    """Yield a block of code that the lines cannot end."""
+    longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    yield f"{fence}text"
+    yield from lines
+    yield fence
+    yield ""
