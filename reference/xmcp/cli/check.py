@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import signal
 import socket
 import subprocess
@@ -12,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +67,33 @@ def _earlier(_context: click.Context, _parameter: click.Parameter, path: Path | 
         raise click.BadParameter(str(error)) from error
 
 
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+"""RFC 9110, section 5.6.2."""
+
+
+def _headers(
+    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+) -> tuple[tuple[str, str], ...]:
+    """Return names and values; no message has a value, which can be a secret."""
+    pairs = [(name.strip(), value.strip()) for name, _, value in (one.partition(":") for one in given)]
+    for name, value in pairs:
+        if not _HEADER_NAME.fullmatch(name) or not value:
+            raise click.BadParameter("write the name, a colon and the value, such as 'Authorization: Bearer …'")
+        if not (value.isascii() and value.isprintable()):
+            raise click.BadParameter(f"the value of `{name}` has characters that no header can have")
+    return tuple(pairs)
+
+
+def _variables(
+    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+) -> tuple[tuple[str, str], ...]:
+    """Return names and values; no message has a value, which can be a secret."""
+    pairs = [(name, value) for name, _, value in (one.partition("=") for one in given)]
+    if not all(name and "=" in one and "\0" not in one for (name, _), one in zip(pairs, given, strict=True)):
+        raise click.BadParameter("write the name, an equals sign and the value, such as DATABASE_URL=…")
+    return tuple(pairs)
+
+
 class _Checks(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -102,6 +131,26 @@ check.add_command(trace)
 @click.argument("target", nargs=-1, metavar="SERVER")
 @click.option("--url", help="URL of the same server, to judge it over HTTP too, or alone.")
 @click.option("--stdio", metavar="COMMAND", help="Command, file or module of the same server, to judge it over stdio.")
+@click.option(
+    "--header",
+    "headers",
+    multiple=True,
+    metavar="NAME:VALUE",
+    callback=_headers,
+    help="Header of each HTTP request, such as 'Authorization: Bearer …'. Repeatable.",
+)
+@click.option(
+    "--env",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=_variables,
+    help="Variable in the environment of a command. Repeatable.",
+)
+@click.option(
+    "--cwd",
+    type=click.Path(exists=True, file_okay=False),
+    help="Folder in which a command runs; default: this one.",
+)
 @click.option("--sample", is_flag=True, help="Check the sample server of this package, as `xmcp check` alone does.")
 @click.option("--allow-writes", is_flag=True, help="Also call tools that are not marked read-only.")
 @click.option("--strict", is_flag=True, help="Count a broken SHOULD like a broken MUST.")
@@ -162,6 +211,9 @@ def server(
     url: str | None,
     stdio: str | None,
     *,
+    headers: tuple[tuple[str, str], ...],
+    env: tuple[tuple[str, str], ...],
+    cwd: str | None,
     sample: bool,
     verbose: bool,
     quiet: bool,
@@ -179,7 +231,11 @@ def server(
     Tools that are marked read-only are called with arguments generated from their schemas, and with arguments that do
     not fit; every answer is read by the suite's own strict reader.
     """
-    given = _given(target, url, stdio)
+    given = [_with_options(peer, headers, env, cwd) for peer in _given(target, url, stdio)]
+    if headers and not any(isinstance(peer, HttpPeer) for peer in given):
+        raise click.UsageError("--header is for a server over HTTP, and none is named.")
+    if (env or cwd) and not any(isinstance(peer, StdioPeer) for peer in given):
+        raise click.UsageError("--env and --cwd are for a command, and none is named.")
     if sample == bool(given):
         raise click.UsageError(
             "Name the server: a URL, a command in quotes, or a file; also with --stdio or --url; or --sample for the "
@@ -211,6 +267,14 @@ def server(
         write_json(json_path, to_dict(report))
     write_reports(of_server(report), junit_path, markdown_path)
     sys.exit(report.exit_code)
+
+
+def _with_options(
+    peer: Peer, headers: tuple[tuple[str, str], ...], env: tuple[tuple[str, str], ...], cwd: str | None
+) -> Peer:
+    if isinstance(peer, HttpPeer):
+        return replace(peer, headers=headers)
+    return replace(peer, env=env, cwd=cwd) if isinstance(peer, StdioPeer) else peer
 
 
 def _given(target: tuple[str, ...], url: str | None, stdio: str | None) -> list[Peer]:

@@ -8,7 +8,7 @@ ends, and `Bounds.fault` says why.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from io import FileIO
@@ -104,8 +104,8 @@ class OutOfBounds(httpx2.SSEError):
     """A bound was crossed. Derived from the error that the SDK expects of a stream."""
 
 
-def http_wire(url: str, bounds: Bounds) -> Any:
-    """Return the transport for a streamable HTTP endpoint."""
+def http_wire(url: str, bounds: Bounds, headers: Sequence[tuple[str, str]] = ()) -> Any:
+    """Return the transport for a streamable HTTP endpoint, with headers that each request has."""
 
     async def ask_uncompressed(request: httpx2.Request) -> None:
         request.headers["accept-encoding"] = "identity"
@@ -126,7 +126,7 @@ def http_wire(url: str, bounds: Bounds) -> Any:
     @asynccontextmanager
     async def streams() -> AsyncIterator[Any]:
         # The time limits of the SDK's own client; the suite limits the wait for an answer.
-        client = _Client(timeout=httpx2.Timeout(30, read=300))
+        client = _Client(timeout=httpx2.Timeout(30, read=300), headers=list(headers))
         client.event_hooks["request"].append(ask_uncompressed)
         client.event_hooks["response"].append(bound)
         async with (

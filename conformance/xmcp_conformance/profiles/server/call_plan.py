@@ -38,6 +38,7 @@ _KEPT: Final = (0, 3, 4, 5)
 _IN_FLIGHT: Final = 8
 _MOST_AT_THE_SAME_TIME: Final = 160
 _FEWEST_CALLS: Final = 6
+_FEWEST_AGAIN: Final = 12
 _USUAL_CALLS: Final = 100
 _FEW_CALLS: Final = 20
 """Calls of each tool as a plain client in the second era: whatever else goes wrong shows in one of the other runs."""
@@ -151,7 +152,7 @@ def plan(
             'that only read: annotations={"readOnlyHint": True} in FastMCP.'
         )
     share = options.calls or max(_FEWEST_CALLS, min(_USUAL_CALLS, _MOST_CALLS // max(1, len(callable_tools))))
-    share = max(min(share, _FEWEST_CALLS), share // 2) if again else share
+    share = max(min(share, _FEWEST_AGAIN), share // 2) if again else share
     kept: list[ToolCall] = []
     cut = 0
     for tool in callable_tools:

@@ -12,7 +12,7 @@ import shlex
 import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 from urllib.parse import urlsplit, urlunsplit
 
@@ -68,9 +68,14 @@ class _DeclaringClient(Client):
 
 @dataclass(frozen=True, slots=True)
 class StdioPeer:
-    """A command that speaks MCP on its standard input and output."""
+    """A command that speaks MCP on its standard input and output.
+
+    It runs in the folder `cwd`, with the variables `env` besides those of the suite; what these hold is not printed.
+    """
 
     command: tuple[str, ...]
+    env: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    cwd: str | None = None
     transport: ClassVar[str] = "stdio"
 
     def __str__(self) -> str:
@@ -90,9 +95,10 @@ def without_secrets(url: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class HttpPeer:
-    """The URL of a streamable HTTP endpoint."""
+    """The URL of a streamable HTTP endpoint, and headers of each request, which are not printed."""
 
     url: str
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     transport: ClassVar[str] = "http"
 
     @property
@@ -367,14 +373,15 @@ def _transport(peer: Peer, stderr: LastWords, bounds: Bounds) -> Any:
     if isinstance(peer, InMemoryPeer):
         return peer.server
     if isinstance(peer, HttpPeer):
-        return http_wire(peer.url, bounds)
+        return http_wire(peer.url, bounds, peer.headers)
     command, *arguments = peer.command
-    if shutil.which(command) is None:
+    place = command if peer.cwd is None or not os.path.dirname(command) else os.path.join(peer.cwd, command)
+    if shutil.which(place) is None:
         raise PeerUnavailable(
             f"The command `{quoted(command)}` does not exist or cannot be run; check the spelling and PATH."
         )
     # The command is the user's, and gets the user's environment.
-    given = StdioServerParameters(command=command, args=arguments, env=dict(os.environ))
+    given = StdioServerParameters(command=command, args=arguments, env={**os.environ, **dict(peer.env)}, cwd=peer.cwd)
     return stdio_wire(given, stderr, bounds)
 
 
@@ -420,12 +427,10 @@ def _why(
     if isinstance(leaf, MCPError) and leaf.code == mcp_types.CONNECTION_CLOSED:
         return f"{name} ended before it answered{said}.{'' if said else _silent(peer)}"
     if bounds.wants_credentials and isinstance(peer, HttpPeer):
-        refused = (
-            "refused the credentials of the URL (HTTP 401), which were sent as Basic"
-            if peer.has_credentials
-            else "asks for credentials (HTTP 401), and the suite sends only those of a URL, as Basic"
-        )
-        return f"{peer} {refused}. Judge the server over stdio, or with its authentication off."
+        if peer.headers or peer.has_credentials:
+            sent = "--header" if peer.headers else "the credentials of the URL, which were sent as Basic"
+            return f"{peer} refused {sent} (HTTP 401). Is the token right, and has it not expired?"
+        return f"{peer} asks for credentials (HTTP 401). Send them with --header 'Authorization: Bearer …'."
     if isinstance(leaf, MCPError) and isinstance(peer, HttpPeer):
         return f"{peer} answers, but not as an MCP endpoint ({_first_line(leaf)}). Check the path, usually /mcp."
     if isinstance(leaf, MCPError):

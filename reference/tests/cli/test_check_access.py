@@ -1,0 +1,83 @@
+"""What a server needs before it answers: a token, variables, a folder; none of it is printed."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+from support.checked import FEW, check, served
+
+pytestmark = pytest.mark.slow
+
+TOKEN = "s3cret-t0ken"
+LOCKED = f"""
+from fastmcp.server.auth.providers.jwt import StaticTokenVerifier
+from xmcp import XMCP
+
+mcp = XMCP("locked", auth=StaticTokenVerifier(tokens={{"{TOKEN}": {{"client_id": "ci", "scopes": []}}}}))
+
+@mcp.tool(annotations={{"readOnlyHint": True}})
+def echo(text: str) -> str:
+    return text
+"""
+NEEDS = """
+import os, pathlib
+assert os.environ.get("KEY") == "s3cret-t0ken", "no key"
+assert pathlib.Path("here.txt").exists(), "another folder"
+from xmcp import XMCP
+mcp = XMCP("needs")
+
+@mcp.tool(annotations={"readOnlyHint": True})
+def echo(text: str) -> str:
+    return text
+
+mcp.run("stdio")
+"""
+
+
+def test_a_server_behind_a_token_is_judged_with_it_and_the_token_is_not_told(tmp_path: Path) -> None:
+    path, report = tmp_path / "server.py", tmp_path / "report.json"
+    path.write_text(LOCKED)
+    with served(str(path)) as url:
+        done = check("server", url, "--header", f"Authorization: Bearer {TOKEN}", "--json", str(report), "-v", *FEW)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert TOKEN not in done.stdout + done.stderr + report.read_text()
+        assert json.loads(report.read_text())["coverage"]["at_work"] == 1
+        done = check("server", url, "--header", f"Authorization: Bearer {TOKEN}x")
+        assert (done.returncode, done.stdout) == (3, "")
+        assert "refused --header (HTTP 401). Is the token right" in done.stderr
+        assert TOKEN not in done.stderr
+        assert "--header 'Authorization: Bearer …'" in check("server", url).stderr
+
+
+def test_a_command_gets_its_variables_and_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "needs.py").write_text(NEEDS)
+    (tmp_path / "here.txt").touch()
+    command = f"{shlex.quote(sys.executable)} needs.py"
+    given = ("--env", f"KEY={TOKEN}", "--cwd", str(tmp_path))
+    done = check("server", "--stdio", command, *given, *FEW)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert TOKEN not in done.stdout + done.stderr
+    assert "no key" in check("server", "--stdio", command, "--cwd", str(tmp_path)).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("python x.py", "--header", "A: b"), "--header is for a server over HTTP"),
+        (("http://127.0.0.1:1/mcp", "--env", "A=b"), "--env and --cwd are for a command"),
+        (("http://127.0.0.1:1/mcp", "--header", f"Bearer {TOKEN}"), "write the name, a colon and the value"),
+        (("http://127.0.0.1:1/mcp", "--header", f"A b: {TOKEN}"), "write the name, a colon and the value"),
+        (("http://127.0.0.1:1/mcp", "--header", f"Authorization: {TOKEN}é"), "of `Authorization` has characters"),
+        (("python x.py", "--env", TOKEN), "write the name, an equals sign and the value"),
+        (("python x.py", "--cwd", "/no/such/folder"), "does not exist"),
+    ],
+)
+def test_what_is_written_otherwise_is_refused_without_its_value(arguments: tuple[str, ...], says: str) -> None:
+    done = check("server", *arguments)
+    assert done.returncode == 2
+    assert says in " ".join(done.stderr.split())
+    assert TOKEN not in done.stderr
