@@ -19,7 +19,19 @@ from xmcp_conformance.profiles.codec.vectors import untagged
 from xmcp_conformance.wrong.codecs import wrong_codecs
 from xmcp_conformance.wrong.codecs.miniature_codec import MiniatureCodec
 
-VALUES = ["bytes", "date", "datetime", "decimal", "float", "integer", "opaque", "pairs", "surrogates", "tuple"]
+VALUES = [
+    "bytes",
+    "date",
+    "datetime",
+    "decimal",
+    "float",
+    "halves",
+    "integer",
+    "opaque",
+    "pairs",
+    "surrogates",
+    "tuple",
+]
 FAULTS = ("ends", "hangs", "talks", "another id", "no member", "floods", "stays", "forks")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from xmcp.wire import DecodeError, Decoder, ErrorInfo, ToolResponse, encode
 
 # Values beyond JSON that the codec is given with tags. Leave out those that yours has no use for, and their lines.
-VALUES = ["float", "integer", "surrogates"]
+VALUES = ["float", "halves", "integer", "surrogates"]
 MEMBERS = ["tool_name", "version", "call_id", "llm_output", "format", "truncated", "lossy", "server_populated"]
 
 
@@ -34,9 +34,9 @@ def value(given: Any) -> Any:
 
 def written(request: dict[str, Any]) -> dict[str, Any]:
     """Answer `encode`."""
-    response = value(request["response"])
-    error = response.get("error")
     try:
+        response = value(request["response"])
+        error = response.get("error")
         made = ToolResponse(**response | {"error": ErrorInfo(**error) if error else None})
         return {"document": encode(made, illegal=request["illegal"])}
     except (ValueError, TypeError) as fault:

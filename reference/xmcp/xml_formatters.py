@@ -136,9 +136,10 @@ class DeclarativeXMLFormatter:
         self._selection = selection
 
     def keeps(self, data: Any) -> bool:
-        """Tell whether the selection keeps anything of `data`; of a text or a number, always."""
-        kept = _kept(_as_json(data), self._selection)
-        return any(map(bool, kept)) if isinstance(kept, list) else bool(kept) or not isinstance(kept, Mapping)
+        """Tell whether the selection keeps anything of `data`, or nothing is there to select from."""
+        value = _as_json(data)
+        objects = [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, Mapping) and one]
+        return not objects or any(_kept(one, self._selection) for one in objects)
 
     def __call__(self, data: Any, indent_level: int = 0) -> str:
         """Return the XML of the selected members of `data`."""

@@ -57,7 +57,7 @@ def test_a_fault_is_told_with_its_sentence_and_its_vector(tmp_path: Path) -> Non
     ("arguments", "code", "says"),
     [
         ([""], 2, "it is empty; name the command that starts the codec"),
-        (["'x"], 2, "no closing quotation"),
+        (["FooBar 'x"], 2, "`FooBar 'x`: no closing quotation"),
         (["x", "--vectors", "no-such-file.json"], 2, "no-such-file.json: No such file or directory"),
         (["x", "--quiet", "--verbose"], 2, "exclude each other"),
         (["x", "--junit", "no-such-folder/j.xml"], 2, "the folder `no-such-folder` does not exist"),
@@ -79,9 +79,11 @@ def test_other_vectors_can_be_given(tmp_path: Path) -> None:
     few = tmp_path / "few.json"
     few.write_text(json.dumps({**vectors, "vectors": vectors["vectors"][:3]}))
     assert "CONFORMS (3 vectors)" in run(ADAPTER, "--vectors", str(few), "--examples", "0").output
-    few.write_text('{"format": "other"}')
-    done = run(ADAPTER, "--vectors", str(few))
-    assert (done.exit_code, "has no vectors" in done.output) == (2, True)
+    wrong = [json.dumps({**vectors, "vectors": other}) for other in ([1], {}, [{**vectors["vectors"][0], "expect": 1}])]
+    for content in ('{"format": "other"}', "{", *wrong):
+        few.write_text(content)
+        done = run(ADAPTER, "--vectors", str(few))
+        assert (done.exit_code, "has no vectors" in done.output) == (2, True), content
 
 
 def test_the_protocol_can_be_printed() -> None:

@@ -270,6 +270,24 @@ async def test_a_formatter_that_selects_nothing_of_a_display_leaves_its_alt(
     assert "selects nothing of its display's payload (members: rows)" in caplog.text
 
 
+SELECTS = DeclarativeXMLFormatter(top_level_fields=["a"])
+
+
+@pytest.mark.parametrize(
+    ("formatter", "data", "keeps"),
+    [
+        (SELECTS, {"b": 1}, False),
+        (SELECTS, [{"b": 1}, {"c": 1}], False),
+        (SELECTS, [{"b": 1}, {"a": 1}], True),
+        (SELECTS, {"a": None}, True),
+        *[(SELECTS, empty, True) for empty in ([], {}, [0, 0], "", 0, None)],
+        *[(DeclarativeXMLFormatter(root="people"), data, True) for data in ([], {}, {"b": 1}, [{}])],
+    ],
+)
+def test_a_selection_keeps_nothing_only_where_there_is_something(formatter: Any, data: Any, keeps: bool) -> None:
+    assert formatter.keeps(data) is keeps
+
+
 async def test_a_formatter_writes_what_a_display_tool_returns_when_nobody_looks(call: Any) -> None:
     mcp = XMCP()
 

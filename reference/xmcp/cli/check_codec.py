@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from xmcp_conformance.core.untrusted_text import printable
+from xmcp_conformance.core.untrusted_text import printable, quoted
 from xmcp_conformance.profiles.codec.check_command import check_command
 from xmcp_conformance.profiles.codec.command import SCHEMA
 from xmcp_conformance.profiles.codec.vectors import Vector, load, shipped
@@ -106,16 +105,20 @@ def _words(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise click.BadParameter(f"{printable(command)}: {error}".lower(), param_hint="COMMAND") from error
+        said = str(error).lower()
+        raise click.BadParameter(f"`{printable(command)}`: {said}", param_hint="COMMAND") from error
     if not words:
         raise click.BadParameter("it is empty; name the command that starts the codec", param_hint="COMMAND")
     return words
 
 
 def _vectors(path: Path | None) -> list[Vector]:
+    if path is None:
+        return load(shipped())
+    shown = printable(str(path))
     try:
-        return load(path or shipped())
+        return load(path, form=shipped().with_name("wire.schema.json"))
     except OSError as error:
-        raise click.BadParameter(f"{printable(str(path))}: {error.strerror}", param_hint="--vectors") from error
-    except (ValueError, KeyError, json.JSONDecodeError) as error:
-        raise click.BadParameter(f"{printable(str(path))} has no vectors: {error}", param_hint="--vectors") from error
+        raise click.BadParameter(f"{shown}: {error.strerror}", param_hint="--vectors") from error
+    except (ValueError, RecursionError) as error:
+        raise click.BadParameter(f"{shown} has no vectors: {quoted(str(error))}", param_hint="--vectors") from error

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from itertools import islice
 
 from xmcp_conformance.core.events import Emit, Noted, NotReached, Observed, RunEnded, RunStarted, SuiteStarted
+from xmcp_conformance.core.observation import Observation
 from xmcp_conformance.core.requirements import registry
 
-from .command import CodecUnavailable, CommandCodec
-from .generated import drawn, smallest
-from .vector_checks import PROFILE, check_codec
+from .command import CommandCodec
+from .generated import Drawn, drawn, smallest
+from .vector_checks import PROFILE, CodecUnavailable, check_codec
 from .vectors import Vector
 
 DIRECTIONS = ("encode", "decode", "stream")
@@ -28,7 +30,6 @@ def check_command(
     seed: int = 20261121,
     start_timeout: float = 30.0,
     answer_timeout: float = 10.0,
-    progress: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> None:
     """Judge a codec by all vectors for which it has what they need.
 
@@ -41,7 +42,6 @@ def check_command(
         seed: what they are drawn from.
         start_timeout: seconds for the first answer.
         answer_timeout: seconds for each other.
-        progress: called with the number of vectors that were run, and of all.
     """
     emit(SuiteStarted(PROFILE, registry().version, {"strict": strict, "examples": examples, "seed": seed}))
     try:
@@ -49,13 +49,12 @@ def check_command(
             emit(RunStarted(codec.name, codec.name))
             of_codecs = [vector for vector in vectors if vector.direction in DIRECTIONS]
             lacked: Counter[str] = Counter()
-            for number, vector in enumerate(of_codecs, 1):
+            for vector in of_codecs:
                 if lacks := codec.lacks(vector):
                     lacked[lacks] += 1
                 else:
                     for observation in check_codec(vector, codec):
                         emit(Observed(observation, codec.name, vector.id))
-                progress(number, len(of_codecs) + examples)
             _check_drawn(codec, examples, seed, emit)
             for lacks, count in sorted(lacked.items()):
                 emit(
@@ -76,12 +75,22 @@ def _check_drawn(codec: CommandCodec, examples: int, seed: int, emit: Emit) -> N
         for vector in one.vectors():
             if codec.lacks(vector):
                 continue
-            observations = check_codec(vector, codec)
-            if not all(observation.ok for observation in observations) and vector.direction not in shown:
+            before, observations = codec.ends, check_codec(vector, codec)
+            wrong = not all(observation.ok for observation in observations)
+            if wrong and vector.direction not in shown and codec.ends == before:  # a command that ended tells no more
                 shown.add(vector.direction)
-                small = smallest(
-                    one, lambda tried: not all(seen.ok for seen in check_codec(tried, codec)), vector.direction
-                )
-                observations = check_codec(small, codec)
+                observations = _small(codec, one, vector.direction) or observations
             for observation in observations:
                 emit(Observed(observation, codec.name, vector.id))
+
+
+def _small(codec: CommandCodec, one: Drawn, direction: str) -> list[Observation]:
+    """Return what the smallest vector shows that fails as one of a response does; nothing if it no longer does."""
+    seen = check_codec(smallest(one, partial(_is_wrong, codec), direction), codec)
+    return [] if all(observation.ok for observation in seen) else seen
+
+
+def _is_wrong(codec: CommandCodec, vector: Vector) -> bool:
+    """Return whether a vector is answered wrongly; not where the command does not survive it."""
+    before = codec.ends
+    return not all(observation.ok for observation in check_codec(vector, codec)) and codec.ends == before

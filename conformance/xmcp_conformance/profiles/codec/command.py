@@ -28,7 +28,7 @@ from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.untrusted_text import printable, quoted
 
 from .tagged_values import needed, tagged
-from .vector_checks import BadDisplay, CodecFault, Illegal, Refused, Response
+from .vector_checks import BadDisplay, CodecFault, CodecUnavailable, Illegal, Refused, Response
 from .vectors import Vector, untagged
 
 PROTOCOL: Final = 1
@@ -37,12 +37,10 @@ MOST_READ: Final = 64 * 1024 * 1024
 """Maximum number of bytes of an answer."""
 _MOST_STARTS: Final = 20
 """Maximum number of times that a command is started: each vector may be the one that ends it."""
+_MOST_UNREAD: Final = 2
+"""Maximum number of lines that are kept and that nobody has read: a command says nothing unasked."""
 _STOP_SECONDS: Final = 5.0
 """The time in which a command has to end that was asked to."""
-
-
-class CodecUnavailable(Exception):
-    """The codec cannot be judged. The message says why, for the person who runs the suite."""
 
 
 class CommandCodec:
@@ -52,6 +50,7 @@ class CommandCodec:
         name: what it calls itself.
         directions: what it does: `encode`, `decode`, `stream`.
         values: the kinds of values beyond JSON that it takes.
+        ends: how often it ended, or had to be ended.
     """
 
     def __init__(self, command: Sequence[str], *, start_timeout: float = 30.0, answer_timeout: float = 10.0) -> None:
@@ -66,7 +65,7 @@ class CommandCodec:
         self._command = tuple(command)
         self._start_timeout, self._answer_timeout = start_timeout, answer_timeout
         self._running: _Running | None = None
-        self._starts = self._id = 0
+        self.ends = self._starts = self._id = 0
 
     def __enter__(self) -> CommandCodec:
         """Start the command.
@@ -79,6 +78,9 @@ class CommandCodec:
         except CodecFault as fault:
             self._end()
             raise CodecUnavailable(str(fault)) from fault
+        except BaseException:
+            self._end()
+            raise
         self.name = printable(started["name"])
         self.directions, self.values = frozenset(started["directions"]), frozenset(started.get("values", ()))
         return self
@@ -127,7 +129,8 @@ class CommandCodec:
         """Return the running command; start it, if it does not run."""
         if self._running is None:
             if self._starts >= _MOST_STARTS:
-                raise CodecFault(f"it ended {_MOST_STARTS} times, and was not started again")
+                times = f"it ended, or had to be ended, {_MOST_STARTS} times"
+                raise CodecUnavailable(f"{times}; the rest was not judged. The first faults say why")
             self._starts += 1
             self._running = _Running(self._command)
             request = {"command": "start", "protocol": PROTOCOL, "specification": registry().version}
@@ -147,6 +150,7 @@ class CommandCodec:
 
     def _end(self) -> None:
         """End a command that did not do as it should; the next request starts it again."""
+        self.ends += 1
         if self._running is not None:
             self._running.kill()
             self._running = None
@@ -173,7 +177,7 @@ class _Running:
     def __init__(self, command: tuple[str, ...]) -> None:
         if shutil.which(command[0]) is None:
             raise CodecFault("the command does not exist or cannot be run; check the spelling and PATH")
-        self._stderr = LastWords()
+        self._stderr, self._is_over = LastWords(), False
         try:
             self._process = subprocess.Popen(  # noqa: S603 - the command is the user's own
                 command,
@@ -183,19 +187,27 @@ class _Running:
                 start_new_session=True,  # so that whatever it starts ends with it
             )
         except OSError as error:
+            self._stderr.close()
             raise CodecFault(f"the command cannot be run: {error.strerror}") from error
-        self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._lines: queue.Queue[bytes] = queue.Queue(_MOST_UNREAD)
         self._requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         for work in (self._read, self._write):
             threading.Thread(target=work, name=work.__name__, daemon=True).start()
 
     def _read(self) -> None:
         with suppress(OSError, ValueError), cast("IO[bytes]", self._process.stdout) as stdout:
-            while line := stdout.readline(MOST_READ + 1):
-                self._lines.put(line)
+            while (line := stdout.readline(MOST_READ + 1)) and self._kept(line):
                 if len(line) > MOST_READ:
                     return
-        self._lines.put(b"")
+        self._kept(b"")
+
+    def _kept(self, line: bytes) -> bool:
+        """Wait until a line can be kept; return whether that was before the end."""
+        while not self._is_over:
+            with suppress(queue.Full):
+                self._lines.put(line, timeout=0.1)
+                return True
+        return False
 
     def _write(self) -> None:
         with suppress(OSError, ValueError), cast("IO[bytes]", self._process.stdin) as stdin:
@@ -244,6 +256,7 @@ class _Running:
 
     def kill(self) -> None:
         """End the command, and all that it started in its own group."""
+        self._is_over = True
         self._requests.put(None)
         with suppress(OSError):
             if hasattr(os, "killpg"):

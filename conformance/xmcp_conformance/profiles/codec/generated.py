@@ -1,4 +1,4 @@
-"""Vectors of responses that are drawn, without end: to write them, and to read them from documents in every form.
+"""Vectors of responses that are drawn, without end: to write them, and to read them from documents in many forms.
 
 What a reader has to deliver of a written response, and what a document in another form says, follows from sections 2.3
 and 2.4 alone; nothing here knows a codec.
@@ -36,13 +36,14 @@ Response: TypeAlias = dict[str, Any]
 class Drawn:
     """A response that was drawn, and the vectors of it: one of each direction."""
 
+    seed: int
     number: int
     arguments: Arguments
     """Those of the tool of section 1.7, of which it is the `response`."""
 
     def vectors(self) -> Iterator[Vector]:
         """Yield the vectors, the same each time."""
-        random = Random(self.number)  # noqa: S311 - no secret
+        random = Random(f"{self.seed} {self.number}")  # noqa: S311 - no secret
         given = {"tool_name": "t", **untagged(self.arguments["response"])}
         delivered = carried(given)
         yield _vector("encode", self.number, "XMCP-RSP-020", {"response": tagged(given)}, delivered)
@@ -57,7 +58,15 @@ class Drawn:
 
 def drawn(seed: int) -> Iterator[Drawn]:
     """Yield responses without end, the same for the same seed."""
-    return (Drawn(number, arguments) for number, arguments in enumerate(responses(seed), 1))
+    some = (arguments for arguments in responses(seed) if not _has_huge_double(arguments))
+    return (Drawn(seed, number, arguments) for number, arguments in enumerate(some, 1))
+
+
+def _has_huge_double(value: Any) -> bool:
+    """Return whether a value has a whole number in it, as a float, that some languages take for an integer."""
+    if isinstance(value, dict | list):
+        return any(map(_has_huge_double, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, float) and value.is_integer() and abs(value) > _SAFE
 
 
 def smallest(one: Drawn, fails: Callable[[Vector], bool], direction: str) -> Vector:
@@ -66,10 +75,10 @@ def smallest(one: Drawn, fails: Callable[[Vector], bool], direction: str) -> Vec
     best, candidates, until = one, smaller(one.arguments), time.monotonic() + _SECONDS
     while len(tried) < _TRIES and time.monotonic() < until and (arguments := next(candidates, None)) is not None:
         key = json.dumps(arguments, sort_keys=True)
-        if key in tried or not fits(arguments):
+        if key in tried or not fits(arguments) or _has_huge_double(arguments):
             continue
         tried.add(key)
-        simpler = Drawn(one.number, arguments)
+        simpler = Drawn(one.seed, one.number, arguments)
         if fails(_of(simpler, direction)):
             best, candidates = simpler, smaller(arguments)
     return _of(best, direction)

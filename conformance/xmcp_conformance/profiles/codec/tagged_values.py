@@ -57,7 +57,8 @@ _NAMES: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 def needed(value: Any) -> set[str]:
     """Return the kinds of values beyond JSON that a value has in it, by the names of their tags."""
     if isinstance(value, str):
-        return {"surrogates"} if _SURROGATE.search(value) else set()
+        kinds = {"surrogates"} if _SURROGATE.search(value) else set()
+        return kinds | ({"halves"} if _PAIR.search(value) else set())
     parts: list[Any] = []
     if isinstance(value, dict):
         parts = [part for pair in value.items() for part in pair]

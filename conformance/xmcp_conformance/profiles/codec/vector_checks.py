@@ -38,6 +38,10 @@ class Refused(Exception):
         self.error_class = error_class
 
 
+class CodecUnavailable(Exception):
+    """The codec cannot be judged, or no further. The message says why, for the person who runs the suite."""
+
+
 class CodecFault(Exception):
     """A codec behind a command did not answer as the protocol demands; says how it failed."""
 
@@ -162,6 +166,8 @@ def _outcome(vector: Vector, run: Callable[[], None]) -> Observations:
         run()
     except _Wrong as wrong:
         seen, expected = wrong.seen, wrong.expected
+    except CodecUnavailable:
+        raise
     except CodecFault as fault:
         seen, expected = str(fault), "an answer"
     except Exception as crash:  # any crash is a fault of the codec, and must not end the run

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
+
 from xmcp_conformance.core.requirements import registry
 from xmcp_models import DATA
 
@@ -44,14 +46,15 @@ class Vector:
         return untagged(self.case["response"] if "same" in self.expect else self.expect["response"])
 
 
-def load(path: Path) -> list[Vector]:
+def load(path: Path, *, form: Path | None = None) -> list[Vector]:
     """Return the vectors of a file.
 
     Args:
         path: `wire.json`, another file that is valid against `wire.schema.json`, or the file with vectors and examples.
+        form: that schema, where the file is not known to be valid.
 
     Raises:
-        ValueError: the file is not JSON, or this runner does not support its format or version.
+        ValueError: the file is not JSON, is not valid, or this runner does not support its format or version.
         OSError: it cannot be read.
     """
     content = json.loads(path.read_text(encoding="utf-8"))
@@ -60,6 +63,10 @@ def load(path: Path) -> list[Vector]:
     found = (content.get("format"), content.get("version")) if isinstance(content, dict) else None
     if found != ("xmcp-wire-vectors", "1.0"):
         raise ValueError(f"{path.name} has the format and version {found}; supported is xmcp-wire-vectors 1.0")
+    if form is not None:
+        schema = json.loads(form.read_text(encoding="utf-8"))
+        if (fault := next(iter(jsonschema_rs.Draft202012Validator(schema).iter_errors(content)), None)) is not None:
+            raise ValueError(f"/{'/'.join(map(str, fault.instance_path))}: {fault.message}")
     return [
         Vector(case["id"], case["row"], case["direction"], tuple(case["requirements"]), case)
         for case in content["vectors"]

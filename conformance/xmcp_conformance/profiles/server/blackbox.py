@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
-from functools import partial
 
 from xmcp_conformance.core.events import Connecting, Emit, Noted, NotReached, Observed, SuiteStarted
 from xmcp_conformance.core.requirements import registry
@@ -26,10 +25,9 @@ from .checks.announcement import extension_entry
 from .checks.declared_limit import LEAST
 from .checks.echoes import Echoes
 from .checks.forms_compared import FormsCompared
-from .early_connections import EarlyConnections
 from .fixture.run import without_tool
 from .run import Run, Seen
-from .server_under_test import Peer, PeerUnavailable, Session, StdioPeer, connect
+from .server_under_test import Peer, PeerUnavailable, Session, connect
 
 PROFILE = "server-blackbox"
 
@@ -51,12 +49,12 @@ async def check(peers: list[Peer], options: Options, emit: Emit) -> None:
     for peer in peers:
         spoken: set[str] = set()
         echoes, forms, silent = Echoes(), FormsCompared(), set[str]()
-        stray, early = StrayLines(), EarlyConnections()
+        stray = StrayLines()
         listed: dict[str, ListedTool] = {}
         try:
             for era in options.eras:
                 await _check_in_era(
-                    Run(peer, era, options, emit, stray, early),
+                    Run(peer, era, options, emit, stray),
                     spoken,
                     Seen(echoes, forms, silent=silent, in_any_era=listed),
                 )
@@ -64,8 +62,6 @@ async def check(peers: list[Peer], options: Options, emit: Emit) -> None:
                 emit(Noted(peer.transport, stray.note))
         except PeerUnavailable as error:
             not_reached.append(NotReached(str(peer), peer.transport, str(error)))
-        finally:
-            await early.close()
         for repeat, observations in (*echoes.judged(), *forms.judged()):
             for observation in observations:
                 emit(Observed(observation, repeat.run, str(repeat.call)))
@@ -77,30 +73,9 @@ async def check(peers: list[Peer], options: Options, emit: Emit) -> None:
 
 def _connected(run: Run) -> AbstractAsyncContextManager[Session]:
     run.emit(Connecting(str(run.peer), run.peer.transport))
-    return run.early.connected(run.client, partial(_connect, run))
-
-
-def _connect(run: Run) -> AbstractAsyncContextManager[Session]:
     times = {"connect_timeout": run.options.connect_timeout, "call_timeout": run.options.call_timeout}
     limit = LEAST if run.limited else None
     return connect(run.peer, run.era, declares=not run.plain, max_bytes=limit, stray=run.stray, **times)
-
-
-def _begin_the_next(run: Run, *, shared: bool) -> None:
-    """Begin the connections that follow this run of a client that declares the extension.
-
-    Of a command alone: a server that is already there may serve one client at a time.
-
-    Args:
-        run: the run that begins.
-        shared: whether the other clients of its era use its connection.
-    """
-    if not isinstance(run.peer, StdioPeer):
-        return
-    following = run.options.eras[run.options.eras.index(run.era) + 1 :][:1]
-    nexts = [replace(run, era=era) for era in following] + ([] if shared else [replace(run, plain=True)])
-    for one in nexts:
-        run.early.begin(one.client, partial(_connect, one))
 
 
 async def _check_in_era(run: Run, spoken: set[str], seen: Seen) -> None:
@@ -121,7 +96,6 @@ async def _check_in_era(run: Run, spoken: set[str], seen: Seen) -> None:
             _judge_announcement_alone(catalogue, run)
             return
         seen.negotiates = announced_wire(catalogue) == "negotiated"
-        _begin_the_next(run, shared=session.is_stateless or not (seen.negotiates or first))
         batches = seen.kept(plan(without_tool(catalogue), options, run.note, seen.learned, again=not first))
         is_open = await run.judge(session, catalogue, batches, seen)
         if session.is_stateless and is_open and not seen.silent:

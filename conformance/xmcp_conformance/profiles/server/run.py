@@ -25,7 +25,6 @@ from .checks.mcp_results import repeats_its_text
 from .checks.plain_results import begins_a_document
 from .checks.required_form import RequiredForm, required_form
 from .checks.tool_metadata import wrapped_for_every_client
-from .early_connections import EarlyConnections
 from .exchange import Exchange, Intent, ToolCall, Twin, call_made
 from .fixture.run import NAME as FIXTURE
 from .fixture.run import RESPONSES_FOR_AN_EXAMPLE, Fixture, check_fixture, tool_of
@@ -136,8 +135,6 @@ class Run:
     emit: Emit
     stray: StrayLines = field(default_factory=StrayLines)
     """The lines of a command that are no message, over all runs of it."""
-    early: EarlyConnections = field(default_factory=EarlyConnections)
-    """The connections of the runs to come, over all runs of the peer."""
     plain: bool = False
     limited: bool = False
     started: bool = False
@@ -147,11 +144,6 @@ class Run:
         """The name of the run in a report."""
         client = ", plain client" if self.plain else f", maxBytes {LEAST}" if self.limited else ""
         return f"{self.peer.transport}, {self.era}{client}"
-
-    @property
-    def client(self) -> tuple[str, bool, bool]:
-        """The client of the run, among all runs of the peer."""
-        return self.era, self.plain, self.limited
 
     @property
     def knows_the_client(self) -> bool:
@@ -303,7 +295,10 @@ class _Exchanges:
         found: list[Observation] = []
 
         async def breaks(simpler: ToolCall) -> bool:
-            faults = [one for one in self._observations(await self.caller.again(simpler)) if not one.ok]
+            exchange = await self.caller.again(simpler)
+            if exchange.lost is not None and not exchange.timed_out:
+                return False  # the call after this one can have ended the connection
+            faults = [one for one in self._observations(exchange) if not one.ok]
             own = [one for one in faults if one.requirement == requirement]
             if own:
                 found[:] = own
