@@ -1,0 +1,1 @@
+"""Codecs that their author wrote without having seen a vector, a generator or a check of the suite."""
