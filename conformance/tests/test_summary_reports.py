@@ -56,7 +56,7 @@ def test_what_conforms_has_no_failure() -> None:
     assert cases["XMCP-RSP-022"].result[0].message == "not judged: nothing in this run gave occasion"
     assert cases["verdict"].system_out == "3 vectors not run."
     text = to_markdown(summary)
-    assert text.startswith("## ✅ CONFORMS: XMCP 1.0-draft\n")
+    assert text.startswith("## ✓ CONFORMS: XMCP 1.0-draft\n")
     assert "53 requirements: 1 obeyed, 52 not judged." in text
     assert "3 vectors not run." in text
 
@@ -79,7 +79,7 @@ def test_what_a_peer_said_stays_text_in_markdown() -> None:
     html = [token.content.strip() for token in tokens if token.type == "html_block"]
     assert html == ["<details><summary>Notes</summary>", "</details>"]
     assert HOSTILE not in "".join(token.content for token in tokens if token.type == "inline")
-    assert "### ❌ XMCP-RSP-020 (section 2.3)" in text
+    assert "### ✗ XMCP-RSP-020 (section 2.3)" in text
 
 
 def test_a_broken_should_fails_only_where_it_counts() -> None:

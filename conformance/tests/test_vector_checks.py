@@ -44,7 +44,6 @@ FAILS = {
         forged-second-response-in-text
         carriage-return-in-text
         carriage-return-and-line-feed-in-text
-        hostile-text-in-server-populated
     """,
     "ElementTreeWriter": """
         carriage-return-in-text

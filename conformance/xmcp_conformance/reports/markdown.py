@@ -11,7 +11,7 @@ from xmcp_conformance.core.judge import Judgement, Status
 
 from .summary import Summary, place
 
-_MARKS: Final = {"CONFORMS": "✅", "DOES NOT CONFORM": "❌", "NOT SHOWN TO CONFORM": "⚠️"}
+_MARKS: Final = {"CONFORMS": "✓", "DOES NOT CONFORM": "✗", "NOT SHOWN TO CONFORM": "✗"}
 _WORDS: Final = {
     Status.PASS: "obeyed",
     Status.FAIL: "broken",
@@ -51,7 +51,7 @@ def _fault(judgement: Judgement) -> Iterator[str]:
     requirement, first = judgement.requirement, judgement.first
     if first is None:
         return
-    mark = "❌" if judgement.status is Status.FAIL else "⚠️"
+    mark = "✗" if judgement.status is Status.FAIL else "!"
     yield f"### {mark} {requirement.id} (section {requirement.section})"
     yield ""
     yield requirement.quote

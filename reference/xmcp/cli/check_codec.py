@@ -43,7 +43,7 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: b
     "--answer-timeout", type=click.FloatRange(0.1, 300), default=10.0, show_default=True, help="Seconds for each other."
 )
 @click.option(
-    "--examples", type=click.IntRange(0, 100_000), default=200, show_default=True, help="Responses drawn besides."
+    "--examples", type=click.IntRange(0, 100_000), default=500, show_default=True, help="Responses drawn besides."
 )
 @click.option("--seed", type=int, default=20261121, show_default=True, help="The same seed draws the same responses.")
 @click.option("--strict", is_flag=True, help="Count a broken SHOULD like a broken MUST.")

@@ -52,6 +52,7 @@ class Drawn:
         in_bytes = document.encode()
         places = [*random.sample(range(1, len(in_bytes)), min(5, len(in_bytes) - 1)), in_bytes.find(b"\r") + 1]
         cuts = sorted({place for place in places if 0 < place < len(in_bytes)})
+        cuts = sorted([*cuts, random.choice(cuts)]) if cuts else []  # a piece can be empty
         content = {"document": {"$base64": base64.b64encode(in_bytes).decode()}, "chunks": {"cuts": cuts}}
         yield _vector("stream", self.number, "XMCP-RSP-071", content, delivered)
 
@@ -154,15 +155,24 @@ def written(response: Response, random: Random) -> str:
         parts.append(_error(response["error"], random))
     if "display" in response:
         parts.append(f"<display>{_data(_json(response['display'], random), random)}</display>")
+    if random.random() < 0.3:
+        parts.append(_FOREIGN)
     gap = random.choice(("", "\n", " \t"))
     version = random.choice(("", ' version="1.0"'))
     start = f'<tool_response tool_name="{response["tool_name"]}"{version}{lossy}>'
     return f"{start}{gap}{gap.join(parts)}{gap}</tool_response>"
 
 
+_FOREIGN: Final = '<v:a xmlns:v="urn:v"><v:b><display>{"type":"text","payload":"p"}</display></v:b></v:a>'
+"""An element that a reader ignores with all that is in it (XMCP-RSP-066)."""
+
+
 def _error(error: dict[str, Any], random: Random) -> str:
-    attributes = [f'code="{error["code"]}"', f'category="{error["category"]}"']
-    attributes.append(f'retryable="{"true" if error["retryable"] else "false"}"')
+    attributes = [f'code="{error["code"]}"']
+    if error["category"] != _CATEGORY_OF.get(error["code"], "internal") or random.random() < 0.5:
+        attributes.append(f'category="{error["category"]}"')
+    if error["retryable"] or random.random() < 0.5:
+        attributes.append(f'retryable="{"true" if error["retryable"] else "false"}"')
     if "retry_after_ms" in error:
         attributes.append(f'retry_after_ms="{error["retry_after_ms"]}"')
     random.shuffle(attributes)

@@ -23,7 +23,7 @@ from xmcp_conformance.wrong.registry import breaks
 from .miniature_codec import NO_XML, Channel, Guard, MiniatureCodec, Part
 
 
-@breaks("XMCP-RSP-020", "XMCP-RSP-095", profile="codec")
+@breaks("XMCP-RSP-020", profile="codec")
 class NaiveCdataWriter(MiniatureCodec):
     """Writes text between `<![CDATA[` and `]]>` as it is."""
 
