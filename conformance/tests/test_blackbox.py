@@ -471,3 +471,12 @@ class WrapperOfOneEra(Negotiated):
 async def test_the_place_of_a_document_and_a_wrapper_in_one_era_are_seen(server, broken):
     report = await report_on(server(), Options(examples=1))
     assert {judgement.requirement.id for judgement in report.judgements if judgement.broken} == {broken}
+
+
+async def test_the_second_era_gets_half_of_the_calls_and_a_plain_client_there_a_few():
+    report = await report_on(Negotiated(), Options(examples=8, calls=80), whole=True)
+    calls = {(run.started.protocol_version, run.started.client): run.calls for run in report.runs}
+    first, second = (max(version for version, _ in calls), min(version for version, _ in calls))
+    assert calls[first, "plain"] == calls[first, "declared"]
+    assert 0.4 * calls[first, "declared"] < calls[second, "declared"] < 0.7 * calls[first, "declared"]
+    assert calls[second, "plain"] < 0.8 * calls[second, "declared"]

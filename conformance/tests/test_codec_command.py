@@ -9,7 +9,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from itertools import islice
@@ -303,3 +303,17 @@ def test_a_codec_that_is_asked_after_its_end_is_started_again() -> None:
             except CodecFault:
                 ended += 1
         assert ended == 2
+
+
+def floats(value: Any) -> Iterator[float]:
+    if isinstance(value, float):
+        yield value
+    elif isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from floats(part)
+
+
+def test_no_whole_number_is_drawn_that_some_languages_hold_as_a_float_alone() -> None:
+    drawn_ones = [one for each in islice(drawn(20261121), 1500) for one in floats(each.arguments)]
+    assert any(abs(one) > 1_000 for one in drawn_ones)
+    assert not [one for one in drawn_ones if abs(one) > 2**53]

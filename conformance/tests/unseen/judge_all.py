@@ -56,6 +56,7 @@ NOT_SEEN: Final = {
 """Wrong servers that nobody can tell from right ones by their answers, by their names, each with the reason."""
 NOT_REACHED: Final = {
     "every-note": "three values at once: a panel for groups, a long list, one parameter left out; pairs are tried",
+    "ruled-lines": "more than ten rows, which need a large limit, a large bound and no other page at once",
     "two-to-the53": "one number of all in one place of a map that takes values of each type",
     "cut-to-fit": "a text of which only the beginning comes to a client that reads less is not told from a shorter one",
 }

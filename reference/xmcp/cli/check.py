@@ -112,7 +112,7 @@ class _Checks(click.Group):
 @click.group(cls=_Checks, invoke_without_command=True)
 @click.pass_context
 def check(context: click.Context) -> None:
-    """Check whether a server, or documents in files, conform to the specification.
+    """Check whether a server, a codec, a client or documents conform to the specification.
 
     Without a command it checks the sample server of this package, over stdio and over HTTP.
 

@@ -1,11 +1,12 @@
 """Judge any running server by its tools, without a fixture.
 
-The suite lists the tools, calls those that are marked read-only (the others on request) with arguments made from their
-input schemas and with arguments that do not fit them, and observes every answer. It does so as a client that declares
-the extension and again as a plain client: with every call where the server's wire is `negotiated`, else with a few.
-A few calls whose documents were large are made once more as a client that declares a small `maxBytes`. In the stateless
-era, in which each request says what its client declares, all of these clients use one connection, as they do behind a
-proxy; in the handshake era each has its own.
+The suite lists the tools, calls those that are marked read-only (the others on request) with arguments made from
+their input schemas and with arguments that do not fit them, and observes every answer. It does so as a client that
+declares the extension and again as a plain client: with every call where the server's wire is `negotiated`, else with
+a few. In the second era it makes half of the calls, and as a plain client a few of each tool. A few calls whose
+documents were large are made once more as a client that declares a small `maxBytes`. In the stateless era, in which
+each request says what its client declares, all of these clients use one connection, as they do behind a proxy; in the
+handshake era each has its own.
 """
 
 from __future__ import annotations

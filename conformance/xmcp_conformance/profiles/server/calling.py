@@ -1,4 +1,4 @@
-"""Make the calls of a run: some at the same time, those of a busy server again, none of a tool that does not answer."""
+"""Make the calls of a run, each while the answer before is judged; a busy server is asked again, a silent one not."""
 
 from __future__ import annotations
 
