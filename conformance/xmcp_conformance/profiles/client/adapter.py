@@ -26,6 +26,10 @@ class StartRefused(Exception):
     """The client refuses to start with these tools, for example because they depend on each other in a circle."""
 
 
+class NoSuchChat(LookupError):
+    """A request to a model belongs to none of the chats: a client can ask beside them, for a title, for example."""
+
+
 class ServerUnreachable(ConnectionRefusedError):
     """The server cannot be reached: nothing was sent."""
 
@@ -81,24 +85,38 @@ class ChatOutcome:
     """How a chat ended: with the result of the event `done` (section 10.2), or by a failure.
 
     `provider`: the model could not be asked; `quota`: the tenant's quota is used up; `cancelled`: the application
-    cancelled it; `refused`: the client did not accept the request.
+    cancelled it; `refused`: the client did not accept the request; `crashed`: any other exception.
     """
 
     history: Messages = ()
     """The history with which the application can continue."""
     result: Mapping[str, Any] | None = None
-    failure: Literal["provider", "quota", "cancelled", "refused"] | None = None
+    failure: Literal["provider", "quota", "cancelled", "refused", "crashed"] | None = None
 
 
 class Model(Protocol):
     """A model, played by the suite."""
 
-    async def answer(self, messages: Messages, tools: Sequence[Mapping[str, Any]]) -> ModelAnswer:
-        """Answer a request, with the tools in the format of OpenAI's chat completions."""
+    async def answer(
+        self, messages: Messages, tools: Sequence[Mapping[str, Any]], *, whole: bool = False
+    ) -> ModelAnswer:
+        """Answer a request, with the tools in the format of OpenAI's chat completions.
+
+        Args:
+            messages: the messages of the request.
+            tools: the tools that it offers.
+            whole: whether the client asked for the answer in one piece: then nothing of one that fails arrives.
+
+        Raises:
+            NoSuchChat: the request belongs to no chat.
+        """
 
 
 class ToolServer(Protocol):
     """An MCP server, played by the suite. `Setup.servers` has its name, and says whether it announced the extension."""
+
+    async def up(self) -> None:
+        """Return once the server can be reached."""
 
     async def list_tools(self) -> list[Json]:
         """Return the tools as in the result of `tools/list`.

@@ -21,11 +21,16 @@ def observe(scenario: Scenario, adapter: ClientAdapter) -> Trace:
         Exception: what the client raised in a chat, and the adapter did not translate: the client crashed.
     """
     recorder = Recorder()
-    virtual_time.run(_run(recorder, scenario, adapter))
+    virtual_time.run(drive(recorder, scenario, adapter))
     return Trace(scenario.setup, recorder.records)
 
 
-async def _run(recorder: Recorder, scenario: Scenario, adapter: ClientAdapter) -> None:
+async def drive(recorder: Recorder, scenario: Scenario, adapter: ClientAdapter) -> None:
+    """Run a scenario in the time of the event loop, and record what is seen of the client.
+
+    Raises:
+        Exception: what the client raised in a chat, and the adapter did not translate: the client crashed.
+    """
     scripts: dict[str, ChatScript] = {}
     models = [ObservedModel(recorder, scripts) for _ in range(1 + scenario.fallbacks)]
     servers = [ObservedServer(recorder, scenario, index) for index in range(len(scenario.setup.servers))]
@@ -34,13 +39,16 @@ async def _run(recorder: Recorder, scenario: Scenario, adapter: ClientAdapter) -
     except StartRefused:
         _note_refused(recorder, scenario.chats)
         return
+    changes = [asyncio.create_task(_change(client, servers, change)) for change in scenario.changes]
     try:
-        changes = [asyncio.create_task(_change(client, servers, change)) for change in scenario.changes]
         chats = (_converse(recorder, scripts, client, str(i), chat) for i, chat in enumerate(scenario.chats))
         await asyncio.gather(*chats)
         await asyncio.gather(*changes)
     finally:
+        for change in changes:
+            change.cancel()
         await client.close()
+        recorder.over = True
 
 
 def _note_refused(recorder: Recorder, chats: Sequence[Conversation]) -> None:

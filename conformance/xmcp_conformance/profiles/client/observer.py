@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal
 
-from .adapter import ConnectionLost, Json, Messages, ModelAnswer, ModelFailure, ServerUnreachable
-from .messages import function_of
+from .adapter import ConnectionLost, Json, Messages, ModelAnswer, ModelFailure, NoSuchChat, ServerUnreachable
+from .messages import function_of, text_of
 from .scenario import OK, Act, Ask, Conversation, Says, Scenario
 from .server_messages import answer, listing
 from .trace import (
@@ -32,19 +33,24 @@ NEVER: Final = 1e9
 """Seconds; longer than any client waits."""
 _MARKER: Final = "chat="
 """Text in each query before the name of the chat, by which the model recognizes the chat of a request."""
+_MARKED: Final = re.compile(rf"{_MARKER}(\d+)")
 
 
 class Recorder:
-    """Records what happens, in order, with the time of the event loop."""
+    """Records what happens, in order, with the time of the event loop since `began`."""
 
-    def __init__(self) -> None:
+    def __init__(self, began: float = 0.0) -> None:
         self.records: list[Record] = []
+        self.over = False
+        """Whether nothing more is recorded: the client was stopped, and what ends now, others end."""
+        self._began = began
         self._calls = 0
         self._asks = 0
 
     def note(self, record: Record) -> None:
         """Add a record."""
-        self.records.append(replace(record, time=asyncio.get_running_loop().time()))
+        if not self.over:
+            self.records.append(replace(record, time=asyncio.get_running_loop().time() - self._began))
 
     def new_call(self) -> int:
         """Return a new number for a call of a server."""
@@ -84,8 +90,14 @@ class ObservedModel:
     def __init__(self, recorder: Recorder, scripts: Mapping[str, ChatScript]) -> None:
         self._recorder, self._scripts = recorder, scripts
 
-    async def answer(self, messages: Messages, tools: Sequence[Mapping[str, Any]]) -> ModelAnswer:
-        """Answer a request."""
+    async def answer(
+        self, messages: Messages, tools: Sequence[Mapping[str, Any]], *, whole: bool = False
+    ) -> ModelAnswer:
+        """Answer a request; see `Model.answer`.
+
+        Raises:
+            NoSuchChat: it belongs to no chat.
+        """
         chat, ask = _chat_of(messages), self._recorder.new_ask()
         offered = copied(tools)
         self._recorder.note(Asked(chat=chat, ask=ask, messages=copied(messages), tools=offered))
@@ -97,7 +109,8 @@ class ObservedModel:
         failed = failure is not None or says.stalls
         calls = [] if failed else [script.call(one, offered) for one in says.asks]
         tokens = None if failed else says.tokens
-        said = Said(chat=chat, ask=ask, text=says.text, calls=calls, failed=failed, stalls=says.stalls, tokens=tokens)
+        text = "" if failed and whole else says.text
+        said = Said(chat=chat, ask=ask, text=text, calls=calls, failed=failed, stalls=says.stalls, tokens=tokens)
         self._recorder.note(replace(said, finish=says.finish))
         pieces = [piece for piece in (says.text[:3], says.text[3:]) if piece]
         return ModelAnswer(pieces, calls, tokens, failure, says.stalls, says.finish)
@@ -113,8 +126,14 @@ class ObservedServer:
         self._tools: dict[str, tuple[int, Tool]] = {}
         self._gone: set[str] = set()
         self._unlisted: Sequence[Tool] | None = None
-        self._is_up = self._server.reachable
+        self._is_up = asyncio.Event()
+        if self._server.reachable:
+            self._is_up.set()
         self._list([tool for tool in scenario.setup.tools if tool.server == index])
+
+    async def up(self) -> None:
+        """Return once the server can be reached."""
+        await self._is_up.wait()
 
     async def list_tools(self) -> list[Json]:
         """Return the tools as in the result of `tools/list`.
@@ -122,7 +141,7 @@ class ObservedServer:
         Raises:
             ServerUnreachable: the server is down.
         """
-        if not self._is_up:
+        if not self._is_up.is_set():
             raise ServerUnreachable("nobody there")
         if self._unlisted is not None:
             self._recorder.note(Listed(server=self._index, tools=self._unlisted))
@@ -160,7 +179,7 @@ class ObservedServer:
 
     def redeploy(self, tools: Sequence[Tool]) -> None:
         """Have these tools from now on, and know nothing of those it had before; be up, if it was not."""
-        self._is_up = True
+        self._is_up.set()
         before = set(self._tools)
         self._list(tools)
         self._gone = (self._gone | before) - set(self._tools)
@@ -221,9 +240,15 @@ def copied(objects: Sequence[Mapping[str, Any]]) -> list[Json]:
 
 
 def _chat_of(messages: Messages) -> str:
-    """Return the chat whose marker stands in the newest query."""
-    queries = [str(m["content"]) for m in messages if m["role"] == "user" and _MARKER in str(m["content"])]
-    return queries[-1].rpartition(_MARKER)[2]
+    """Return the chat whose marker stands in the newest query.
+
+    Raises:
+        NoSuchChat: no query has one.
+    """
+    marks = [mark for m in messages if m.get("role") == "user" for mark in _MARKED.findall(text_of(m))]
+    if not marks:
+        raise NoSuchChat
+    return str(marks[-1])
 
 
 def _description(number: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import expected_injections
 from .messages import is_beyond_a_double, required_names
 from .trace_index import TraceIndex
-from .trace_model import INSTANT, ModelCall
+from .trace_model import ModelCall
 
 CUT_SHORT = ("CANCELLED", "TIMEOUT")
 """The codes of calls that did not finish because the chat was cut off."""
@@ -65,4 +65,4 @@ def was_cut_short(call: ModelCall) -> bool:
     last = call.attempts[-1] if call.attempts else None
     if last is None or not last.was_answered or last.error.get("retryable") is True:
         return True
-    return last.ended >= call.turn.chat.over - INSTANT
+    return last.ended >= call.turn.chat.over - call.turn.chat.instant

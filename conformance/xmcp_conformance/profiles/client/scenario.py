@@ -6,7 +6,7 @@ A scenario is plain data so that a generator can make one, and one that fails ca
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias
 
 from .trace import Setup, Tool
@@ -144,6 +144,7 @@ Feature: TypeAlias = Literal[
     "cache",
     "call_limit",
     "cancellation",
+    "chats_at_the_same_time",
     "chat_timeout",
     "dependencies",
     "events",
@@ -162,6 +163,7 @@ _IS_NEEDED: Final[Mapping[Feature, Callable[[Scenario], bool]]] = {
     "cache": lambda scenario: scenario.setup.cache,
     "call_limit": lambda scenario: scenario.setup.max_calls_per_turn is not None,
     "cancellation": lambda scenario: any(chat.cancelled is not None for chat in scenario.chats),
+    "chats_at_the_same_time": lambda scenario: len(scenario.chats) > 1,
     "chat_timeout": lambda scenario: scenario.setup.chat_timeout is not None,
     "dependencies": lambda scenario: any(tool.depends_on for tool in scenario.setup.tools),
     "events": lambda scenario: any(chat.events for chat in scenario.chats),
@@ -172,6 +174,23 @@ _IS_NEEDED: Final[Mapping[Feature, Callable[[Scenario], bool]]] = {
     "tool_limit": lambda scenario: scenario.setup.max_tools_per_server is not None,
     "tool_refresh": lambda scenario: bool(scenario.changes),
 }
+
+
+_DEFAULTS: Final = Setup(servers=(), tools=())
+
+
+def with_fixed_options(scenario: Scenario, fixed: Mapping[str, Any]) -> Scenario | None:
+    """Return a scenario for a client that cannot set some options; `None` where the scenario sets one of them otherwise.
+
+    Args:
+        scenario: the scenario.
+        fixed: the values that the client has, by the names of the options in `Setup`.
+    """
+    for name, value in fixed.items():
+        wanted = getattr(scenario.setup, name)
+        if wanted not in (getattr(_DEFAULTS, name), value):
+            return None
+    return replace(scenario, setup=replace(scenario.setup, **fixed))
 
 
 def needed_features(scenario: Scenario) -> set[Feature]:

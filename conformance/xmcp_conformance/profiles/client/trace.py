@@ -14,14 +14,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
-from typing import Any, ClassVar, Final, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, TypeVar
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from xmcp_conformance.core.untrusted_text import quoted
 
 T = TypeVar("T")
 
+INSTANT: Final = 0.001
+"""The precision, in seconds, of a trace that names none."""
+_Precision: TypeAlias = Annotated[
+    float,
+    Field(
+        ge=0,
+        le=5,
+        strict=True,
+        description="Seconds between records that count as simultaneous; more than the default for a real clock.",
+    ),
+]
 LONGEST_NAME: Final = 128
 """Maximum number of characters of a name in `depends_on`."""
 _FORM: Final = ConfigDict(extra="forbid", use_attribute_docstrings=True)
@@ -316,12 +327,15 @@ class Trace:
 
     setup: Setup
     records: Sequence[Record]
+    precision: float = INSTANT
+    """How far apart, in seconds, records can be that count as simultaneous; more where a real clock was read."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the trace as JSON values."""
         return {
             "setup": asdict(self.setup),
             "records": [{"kind": record.kind, **asdict(record)} for record in self.records],
+            "precision": self.precision,
         }
 
     @classmethod
@@ -331,11 +345,14 @@ class Trace:
         Raises:
             NoTrace: they are none.
         """
-        if not isinstance(raw, dict) or raw.keys() != {"setup", "records"}:
-            raise NoTrace("a trace is an object with the members `setup` and `records`, and no other")
+        if not isinstance(raw, dict) or raw.keys() - {"precision"} != {"setup", "records"}:
+            raise NoTrace(
+                "a trace is an object with the members `setup` and `records`, and `precision` if need be, and no other"
+            )
         if not isinstance(raw["records"], list):
             raise NoTrace("`records`: a list was expected")
-        trace = cls(_read(Setup, raw["setup"], "setup"), [*_records(raw["records"])])
+        precision = _read(_Precision, raw.get("precision", INSTANT), "precision")
+        trace = cls(_read(Setup, raw["setup"], "setup"), [*_records(raw["records"])], precision)
         _check_numbers(trace)
         return trace
 
@@ -417,7 +434,11 @@ def schema() -> dict[str, Any]:
         "description": " ".join((__doc__ or "").split()),
         "type": "object",
         "required": ["setup", "records"],
-        "properties": {"setup": setup, "records": {"type": "array", "items": {"oneOf": records}}},
+        "properties": {
+            "setup": setup,
+            "precision": TypeAdapter(_Precision).json_schema(),
+            "records": {"type": "array", "items": {"oneOf": records}},
+        },
         "additionalProperties": False,
         "$defs": definitions,
     }

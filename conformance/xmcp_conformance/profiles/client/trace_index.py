@@ -31,7 +31,7 @@ from .trace import (
     Trace,
     Unreachable,
 )
-from .trace_model import INSTANT, NEVER, Attempt, Chat, ModelCall, Turn, error_of, gives_text
+from .trace_model import NEVER, Attempt, Chat, ModelCall, Turn, error_of, gives_text
 
 
 class TraceIndex:
@@ -44,6 +44,7 @@ class TraceIndex:
     def __init__(self, trace: Trace) -> None:
         self.setup = trace.setup
         self.records = trace.records
+        self.instant = trace.precision
         self.chats: dict[str, Chat] = {}
         self.attempts: list[Attempt] = []
         self._asked: dict[int, tuple[int, Asked]] = {}
@@ -148,7 +149,7 @@ class TraceIndex:
         """
         now = self.time(at)
         return sum(
-            a.at < at < a.ended_at and (a.was_answered or abs(a.ended - now) > INSTANT)
+            a.at < at < a.ended_at and (a.was_answered or abs(a.ended - now) > self.instant)
             for a in self.attempts
             if a.called is not None
         )
@@ -174,7 +175,7 @@ class TraceIndex:
         for at, record in enumerate(self.records):
             match record:
                 case ChatBegan():
-                    self.chats[record.chat] = Chat(record.chat, at, record)
+                    self.chats[record.chat] = Chat(record.chat, at, record, self.instant)
                 case Asked():
                     self.chats[record.chat].asks.append((at, record))
                     self._asked[record.ask] = (at, record)
@@ -252,7 +253,7 @@ class TraceIndex:
                     attempt.ended_at, attempt.ended, attempt.answered = at, record.time, record
                     if (
                         record.outcome == "cancelled"
-                        and record.time - attempt.begun >= self.setup.tool_timeout - INSTANT
+                        and record.time - attempt.begun >= self.setup.tool_timeout - self.instant
                     ):
                         attempt.answered = replace(
                             record, outcome="late"
@@ -344,7 +345,9 @@ def _may_have_begun(call: ModelCall, attempt: Attempt) -> bool:
     if not call.id or not any(one.event.get("type") == "tool_started" for _, one in call.turn.chat.received):
         return True
     begun = [one for _, one in call.turn.chat.received if one.event.get("call_id") == call.id]
-    return any(one.event.get("type") == "tool_started" and one.time <= attempt.begun + INSTANT for one in begun)
+    return any(
+        one.event.get("type") == "tool_started" and one.time <= attempt.begun + call.turn.chat.instant for one in begun
+    )
 
 
 def _is_told_to_start(call: ModelCall) -> bool:

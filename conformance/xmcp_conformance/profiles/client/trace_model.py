@@ -30,8 +30,6 @@ NEVER = sys.maxsize
 """The index that stands for a record that does not exist; its time is infinite."""
 NO_DATA: Final = object()
 """What `data_of` returns for an answer without structured content."""
-INSTANT = 0.001
-"""Records that are at most this far apart, in seconds, count as simultaneous."""
 
 
 def gives_text(answer: Answered, taken: str | None) -> bool:
@@ -178,7 +176,7 @@ class ModelCall:
             return False
         last = self.attempts[-1] if self.attempts else None
         if last is not None and last.outcome == "cancelled":
-            return last.ended >= self.turn.chat.over - INSTANT
+            return last.ended >= self.turn.chat.over - self.turn.chat.instant
         return last is None or (last.outcome != "late" and self.is_unfinished)
 
     @property
@@ -248,6 +246,8 @@ class Chat:
     name: str
     began_at: int
     began: ChatBegan
+    instant: float
+    """How far apart, in seconds, records can be that count as simultaneous."""
     asks: list[tuple[int, Asked]] = field(default_factory=list)
     turns: list[Turn] = field(default_factory=list)
     failed: list[tuple[int, Said]] = field(default_factory=list)

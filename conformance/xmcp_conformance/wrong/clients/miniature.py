@@ -33,7 +33,7 @@ from xmcp_conformance.wrong.registry import breaks
 
 from .trace_builder import error, result
 
-FEATURES: Final[frozenset[Feature]] = frozenset({"cancellation"})
+FEATURES: Final[frozenset[Feature]] = frozenset({"cancellation", "chats_at_the_same_time"})
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from xmcp_conformance.core.observation import Observation, broken, either, obeye
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.permitted_codes import permitted_codes
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import INSTANT, NEVER, Attempt, ModelCall
+from xmcp_conformance.profiles.client.trace_model import NEVER, Attempt, ModelCall
 
 _COUNTS, _HOLDS, _PROBES, _DECIDES = "XMCP-CLI-042", "XMCP-CLI-043", "XMCP-CLI-044", "XMCP-CLI-045"
 _ONCE, _OWN, _ALIVE = "XMCP-CLI-100", "XMCP-CLI-101", "XMCP-CLI-102"
@@ -50,6 +50,8 @@ class _Moment:
 class _Breaker:
     threshold: int
     reset_after: float
+    instant: float
+    """How far apart, in seconds, records can be that count as simultaneous."""
     phase: _Phase = _Phase.CLOSED
     failures: int = 0
     """The number of transport failures since it was last closed."""
@@ -101,15 +103,15 @@ class _Breaker:
         if self.phase is _Phase.CLOSED and self.threshold > self.failures:
             kinds = [id_ for id_, number in self.not_counted.items() if number >= self.threshold]
             self.findings.extend(obeyed(id_, where=attempt.at) for id_ in kinds)
-        elif self.phase is _Phase.OPEN and _is_known_to(attempt, self.opened_by, self.since):
-            if attempt.begun < self.until - INSTANT:
+        elif self.phase is _Phase.OPEN and _is_known_to(attempt, self.opened_by, self.since, self.instant):
+            if attempt.begun < self.until - self.instant:
                 blamed = _DECIDES if self.reopened else _HOLDS
                 again = ", after its one call had failed" if self.reopened else ""
                 self.findings.append(
                     broken(blamed, f"{seen} while the breaker is open{again}", "no call", where=attempt.at)
                 )
                 self.phase = _Phase.UNSURE
-            elif attempt.begun >= self.until_at_most - INSTANT:
+            elif attempt.begun >= self.until_at_most - self.instant:
                 self.phase, self.probe = _Phase.PROBED, attempt
                 self.findings.append(obeyed(self.probed_by, where=attempt.at))
                 if self.reopened:
@@ -147,12 +149,12 @@ class _Breaker:
         if self.phase is _Phase.CLOSED and attempt.at < self.opened_at:
             return
         if attempt.outcome == "lost":
-            if self.loss is not None and attempt.at < self.loss[0].ended_at and now <= self.loss[1] + INSTANT:
+            if self.loss is not None and attempt.at < self.loss[0].ended_at and now <= self.loss[1] + self.instant:
                 self.not_counted[_ONCE] += 1
                 return
             self.loss = attempt, now
         self.failures += 1
-        if attempt.outcome == "late" or self.known is None or _is_known_to(attempt, *self.known):
+        if attempt.outcome == "late" or self.known is None or _is_known_to(attempt, *self.known, self.instant):
             self.row.add(id(attempt.call or attempt))
             self.known = attempt, now
         if self.phase is _Phase.CLOSED:
@@ -193,18 +195,18 @@ class _Breaker:
         return before[-1:] + [moment for moment in self.moments if first < moment.at < last]
 
 
-def _is_known_to(attempt: Attempt, failed: Attempt | None, since: float) -> bool:
+def _is_known_to(attempt: Attempt, failed: Attempt | None, since: float, instant: float) -> bool:
     """Return whether the client knew at an attempt that another had failed at `since`; the two can be simultaneous."""
     turns = [one.turn for one in (attempt.call, failed.call if failed else None) if one and not one.unclear]
     later_turn = len(turns) == 2 and turns[0].chat is turns[1].chat and turns[0].number > turns[1].number
-    return later_turn or attempt.begun > since + INSTANT
+    return later_turn or attempt.begun > since + instant
 
 
 def _breaker(trace: TraceIndex, server: int) -> _Breaker | None:
     threshold = trace.setup.breaker_threshold
     if threshold is None:
         return None
-    breaker = _Breaker(threshold, trace.setup.breaker_reset_after)
+    breaker = _Breaker(threshold, trace.setup.breaker_reset_after, trace.instant)
     breaker.note(-1)
     steps = [(attempt.at, 0, attempt) for attempt in trace.attempts_at(server)]
     steps += [(a.ended_at, 1, a) for a in trace.attempts_at(server) if a.ended_at != NEVER]
@@ -269,7 +271,8 @@ def _certainly_open(trace: TraceIndex, call: ModelCall, moments: list[_Moment]) 
     """Return whether the breaker was open all the time from the model's answer until the call was answered."""
     said, first = trace.time(call.turn.said_at), moments[0]
     open_ = {moment.phase for moment in moments} == {_Phase.OPEN}
-    return open_ and said > first.since - INSTANT and _answered_at(trace, call) < first.until - INSTANT
+    instant = trace.instant
+    return open_ and said > first.since - instant and _answered_at(trace, call) < first.until - instant
 
 
 def _answered_at(trace: TraceIndex, call: ModelCall) -> float:

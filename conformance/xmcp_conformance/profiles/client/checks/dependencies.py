@@ -13,7 +13,7 @@ from xmcp_conformance.profiles.client.messages import function_of, parameters_of
 from xmcp_conformance.profiles.client.permitted_codes import permitted_codes, unfit_parameters
 from xmcp_conformance.profiles.client.trace import Asked, Called, Tool
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import INSTANT, Attempt, ModelCall, wrapper_of
+from xmcp_conformance.profiles.client.trace_model import Attempt, ModelCall, wrapper_of
 
 _DIALECT = "json-schema.org/draft/2020-12"
 
@@ -50,7 +50,7 @@ def _independent_calls_concurrent(trace: TraceIndex) -> Observations:
         for call in free[1:]:
             first = call.sent[0]
             # No other call can overlap one that was answered immediately.
-            earlier = [o for o in free if o.sent[0].at < first.at and o.sent[0].ended - o.sent[0].begun > INSTANT]
+            earlier = [o for o in free if o.sent[0].at < first.at and o.sent[0].ended - o.sent[0].begun > trace.instant]
             for other in earlier[:1]:
                 waited = other.sent[0].ended_at < first.at and _slot_free(trace, other.sent[0], first)
                 seen = f"{call} began only after {other} had ended"

@@ -8,7 +8,7 @@ from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import either
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import INSTANT, Chat
+from xmcp_conformance.profiles.client.trace_model import Chat
 
 _ORDER = re.compile(r"tool_call(?: tool_started)?(?: retry)*(?: (?:tool_result|tool_error))?(?: tool_display)*")
 _WHOLE = re.compile(r"tool_call(?: tool_started)?(?: retry)* (?:tool_result|tool_error)(?: tool_display)*")
@@ -99,7 +99,7 @@ def _text_of_a_cancelled_answer(trace: TraceIndex) -> Observations:
             continue
         at, said = chat.failed[-1]
         last_asked = max((asked_at for asked_at, _ in chat.asks), default=0)
-        waited = chat.cancelled.time - said.time > INSTANT
+        waited = chat.cancelled.time - said.time > trace.instant
         if said.stalls and said.text.strip(" \t\r\n") and last_asked < at < chat.cancelled_at and waited:
             kept = [m.get("content") for m in chat.ended.history if m.get("role") == "assistant"]
             seen = f"a history without `{quoted(said.text)}`"

@@ -12,7 +12,7 @@ from xmcp_conformance.profiles.client.messages import calls_of, text_of
 from xmcp_conformance.profiles.client.name_resolution import is_legal
 from xmcp_conformance.profiles.client.permitted_codes import is_above_limit
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import INSTANT, Chat, ModelCall, Turn
+from xmcp_conformance.profiles.client.trace_model import Chat, ModelCall, Turn
 
 from .displays import display_of
 
@@ -58,7 +58,7 @@ def _limit_is_met(trace: TraceIndex, turn: Turn, reason: str) -> bool:
     if reason == "max_turns":
         return turn.number >= trace.setup.max_turns
     limit = trace.setup.chat_timeout
-    return limit is None or trace.time(turn.next_at) >= turn.chat.began.time + limit - INSTANT
+    return limit is None or trace.time(turn.next_at) >= turn.chat.began.time + limit - trace.instant
 
 
 @check("XMCP-CLI-060", "XMCP-CLI-062", profile="client")
@@ -142,7 +142,7 @@ def _of_limit(trace: TraceIndex, chat: Chat, turn: Turn) -> Observations:
     if shows_everything(turn) or not is_known(turn) or said_to(turn, CLARIFY, "question"):
         return
     limit = trace.setup.chat_timeout
-    late = limit is not None and trace.time(turn.next_at) >= chat.began.time + limit - INSTANT
+    late = limit is not None and trace.time(turn.next_at) >= chat.began.time + limit - trace.instant
     met = ["max_turns"] * (turn.number >= trace.setup.max_turns) + ["timeout"] * late
     if met:
         how = reason or (chat.ended.failure if chat.ended else None)

@@ -10,7 +10,7 @@ from xmcp_conformance.core.observation import either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.messages import strings_of
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import INSTANT, Attempt, Chat, ModelCall
+from xmcp_conformance.profiles.client.trace_model import Attempt, Chat, ModelCall
 
 _BYTES_PER_TOKEN = 16
 """No vendor's tokens are longer than this on average."""
@@ -92,7 +92,7 @@ def _slots_in_turn(trace: TraceIndex) -> Observations:
     for place, (waiting, call, tenant) in enumerate(granted):
         if tenant is None or call.tool is None or call.tool.depends_on:
             continue
-        since = call.turn.said.time + INSTANT
+        since = call.turn.said.time + trace.instant
         meanwhile = [one for one in granted[:place] if _begun(trace, one[1], one[0]) > since]
         own = sum(other == tenant for _, _, other in meanwhile)
         others = Counter(other for _, _, other in meanwhile if other not in (tenant, None))

@@ -13,7 +13,6 @@ from xmcp_conformance.profiles.client.name_resolution import ToolKey, full_name,
 from xmcp_conformance.profiles.client.permitted_codes import permitted_codes
 from xmcp_conformance.profiles.client.trace import Asked, Tool
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import INSTANT
 
 
 def _offers(trace: TraceIndex) -> Iterator[tuple[int, list[str], list[Tool]]]:
@@ -30,7 +29,7 @@ def _names(asked: Asked) -> list[str]:
 def _certainly_existing(trace: TraceIndex, began: int, at: int) -> list[Tool]:
     """Return the tools that existed since the chat began: a chat may learn of new and removed tools later."""
     settled = [
-        at for at, _ in trace.lists_between(0, at) if at < began and trace.time(at) < trace.time(began) - INSTANT
+        at for at, _ in trace.lists_between(0, at) if at < began and trace.time(at) < trace.time(began) - trace.instant
     ]
     moments = [settled[-1] + 1 if settled else 0] + [i + 1 for i, _ in trace.lists_between(0, at) if i not in settled]
     lists = [{key_of(tool): tool for tool in trace.tools_at(moment)} for moment in moments]
