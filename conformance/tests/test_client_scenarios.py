@@ -92,7 +92,7 @@ def test_what_a_scripted_server_writes_is_a_document_without_a_fault(act):
 
 def test_a_scenario_says_which_features_it_needs():
     assert needed_features(SCENARIOS["a plain answer to an earlier conversation"]) == set()
-    assert needed_features(SCENARIOS["a cache and two tenants"]) == {"cache"}
+    assert needed_features(SCENARIOS["a cache and two tenants"]) == {"cache", "chats_at_the_same_time"}
     assert needed_features(SCENARIOS["a tool changes while it is called"]) == {"dependencies", "tool_refresh"}
 
 

@@ -180,7 +180,7 @@ _DEFAULTS: Final = Setup(servers=(), tools=())
 
 
 def with_fixed_options(scenario: Scenario, fixed: Mapping[str, Any]) -> Scenario | None:
-    """Return a scenario for a client that cannot set some options; `None` where the scenario sets one of them otherwise.
+    """Return a scenario for a client that cannot set some options; `None` where the scenario needs another value.
 
     Args:
         scenario: the scenario.

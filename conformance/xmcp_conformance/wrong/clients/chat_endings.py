@@ -114,6 +114,31 @@ def the_text_of_an_earlier_turn_is_the_answer(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-CLI-124", profile="client")
+def what_was_written_beside_calls_that_ran_out_of_time_is_the_answer(wrong: bool) -> Trace:
+    s = TraceBuilder(tool(), chat_timeout=10)
+    s.begin()
+    s.ask()
+    s.say("Let me look.", call())
+    number = s.called()
+    s.wait(10)
+    s.cancelled(number)
+    s.reply(content=error("TIMEOUT"))
+    s.end("Let me look." if wrong else None, stop="timeout")
+    return s.trace
+
+
+@breaks("XMCP-CLI-072", profile="client")
+def a_text_of_the_client_s_own_is_the_answer_of_a_chat_without_time(wrong: bool) -> Trace:
+    s = TraceBuilder(tool(), chat_timeout=10)
+    s.begin()
+    s.ask()
+    s.say("They sold forty", failed=True, stalls=True)
+    s.wait(10)
+    s.end("There was no time." if wrong else "They sold", stop="timeout")
+    return s.trace
+
+
 @breaks("XMCP-CLI-073", profile="client")
 def a_failing_model_costs_the_history(wrong: bool) -> Trace:
     s = turn(call())

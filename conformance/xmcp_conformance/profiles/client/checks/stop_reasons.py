@@ -156,27 +156,37 @@ def _answer_is_text_of_the_model(trace: TraceIndex) -> Observations:
         if chat.ended is None or not chat.ended.result:
             continue
         answer = chat.ended.result.get("answer")
-        # A chat that ran out of time can return what the model had written by then.
-        if not answer or not isinstance(answer, str) or chat.stop_reason == "timeout":
+        if not answer or not isinstance(answer, str) or _is_unanswered(chat):
             yield obeyed("XMCP-CLI-072", where=chat.ended_at)
             continue
         texts = [turn.said.text for turn in chat.turns]
         own = [*texts, "".join(texts), *(q for turn in chat.turns for q in said_to(turn, CLARIFY, "question"))]
         ok = answer.strip() in [text.strip() for text in own]
+        if chat.stop_reason == "timeout":  # what had come by then of an answer that was under way
+            ok = ok or any(said.text.strip().startswith(answer.strip()) for _, said in chat.failed)
         yield either("XMCP-CLI-072", ok, f"the answer `{quoted(answer)}`", "a text of the model", where=chat.ended_at)
+
+
+def _is_unanswered(chat: Chat) -> bool:
+    """Return whether a chat ended at a request of which the trace has no answer, so that nobody knows what had come."""
+    answered = {said.ask for _, said in chat.failed} | {turn.asked.ask for turn in chat.turns}
+    return bool(chat.asks) and chat.asks[-1][1].ask not in answered
 
 
 @check("XMCP-CLI-124", profile="client")
 def _answer_of_the_stop_reason(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
-        if chat.ended is None or not chat.ended.result or not chat.turns or chat.stop_reason not in _ANSWERS:
+        if chat.ended is None or not chat.ended.result or not chat.turns:
+            continue
+        under_way = chat.turns[-1].next is chat.ended and bool(chat.turns[-1].calls)
+        if chat.stop_reason not in _ANSWERS and not (chat.stop_reason == "timeout" and under_way):
             continue
         # Where it is no text of the model at all, another check judges it.
         said = [turn.said.text.strip() for turn in chat.turns]
         answer = str(chat.ended.result.get("answer") or "").strip()
         if answer and answer not in said:
             continue
-        wanted = said[-1] if _ANSWERS[chat.stop_reason] else ""
+        wanted = said[-1] if _ANSWERS.get(chat.stop_reason) else ""
         seen = f"the answer `{quoted(answer)}` of a chat that ended with {chat.stop_reason}"
         expected = f"`{quoted(wanted)}`, the text of the last turn" if wanted else "no answer"
         yield either("XMCP-CLI-124", answer == wanted, seen, expected, where=chat.ended_at)
