@@ -6,7 +6,6 @@ import json
 import math
 import os
 import resource
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -19,6 +18,8 @@ from typing import Any
 import jsonschema_rs
 import pytest
 from codec_program import FAULTS
+from left_processes import left
+from unseen_codecs.codecs import CODECS
 
 from xmcp_conformance.core.events import Event, NotReached, RunStarted
 from xmcp_conformance.profiles.codec import command
@@ -31,6 +32,7 @@ from xmcp_conformance.profiles.codec.vectors import Vector, load, shipped, untag
 from xmcp_conformance.reports.case_report import VECTORS, CaseReport
 from xmcp_conformance.wrong.codecs import wrong_codecs
 from xmcp_conformance.wrong.codecs.miniature_codec import MiniatureCodec
+from xmcp_models.registry import ERROR_CODES
 
 ALL = [vector for vector in load(shipped()) if vector.direction in DIRECTIONS]
 PROGRAM = Path(__file__).with_name("codec_program.py")
@@ -141,12 +143,7 @@ def test_no_process_is_left(fault: str, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(command, "_STOP_SECONDS", 0.5)
     with CommandCodec(command_of("MiniatureCodec", fault)) as codec:
         assert codec.encode({"tool_name": "t", "llm_output": "x"})
-    left = subprocess.run(["pgrep", "-f", mark], capture_output=True, text=True, check=False).stdout.split()
-    assert [
-        pid
-        for pid in left
-        if Path(f"/proc/{pid}/stat").exists() and ") Z " not in Path(f"/proc/{pid}/stat").read_text()
-    ] == []
+    assert left(mark) == []
 
 
 def test_all_that_is_said_has_the_form_of_the_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,6 +192,59 @@ def test_a_wrong_codec_is_found_by_what_is_drawn_and_the_fault_is_made_small(nam
         small = smallest(one, lambda tried: not all(seen.ok for seen in check_codec(tried, codec)), direction)
         assert not all(seen.ok for seen in check_codec(small, codec))
         assert len(json.dumps(small.case)) < 500, small.case
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("BlockwiseEscapes", "XMCP-RSP-023"),
+        ("QuoteEndsString", "XMCP-RSP-080"),
+        ("DisplayAnywhere", "XMCP-RSP-066"),
+        ("CategorySaysRetryable", "XMCP-ERR-015"),
+        ("GuessedTimeout", "XMCP-ERR-013"),
+        ("LineEndsPerPiece", "XMCP-RSP-071"),
+    ],
+)
+def test_a_fault_in_what_is_drawn_is_told_by_its_own_sentence(name: str, sentence: str) -> None:
+    codec = CODECS[name]()
+    vectors = [vector for one in islice(drawn(20261121), 500) for vector in one.vectors()]
+    seen = [one.requirement for vector in vectors for one in check_codec(vector, codec) if not one.ok]
+    assert sentence in seen
+    assert set(seen) <= {sentence, "XMCP-RSP-071"}
+
+
+def test_an_error_that_is_no_object_is_a_fault_like_any_other() -> None:
+    class Listing(MiniatureCodec):
+        def decode(self, document: Any, **options: Any) -> Any:
+            response, warnings = super().decode(document, **options)
+            return response | {"error": list(response["error"].items())}, warnings
+
+    one = next(one for one in drawn(1) if "error" in one.arguments["response"])
+    vector = next(vector for vector in one.vectors() if vector.direction == "decode")
+    (fault,) = check_codec(vector, Listing())
+    assert (fault.ok, fault.requirement, fault.seen[:9]) == (False, "XMCP-RSP-067", '{"error":')
+
+
+def test_errors_with_codes_of_no_row_are_drawn_often_and_mostly_say_no_category() -> None:
+    errors = [one for one in islice(drawn(3), 300, 3_000) if "error" in one.arguments["response"]]
+    of_no_row = [one for one in errors if one.arguments["response"]["error"]["code"] not in ERROR_CODES]
+    assert 0.25 < len(of_no_row) / len(errors) < 0.45
+    documents = [
+        vector.case["document"] for one in of_no_row for vector in one.vectors() if vector.direction == "decode"
+    ]
+    assert sum(" category=" not in document for document in documents) / len(documents) > 0.35
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4, 20261121])
+def test_a_codec_that_guesses_a_category_from_the_code_is_found(seed: int) -> None:
+    codec = CODECS["GuessedTimeout"]()
+    vectors = (next(v for v in one.vectors() if v.direction == "decode") for one in islice(drawn(seed), 500))
+    assert any(not one.ok for vector in vectors for one in check_codec(vector, codec))
+
+
+def test_an_element_of_the_codecs_own_is_none_of_its_json() -> None:
+    vector = next(one for one in ALL if one.id == "markup-in-json-is-written-as-json-escapes")
+    assert [str(one) for one in check_codec(vector, CODECS["OddGenerous"]()) if not one.ok] == []
 
 
 class Flaky(MiniatureCodec):

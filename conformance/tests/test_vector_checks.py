@@ -112,6 +112,22 @@ FAILS = {
         lone-surrogate-in-server-populated-is-replaced
         numbers-and-null-in-server-populated
         markup-in-json-is-written-as-json-escapes
+        a-display-without-a-type-is-refused
+        a-display-with-a-payload-that-its-type-forbids-is-refused
+    """,
+    "ObedientWriter": """
+        output-and-error-together-are-refused
+        a-response-without-any-channel-is-refused
+        an-empty-tool-name-is-refused
+        server-populated-alone-is-refused
+        negative-retry-after-is-refused
+        retry-after-beyond-the-safe-range-is-refused
+        retry-after-on-an-error-that-is-not-retryable-is-refused
+        an-empty-error-message-is-refused
+        an-error-message-of-white-space-only-is-refused
+        an-error-code-in-lower-case-is-refused
+        a-version-without-a-minor-number-is-refused
+        a-format-that-is-no-media-type-is-refused
     """,
     "ForgetfulWriter": """
         lossy-of-values-that-were-read-is-kept

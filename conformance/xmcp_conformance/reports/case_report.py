@@ -1,4 +1,4 @@
-"""Fold the events of a profile whose peer is judged case by case: a client by traces, a codec by vectors."""
+"""Fold the events of a profile that judges case by case: a client by traces or scenarios, a codec by vectors."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ class Cases:
 
 
 TRACES: Final = Cases("client", "client", "a client by its traces", "trace")
+SCENARIOS: Final = Cases("client", "client", "a client by scenarios", "scenario")
 _OF_FORMATTERS_AND_RENDERERS: Final = frozenset(("XMCP-RSP-090", "XMCP-DSP-030", "XMCP-DSP-031"))
 VECTORS: Final = Cases("codec", "vectors", "a codec by vectors", "vector", _OF_FORMATTERS_AND_RENDERERS)
 

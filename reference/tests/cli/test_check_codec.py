@@ -33,7 +33,9 @@ def test_the_reference_conforms_by_the_adapter_of_the_examples(tmp_path: Path) -
     report = json.loads(path.read_text())
     jsonschema_rs.validator_for(json.loads(SCHEMA.read_text())).validate(report)
     assert (report["peer"], report["profile"], report["conforms"]) == ("xmcp.wire", "codec", True)
-    assert len([case for case in report["cases"] if case["name"].startswith("drawn-")]) == 60
+    drawn = [case["name"].split("-")[1:] for case in report["cases"] if case["name"].startswith("drawn-")]
+    assert len([name for name in drawn if name[0].isdecimal()]) == 60
+    assert {name[0] for name in drawn if not name[0].isdecimal()} == {"float", "integer", "names"}
 
 
 def test_a_fault_is_told_with_its_sentence_and_its_vector(tmp_path: Path) -> None:

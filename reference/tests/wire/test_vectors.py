@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
 import pytest
 from support.told_response import told
 
 from xmcp.wire import DecodeError, Decoder, ErrorInfo, ToolResponse, decode, encode
+from xmcp_conformance.profiles.codec.values_beyond_json import values_beyond_json
 from xmcp_conformance.profiles.codec.vector_checks import BadDisplay, Illegal, Refused, Response, check_codec
 from xmcp_conformance.profiles.codec.vectors import Vector, facts, load, pieces, untagged
 
@@ -55,6 +57,11 @@ class PiecesCodec(WireCodec):
 @pytest.mark.parametrize("vector", OF_A_CODEC, ids=lambda vector: vector.id)
 def test_the_wire_does_what_the_vector_says(vector: Vector) -> None:
     assert [str(one) for one in check_codec(vector, WireCodec()) if not one.ok] == []
+
+
+def test_the_wire_writes_or_refuses_what_json_does_not_have() -> None:
+    vectors = islice(values_beyond_json(20261121), 1_000)
+    assert [str(one) for vector in vectors for one in check_codec(vector, WireCodec()) if not one.ok] == []
 
 
 @pytest.mark.parametrize("vector", [v for v in ALL if v.direction == "decode"], ids=lambda vector: vector.id)

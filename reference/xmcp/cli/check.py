@@ -39,6 +39,7 @@ from xmcp_conformance.reports.server_report import ServerReport
 from xmcp_conformance.reports.server_terminal import show
 from xmcp_conformance.reports.summary import of_server
 
+from .check_client import client
 from .check_codec import codec
 from .check_document import document
 from .check_trace import trace
@@ -123,6 +124,7 @@ def check(context: click.Context) -> None:
 
 
 check.add_command(document)
+check.add_command(client)
 check.add_command(codec)
 check.add_command(trace)
 

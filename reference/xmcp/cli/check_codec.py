@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from xmcp_conformance.reports.case_report import VECTORS, CaseReport
 from xmcp_conformance.reports.case_terminal import show
 from xmcp_conformance.reports.summary import of_cases
 
+from .command_words import words_of
 from .report_files import STANDARD_OUTPUT, json_option, report_options, write_json, write_reports
 
 
@@ -85,7 +85,7 @@ def codec(
     report = CaseReport(VECTORS)
     console = Console(stderr=json_path == STANDARD_OUTPUT, highlight=False)
     check_command(
-        _words(command),
+        words_of(command, "codec"),
         _vectors(vectors),
         report.add,
         strict=strict,
@@ -99,17 +99,6 @@ def codec(
         write_json(json_path, to_dict(report))
     write_reports(of_cases(report), junit_path, markdown_path)
     sys.exit(report.exit_code)
-
-
-def _words(command: str) -> list[str]:
-    try:
-        words = shlex.split(command)
-    except ValueError as error:
-        said = str(error).lower()
-        raise click.BadParameter(f"`{printable(command)}`: {said}", param_hint="COMMAND") from error
-    if not words:
-        raise click.BadParameter("it is empty; name the command that starts the codec", param_hint="COMMAND")
-    return words
 
 
 def _vectors(path: Path | None) -> list[Vector]:

@@ -13,6 +13,7 @@ from xmcp_conformance.core.requirements import registry
 
 from .command import CommandCodec
 from .generated import Drawn, drawn, smallest
+from .values_beyond_json import values_beyond_json
 from .vector_checks import PROFILE, CodecUnavailable, check_codec
 from .vectors import Vector
 
@@ -38,7 +39,7 @@ def check_command(
         vectors: the vectors; those of a formatter or a renderer are left out.
         emit: gets each event; a command that does not speak the protocol is one, `NotReached`.
         strict: whether a broken SHOULD counts as a broken MUST.
-        examples: number of responses that are drawn besides.
+        examples: number of responses that are drawn besides, and of values beyond JSON.
         seed: what they are drawn from.
         start_timeout: seconds for the first answer.
         answer_timeout: seconds for each other.
@@ -56,6 +57,7 @@ def check_command(
                     for observation in check_codec(vector, codec):
                         emit(Observed(observation, codec.name, vector.id))
             _check_drawn(codec, examples, seed, emit)
+            _check_values(codec, examples, seed, emit)
             for lacks, count in sorted(lacked.items()):
                 emit(
                     Noted(
@@ -81,6 +83,14 @@ def _check_drawn(codec: CommandCodec, examples: int, seed: int, emit: Emit) -> N
                 shown.add(vector.direction)
                 observations = _small(codec, one, vector.direction) or observations
             for observation in observations:
+                emit(Observed(observation, codec.name, vector.id))
+
+
+def _check_values(codec: CommandCodec, examples: int, seed: int, emit: Emit) -> None:
+    """Judge a codec by values beyond JSON, as far as it takes their kinds."""
+    for vector in islice(values_beyond_json(seed), examples):
+        if not codec.lacks(vector):
+            for observation in check_codec(vector, codec):
                 emit(Observed(observation, codec.name, vector.id))
 
 

@@ -46,15 +46,29 @@ class Drawn:
         random = Random(f"{self.seed} {self.number}")  # noqa: S311 - no secret
         given = {"tool_name": "t", **untagged(self.arguments["response"])}
         delivered = carried(given)
-        yield _vector("encode", self.number, "XMCP-RSP-020", {"response": tagged(given)}, delivered)
+        content: dict[str, Any] = {"response": tagged(given), "sentences": {"]]>": "XMCP-RSP-023"}}
+        yield _vector("encode", self.number, "XMCP-RSP-020", content, delivered)
         document = written(delivered, random)
-        yield _vector("decode", self.number, "XMCP-RSP-067", {"document": document}, delivered)
+        content = {"document": document, "sentences": _sentences(document, delivered)}
+        yield _vector("decode", self.number, "XMCP-RSP-067", content, delivered)
         in_bytes = document.encode()
         places = [*random.sample(range(1, len(in_bytes)), min(5, len(in_bytes) - 1)), in_bytes.find(b"\r") + 1]
         cuts = sorted({place for place in places if 0 < place < len(in_bytes)})
         cuts = sorted([*cuts, random.choice(cuts)]) if cuts else []  # a piece can be empty
         content = {"document": {"$base64": base64.b64encode(in_bytes).decode()}, "chunks": {"cuts": cuts}}
         yield _vector("stream", self.number, "XMCP-RSP-071", content, delivered)
+
+
+def _sentences(document: str, delivered: Response) -> dict[str, str]:
+    """Return the sentence that a reader breaks if its one fault is about a certain thing of this document."""
+    found = {"LIMIT": "XMCP-RSP-080"}
+    if _FOREIGN in document and "display" not in delivered:
+        found["display"] = "XMCP-RSP-066"
+    if " category=" not in document:
+        found["error/category"] = "XMCP-ERR-013"
+    if " retryable=" not in document:
+        found["error/retryable"] = "XMCP-ERR-015"
+    return found
 
 
 def drawn(seed: int) -> Iterator[Drawn]:
@@ -169,7 +183,7 @@ _FOREIGN: Final = '<v:a xmlns:v="urn:v"><v:b><display>{"type":"text","payload":"
 
 def _error(error: dict[str, Any], random: Random) -> str:
     attributes = [f'code="{error["code"]}"']
-    if error["category"] != _CATEGORY_OF.get(error["code"], "internal") or random.random() < 0.5:
+    if error["category"] != _CATEGORY_OF.get(error["code"], "internal") or random.random() < 0.2:
         attributes.append(f'category="{error["category"]}"')
     if error["retryable"] or random.random() < 0.5:
         attributes.append(f'retryable="{"true" if error["retryable"] else "false"}"')

@@ -5,12 +5,16 @@ What an encoder writes is read by parsers that are not its own, so that two faul
 
 from __future__ import annotations
 
+import decimal
+import itertools
 import json
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Any, Literal, Protocol, TypeAlias
+from xml.parsers import expat
 
 from lxml import etree
 
@@ -90,12 +94,16 @@ Renderer: TypeAlias = Callable[[dict[str, Any]], tuple[str, bool]]
 
 
 class _Wrong(Exception):
-    """The vector is not met; says what was seen and what was expected."""
+    """The vector is not met; says what was seen and what was expected, and in a word what it is about, if one says it.
 
-    def __init__(self, seen: str, expected: str) -> None:
+    The word is the member that differs, such as `error/category`, or the class of a refusal, or the markup.
+    """
+
+    def __init__(self, seen: str, expected: str, about: str = "") -> None:
         super().__init__(seen, expected)
         self.seen = seen
         self.expected = expected
+        self.about = about
 
 
 def check_codec(vector: Vector, codec: Codec) -> list[Observation]:
@@ -162,11 +170,17 @@ def _rendering(vector: Vector, renderer: Renderer) -> Observations:
 
 
 def _outcome(vector: Vector, run: Callable[[], None]) -> Observations:
-    """Run a vector, and yield what it shows of each of its requirements."""
+    """Run a vector, and yield what it shows of each of its requirements.
+
+    A vector that was drawn can have `sentences`: the one that is broken where a fault is about a certain thing.
+    """
+    requirements = vector.requirements
     try:
         run()
     except _Wrong as wrong:
         seen, expected = wrong.seen, wrong.expected
+        if sentence := vector.case.get("sentences", {}).get(wrong.about):
+            requirements = (sentence,)
     except CodecUnavailable:
         raise
     except CodecFault as fault:
@@ -175,9 +189,9 @@ def _outcome(vector: Vector, run: Callable[[], None]) -> Observations:
         seen = f"it raised {type(crash).__name__}: {quoted(str(crash))}"
         expected = "an answer, or a refusal with a class"
     else:
-        yield from (obeyed(requirement) for requirement in vector.requirements)
+        yield from (obeyed(requirement) for requirement in requirements)
         return
-    yield from (broken(requirement, seen, expected) for requirement in vector.requirements)
+    yield from (broken(requirement, seen, expected) for requirement in requirements)
 
 
 def _encode(vector: Vector, codec: Codec) -> None:
@@ -190,18 +204,24 @@ def _encode(vector: Vector, codec: Codec) -> None:
         raise _Wrong(f"a refusal: {quoted(str(refusal))}", "a document") from None
     if "refused" in vector.expect:
         raise _Wrong(f"the document {quoted(document)}", "a refusal")
-    content = _CDATA.sub(r"\1", document)
-    for own in ("<tool_response ", "<display>", "<server_populated>"):
-        content = content.replace(own, "", 1)
-    for lacking in vector.expect.get("raw_lacks", ()):
-        if lacking in content:
-            raise _Wrong(f"`{quoted(content, content.index(lacking))}`", f"a document without `{quoted(lacking)}`")
+    if "raw_lacks" in vector.expect:
+        _lacks(document, vector.expect["raw_lacks"])
     for parser, tree in _read_by_others(document):
         if parser == "lxml":
             _valid(tree)
         if given.get("lossy") and tree.get("lossy") not in ("true", "1"):
             raise _Wrong(quoted(document), 'lossy="true" on the root element')
-        _same(_of_tree(tree), vector.expected_response, f"{parser} reads ")
+        seen = _of_tree(tree)
+        _same(seen, _in_its_notation(vector.expected_response, seen), f"{parser} reads ")
+
+
+def _lacks(document: str, strings: Iterable[str]) -> None:
+    content = _CDATA.sub(r"\1", _before_own_elements(document))
+    for own in ("<tool_response ", "<display>", "<server_populated>"):
+        content = content.replace(own, "", 1)
+    for lacking in strings:
+        if lacking in content:
+            raise _Wrong(f"`{quoted(content, content.index(lacking))}`", f"a document without `{quoted(lacking)}`")
 
 
 _MAY_REFUSE = frozenset(("XMCP-RSP-044", "XMCP-RSP-053"))
@@ -214,7 +234,65 @@ def _read_by_others(document: str) -> Iterator[tuple[str, Any]]:
         yield "lxml", etree.fromstring(document.encode(), etree.XMLParser(resolve_entities=False))
         yield "xml.etree", ElementTree.fromstring(document)  # noqa: S314 - a second parser, independent of lxml
     except (etree.XMLSyntaxError, ElementTree.ParseError, UnicodeEncodeError) as fault:
-        raise _Wrong(f"{quoted(str(fault))}, in {quoted(document)}", "a well-formed document") from None
+        about = "]]>" if "]]>" in _CDATA.sub(r"\1", document) else ""
+        raise _Wrong(f"{quoted(str(fault))}, in {quoted(document)}", "a well-formed document", about) from None
+
+
+def _before_own_elements(document: str) -> str:
+    """Return a document up to the first element of the emitter's own, which comes last (XMCP-RSP-012)."""
+    parser = expat.ParserCreate(namespace_separator=" ")
+    depth, begins = 0, -1
+
+    def start(name: str, _attributes: dict[str, str]) -> None:
+        nonlocal depth, begins
+        depth += 1
+        if depth == 2 and " " in name and begins < 0:
+            begins = parser.CurrentByteIndex
+
+    def end(_name: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    encoded = document.encode("utf-8", "surrogatepass")
+    with suppress(expat.ExpatError):  # another check says it
+        parser.Parse(encoded, True)
+    return document if begins < 0 else encoded[:begins].decode("utf-8", "surrogatepass")
+
+
+def _in_its_notation(expected: Any, seen: Any) -> Any:
+    """Return what is expected, with each decimal number in the notation that was seen, where that is right.
+
+    XMCP-RSP-046 leaves it open whether a number is `1E+3`, `1e3` or `1000`.
+    """
+    match expected, seen:
+        case decimal.Decimal(), str() if _has_all_digits(seen, expected):
+            return seen
+        case decimal.Decimal(), _:
+            return str(expected)
+        case dict(), dict():
+            return {name: _in_its_notation(value, seen.get(name)) for name, value in expected.items()}
+        case list(), list():
+            pairs = itertools.zip_longest(expected, seen[: len(expected)])
+            return [_in_its_notation(one, other) for one, other in pairs]
+    return expected
+
+
+def _has_all_digits(text: str, number: decimal.Decimal) -> bool:
+    """Return whether a text is a decimal number as JSON writes it, without a digit less."""
+    if len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text):
+        return False
+    with suppress(decimal.InvalidOperation):  # the exponent is too large
+        return decimal.Decimal(text) == number and _digits(text).startswith(_digits(str(number)))
+    return False
+
+
+def _digits(number: str) -> str:
+    return re.sub("[eE].*|[^0-9]", "", number).lstrip("0")
+
+
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_LONGEST_NUMBER = 1_000
 
 
 def _valid(tree: etree._Element) -> None:
@@ -276,7 +354,8 @@ def _reads(vector: Vector, read: Callable[[BadDisplay], tuple[Response, int]], h
         response, warnings = read(vector.case.get("bad_display", "raise"))
     except Refused as refusal:
         if refusal.error_class != error_class:
-            raise _Wrong(f"{how}a refusal: {quoted(str(refusal))}", error_class or "a response") from None
+            what = f"{how}a refusal: {quoted(str(refusal))}"
+            raise _Wrong(what, error_class or "a response", refusal.error_class) from None
         return
     if error_class:
         raise _Wrong(f"{how}the response {quoted(facts(response))}", error_class)
@@ -290,7 +369,19 @@ def _same(response: Mapping[str, Any], expected: Mapping[str, Any], how: str) ->
     if seen != wanted:
         shared = (place for place, (one, other) in enumerate(zip(seen, wanted, strict=False)) if one != other)
         place = next(shared, min(len(seen), len(wanted)))
-        raise _Wrong(how + quoted(seen, place), quoted(wanted, place))
+        raise _Wrong(how + quoted(seen, place), quoted(wanted, place), _differing(json.loads(seen), json.loads(wanted)))
+
+
+def _differing(one: dict[str, Any], other: dict[str, Any]) -> str:
+    """Return the member in which two responses differ, such as `error/category`; empty where it is not one alone."""
+    names = [name for name in one.keys() | other.keys() if one.get(name) != other.get(name)]
+    if len(names) != 1:
+        return ""
+    (name,) = names
+    mine, theirs = one.get(name), other.get(name)
+    if name == "error" and isinstance(mine, dict) and isinstance(theirs, dict):
+        return f"error/{inner}" if (inner := _differing(mine, theirs)) else ""
+    return name
 
 
 def _format(vector: Vector, formatter: Formatter) -> None:

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 ENCODE = (
+    "XMCP-DSP-001",
+    "XMCP-DSP-004",
+    "XMCP-ERR-002",
+    "XMCP-ERR-004",
+    "XMCP-ERR-005",
+    "XMCP-ERR-006",
+    "XMCP-RSP-006",
     "XMCP-RSP-007",
+    "XMCP-RSP-008",
     "XMCP-RSP-009",
     "XMCP-RSP-020",
     "XMCP-RSP-022",

@@ -84,6 +84,8 @@ class NormalisingWriter(MiniatureCodec):
 
 
 @breaks(
+    "XMCP-DSP-001",
+    "XMCP-DSP-004",
     "XMCP-RSP-042",
     "XMCP-RSP-043",
     "XMCP-RSP-044",
@@ -101,6 +103,33 @@ class PlainJsonWriter(MiniatureCodec):
             return Part(name, {}, json.dumps(value, default=str))
         except (TypeError, ValueError) as fault:
             raise Refused(why=str(fault)) from None
+
+
+@breaks(
+    "XMCP-ERR-002",
+    "XMCP-ERR-004",
+    "XMCP-ERR-005",
+    "XMCP-ERR-006",
+    "XMCP-RSP-006",
+    "XMCP-RSP-007",
+    "XMCP-RSP-008",
+    "XMCP-RSP-009",
+    profile="codec",
+)
+class ObedientWriter(MiniatureCodec):
+    """Writes every text and number that it is given, whether or not a document can have it."""
+
+    def encode(self, response: Response, *, illegal: Illegal = "replace") -> str:
+        root = self._root(response | {"version": None}, illegal)
+        root.attributes["version"] = response.get("version") or "1.0"
+        return self._write(root)
+
+    def _error(self, error: Mapping[str, Any], illegal: Illegal) -> Part:
+        message = error["message"].strip()
+        part = super()._error({**error, "message": message or "empty", "retryable": True}, illegal)
+        part.text = part.text if message else ""
+        part.attributes["retryable"] = "true" if error["retryable"] else "false"
+        return part
 
 
 @breaks("XMCP-RSP-029", "XMCP-RSP-082", profile="codec")

@@ -1,0 +1,234 @@
+"""A client behind a command is judged as one in this process is; whatever the program does, it is bounded and ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import jsonschema_rs
+import pytest
+from left_processes import left
+
+from xmcp_conformance.core.events import Event, Noted
+from xmcp_conformance.profiles.client.command import check_command as checking
+from xmcp_conformance.profiles.client.command import program
+from xmcp_conformance.profiles.client.command.adapter import Limits
+from xmcp_conformance.profiles.client.command.check_command import Driving, check_command
+from xmcp_conformance.profiles.client.command.hosting import Host
+from xmcp_conformance.profiles.client.command.program import SCHEMA, Program
+from xmcp_conformance.profiles.client.driver import observe
+from xmcp_conformance.profiles.client.judge import violations
+from xmcp_conformance.profiles.client.scenario import Scenario, supported, with_fixed_options
+from xmcp_conformance.profiles.client.scenarios import SCENARIOS
+from xmcp_conformance.profiles.client.trace import Trace
+from xmcp_conformance.reports.case_report import SCENARIOS as BY_SCENARIOS
+from xmcp_conformance.reports.case_report import CaseReport
+from xmcp_conformance.wrong.clients import miniature
+
+PROGRAM = Path(__file__).with_name("client_program.py")
+PROTOCOL: dict[str, Any] = json.loads(SCHEMA.read_text())
+QUICK = {name: SCENARIOS[name] for name in ("a plain answer to an earlier conversation", "one id in every turn")}
+ONE = {"one id in every turn": SCENARIOS["one id in every turn"]}
+
+
+def command_of(*words: str) -> list[str]:
+    return [sys.executable, str(PROGRAM), *words]
+
+
+def report_on(words: Sequence[str], scenarios: Mapping[str, Scenario] = QUICK, **driving: Any) -> CaseReport:
+    report = CaseReport(BY_SCENARIOS)
+    asyncio.run(check_command(words, scenarios, report.add, driving=Driving(**{"jobs": 2, **driving})))
+    return report
+
+
+def broken(report: CaseReport) -> dict[str, set[str]]:
+    return {
+        name: {fault.observation.requirement for fault in case.faults}
+        for name, case in report.seen.items()
+        if case.faults
+    }
+
+
+@pytest.mark.parametrize("name", ["Miniature", "LosesText", "CallsByOfferedName"])
+def test_a_client_behind_a_command_is_judged_as_it_is_in_this_process(name: str) -> None:
+    scenarios = {
+        one: scenario
+        for one, scenario in supported(SCENARIOS, miniature.FEATURES).items()
+        if not any(act.kind == "down" for acts in scenario.acts.values() for act in acts)
+    }
+    adapter = miniature.MiniatureAdapter(getattr(miniature, name))
+    expected = {one: {v.requirement for v in violations(observe(s, adapter))} for one, s in scenarios.items()}
+    report = report_on(command_of(name), SCENARIOS, jobs=6)
+    assert report.not_judged == []
+    assert broken(report) == {one: ids for one, ids in expected.items() if ids}
+    assert (report.peer, set(report.seen)) == (name, set(scenarios))
+    assert report.exit_code == (1 if broken(report) else 0)
+    assert [note.partition(",")[0].partition(":")[0] for note in report.notes] == [
+        "3 scenarios not run",
+        "55 scenarios not run",
+    ]
+    assert "`dependencies` 19" in report.notes[1]
+
+
+@pytest.mark.parametrize(
+    ("fault", "seen"),
+    [
+        ("ends", "the program ended with 1; it wrote to stderr: out of cheese"),
+        ("hangs", "no answer to `start` within 3 s"),
+        ("talks", "a line that is no JSON: `Hello!`"),
+        ("another id", "an answer that nobody asked for: "),
+        ("no member", "the message `{"),
+        ("floods", "a line of more than 64 MiB, which is not read"),
+        ("endless", "a message about a chat that has not begun"),
+        ("other chat", "a message about a chat that has not begun"),
+    ],
+)
+def test_a_program_that_does_not_do_as_the_protocol_says(fault: str, seen: str) -> None:
+    # Only one that hangs is to run out of time, however slow the machine is.
+    limits = Limits(3.0 if fault == "hangs" else 60.0)
+    report = report_on(command_of("Miniature", fault), ONE, limits=limits)
+    assert [(event.peer, event.reason[: len(seen)]) for event in report.not_judged] == [(*ONE, seen)]
+    assert report.exit_code == 3
+
+
+def test_events_without_end_are_bounded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(program, "_MOST_LINES", 50)
+    text = PROGRAM.read_text().replace("number == 2", "request['command'] == 'chat'")
+    path = tmp_path / "endless.py"
+    path.write_text(text)
+    report = report_on([sys.executable, str(path), "Miniature", "endless"], ONE)
+    assert [event.reason for event in report.not_judged] == ["more than 50 lines in one scenario"]
+
+
+def test_a_chat_that_does_not_end_is_bounded(tmp_path: Path) -> None:
+    path = tmp_path / "silent.py"
+    path.write_text(PROGRAM.read_text().replace("asyncio.create_task(run(client, request))", "None"))
+    report = report_on([sys.executable, str(path), "Miniature"], ONE, limits=Limits(60.0, 1.0))
+    assert [event.reason for event in report.not_judged] == ["no answer to `chat` of chat 0 within 1 s"]
+
+
+def test_a_program_that_fails_again_and_again_is_not_started_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checking, "_MOST_FAULTS", 2)
+    quick = {name: one for name, one in supported(SCENARIOS, miniature.FEATURES).items() if len(one.chats) == 1}
+    report = report_on(command_of("Miniature", "ends"), quick, jobs=1)
+    assert len(report.not_judged) == 3
+    assert report.not_judged[-1].reason.startswith("the program failed in 2 scenarios, so ")
+    assert report.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["no-such-command-anywhere"], "the command does not exist or cannot be run; check the spelling and PATH"),
+        ([sys.executable, "-c", "print('hi')"], "a line that is no JSON: `hi`"),
+        ([sys.executable, "-c", "pass"], "the program ended with 0"),
+        ([sys.executable, "-c", "raise KeyError(1)"], "the program ended with 1; it wrote to stderr: KeyError: 1"),
+        ([sys.executable, "-c", "import time; time.sleep(60)"], "no answer to `hello` within 1 s"),
+        ([sys.executable, "-c", 'print(\'{"id": 1, "protocol": 2}\')'], 'the message `{"id": 1, "protocol": 2}`: '),
+        ([sys.executable, "-c", "print('NaN')"], "a line that is no JSON: `NaN`"),
+    ],
+)
+def test_what_does_not_speak_the_protocol_is_said_in_a_sentence(words: list[str], why: str) -> None:
+    report = report_on(words, limits=Limits(1.0 if "sleep" in words[-1] else 60.0))
+    assert report.exit_code == 3
+    assert [event.reason[: len(why)] for event in report.not_judged] == [why]
+    assert report.seen == {}
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="groups of processes are POSIX")
+@pytest.mark.parametrize("fault", ["stays", "forks"])
+def test_no_process_is_left(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    mark = f"client-{time.monotonic_ns()}"
+    monkeypatch.setenv("MARK", mark)
+    monkeypatch.setattr(program, "_STOP_SECONDS", 0.5)
+    report_on(command_of("Miniature", fault), ONE, limits=Limits(3.0))
+    assert left(mark) == []
+
+
+def test_what_is_broken_beside_others_is_judged_alone(tmp_path: Path) -> None:
+    """Only the program that is started first is wrong, as on a machine that is busy at first."""
+    mark = tmp_path / "begun"
+    path = tmp_path / "once.py"
+    choice = f"name if os.path.exists({str(mark)!r}) else 'LosesText'); open({str(mark)!r}, 'a').close()\n"
+    path.write_text(PROGRAM.read_text().replace("getattr(miniature, name)\n", f"getattr(miniature, {choice}"))
+    names = ("two calls and text beside them", "one id in every turn")
+    scenarios = {name: SCENARIOS[name] for name in names}
+    report = report_on([sys.executable, str(path), "Miniature"], scenarios, jobs=2)
+    assert report.notes == [
+        "`two calls and text beside them` was right only when it was run alone: its times depend on the machine."
+    ]
+    assert (broken(report), report.exit_code) == ({}, 0)
+
+
+def test_all_that_is_said_has_the_form_of_the_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[dict[str, Any]] = []
+    tell = Program.tell
+
+    def kept(self: Program, message: Mapping[str, Any]) -> None:
+        told.append(json.loads(json.dumps(message)))
+        tell(self, message)
+
+    monkeypatch.setattr(Program, "tell", kept)
+    names = ("displays end a chat", "a chat is cancelled in one call")
+    report = report_on(command_of("Miniature"), {name: SCENARIOS[name] for name in names})
+    assert report.exit_code == 0
+    assert {message["command"] for message in told} == {"hello", "start", "chat", "cancel", "stop", "answer"}
+    form = jsonschema_rs.Draft202012Validator({"$ref": "#/$defs/command", "$defs": PROTOCOL["$defs"]})
+    for message in [*told, {"command": "refresh", "id": 1}]:
+        form.validate(message)
+
+
+def test_an_option_that_is_fixed_takes_the_place_of_the_default_and_of_no_other_value() -> None:
+    continues, exits = SCENARIOS["a large display"], SCENARIOS["displays end a chat"]
+    assert (continues.setup.display, exits.setup.display) == ("continue", "exit")
+    assert with_fixed_options(continues, {"display": "exit"}) is None
+    assert with_fixed_options(continues, {"display": "continue", "max_turns": 3}) is not None
+    changed = with_fixed_options(exits, {"display": "continue"})
+    assert changed == replace(exits, setup=replace(exits.setup, display="continue"))
+
+
+def test_a_trace_says_how_precise_its_clock_is() -> None:
+    events: list[Event] = []
+    driving = Driving(jobs=1)
+    traces = asyncio.run(check_command(command_of("Miniature"), ONE, events.append, driving=driving))
+    (trace,) = traces.values()
+    assert trace.precision == checking.PRECISION
+    written = json.loads(json.dumps(trace.to_json()))
+    assert json.loads(json.dumps(Trace.of(written).to_json())) == written
+    assert not any(isinstance(event, Noted) for event in events)
+
+
+async def test_a_host_refuses_until_it_serves_and_breaks_what_it_is_told_to() -> None:
+    host = Host()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            await receive()
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+            return
+        if scope["path"] == "/cut":
+            host.cut(scope["client"])
+            await asyncio.sleep(60)
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async with httpx2.AsyncClient() as http:
+        with pytest.raises(httpx2.ConnectError):
+            await http.get(host.url)
+        await host.serve(app)
+        assert (await http.get(host.url)).status_code == 204
+        with pytest.raises(httpx2.TransportError):
+            await http.get(f"{host.url}/cut")
+        assert (await http.get(host.url)).status_code == 204
+        await host.close()
+        with pytest.raises(httpx2.ConnectError):
+            await http.get(host.url)

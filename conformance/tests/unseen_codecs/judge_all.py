@@ -1,0 +1,53 @@
+"""How easily the suite is fooled by codecs: each unseen wrong one is caught, and no unseen odd one is blamed.
+
+`nox -s matrix` runs this file; it takes two minutes.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from unseen_codecs.codecs import EXPECTED
+from xmcp_conformance.profiles.codec.check_command import check_command
+from xmcp_conformance.profiles.codec.vectors import load, shipped
+from xmcp_conformance.reports.case_report import VECTORS, CaseReport
+
+WRONG = [name for name, expected in EXPECTED.items() if expected]
+ODD = [name for name, expected in EXPECTED.items() if not expected]
+
+NOT_ODD: Final = {"OddGenerous": {"XMCP-RSP-068", "XMCP-RSP-073"}}
+"""What odd codecs break all the same, by their names: the sizes of section 2.6 became exact after they were written."""
+NOT_FOUND: Final[dict[str, str]] = {}
+"""Wrong codecs that escape, by their names, each with the reason."""
+
+
+@pytest.fixture(autouse=True)
+def _found_by_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[1]))
+
+
+def broken(name: str) -> set[str]:
+    """Return the ids that `xmcp check codec` reports broken, those of a SHOULD included."""
+    report = CaseReport(VECTORS)
+    check_command([sys.executable, "-m", "unseen_codecs", name], load(shipped()), report.add, examples=500)
+    assert report.not_judged == []
+    return {judgement.requirement.id for judgement in report.judgements if judgement.broken}
+
+
+def test_there_are_twelve_wrong_codecs_and_four_odd_ones() -> None:
+    assert (len(WRONG), len(ODD)) == (12, 4)
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_codec_is_caught(name: str) -> None:
+    found = broken(name)
+    assert bool(found & set(EXPECTED[name])) is (name not in NOT_FOUND), found
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_odd_codec_is_not_blamed(name: str) -> None:
+    assert broken(name) == NOT_ODD.get(name, set())

@@ -1,0 +1,1 @@
+"""A client in any language behind a command: the suite hosts models and servers, and drives it by a protocol."""

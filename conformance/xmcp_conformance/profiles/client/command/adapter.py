@@ -1,0 +1,182 @@
+"""Starts the client that a program has, with a model and servers over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Collection, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import asdict, dataclass
+from types import TracebackType
+from typing import Any
+
+from xmcp_conformance.core.untrusted_text import quoted
+from xmcp_conformance.profiles.client.adapter import (
+    Application,
+    ChatOutcome,
+    ChatRequest,
+    Json,
+    Model,
+    NoSuchChat,
+    RunningClient,
+    StartRefused,
+    ToolServer,
+)
+from xmcp_conformance.profiles.client.trace import Setup
+
+from .hosting import Host
+from .model_host import models_app
+from .program import Program, ProgramFault
+from .server_host import server_app
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The time, in seconds, that a program has for its answers."""
+
+    start: float = 30.0
+    """For the first answer, and to start or stop a client."""
+    chat: float = 150.0
+    """For a chat: more than the 120 s that a client may wait for another attempt."""
+
+
+class CommandAdapter:
+    """Starts the client of a program once. Use it in an `async with` block: the hosts live as long as that."""
+
+    def __init__(self, program: Program, limits: Limits) -> None:
+        self._program, self._limits = program, limits
+        self._hosts = AsyncExitStack()
+        self._rising: list[asyncio.Task[None]] = []
+        self._chats: set[str] = set()
+
+    async def __aenter__(self) -> CommandAdapter:
+        return self
+
+    async def __aexit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self._program.listen(None)
+        for task in self._rising:
+            task.cancel()
+        await asyncio.gather(*self._rising, return_exceptions=True)
+        await self._hosts.aclose()
+
+    async def start(
+        self, setup: Setup, models: Sequence[Model], servers: Sequence[ToolServer], application: Application
+    ) -> RunningClient:
+        """Start the client; see `ClientAdapter.start`.
+
+        Raises:
+            StartRefused: the client does not start with these servers.
+            ProgramFault: the program did not do as the protocol says.
+        """
+        host = self._host()
+        await host.serve(models_app(models, host.cut))
+        addresses: list[Json] = []
+        for number, (server, known) in enumerate(zip(servers, setup.servers, strict=True)):
+            own = self._host()
+            app = server_app(f"server{number}", server, own.cut, xmcp=known.xmcp)
+            if known.reachable:
+                await own.serve(app)
+            else:
+                self._rising.append(asyncio.create_task(_serve_once_up(own, server, app)))
+            addresses.append({"name": known.given_name, "url": f"{own.url}/mcp"})
+        self._program.listen(_Heard(application, self._chats))
+        options = {name: value for name, value in asdict(setup).items() if name not in ("servers", "tools")}
+        answer = await self._program.ask(
+            "start",
+            self._limits.start,
+            form="started",
+            setup=options,
+            models=[
+                {"base_url": f"{host.url}/{number}/v1", "model": f"scripted-{number}", "api_key": "none"}
+                for number in range(len(models))
+            ],
+            servers=addresses,
+        )
+        if "refused" in answer:
+            raise StartRefused(answer["refused"])
+        return _Client(self._program, self._limits, self._chats)
+
+    def _host(self) -> Host:
+        host = Host()
+        self._hosts.push_async_callback(host.close)
+        return host
+
+
+async def _serve_once_up(host: Host, server: ToolServer, app: Any) -> None:
+    await server.up()
+    await host.serve(app)
+
+
+@dataclass(frozen=True, slots=True)
+class _Client:
+    """The client that runs in the program."""
+
+    program: Program
+    limits: Limits
+    chats: set[str]
+
+    async def chat(self, request: ChatRequest) -> ChatOutcome:
+        self.chats.add(request.chat)
+        ending = asyncio.create_task(
+            self.program.ask(
+                "chat",
+                self.limits.chat,
+                form="ended",
+                chat=request.chat,
+                query=request.query,
+                history=request.history,
+                tenant=request.tenant,
+                events=request.events,
+            )
+        )
+        try:
+            ended = await asyncio.shield(ending)
+        except asyncio.CancelledError:
+            self.program.tell({"command": "cancel", "chat": request.chat})
+            ended = await ending
+        if "given" in ended:
+            request.history[:] = ended["given"]
+        return ChatOutcome(history=ended["history"], result=ended.get("result"), failure=ended.get("failure"))
+
+    async def refresh_tools(self) -> None:
+        await self.program.ask("refresh", self.limits.start)
+
+    async def close(self) -> None:
+        if not self.program.is_broken:
+            await self.program.ask("stop", self.limits.start)
+
+
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """Hands on to the application what the program says unasked."""
+
+    application: Application
+    chats: Collection[str]
+    """The chats that have begun."""
+
+    def heard(self, message: Json) -> Json | None:
+        try:
+            match message:
+                case {"event": event, "chat": chat} if chat in self.chats:
+                    self.application.receive(chat, event)
+                    return None
+                case {"approve": {"chat": chat, "call_id": call_id}} if chat in self.chats:
+                    return {"approved": self.application.approve(chat, call_id)}
+                case {"callback": name, "history": history}:
+                    return {"fails": _fails(self.application, name, history)}
+        except NoSuchChat:
+            raise ProgramFault("a history in which no query of a chat of the scenario stands") from None
+        raise ProgramFault(f"a message about a chat that has not begun: `{quoted(json.dumps(message))}`")
+
+
+def _fails(application: Application, name: str, history: list[Json]) -> bool:
+    call_back = application.on_display if name == "on_display" else application.on_error
+    try:
+        call_back(history)
+    except NoSuchChat:
+        raise
+    except Exception:  # what a scenario has the application raise
+        return True
+    return False

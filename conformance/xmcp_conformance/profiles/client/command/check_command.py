@@ -1,0 +1,198 @@
+"""Judge a client behind a command: run it through the scenarios, several at a time, and judge what was seen of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+from xmcp_conformance.core.events import Emit, Noted, NotReached, Observed, RunEnded, RunStarted, SuiteStarted
+from xmcp_conformance.core.observation import Observation
+from xmcp_conformance.core.requirements import registry
+from xmcp_conformance.profiles.client.driver import drive
+from xmcp_conformance.profiles.client.judge import PROFILE, observations
+from xmcp_conformance.profiles.client.observer import Recorder
+from xmcp_conformance.profiles.client.scenario import Scenario, needed_features, with_fixed_options
+from xmcp_conformance.profiles.client.trace import Trace
+
+from .adapter import CommandAdapter, Limits
+from .program import Program, ProgramFault
+
+PRECISION: Final = 0.25
+"""How far apart, in seconds, records of a real clock can be that count as simultaneous; scenarios wait 1 s or more."""
+_MOST_FAULTS: Final = 5
+"""After so many scenarios in which the program did not do as the protocol says, the others are not run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Driving:
+    """How a client is driven.
+
+    Attributes:
+        jobs: number of programs that run at the same time, each in a scenario of its own.
+        limits: the time for answers.
+        progress: is told the number of scenarios that were run, and of all.
+    """
+
+    jobs: int = 8
+    limits: Limits = field(default_factory=Limits)
+    progress: Callable[[int, int], None] = lambda _done, _of: None
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What one scenario showed: the trace, and how the program failed in it, if it did."""
+
+    trace: Trace
+    fault: str = ""
+    again: bool = False
+    """Whether it was run again, alone, because something was broken beside others."""
+
+
+async def check_command(
+    command: Sequence[str],
+    scenarios: Mapping[str, Scenario],
+    emit: Emit,
+    *,
+    strict: bool = False,
+    driving: Driving | None = None,
+) -> dict[str, Trace]:
+    """Judge a client by all scenarios for which it has what they need; return the traces, by the scenario.
+
+    What is broken while several scenarios run is judged by a second run, alone: time passes differently on a busy
+    machine.
+
+    Args:
+        command: the words of the command.
+        scenarios: the scenarios, by name.
+        emit: gets each event; a command that does not speak the protocol is one, `NotReached`.
+        strict: whether a broken SHOULD counts as a broken MUST.
+        driving: how it is driven.
+    """
+    driving = driving or Driving()
+    emit(SuiteStarted(PROFILE, registry().version, {"strict": strict}))
+    try:
+        first = await Program.started(command, driving.limits.start)
+    except ProgramFault as fault:
+        emit(NotReached(command[0], "", str(fault)))
+        return {}
+    name = first.name
+    emit(RunStarted(name, name))
+    chosen, lacked = _chosen(scenarios, first)
+    crew = _Crew(command, driving, len(chosen))
+    seen = await crew.run(chosen, first)
+    for scenario, one in seen.items():
+        for observation in _judged(one):
+            emit(Observed(observation, name, scenario))
+        if one.fault:
+            emit(NotReached(scenario, "", one.fault))
+        if one.again and not any(not observation.ok for observation in _judged(one)):
+            emit(Noted(name, f"`{scenario}` was right only when it was run alone: its times depend on the machine."))
+    if left := [scenario for scenario in chosen if scenario not in seen]:
+        reason = f"the program failed in {_MOST_FAULTS} scenarios, so {len(left)} were not run; the first say why"
+        emit(NotReached(name, "", reason))
+    for text in _left_out(lacked):
+        emit(Noted(name, text))
+    emit(RunEnded(name))
+    return {scenario: one.trace for scenario, one in seen.items()}
+
+
+def _chosen(scenarios: Mapping[str, Scenario], program: Program) -> tuple[dict[str, Scenario], Counter[str]]:
+    """Return the scenarios for which a client has what they need, and how many need what it lacks."""
+    chosen: dict[str, Scenario] = {}
+    lacked: Counter[str] = Counter()
+    for name, scenario in scenarios.items():
+        fitted = with_fixed_options(scenario, program.fixed)
+        missing = sorted(needed_features(scenario) - program.features)
+        if any(act.kind == "down" for acts in scenario.acts.values() for act in acts):
+            lacked[_UNSEEN] += 1
+        elif missing:
+            lacked[f"`{missing[0]}`"] += 1
+        elif fitted is None:
+            lacked["another value of a `fixed` option"] += 1
+        else:
+            chosen[name] = fitted
+    return chosen, lacked
+
+
+_UNSEEN: Final = "down"
+"""Stands for what a server over HTTP cannot show: a call that never arrived there."""
+
+
+def _left_out(lacked: Counter[str]) -> Iterator[str]:
+    """Yield the notes on scenarios that were not run."""
+    if unseen := lacked.pop(_UNSEEN, 0):
+        yield f"{unseen} scenarios not run: over HTTP nobody sees a call that never arrived at its server."
+    if lacked:
+        each = ", ".join(f"{what} {number}" for what, number in lacked.most_common())
+        yield f"{lacked.total()} scenarios not run, which need what the client lacks: {each}."
+
+
+class _Crew:
+    """The programs that run scenarios at the same time."""
+
+    def __init__(self, command: Sequence[str], driving: Driving, number: int) -> None:
+        self._command, self._driving, self._number = command, driving, number
+        self._seen: dict[str, _Seen] = {}
+        self._faults = 0
+
+    async def run(self, scenarios: Mapping[str, Scenario], first: Program) -> dict[str, _Seen]:
+        """Return what the scenarios showed, in their order; a scenario that was not run is left out."""
+        longest_first = iter(sorted(scenarios.items(), key=lambda one: -_seconds(one[1])))
+        jobs = max(1, min(self._driving.jobs, len(scenarios)))
+        async with asyncio.TaskGroup() as group:
+            for job in range(jobs):
+                group.create_task(self._work(longest_first, first if job == 0 else None))
+        suspected = [(name, scenarios[name]) for name, one in self._seen.items() if _is_suspected(one)]
+        if suspected and jobs > 1:
+            await self._work(iter(suspected), None, again=True)
+        return {name: self._seen[name] for name in scenarios if name in self._seen}
+
+    async def _work(
+        self, scenarios: Iterator[tuple[str, Scenario]], program: Program | None, *, again: bool = False
+    ) -> None:
+        """Run scenario after scenario in a program, which is started anew if need be."""
+        try:
+            for name, scenario in scenarios:
+                if self._faults >= _MOST_FAULTS:
+                    return
+                recorder = Recorder(asyncio.get_running_loop().time())
+                fault = ""
+                try:
+                    if program is None:
+                        program = await Program.started(self._command, self._driving.limits.start)
+                    async with CommandAdapter(program, self._driving.limits) as adapter:
+                        await drive(recorder, scenario, adapter)
+                except ProgramFault as failed:
+                    fault = str(failed)
+                    self._faults += 1
+                    if program is not None:
+                        await program.end()
+                        program = None
+                trace = Trace(scenario.setup, recorder.records, PRECISION)
+                self._seen[name] = _Seen(trace, fault, again)
+                if not again:
+                    self._driving.progress(len(self._seen), self._number)
+        finally:
+            if program is not None:
+                await program.end()
+
+
+def _is_suspected(one: _Seen) -> bool:
+    return not one.fault and any(not observation.ok for observation in _judged(one))
+
+
+def _judged(one: _Seen) -> list[Observation]:
+    with suppress(KeyError):  # a scenario that was broken off can lack the record to which another belongs
+        return observations(one.trace)
+    return []
+
+
+def _seconds(scenario: Scenario) -> float:
+    """Return about how long a scenario takes."""
+    acts = sum(act.delay for of_tool in scenario.acts.values() for act in of_tool)
+    chats = max((chat.begins + sum(says.delay for says in chat.script) for chat in scenario.chats), default=0.0)
+    return acts + chats

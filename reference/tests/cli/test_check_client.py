@@ -1,0 +1,94 @@
+"""`xmcp check client`: the adapter of the examples conforms, and what is no client is said in one sentence."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+
+import jsonschema_rs
+import pytest
+from click.testing import CliRunner, Result
+
+from xmcp.cli.check import check
+from xmcp_conformance.profiles.client.command.program import SCHEMA as PROTOCOL
+from xmcp_conformance.profiles.client.scenarios import SCENARIOS
+from xmcp_conformance.reports.case_json import SCHEMA
+
+ROOT = Path(__file__).resolve().parents[3]
+ADAPTER = f"{shlex.quote(sys.executable)} {shlex.quote(str(ROOT / 'examples/client_adapter/adapter.py'))}"
+PROGRAM = f"{shlex.quote(sys.executable)} {shlex.quote(str(ROOT / 'conformance/tests/client_program.py'))}"
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(check, ["client", *arguments])
+
+
+@pytest.mark.slow
+def test_the_reference_conforms_by_the_adapter_of_the_examples(tmp_path: Path) -> None:
+    path, traces = tmp_path / "report.json", tmp_path / "traces"
+    done = run(ADAPTER, "--json", str(path), "--traces", str(traces))
+    assert (done.exit_code, done.output.rstrip().splitlines()[-1]) == (0, "CONFORMS (91 scenarios)"), done.output
+    assert "XMCP 1.0-draft, a client by scenarios: xmcp.client.AIClient" in done.output
+    report = json.loads(path.read_text())
+    jsonschema_rs.validator_for(json.loads(SCHEMA.read_text())).validate(report)
+    assert (report["peer"], report["profile"], report["conforms"]) == ("xmcp.client.AIClient", "client", True)
+    obeyed = [one["id"] for one in report["requirements"] if one["status"] == "pass"]
+    assert len(obeyed) >= 90, sorted({one["id"] for one in report["requirements"]} - {*obeyed})
+    assert len([*traces.iterdir()]) == 91
+    again = CliRunner().invoke(check, ["trace", str(traces)])
+    assert (again.exit_code, again.output.rstrip().splitlines()[-1]) == (0, "CONFORMS (91 traces)")
+
+
+def test_a_fault_is_told_with_its_sentence_and_its_scenario(tmp_path: Path) -> None:
+    path, page, cases, traces = (tmp_path / name for name in ("report.json", "page.md", "cases.xml", "traces"))
+    files = ("--json", str(path), "--markdown", str(page), "--junit", str(cases), "--traces", str(traces))
+    done = run(f"{PROGRAM} LosesText", *files, "--scenario", "two calls and text", "--scenario", "one id")
+    assert page.read_text().startswith("## ✗ DOES NOT CONFORM")
+    assert '<testcase classname="xmcp" name="verdict">' in cases.read_text()
+    assert done.exit_code == 1
+    assert "✗ XMCP-CLI-006 (section 11.1)" in done.output
+    assert "of two calls and text beside them" in done.output
+    assert "1 of 2 scenarios without a fault" in done.output
+    report = json.loads(path.read_text())
+    jsonschema_rs.validator_for(json.loads(SCHEMA.read_text())).validate(report)
+    (faulty,) = [case for case in report["cases"] if case["faults"]]
+    records = json.loads((traces / "two-calls-and-text-beside-them.json").read_text())["records"]
+    assert records[faulty["faults"][0]["record"]]["kind"] in ("asked", "chat_ended")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        ([""], 2, "it is empty; name the command that starts the client"),
+        (["FooBar 'x"], 2, "`FooBar 'x`: no closing quotation"),
+        (["x", "--scenario", "no such thing"], 2, "no scenario has `no such thing` in its name."),
+        (["x", "--scenario", "a tool that is to slow"], 2, "Did you mean 'a tool that is too slow'?"),
+        (["x", "--quiet", "--verbose"], 2, "exclude each other"),
+        (["x", "--jobs", "0"], 2, "Invalid value for '--jobs'"),
+        (["x", "--junit", "no-such-folder/j.xml"], 2, "the folder `no-such-folder` does not exist"),
+        ([], 2, "Missing argument 'COMMAND'"),
+        (["no-such-command"], 3, "no-such-command: NOT JUDGED: the command does not exist or cannot be run"),
+        (["'a\x1b[31mb'"], 3, "a\\x1b[31mb: NOT JUDGED"),
+    ],
+)
+def test_what_cannot_be_judged_is_said_in_a_sentence(arguments: list[str], code: int, says: str) -> None:
+    done = run(*arguments)
+    assert done.exit_code == code
+    assert says in " ".join(done.output.split()), done.output
+    assert "Traceback" not in done.output
+    assert "\x1b" not in done.output
+
+
+def test_names_and_protocol_are_printed() -> None:
+    assert run("--list").output.splitlines() == [*SCENARIOS]
+    assert json.loads(run("--schema").output) == json.loads(PROTOCOL.read_text())
+    jsonschema_rs.meta.validate(json.loads(PROTOCOL.read_text()))
+
+
+def test_traces_that_cannot_be_written_are_said_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = run(f"{PROGRAM} Miniature", "--scenario", "one id", "--traces", str(tmp_path / "file" / "in"))
+    assert done.exit_code == 3
+    assert "the traces cannot be written to" in done.output

@@ -1,0 +1,164 @@
+"""`xmcp check client`: judge a client in any language, behind a command, by scenarios."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from xmcp_conformance.core.untrusted_text import printable
+from xmcp_conformance.profiles.client.command.adapter import Limits
+from xmcp_conformance.profiles.client.command.check_command import Driving, check_command
+from xmcp_conformance.profiles.client.command.program import SCHEMA
+from xmcp_conformance.profiles.client.scenario import Scenario
+from xmcp_conformance.profiles.client.scenarios import SCENARIOS
+from xmcp_conformance.profiles.client.trace import Trace
+from xmcp_conformance.reports.case_json import to_dict
+from xmcp_conformance.reports.case_report import SCENARIOS as BY_SCENARIOS
+from xmcp_conformance.reports.case_report import CaseReport
+from xmcp_conformance.reports.case_terminal import show
+from xmcp_conformance.reports.summary import of_cases
+
+from .command_words import words_of
+from .report_files import STANDARD_OUTPUT, json_option, report_options, write_json, write_reports
+from .suggestions import did_you_mean
+from .waiting import Waiting
+
+_DRIVING = Driving()
+
+
+def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        click.echo(SCHEMA.read_text(encoding="utf-8"), nl=False)
+        context.exit()
+
+
+def _print_names(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        for name in SCENARIOS:
+            click.echo(name)
+        context.exit()
+
+
+@click.command()
+@click.argument("command", metavar="COMMAND")
+@click.option(
+    "--scenario", "names", multiple=True, metavar="TEXT", help="Only scenarios with this in their names; repeatable."
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 64),
+    default=_DRIVING.jobs,
+    show_default=True,
+    help="Programs that run at the same time, each in a scenario of its own.",
+)
+@click.option(
+    "--start-timeout",
+    type=click.FloatRange(0.1, 300),
+    default=_DRIVING.limits.start,
+    show_default=True,
+    help="Seconds to start, to list tools again and to stop.",
+)
+@click.option(
+    "--chat-timeout",
+    type=click.FloatRange(1, 3600),
+    default=_DRIVING.limits.chat,
+    show_default=True,
+    help="Seconds for a chat.",
+)
+@click.option(
+    "--traces",
+    "traces_folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Also write what was seen in each scenario, as a trace.",
+)
+@click.option("--strict", is_flag=True, help="Count a broken SHOULD like a broken MUST.")
+@click.option("--verbose", "-v", is_flag=True, help="Also print the table of all requirements, with those obeyed.")
+@click.option("--quiet", "-q", is_flag=True, help="Print only what was broken, and the verdict.")
+@click.option(
+    "--list",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_names,
+    help="Print the names of the scenarios, and end.",
+)
+@click.option(
+    "--schema",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_schema,
+    help="Print the JSON Schema of the protocol, and end.",
+)
+@json_option("report")
+@report_options
+def client(
+    command: str,
+    names: tuple[str, ...],
+    jobs: int,
+    start_timeout: float,
+    chat_timeout: float,
+    traces_folder: Path | None,
+    strict: bool,
+    verbose: bool,
+    quiet: bool,
+    json_path: Path | None,
+    junit_path: Path | None,
+    markdown_path: Path | None,
+) -> None:
+    """Judge a client, in any language, by scenarios.
+
+    The suite plays the model and the MCP servers, over HTTP. COMMAND, in quotes, starts a program that contains the
+    client. It reads commands from standard input and writes answers and events to standard output, one JSON object in
+    a line: 'node my_client_adapter.mjs'. The guide "Have a client judged" has adapters to copy.
+
+    Exit codes: 0 conforms, 1 does not or nothing applied, 2 usage, 3 the command does not speak the protocol, or failed
+    in a scenario.
+    """
+    if verbose and quiet:
+        raise click.UsageError("--verbose and --quiet exclude each other.")
+    chosen = _chosen(names)
+    words = words_of(command, "client")
+    report = CaseReport(BY_SCENARIOS)
+    console = Console(stderr=json_path == STANDARD_OUTPUT, highlight=False)
+    limits = Limits(start_timeout, chat_timeout)
+    with Waiting("xmcp check client", console, quiet=quiet or json_path == STANDARD_OUTPUT) as waiting:
+        waiting.begin(f"`{printable(words[0])}` to start", start_timeout)
+        driving = Driving(jobs, limits, lambda done, of: waiting.show(f"{done} of {of} scenarios"))
+        traces = asyncio.run(check_command(words, chosen, report.add, strict=strict, driving=driving))
+    show(report, console, verbose=verbose, quiet=quiet)
+    if traces_folder is not None:
+        _write_traces(traces_folder, traces)
+    if json_path is not None:
+        write_json(json_path, to_dict(report))
+    write_reports(of_cases(report), junit_path, markdown_path)
+    sys.exit(report.exit_code)
+
+
+def _chosen(names: tuple[str, ...]) -> Mapping[str, Scenario]:
+    chosen = {one: SCENARIOS[one] for one in SCENARIOS if not names or any(name.lower() in one for name in names)}
+    for name in names:
+        if not any(name.lower() in one for one in SCENARIOS):
+            hint = did_you_mean(name, SCENARIOS)
+            message = f"no scenario has `{printable(name)}` in its name.{hint} --list prints all names"
+            raise click.BadParameter(message, param_hint="--scenario")
+    return chosen
+
+
+def _write_traces(folder: Path, traces: Mapping[str, Trace]) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, trace in traces.items():
+            file = folder / f"{re.sub('[^a-z0-9]+', '-', name.lower()).strip('-')}.json"
+            file.write_text(json.dumps(trace.to_json(), indent=1), encoding="utf-8")
+    except OSError as error:
+        click.echo(f"xmcp check client: the traces cannot be written to {folder}: {error.strerror}", err=True)
+        sys.exit(3)
