@@ -289,10 +289,10 @@ async def test_a_tool_of_which_no_call_succeeded_is_noted():
     report = await report_on(Miniature(), Options(examples=1))
     (gap,) = [gap for gap in report.gaps if "succeeded" in gap]
     which = "`busy` (RATE_LIMIT), `vendor_fault` (X_ACME_OFF), `crash` (INTERNAL), `missing` (NOT_FOUND)"
-    advised = "An `enum` or `examples` for the arguments would help."
-    advised += " The server's log (a command's standard error) has the reason of `INTERNAL` by `error_id`, such"
+    advised = "An `enum` or `examples` for the arguments would help, such as `Field(examples=[…])`."
+    advised += " The server's log has the reason of `INTERNAL` by `error_id`, such"
     assert (
-        re.sub("such as `[^`]+`.$", "such", gap)
+        re.sub("such as `[^`]+`; `--log FILE` keeps it.$", "such", gap)
         == f"Never succeeded: {which}. At most their errors were judged. {advised}"
     )
     assert (report.coverage.at_work, len(report.coverage.tools)) == (10, 14)

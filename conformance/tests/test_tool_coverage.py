@@ -46,14 +46,13 @@ def test_a_tool_is_at_work_when_it_succeeded_and_showed_what_it_can_show() -> No
     assert two.coverage.at_work == 1
     assert two.gaps == [
         "Never succeeded: `read` (NOT_FOUND). At most their errors were judged. "
-        "An `enum` or `examples` for the arguments would help."
+        "An `enum` or `examples` for the arguments would help, such as `Field(examples=[…])`."
     ]
     failing = report(
         made("read", "failed", code="INTERNAL", error_id="7f"), made("chart", "succeeded", display="chart")
     )
     assert failing.gaps[0].endswith(
-        "judged. The server's log (a command's standard error) has the reason of `INTERNAL` by `error_id`, "
-        "such as `7f`."
+        "judged. The server's log has the reason of `INTERNAL` by `error_id`, such as `7f`; `--log FILE` keeps it."
     )
 
 

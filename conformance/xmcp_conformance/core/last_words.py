@@ -1,4 +1,4 @@
-"""What a program under test wrote to standard error last. The rest is read and dropped, however much it is."""
+"""What a program under test wrote to standard error last. The rest is dropped, or kept in a file."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import io
 import os
 import re
 import threading
+from contextlib import suppress
 from typing import Final
 
 KEPT: Final = 16384
@@ -29,8 +30,14 @@ _PLACE = re.compile(r"(?:file://)?((?:/|[A-Za-z]:[\\/]).*:\d+)$")
 class LastWords(io.FileIO):
     """A file for the standard error of programs: a pipe that a thread reads until no process has it open any more."""
 
-    def __init__(self) -> None:
+    def __init__(self, log: str | None = None) -> None:
+        """Open the pipe.
+
+        Args:
+            log: the path of a file to which all of it is added.
+        """
         reading, writing = os.pipe()
+        self._log = log
         super().__init__(writing, "wb")
         self._tail = b""
         self._thread = threading.Thread(target=self._read, args=(reading,), name="stderr", daemon=True)
@@ -47,9 +54,11 @@ class LastWords(io.FileIO):
         return telling_line(self._tail.decode("utf-8", "replace").splitlines())
 
     def _read(self, reading: int) -> None:
-        with open(reading, "rb", buffering=0) as pipe:
+        with open(reading, "rb", buffering=0) as pipe, open(self._log or os.devnull, "ab", buffering=0) as log:
             while piece := pipe.read(65536):
                 self._tail = (self._tail + piece)[-KEPT:]
+                with suppress(OSError):  # a disk that is full ends no run
+                    log.write(piece)
 
 
 def telling_line(lines: list[str]) -> str:

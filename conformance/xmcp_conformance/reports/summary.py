@@ -40,7 +40,7 @@ class Summary:
 
 def of_server(report: ServerReport) -> Summary:
     """Return the summary of a report on a server."""
-    peers = dict.fromkeys(run.started.peer for run in report.runs)
+    peers = dict.fromkeys([*(run.started.peer for run in report.runs), *(event.peer for event in report.not_reached)])
     not_reached = [f"{event.transport}: NOT JUDGED. {event.reason}" for event in report.not_reached]
     notes = dict.fromkeys(note for run in report.runs for note in run.notes)
     return Summary(

@@ -86,12 +86,15 @@ class Coverage:
         if never:
             names = listed(never, lambda name: f" ({', '.join(codes)})" if (codes := called[name].codes) else "")
             codes = {code: error_id for name in never for code, error_id in called[name].codes.items()}
-            advised = " An `enum` or `examples` for the arguments would help." if _OF_ARGUMENTS & codes.keys() else ""
+            advised = (
+                " An `enum` or `examples` for the arguments would help, such as `Field(examples=[…])`."
+                if _OF_ARGUMENTS & codes.keys()
+                else ""
+            )
             reason = ""
             if "INTERNAL" in codes:
                 such = f", such as `{codes['INTERNAL']}`" if codes["INTERNAL"] else ""
-                where = "The server's log (a command's standard error)"
-                reason = f" {where} has the reason of `INTERNAL` by `error_id`{such}."
+                reason = f" The server's log has the reason of `INTERNAL` by `error_id`{such}; `--log FILE` keeps it."
             yield f"Never succeeded: {names}. At most their errors were judged.{advised}{reason}"
         dark = {
             name: tool.asked for name, tool in called.items() if tool.succeeded and tool.displays and not tool.shown

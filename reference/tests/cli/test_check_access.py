@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.checked import FEW, check, served
+from support.checked import FEW, check, command_line, served
 
 pytestmark = pytest.mark.slow
 
@@ -35,6 +35,18 @@ def echo(text: str) -> str:
     return text
 
 mcp.run("stdio")
+"""
+BREAKS = """
+from xmcp import XMCP
+mcp = XMCP("breaks")
+
+@mcp.tool(annotations={"readOnlyHint": True})
+def fails(text: str) -> str:
+    raise KeyError("the reason")
+
+@mcp.tool(annotations={"readOnlyHint": True})
+def echo(text: str) -> str:
+    return text
 """
 
 
@@ -68,7 +80,7 @@ def test_a_command_gets_its_variables_and_its_folder(tmp_path: Path) -> None:
     ("arguments", "says"),
     [
         (("python x.py", "--header", "A: b"), "--header is for a server over HTTP"),
-        (("http://127.0.0.1:1/mcp", "--env", "A=b"), "--env and --cwd are for a command"),
+        (("http://127.0.0.1:1/mcp", "--env", "A=b"), "--env, --cwd and --log are for a command"),
         (("http://127.0.0.1:1/mcp", "--header", f"Bearer {TOKEN}"), "write the name, a colon and the value"),
         (("http://127.0.0.1:1/mcp", "--header", f"A b: {TOKEN}"), "write the name, a colon and the value"),
         (("http://127.0.0.1:1/mcp", "--header", f"Authorization: {TOKEN}é"), "of `Authorization` has characters"),
@@ -81,3 +93,30 @@ def test_what_is_written_otherwise_is_refused_without_its_value(arguments: tuple
     assert done.returncode == 2
     assert says in " ".join(done.stderr.split())
     assert TOKEN not in done.stderr
+
+
+def test_what_a_command_writes_to_its_log_is_kept_in_a_file(tmp_path: Path) -> None:
+    """The report names the `error_id` of a failure; the log that it refers to has to be there."""
+    path, log = tmp_path / "server.py", tmp_path / "server.log"
+    path.write_text(BREAKS)
+    log.write_text("of another run")
+    done = check("server", str(path), "--log", str(log), *FEW)
+    said = " ".join(done.stdout.split())
+    assert "; `--log FILE` keeps it." in said
+    error_id = said.partition("`error_id`, such as `")[2].partition("`")[0]
+    assert error_id in log.read_text()
+    assert "KeyError: 'the reason'" in log.read_text()
+    assert "of another run" not in log.read_text()
+    done = check("server", str(path), "--log", str(tmp_path / "none" / "server.log"))
+    assert (done.returncode, "cannot be written" in done.stderr) == (2, True)
+
+
+def test_see_takes_the_token_that_it_asks_for(tmp_path: Path) -> None:
+    path = tmp_path / "server.py"
+    path.write_text(LOCKED)
+    with served(str(path)) as url:
+        done = command_line("see", url)
+        assert (done.returncode, "--header 'Authorization: Bearer …'" in done.stderr) == (3, True)
+        done = command_line("see", url, "--header", f"Authorization: Bearer {TOKEN}")
+        assert done.returncode == 0, done.stderr
+        assert TOKEN not in done.stdout + done.stderr

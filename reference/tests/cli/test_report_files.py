@@ -1,13 +1,17 @@
-"""`--json PATH`: a path at which no report can be written is wrong usage, and nothing has been started by then."""
+"""Files of reports: a path at which none can be written is wrong usage, and nothing has been started by then."""
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from xmcp.cli import report_files
+from xmcp.cli.check import check
 
 COMMANDS = [
     ["check", "server", "--stdio", "touch started"],
@@ -54,3 +58,15 @@ def test_a_link_to_a_report_that_does_not_exist_yet_stays_one(workplace: Path) -
     assert report_files._checked(None, None, link) == link  # type: ignore[arg-type]
     assert link.is_symlink()
     assert not link.exists()
+
+
+def test_a_server_that_cannot_be_reached_is_in_every_report(tmp_path: Path) -> None:
+    """A job that could not judge anything shows why where people look, and not an empty page."""
+    report, page, cases = (tmp_path / name for name in ("report.json", "page.md", "cases.xml"))
+    command = f"{sys.executable} -c 'raise KeyError(1)'"
+    files = ["--json", str(report), "--markdown", str(page), "--junit", str(cases)]
+    done = CliRunner().invoke(check, ["server", "--stdio", command, *files])
+    assert done.exit_code == 3
+    assert json.loads(report.read_text())["exit_code"] == 3
+    for path in (report, page, cases):
+        assert "ended before it answered; it wrote to stderr: KeyError: 1." in path.read_text()

@@ -1,4 +1,4 @@
-"""Run `xmcp check` and `xmcp serve` as programs."""
+"""Run `xmcp` as a program, most often `xmcp check` and `xmcp serve`."""
 
 from __future__ import annotations
 
@@ -18,8 +18,12 @@ def check(*arguments: str, timeout: float = 600) -> subprocess.CompletedProcess[
     words = [*arguments]
     if words[:1] == ["server"] and "--connect-timeout" not in words:
         words[1:1] = ["--connect-timeout", "300"]  # a server can take longer to start than a user should wait
+    return command_line("check", *words, timeout=timeout)
+
+
+def command_line(*words: str, timeout: float = 600) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "xmcp", "check", *words],
+        [sys.executable, "-m", "xmcp", *words],
         capture_output=True,
         text=True,
         timeout=timeout,

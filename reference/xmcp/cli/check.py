@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import signal
 import socket
 import subprocess
@@ -13,14 +12,13 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 
-from xmcp_conformance.core.events import CallMade, Connecting, Event, RunEnded, RunStarted
+from xmcp_conformance.core.events import CallMade, Connecting, Event, NotReached, RunEnded, RunStarted
 from xmcp_conformance.core.judge import ExitCode
 from xmcp_conformance.core.untrusted_text import printable
 from xmcp_conformance.profiles.server.blackbox import check as judge
@@ -45,6 +43,7 @@ from .check_document import document
 from .check_trace import trace
 from .named_servers import ServerCommand, server_named
 from .report_files import STANDARD_OUTPUT, json_option, report_options, write_json, write_reports
+from .server_access import Access, access_options
 from .suggestions import did_you_mean
 from .waiting import Waiting
 
@@ -66,33 +65,6 @@ def _earlier(_context: click.Context, _parameter: click.Parameter, path: Path | 
         return None if path is None else earlier_run(path)
     except (ValueError, OSError) as error:
         raise click.BadParameter(str(error)) from error
-
-
-_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-"""RFC 9110, section 5.6.2."""
-
-
-def _headers(
-    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
-) -> tuple[tuple[str, str], ...]:
-    """Return names and values; no message has a value, which can be a secret."""
-    pairs = [(name.strip(), value.strip()) for name, _, value in (one.partition(":") for one in given)]
-    for name, value in pairs:
-        if not _HEADER_NAME.fullmatch(name) or not value:
-            raise click.BadParameter("write the name, a colon and the value, such as 'Authorization: Bearer …'")
-        if not (value.isascii() and value.isprintable()):
-            raise click.BadParameter(f"the value of `{name}` has characters that no header can have")
-    return tuple(pairs)
-
-
-def _variables(
-    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
-) -> tuple[tuple[str, str], ...]:
-    """Return names and values; no message has a value, which can be a secret."""
-    pairs = [(name, value) for name, _, value in (one.partition("=") for one in given)]
-    if not all(name and "=" in one and "\0" not in one for (name, _), one in zip(pairs, given, strict=True)):
-        raise click.BadParameter("write the name, an equals sign and the value, such as DATABASE_URL=…")
-    return tuple(pairs)
 
 
 class _Checks(click.Group):
@@ -133,26 +105,7 @@ check.add_command(trace)
 @click.argument("target", nargs=-1, metavar="SERVER")
 @click.option("--url", help="URL of the same server, to judge it over HTTP too, or alone.")
 @click.option("--stdio", metavar="COMMAND", help="Command, file or module of the same server, to judge it over stdio.")
-@click.option(
-    "--header",
-    "headers",
-    multiple=True,
-    metavar="NAME:VALUE",
-    callback=_headers,
-    help="Header of each HTTP request, such as 'Authorization: Bearer …'. Repeatable.",
-)
-@click.option(
-    "--env",
-    multiple=True,
-    metavar="NAME=VALUE",
-    callback=_variables,
-    help="Variable in the environment of a command. Repeatable.",
-)
-@click.option(
-    "--cwd",
-    type=click.Path(exists=True, file_okay=False),
-    help="Folder in which a command runs; default: this one.",
-)
+@access_options
 @click.option("--sample", is_flag=True, help="Check the sample server of this package, as `xmcp check` alone does.")
 @click.option("--allow-writes", is_flag=True, help="Also call tools that are not marked read-only.")
 @click.option("--strict", is_flag=True, help="Count a broken SHOULD like a broken MUST.")
@@ -213,9 +166,7 @@ def server(
     url: str | None,
     stdio: str | None,
     *,
-    headers: tuple[tuple[str, str], ...],
-    env: tuple[tuple[str, str], ...],
-    cwd: str | None,
+    access: Access,
     sample: bool,
     verbose: bool,
     quiet: bool,
@@ -233,11 +184,7 @@ def server(
     Tools that are marked read-only are called with arguments generated from their schemas, and with arguments that do
     not fit; every answer is read by the suite's own strict reader.
     """
-    given = [_with_options(peer, headers, env, cwd) for peer in _given(target, url, stdio)]
-    if headers and not any(isinstance(peer, HttpPeer) for peer in given):
-        raise click.UsageError("--header is for a server over HTTP, and none is named.")
-    if (env or cwd) and not any(isinstance(peer, StdioPeer) for peer in given):
-        raise click.UsageError("--env and --cwd are for a command, and none is named.")
+    given = access.of(_given(target, url, stdio))
     if sample == bool(given):
         raise click.UsageError(
             "Name the server: a URL, a command in quotes, or a file; also with --stdio or --url; or --sample for the "
@@ -252,31 +199,29 @@ def server(
     # The SDK logs invalid messages of a peer with tracebacks; here they become one sentence.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
     console = Console(stderr=json_path == STANDARD_OUTPUT)
+    report = ServerReport(required=required, earlier=last)
     try:
         with (
             Waiting("xmcp check", console, quiet=json_path == STANDARD_OUTPUT) as waiting,
             _bundled(waiting, settings.connect_timeout) if sample else nullcontext(given) as peers,
         ):
-            report = _judge(peers, settings, waiting, ServerReport(required=required, earlier=last))
+            _judge(peers, settings, waiting, report)
     except PeerUnavailable as error:
         # `xmcp check` alone has no options.
         advised = sample and "--connect-timeout" in str(error)
         where = " It is an option of `xmcp check server --sample`." if advised else ""
         click.echo(f"xmcp check: {error}{where}", err=True)
-        sys.exit(ExitCode.SUITE_FAILED)
-    show(report, console, verbose=verbose, quiet=quiet)
+        if sample:
+            sys.exit(ExitCode.SUITE_FAILED)
+        report.add(
+            NotReached(str(given[0]), given[0].transport, str(error))
+        )  # the sentence names all, if there are two
+    else:
+        show(report, console, verbose=verbose, quiet=quiet)
     if json_path is not None:
         write_json(json_path, to_dict(report))
     write_reports(of_server(report), junit_path, markdown_path)
     sys.exit(report.exit_code)
-
-
-def _with_options(
-    peer: Peer, headers: tuple[tuple[str, str], ...], env: tuple[tuple[str, str], ...], cwd: str | None
-) -> Peer:
-    if isinstance(peer, HttpPeer):
-        return replace(peer, headers=headers)
-    return replace(peer, env=env, cwd=cwd) if isinstance(peer, StdioPeer) else peer
 
 
 def _given(target: tuple[str, ...], url: str | None, stdio: str | None) -> list[Peer]:
@@ -352,7 +297,7 @@ def _accepts(port: int, process: subprocess.Popen[bytes], seconds: float) -> boo
     return False
 
 
-def _judge(peers: list[Peer], options: Options, waiting: Waiting, report: ServerReport) -> ServerReport:
+def _judge(peers: list[Peer], options: Options, waiting: Waiting, report: ServerReport) -> None:
     """Run the suite and fill the report; say what is waited for, and on a terminal how many calls were made."""
 
     def add(event: Event) -> None:
@@ -366,4 +311,3 @@ def _judge(peers: list[Peer], options: Options, waiting: Waiting, report: Server
                 waiting.end()
 
     asyncio.run(judge(peers, options, add))
-    return report

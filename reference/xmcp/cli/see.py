@@ -25,6 +25,7 @@ from xmcp_conformance.reports.see_terminal import show
 
 from .named_servers import ServerCommand, server_named
 from .report_files import STANDARD_OUTPUT, json_option, write_json
+from .server_access import Access, access_options
 from .suggestions import did_you_mean
 from .waiting import Waiting
 
@@ -44,6 +45,7 @@ _UNREACHABLE = 3
 @click.option("--tool", "tools", multiple=True, metavar="NAME", help="Show this tool only, with the text itself.")
 @click.option("--arguments", metavar="JSON", help="Call the tool with these arguments; needs --tool.")
 @click.option("--allow-writes", is_flag=True, help="Also call tools that are not marked read-only.")
+@access_options
 @click.option("--beside", metavar="SERVER", help="Show the same calls of a second server next to them.")
 @click.option(
     "--era",
@@ -73,6 +75,7 @@ def see(
     tools: tuple[str, ...],
     arguments: str | None,
     allow_writes: bool,
+    access: Access,
     beside: str | None,
     era: str,
     connect_timeout: float,
@@ -97,7 +100,7 @@ def see(
         call_timeout=call_timeout,
     )
     besides = [] if beside is None else [server_named(beside, option="--beside")]
-    peers: list[Peer] = [server_named(*target), *besides]
+    peers: list[Peer] = access.of([server_named(*target), *besides])
     # The SDK logs invalid messages of a peer with tracebacks; here they become one sentence.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
     console = Console(stderr=json_path == STANDARD_OUTPUT, highlight=False)

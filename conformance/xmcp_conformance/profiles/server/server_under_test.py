@@ -71,11 +71,13 @@ class StdioPeer:
     """A command that speaks MCP on its standard input and output.
 
     It runs in the folder `cwd`, with the variables `env` besides those of the suite; what these hold is not printed.
+    What it writes to standard error is added to the file `log`.
     """
 
     command: tuple[str, ...]
     env: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     cwd: str | None = None
+    log: str | None = None
     transport: ClassVar[str] = "stdio"
 
     def __str__(self) -> str:
@@ -326,7 +328,7 @@ async def connect(
         if isinstance(message, Exception) and len(garbage) < _MAX_GARBAGE:
             garbage.append(_first_input(message))
 
-    with LastWords() as stderr:
+    with LastWords(peer.log if isinstance(peer, StdioPeer) else None) as stderr:
         client = _DeclaringClient(
             _transport(peer, stderr, bounds),
             mode=_MODES[era],

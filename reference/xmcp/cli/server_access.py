@@ -1,0 +1,131 @@
+"""What a server needs before it answers: headers, variables, a folder; and where what it writes to its log is kept."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+
+from xmcp_conformance.profiles.server.server_under_test import HttpPeer, Peer, StdioPeer
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What the command line gives the servers that it names."""
+
+    headers: tuple[tuple[str, str], ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+    cwd: str | None = None
+    log: Path | None = None
+
+    def of(self, peers: Sequence[Peer]) -> list[Peer]:
+        """Return the servers with it.
+
+        Raises:
+            click.UsageError: none of them has a use for an option.
+        """
+        if self.headers and not any(isinstance(peer, HttpPeer) for peer in peers):
+            raise click.UsageError("--header is for a server over HTTP, and none is named.")
+        if (self.env or self.cwd or self.log) and not any(isinstance(peer, StdioPeer) for peer in peers):
+            raise click.UsageError("--env, --cwd and --log are for a command, and none is named.")
+        return [self._with(peer) for peer in peers]
+
+    def _with(self, peer: Peer) -> Peer:
+        if isinstance(peer, HttpPeer):
+            return replace(peer, headers=self.headers)
+        if isinstance(peer, StdioPeer):
+            return replace(peer, env=self.env, cwd=self.cwd, log=None if self.log is None else str(self.log))
+        return peer
+
+
+_HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+"""RFC 9110, section 5.6.2."""
+
+
+def _headers(
+    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+) -> tuple[tuple[str, str], ...]:
+    """Return names and values; no message has a value, which can be a secret."""
+    pairs = [(name.strip(), value.strip()) for name, _, value in (one.partition(":") for one in given)]
+    for name, value in pairs:
+        if not _HEADER_NAME.fullmatch(name) or not value:
+            raise click.BadParameter("write the name, a colon and the value, such as 'Authorization: Bearer …'")
+        if not (value.isascii() and value.isprintable()):
+            raise click.BadParameter(f"the value of `{name}` has characters that no header can have")
+    return tuple(pairs)
+
+
+def _variables(
+    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+) -> tuple[tuple[str, str], ...]:
+    """Return names and values; no message has a value, which can be a secret."""
+    pairs = [(name, value) for name, _, value in (one.partition("=") for one in given)]
+    if not all(name and "=" in one and "\0" not in one for (name, _), one in zip(pairs, given, strict=True)):
+        raise click.BadParameter("write the name, an equals sign and the value, such as DATABASE_URL=…")
+    return tuple(pairs)
+
+
+def _log(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
+    """Return the path of an empty file; the command is about to begin."""
+    if path is not None:
+        try:
+            path.write_bytes(b"")
+        except OSError as error:
+            raise click.BadParameter(f"`{path}` cannot be written: {error.strerror}") from error
+    return path
+
+
+def access_options(command: _Command) -> _Command:
+    """Add the options of `Access` to a command, which gets it as the parameter `access`."""
+
+    @functools.wraps(command)
+    def with_access(
+        *arguments: Any,
+        headers: tuple[tuple[str, str], ...],
+        env: tuple[tuple[str, str], ...],
+        cwd: str | None,
+        log: Path | None,
+        **others: Any,
+    ) -> Any:
+        return command(*arguments, access=Access(headers, env, cwd, log), **others)
+
+    options = (
+        click.option(
+            "--header",
+            "headers",
+            multiple=True,
+            metavar="NAME:VALUE",
+            callback=_headers,
+            help="Header of each HTTP request, such as 'Authorization: Bearer …'. Repeatable.",
+        ),
+        click.option(
+            "--env",
+            multiple=True,
+            metavar="NAME=VALUE",
+            callback=_variables,
+            help="Variable in the environment of a command. Repeatable.",
+        ),
+        click.option(
+            "--cwd",
+            type=click.Path(exists=True, file_okay=False),
+            help="Folder in which a command runs; default: this one.",
+        ),
+        click.option(
+            "--log",
+            type=click.Path(dir_okay=False, path_type=Path),
+            metavar="FILE",
+            callback=_log,
+            help="Keep in FILE what a command writes to its standard error.",
+        ),
+    )
+    wrapped: Any = with_access
+    for option in reversed(options):
+        wrapped = option(wrapped)
+    return wrapped  # type: ignore[no-any-return]
