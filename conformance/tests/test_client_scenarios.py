@@ -29,7 +29,7 @@ from xmcp_conformance.wrong.clients.miniature import (
     QuotesExceptions,
 )
 
-GUIDE = Path(__file__).resolve().parents[2] / "docs/guides/conformance.md"
+GUIDE = Path(__file__).resolve().parents[2] / "docs/guides/judge-a-client.md"
 SUPPORTED = supported(SCENARIOS, FEATURES)
 
 

@@ -25,15 +25,22 @@ def observe(scenario: Scenario, adapter: ClientAdapter) -> Trace:
     return Trace(scenario.setup, recorder.records)
 
 
-async def drive(recorder: Recorder, scenario: Scenario, adapter: ClientAdapter) -> None:
+async def drive(recorder: Recorder, scenario: Scenario, adapter: ClientAdapter, *, one_connection: bool = True) -> None:
     """Run a scenario in the time of the event loop, and record what is seen of the client.
+
+    Args:
+        recorder: gets the records.
+        scenario: what happens.
+        adapter: starts the client.
+        one_connection: whether calls of a server that are lost at the same time were on one connection.
 
     Raises:
         Exception: what the client raised in a chat, and the adapter did not translate: the client crashed.
     """
     scripts: dict[str, ChatScript] = {}
     models = [ObservedModel(recorder, scripts) for _ in range(1 + scenario.fallbacks)]
-    servers = [ObservedServer(recorder, scenario, index) for index in range(len(scenario.setup.servers))]
+    numbers = range(len(scenario.setup.servers))
+    servers = [ObservedServer(recorder, scenario, number, one_connection=one_connection) for number in numbers]
     try:
         client = await adapter.start(scenario.setup, models, servers, ObservedApplication(recorder, scenario))
     except StartRefused:

@@ -117,10 +117,14 @@ class ObservedModel:
 
 
 class ObservedServer:
-    """A server whose answers follow the acts of its tools. `index` is its index in `Setup.servers`."""
+    """A server whose answers follow the acts of its tools. `index` is its index in `Setup.servers`.
 
-    def __init__(self, recorder: Recorder, scenario: Scenario, index: int) -> None:
+    `one_connection`: calls that are lost at the same time were on one connection.
+    """
+
+    def __init__(self, recorder: Recorder, scenario: Scenario, index: int, *, one_connection: bool = True) -> None:
         self._recorder, self._scenario, self._index = recorder, scenario, index
+        self._has_one_connection = one_connection
         self._server = scenario.setup.servers[index]
         self._calls_of: Counter[int] = Counter()
         self._tools: dict[str, tuple[int, Tool]] = {}
@@ -167,6 +171,8 @@ class ObservedServer:
             self._recorder.note(Answered(call=call, outcome="late" if act.kind == "late" else "cancelled"))
             raise
         result, answered = answer(act, name, call, arguments.get("tag"), xmcp=self._server.xmcp)
+        if isinstance(result, ConnectionLost) and self._has_one_connection:
+            answered = replace(answered, connection=f"{self._index} at {asyncio.get_running_loop().time():g}")
         self._recorder.note(answered)
         if isinstance(result, ConnectionLost):
             raise result

@@ -114,6 +114,11 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "more calls than a turn may have": Scenario(
         _setup(_tool("a"), max_calls_per_turn=2), {}, _one(Says("", [Ask(0)] * 3), Says("done"))
     ),
+    "calls of tools that there are not count too": Scenario(
+        _setup(_tool("a"), max_calls_per_turn=2),
+        {},
+        _one(Says("", [Ask("unknown"), Ask(0), Ask(0), Ask(0)]), Says("done")),
+    ),
     "a question above the limit of calls": Scenario(
         _setup(_tool("a"), max_calls_per_turn=1, meta_tools=("__clarify__",)),
         {},
@@ -240,6 +245,11 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         {0: [Act("lost"), Act(delay=2)]},
         _one(Says("", [Ask(0)]), Says("", [Ask(0)] * 3, delay=12), Says("", [Ask(0)] * 2), Says("done")),
     ),
+    "a breaker opens between the attempts of a call": Scenario(
+        _setup(_tool("read", read_only=True), breaker_threshold=2, tool_timeout=2),
+        {0: [Act("late")]},
+        _one(Says("", [Ask(0)]), Says("sorry")),
+    ),
     "a connection is lost with several calls on it": Scenario(
         _setup(_tool("a"), breaker_threshold=2),
         {0: [*[Act("lost", delay=1)] * 3, Act()]},
@@ -290,6 +300,9 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         {0: [Act(delay=20)]},
         [Conversation([Says("", [Ask(0), Ask(1)])], cancelled=5), Conversation([Says("", [Ask(0)])])],
     ),
+    "a chat is cancelled in a turn with text": Scenario(
+        _setup(_tool("slow")), {0: [Act(delay=20)]}, [Conversation([Says("I look.", [Ask(0)])], cancelled=5)]
+    ),
     "a chat is cancelled in one call": Scenario(
         _setup(_tool("slow")), {0: [Act(delay=20)]}, [Conversation([Says("", [Ask(0)])], cancelled=5)]
     ),
@@ -315,6 +328,11 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         _setup(_tool("kept", cacheable=True, read_only=True), cache=True, display="continue"),
         {0: [Act(display="transient")]},
         _one(*[Says("", [Ask(0, tag="same")])] * 2, Says("done")),
+    ),
+    "a large display and a cache": Scenario(
+        _setup(_tool("kept", cacheable=True, read_only=True), cache=True, display="continue"),
+        {0: [Act(display="large")]},
+        _one(*[Says("", [Ask(0, tag="same")])] * 2, Says("done"), events=True),
     ),
     "equal calls at the same time": Scenario(
         _setup(_tool("kept", cacheable=True, read_only=True), cache=True),
@@ -382,6 +400,12 @@ SCENARIOS: Final[dict[str, Scenario]] = {
             Conversation([Says("", fails="content")], events=True),
         ],
     ),
+    "another model after an answer that breaks off": Scenario(
+        _setup(),
+        {},
+        _one(*[Says("half an ans", fails="network", broken=True)] * 2, Says("from the other"), events=True),
+        fallbacks=1,
+    ),
     "another model": Scenario(_setup(), {}, _one(Says("", fails="network"), Says("from the other")), fallbacks=1),
     "a quota": Scenario(
         _setup(_tool("a"), quota_tokens={"poor": 2000}),
@@ -432,6 +456,15 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         [
             Conversation([Says("", [Ask(0)] * 5)], query="all of the books", tenant="many"),
             Conversation([Says("", [Ask(0)])], query="a single book", tenant="single", begins=0.5),
+        ],
+    ),
+    "chats without a tenant that wait for the same slot": Scenario(
+        _setup(_tool("a"), max_concurrency=1),
+        {0: [Act(delay=1)]},
+        [
+            Conversation([Says("", [Ask(0)] * 4)], query="the books of nobody"),
+            Conversation([Says("", [Ask(0)] * 4)], query="the nuts of nobody", begins=0.5),
+            Conversation([Says("", [Ask(0)] * 3)], query="a single book", tenant="single", begins=0.5),
         ],
     ),
     "approvals": Scenario(

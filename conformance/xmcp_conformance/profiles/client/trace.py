@@ -239,6 +239,8 @@ class Answered(Record):
     """
     exception: str | None = None
     """The text of the exception that the client's MCP library raised for a lost call, where it is known."""
+    connection: str | None = None
+    """A name for the connection that was lost, where several calls were on one; over HTTP each call has its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

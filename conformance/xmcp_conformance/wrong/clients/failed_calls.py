@@ -247,7 +247,7 @@ def one_lost_connection_is_several_failures(wrong: bool) -> Trace:
     made = [s.called(tag) for tag in ("t1", "t2", "t3")]
     s.wait(1)
     for number in made:
-        s.lost(number)
+        s.lost(number, connection="the one")
     for tag in ("t1", "t2", "t3"):
         s.reply(tag)
     one_after_the_other(s, HELD if wrong else s.answered)
@@ -547,18 +547,21 @@ def an_error_is_cached(wrong: bool) -> Trace:
 
 @breaks("XMCP-CLI-053", profile="client")
 def a_display_that_goes_away_is_cached(wrong: bool) -> Trace:
+    shown = {**TABLE, "meta": {"transient": True}}
     s = TraceBuilder(CACHED, cache=True, display="continue")
     s.begin()
     s.ask()
     s.say("", call(id_="a"))
-    s.make("a", display={**TABLE, "meta": {"transient": True}})
+    s.make("a", display=shown)
     s.ask()
     s.say("", call(id_="b"))
     if wrong:
-        s.reply("b", result("found", {**TABLE, "meta": {"transient": True}}))
+        s.reply("b", result("found", shown))
     else:
-        s.make("b")
-    s.finish()
+        s.make("b", display=shown)
+    s.ask()
+    s.say("Seven.")
+    s.end("Seven.", displays=[shown, shown])
     return s.trace
 
 

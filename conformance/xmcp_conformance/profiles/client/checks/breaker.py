@@ -1,9 +1,9 @@
 """Checks of the circuit breaker of each server (section 11.4), as the attempts show its state.
 
-The specification does not say exactly which failures count. So the breaker is taken to be open when as many calls in a
-row as the threshold failed in transport, each begun when the failure before it was known. It is taken to be closed
-while there were fewer failures since it last closed, where calls lost at the same time are one. In between nothing is
-judged.
+Which failures count is not exactly the same for every client. So the breaker is taken to be open when as many calls
+in a row as the threshold failed in transport, or attempts ran out of time, each begun when the failure before it was
+known. It is taken to be closed while there were fewer failures since it last closed, where calls lost with one
+connection are one. In between nothing is judged.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class _Breaker:
     """By the sentence that says so: the number of calls since it was last closed that are no failures."""
     known: tuple[Attempt, float] | None = None
     """The last failure in `row`, with its time."""
-    loss: tuple[Attempt, float] | None = None
-    """The last lost connection, with its time: the attempt that showed it first."""
+    loss: Attempt | None = None
+    """The last lost connection: the attempt that showed it first."""
     since: float = 0.0
     until: float = 0.0
     until_at_most: float = 0.0
@@ -149,13 +149,14 @@ class _Breaker:
         if self.phase is _Phase.CLOSED and attempt.at < self.opened_at:
             return
         if attempt.outcome == "lost":
-            if self.loss is not None and attempt.at < self.loss[0].ended_at and now <= self.loss[1] + self.instant:
+            if self.loss is not None and _is_same_connection(attempt, self.loss):
                 self.not_counted[_ONCE] += 1
                 return
-            self.loss = attempt, now
+            self.loss = attempt
         self.failures += 1
         if attempt.outcome == "late" or self.known is None or _is_known_to(attempt, *self.known, self.instant):
-            self.row.add(id(attempt.call or attempt))
+            # Each time-out counts; attempts that repeat a call with a lost connection can be left out (section 11.4).
+            self.row.add(id(attempt) if attempt.outcome == "late" else id(attempt.call or attempt))
             self.known = attempt, now
         if self.phase is _Phase.CLOSED:
             if len(self.row) >= self.threshold:
@@ -195,8 +196,16 @@ class _Breaker:
         return before[-1:] + [moment for moment in self.moments if first < moment.at < last]
 
 
+def _is_same_connection(one: Attempt, other: Attempt) -> bool:
+    """Return whether two attempts were lost with one connection, as the trace says."""
+    names = [attempt.answered.connection for attempt in (one, other) if attempt.answered is not None]
+    return len(names) == 2 and names[0] is not None and names[0] == names[1]
+
+
 def _is_known_to(attempt: Attempt, failed: Attempt | None, since: float, instant: float) -> bool:
     """Return whether the client knew at an attempt that another had failed at `since`; the two can be simultaneous."""
+    if failed is not None and attempt.call is not None and attempt.call is failed.call:
+        return attempt.at > failed.ended_at  # it is the next attempt because that one had failed
     turns = [one.turn for one in (attempt.call, failed.call if failed else None) if one and not one.unclear]
     later_turn = len(turns) == 2 and turns[0].chat is turns[1].chat and turns[0].number > turns[1].number
     return later_turn or attempt.begun > since + instant

@@ -55,6 +55,10 @@ def _place(display: Any, among: Sequence[Any]) -> int | None:
     return next((place for place, other in enumerate(among) if same(display, other)), None)
 
 
+def _times(display: Any, among: Sequence[Any]) -> int:
+    return sum(same(display, other) for other in among)
+
+
 @check("XMCP-DSP-042", profile="client")
 def _whole_display_shown(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
@@ -62,9 +66,11 @@ def _whole_display_shown(trace: TraceIndex) -> Observations:
             continue
         in_events = [_known(t.event.get("envelope")) for _, t in chat.received if t.event.get("type") == "tool_display"]
         listed = [_known(display) for display in (chat.ended.result or {}).get("displays") or ()]
-        for display in _expected(chat):
-            missing = chat.ended.result is not None and _place(_known(display), listed) is None
-            not_in_events = bool(chat.received) and _place(_known(display), in_events) is None
+        expected = [_known(display) for display in _expected(chat)]
+        for display in expected:
+            times = _times(display, expected)  # of a cache, the person gets it again
+            missing = chat.ended.result is not None and _times(display, listed) < times
+            not_in_events = bool(chat.received) and _times(display, in_events) < times
             where = "`displays`" if missing else "an event `tool_display`"
             seen = f"`{quoted(compact(display))}` is not in {where}"
             yield either("XMCP-DSP-042", not (missing or not_in_events), seen, "the whole display", where=chat.ended_at)

@@ -90,15 +90,16 @@ def _slots_in_turn(trace: TraceIndex) -> Observations:
         ((a, call, call.turn.chat.began.tenant) for a, call in first), key=lambda one: _begun(trace, one[1], one[0])
     )
     for place, (waiting, call, tenant) in enumerate(granted):
-        if tenant is None or call.tool is None or call.tool.depends_on:
+        if call.tool is None or call.tool.depends_on:
             continue
         since = call.turn.said.time + trace.instant
         meanwhile = [one for one in granted[:place] if _begun(trace, one[1], one[0]) > since]
         own = sum(other == tenant for _, _, other in meanwhile)
-        others = Counter(other for _, _, other in meanwhile if other not in (tenant, None))
+        others = Counter(other for _, _, other in meanwhile if other != tenant)
         if others and trace.running(waiting.at) + 1 >= limit:
             whose, most = others.most_common(1)[0]
-            seen = f"{call} waited while {most} calls of `{quoted(str(whose))}` began"
+            of = "chats without a tenant" if whose is None else f"`{quoted(whose)}`"
+            seen = f"{call} waited while {most} calls of {of} began"
             yield either("XMCP-CLI-117", most <= own + 1, seen, "the tenants in turn", where=waiting.at)
 
 

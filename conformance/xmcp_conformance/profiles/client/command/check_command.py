@@ -165,7 +165,7 @@ class _Crew:
                     if program is None:
                         program = await Program.started(self._command, self._driving.limits.start)
                     async with CommandAdapter(program, self._driving.limits) as adapter:
-                        await drive(recorder, scenario, adapter)
+                        await drive(recorder, scenario, adapter, one_connection=False)
                 except ProgramFault as failed:
                     fault = str(failed)
                     self._faults += 1

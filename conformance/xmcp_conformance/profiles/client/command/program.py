@@ -28,8 +28,8 @@ PROTOCOL: Final = 1
 SCHEMA: Final = Path(__file__).with_name("protocol.schema.json")
 MOST_READ: Final = 64 * 1024 * 1024
 """Maximum number of bytes of a line."""
-_MOST_LINES: Final = 20_000
-"""Maximum number of lines in one scenario; the longest of ours has some dozens of events."""
+_MOST_LINES: Final = 200_000
+"""Maximum number of lines in one scenario. A model writes 40,000 characters, and a client may tell each by itself."""
 _STOP_SECONDS: Final = 5.0
 """The time in which a program has to end whose input has ended."""
 
