@@ -73,9 +73,9 @@ def test_a_client_behind_a_command_is_judged_as_it_is_in_this_process(name: str)
     assert report.exit_code == (1 if broken(report) else 0)
     assert [note.partition(",")[0].partition(":")[0] for note in report.notes] == [
         "3 scenarios not run",
-        "55 scenarios not run",
+        f"{len(SCENARIOS) - len(scenarios) - 3} scenarios not run",
     ]
-    assert "`dependencies` 19" in report.notes[1]
+    assert "`dependencies` " in report.notes[1]
 
 
 @pytest.mark.parametrize(
@@ -113,6 +113,24 @@ def test_a_chat_that_does_not_end_is_bounded(tmp_path: Path) -> None:
     path.write_text(PROGRAM.read_text().replace("asyncio.create_task(run(client, request))", "None"))
     report = report_on([sys.executable, str(path), "Miniature"], ONE, limits=Limits(60.0, 1.0))
     assert [event.reason for event in report.not_judged] == ["no answer to `chat` of chat 0 within 1 s"]
+
+
+def test_a_chat_that_ends_with_an_exception_is_not_judged_and_the_program_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "raises.py"
+    text = PROGRAM.read_text().replace("async def run(", "async def as_before(")
+    raising = """
+async def run(client, request):
+    if "0" in request["query"]:
+        return say({"id": request["id"], "history": [], "failure": "crashed", "why": "ZeroDivisionError"})
+    await as_before(client, request)
+
+
+def at_fault("""
+    path.write_text(text.replace("def at_fault(", raising))
+    report = report_on([sys.executable, str(path), "Miniature"], jobs=1)
+    why = "chat 0 ended with an exception: ZeroDivisionError"
+    assert [(event.peer, event.reason) for event in report.not_judged] == [(name, why) for name in QUICK]
+    assert report.exit_code == 3
 
 
 def test_a_program_that_fails_again_and_again_is_not_started_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -115,7 +115,8 @@ async def chat(client: AIClient, request: dict[str, Any]) -> dict[str, Any]:
         return {"history": stream.history, "given": given, "failure": "cancelled"}
     except Exception as fault:
         failure = FAILURES.get(type(fault), "crashed")
-        return {"history": getattr(fault, "history", None) or [], "given": given, "failure": failure}
+        why = {"why": repr(fault)} if failure == "crashed" else {}
+        return {"history": getattr(fault, "history", None) or [], "given": given, "failure": failure, **why}
     return {"history": result["history"], "given": given, "result": result}
 
 

@@ -157,8 +157,9 @@ async def test_the_program_of_the_page_streams_events_without_results_and_histor
     assert answer.headers["content-type"].startswith("text/event-stream")
     events = [json.loads(part.removeprefix("data: ")) for part in answer.text.split("\n\n") if part]
     kinds = [event["type"] for event in events]
-    assert kinds == ["llm_delta", "llm_delta", "tool_started", "tool_display"]
-    assert events[-1]["envelope"]["type"] == "table"
+    assert kinds == ["llm_delta", "llm_delta", "tool_started", "tool_display", "done"]
+    assert events[-2]["envelope"]["type"] == "table"
+    assert events[-1] == {"type": "done", "stop_reason": "display"}
 
 
 async def test_the_program_of_the_page_says_that_the_model_cannot_be_asked(
@@ -190,6 +191,8 @@ async def test_the_program_of_the_page_refuses_other_sites(chat_url: str, header
 
 
 async def ask(page: browser.Page, question: str) -> None:
+    """Ask as soon as the answer before is complete."""
+    await page.until("!document.querySelector('button').disabled")
     await page.value(f"document.querySelector('#question').value = {json.dumps(question)}")
     await page.value("document.querySelector('button').click()")
 
@@ -216,6 +219,52 @@ async def test_the_page_shows_text_as_it_arrives_then_the_display_and_runs_nothi
         await ask(page, "Write markup.")
         await page.until(f"document.querySelector('#chat p:last-child')?.textContent === {json.dumps(MARKUP)}")
         assert await page.value("[document.title, document.querySelectorAll('img').length]") == ["Chat", 0]
+
+
+@pytest.mark.slow
+async def test_the_page_is_ready_for_the_next_question_and_stays_at_the_newest_line(
+    chat_server: ChatServer, chat_url: str
+) -> None:
+    chat_server.replies = [shows(chat_server, "sales_chart", show_user=True)]
+    chat_server.replies += [chat_server.reply.streamed("word " * 2000), chat_server.reply.error(401, "no key")]
+    line = 'sales_table {"region": "EMEA", "show_user": true}'  # as the page names it where there is no key
+    state = """(() => {
+        const field = document.querySelector('#question'), box = document.querySelector('#form').getBoundingClientRect()
+        const bottom = Math.abs(scrollY + innerHeight - document.documentElement.scrollHeight) < 2
+        return [field.value, box.bottom <= innerHeight, bottom, chat.hasAttribute('aria-busy')]
+    })()"""
+    async with browser.page() as page:
+        for width in (1280, 390):
+            await page.show(f"{chat_url}/", width=width)
+            await page.value(f"document.querySelector('#question').value = {json.dumps(line)}")
+            field = "document.querySelector('#question')"
+            assert await page.value(f"{field}.scrollHeight <= {field}.clientHeight && {field}.clientWidth > 250")
+            assert await page.value("document.documentElement.scrollWidth <= innerWidth")
+        await page.value(f"{field}.dispatchEvent(new KeyboardEvent('keydown', {{key: 'Enter', cancelable: true}}))")
+        await page.until("document.querySelector('figure svg')")
+        await ask(page, "Write a lot.")
+        await ask(page, "And more?")
+        await page.until("chat.lastElementChild.textContent.startsWith('The chat cannot go on: ')")
+        await page.until("!document.querySelector('button').disabled")
+        assert await page.value(state) == ["", True, True, False]
+        await page.value("scrollTo(0, 0)")
+        await page.value("show({type: 'llm_delta', text: 'word '})")
+        assert await page.value("scrollY") == 0  # who reads above is not taken away
+
+
+@pytest.mark.slow
+async def test_the_page_says_that_an_answer_is_not_complete(chat_url: str) -> None:
+    async with browser.page() as page:
+        await page.show(f"{chat_url}/")
+        await page.value("show({type: 'done', stop_reason: 'max_turns'})")
+        assert await page.value("chat.lastElementChild.textContent") == "(The answer ended early: max_turns.)"
+        await page.value('fetch = async () => new Response(\'data: {"type": "llm_delta", "text": "It w"}\\n\\n\')')
+        await ask(page, "And May?")
+        await page.until("chat.lastElementChild.textContent === '(The answer broke off.)'")
+        await page.value("fetch = async () => { throw new TypeError('no server') }")
+        await ask(page, "And June?")
+        await page.until("chat.querySelectorAll('h2').length === 2")
+        await page.until("chat.lastElementChild.textContent === '(The answer broke off.)'")
 
 
 @pytest.mark.parametrize(
@@ -277,6 +326,48 @@ async def test_without_a_key_the_page_opens_with_what_can_be_asked(keyless_url: 
 
 
 CHART = {"type": "chart", "title": "Orders", "payload": {"mark": "bar", "data": {"values": [{"day": "Mon", "n": 3}]}}}
+
+X = {"field": "day", "type": "ordinal"}
+Y = {"field": "n", "type": "quantitative"}
+
+
+def chart(mark: Any, values: list[dict[str, Any]], **encoding: Any) -> dict[str, Any]:
+    payload = {"mark": mark, "data": {"values": values}, "encoding": {"x": X, "y": Y, **encoding}}
+    return {"type": "chart", "title": "Orders", "alt": "Some orders.", "payload": payload}
+
+
+DAYS = [{"day": "Mon", "n": 2}, {"day": "Wed", "n": 8}]
+MONTHS = [
+    {"m": "2026-05", "n": -1, "of": MARKUP},
+    {"m": "2026-03", "n": 4, "of": MARKUP},
+    {"m": "2026-04", "n": 6, "of": 7},
+]
+DRAWN: list[tuple[dict[str, Any], list[str], list[Any]]] = [
+    (chart("bar", DAYS), ["Mon", "2", "Wed", "8", "n"], [[78, 312], 0]),
+    (
+        chart({"type": "bar", "tooltip": True}, DAYS, x={**Y, "title": "Orders"}, y={"field": "day", "sort": "-x"}),
+        ["Wed", "8", "Mon", "2", "Orders"],
+        [[312, 78], 0],
+    ),
+    (
+        chart("line", MONTHS, x={"field": "m", "type": "temporal", "title": "Month"}, color={"field": "of"}),
+        [MARKUP, "7", "n", "-2", "0", "2", "4", "6", "2026-03", "2026-04", "2026-05", "Month"],
+        [[12, 12], 2],
+    ),
+]
+NOT_DRAWN = [
+    chart("bar", [*DAYS, {"day": "Mon", "n": 3}]),  # one bar on the other
+    chart("bar", [{"day": "Mon", "n": -1}]),
+    chart("bar", [{"day": "Mon", "n": "1"}]),
+    chart("bar", [{"day": "Mon"}]),
+    chart("bar", [{"day": "Mon", "n": 1}], y={**Y, "aggregate": "sum"}),
+    chart("bar", [{"day": "Mon", "n": 1}], y={**Y, "field": "constructor"}),
+    chart("bar", [{"day": 1, "n": 1}], x=Y),
+    chart("line", [{"day": "soon", "n": 1}], x={**X, "type": "temporal"}),
+    chart("line", [{"day": 1, "n": 1, "of": of} for of in range(7)], color={"field": "of"}),
+    chart("point", DAYS),
+    chart({"type": "line", "interpolate": "step"}, DAYS),
+]
 DOT = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
 
 
@@ -291,6 +382,7 @@ async def test_the_page_draws_images_of_pixels_and_charts_as_tables_and_loads_no
         ({"type": "image", "payload": "https://example.com/a.png", "title": "Far"}, "p", "Far (This page"),
         (CHART, "table", "OrdersdaynMon3"),
         ({**CHART, "fallback": {"type": "text", "payload": "three"}}, "pre", "three"),
+        *((case, "table", "Orders") for case in NOT_DRAWN),
         ({**CHART, "payload": {"mark": "bar", "data": {}}, "alt": "3 on Monday."}, "p", "3 on Monday. (This page"),
         ({"type": "constructor", "payload": 1, "alt": MARKUP}, "p", f"{MARKUP} (This page cannot draw"),
         ({"type": "text", "payload": "x" * 9000}, "pre", "xxx"),
@@ -304,7 +396,7 @@ async def test_the_page_draws_images_of_pixels_and_charts_as_tables_and_loads_no
             assert (await page.value(f"{last}.textContent")).startswith(text), envelope
             if envelope["type"] == "chart" and selector != "p":  # XMCP-DSP-031
                 before = await page.value(f"{last}.previousElementSibling.textContent")
-                assert before.startswith('(This page cannot draw "chart"; below is its ')
+                assert before.startswith("(This page cannot draw this chart; below is its ")
         await page.until("[...document.images].every(one => one.complete)")
         assert await page.value("[...document.images].map(one => one.naturalWidth)") == [1, 1]
         assert await page.value("document.documentElement.scrollWidth <= innerWidth")
@@ -312,6 +404,33 @@ async def test_the_page_draws_images_of_pixels_and_charts_as_tables_and_loads_no
         await page.value(f"show({json.dumps({'type': 'tool_error', 'tool_name': 'get_book', 'error': error})})")
         said = await page.value("document.querySelector('#chat > :last-child').textContent")
         assert said == "get_book: There is no book 7. (NOT_FOUND)"
+        error = {"code": "INTERNAL", "message": "An error occurred.", "meta": {"error_id": "01J9Z"}}
+        await page.value(f"show({json.dumps({'type': 'tool_error', 'tool_name': 'get_book', 'error': error})})")
+        said = await page.value("document.querySelector('#chat > :last-child').textContent")
+        assert said == "get_book: An error occurred. (INTERNAL, error id 01J9Z)"
+
+
+@pytest.mark.slow
+async def test_the_page_draws_bars_and_lines(chat_url: str) -> None:
+    async with browser.page() as page:
+        await page.show(f"{chat_url}/", width=360)
+        for chart, texts, marks in DRAWN:
+            await page.value(f"show({json.dumps({'type': 'tool_display', 'envelope': chart})})")
+            drawn = await page.value(
+                """(() => {
+                    const last = chat.lastElementChild, all = (name) => [...last.querySelectorAll(name)]
+                    const sizes = all('rect').map(one => Math.round(one.getBoundingClientRect().width))
+                    return [last.tagName, all('text').map(one => one.textContent), sizes, all('path[fill]').length]
+                })()"""
+            )
+            assert drawn[:2] == ["FIGURE", texts]
+            assert drawn[2:] == marks
+            box = "chat.lastElementChild.querySelector('svg').getBoundingClientRect()"
+            inside = "box => all.every(one => one.left >= box.left - 1 && one.right <= box.right + 1)"
+            all_texts = "[...chat.lastElementChild.querySelectorAll('text')].map(one => one.getBoundingClientRect())"
+            assert await page.value(f"(all => ({inside})({box}))({all_texts})")
+            label = await page.value("chat.lastElementChild.querySelector('svg').getAttribute('aria-label')")
+            assert label == chart["alt"]
 
 
 STEPS = yaml.safe_load((EXAMPLES / "ci" / "xmcp.yml").read_text(encoding="utf-8"))["jobs"]["check"]["steps"]

@@ -81,7 +81,8 @@ class ChatScript:
         self._tags += 1
         arguments = {"tag": ask.tag or f"{self._name}.{self._tags}", **ask.arguments}
         name = ask.tool if isinstance(ask.tool, str) else _offered_name(ask.tool, tools)
-        return {"id": ask.id, "name": name, "arguments": json.dumps(arguments) if ask.written is None else ask.written}
+        id_ = f"call_{self._name}_{self._tags}" if ask.id is None else ask.id
+        return {"id": id_, "name": name, "arguments": json.dumps(arguments) if ask.written is None else ask.written}
 
 
 class ObservedModel:

@@ -69,7 +69,8 @@ class Ask:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     written: str | None = None
     """The text that the model writes instead of the arguments as JSON."""
-    id: str = ""
+    id: str | None = None
+    """The id that the model gives the call; a new one if `None`. It can be empty, or one that it gave before."""
     tag: str | None = None
     """The tag of the call; a new one if `None`. Two calls that are to be equal have the same tag."""
 

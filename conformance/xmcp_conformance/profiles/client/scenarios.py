@@ -43,6 +43,7 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         {0: [Act(delay=2)], 1: [Act(delay=1)]},
         _one(Says("I look.", [Ask(0), Ask(1)]), Says("done")),
     ),
+    "calls without an id": Scenario(_setup(_tool("a")), {}, _one(Says("", [Ask(0, id="")] * 2), Says("done"))),
     "one id in every turn": Scenario(
         _setup(_tool("a")), {}, _one(Says("", [Ask(0, id="x")]), Says("", [Ask(0, id="x")]), Says("done"))
     ),

@@ -48,6 +48,8 @@ class CommandAdapter:
         self._hosts = AsyncExitStack()
         self._rising: list[asyncio.Task[None]] = []
         self._chats: set[str] = set()
+        self.crashes: list[str] = []
+        """What a person should know of each chat that ended with an exception."""
 
     async def __aenter__(self) -> CommandAdapter:
         return self
@@ -96,7 +98,7 @@ class CommandAdapter:
         )
         if "refused" in answer:
             raise StartRefused(answer["refused"])
-        return _Client(self._program, self._limits, self._chats)
+        return _Client(self._program, self._limits, self._chats, self.crashes)
 
     def _host(self) -> Host:
         host = Host()
@@ -116,6 +118,7 @@ class _Client:
     program: Program
     limits: Limits
     chats: set[str]
+    crashes: list[str]
 
     async def chat(self, request: ChatRequest) -> ChatOutcome:
         self.chats.add(request.chat)
@@ -136,6 +139,9 @@ class _Client:
         except asyncio.CancelledError:
             self.program.tell({"command": "cancel", "chat": request.chat})
             ended = await ending
+        if ended.get("failure") == "crashed":
+            why = f": {quoted(ended['why'])}" if "why" in ended else ", and the adapter does not say which (`why`)"
+            self.crashes.append(f"chat {request.chat} ended with an exception{why}")
         if "given" in ended:
             request.history[:] = ended["given"]
         return ChatOutcome(history=ended["history"], result=ended.get("result"), failure=ended.get("failure"))

@@ -48,6 +48,7 @@ class _Seen:
 
     trace: Trace
     fault: str = ""
+    """What stopped the program or a chat in it; it is the verdict where no sentence was seen broken."""
     again: bool = False
     """Whether it was run again, alone, because something was broken beside others."""
 
@@ -87,7 +88,7 @@ async def check_command(
     for scenario, one in seen.items():
         for observation in _judged(one):
             emit(Observed(observation, name, scenario))
-        if one.fault:
+        if one.fault and all(observation.ok for observation in _judged(one)):
             emit(NotReached(scenario, "", one.fault))
         if one.again and not any(not observation.ok for observation in _judged(one)):
             emit(Noted(name, f"`{scenario}` was right only when it was run alone: its times depend on the machine."))
@@ -166,6 +167,7 @@ class _Crew:
                         program = await Program.started(self._command, self._driving.limits.start)
                     async with CommandAdapter(program, self._driving.limits) as adapter:
                         await drive(recorder, scenario, adapter, one_connection=False)
+                    fault = "; ".join(adapter.crashes)
                 except ProgramFault as failed:
                     fault = str(failed)
                     self._faults += 1
