@@ -57,7 +57,8 @@ def test_what_conforms_has_no_failure() -> None:
     assert cases["verdict"].system_out == "3 vectors not run."
     text = to_markdown(summary)
     assert text.startswith("## ✓ CONFORMS: XMCP 1.0-draft\n")
-    assert "53 requirements: 1 obeyed, 52 not judged." in text
+    number = len(summary.judgements)
+    assert f"{number} requirements: 1 obeyed, {number - 1} not judged." in text
     assert "3 vectors not run." in text
 
 

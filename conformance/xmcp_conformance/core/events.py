@@ -123,8 +123,9 @@ class Excerpt:
 class Observed(Event):
     """A requirement applied.
 
-    `call` is the call or the vector, if the run has any. `unread`: because of this fault the rest of the document was
-    not judged; its requirement can be empty, where no sentence forbids what stopped the suite.
+    `call` is the call or the vector, if the run has any, and `tool` the tool that was called, if the peer lists it.
+    `unread`: because of this fault the rest of the document was not judged; its requirement can be empty, where no
+    sentence forbids what stopped the suite.
     """
 
     kind: ClassVar[str] = "observation"
@@ -133,6 +134,7 @@ class Observed(Event):
     call: str = ""
     excerpt: Excerpt | None = None
     unread: bool = False
+    tool: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,11 @@ from .requirements import Requirement, registry
 
 
 class Status(StrEnum):
-    """The verdict on one requirement. Only PASS is green."""
+    """The verdict on one requirement. Only PASS is green; KNOWN is a failure that a baseline names."""
 
     PASS = "pass"  # noqa: S105 - not a password
     FAIL = "fail"
+    KNOWN = "known"
     WARN = "warn"
     NOT_OBSERVED = "not observed"
 
@@ -113,4 +114,5 @@ def level_status(judgements: Sequence[Judgement], level: int) -> LevelStatus:
     if level > LEVELS[0] and not any(one.occasions for one in own):
         return LevelStatus.NOT_CLAIMED
     up_to = (one for one in judgements if (one.requirement.from_level or LEVELS[0]) <= level)
-    return LevelStatus.DOES_NOT_HOLD if any(one.status is Status.FAIL for one in up_to) else LevelStatus.HOLDS
+    fails = any(one.status in (Status.FAIL, Status.KNOWN) for one in up_to)
+    return LevelStatus.DOES_NOT_HOLD if fails else LevelStatus.HOLDS

@@ -26,12 +26,14 @@ _CHAPTERS = {
 _MARKS = {
     Status.PASS: ("✓", "green"),
     Status.FAIL: ("✗", "bold red"),
+    Status.KNOWN: ("~", "yellow"),
     Status.WARN: ("!", "yellow"),
     Status.NOT_OBSERVED: ("·", "dim"),
 }
 _COUNTED = {
     Status.PASS: ("obeyed", ""),
     Status.FAIL: ("broken", "bold red"),
+    Status.KNOWN: ("broken as the baseline says", "yellow"),
     Status.WARN: ("warned of", "yellow"),
     Status.NOT_OBSERVED: ("not judged", "dim"),
 }

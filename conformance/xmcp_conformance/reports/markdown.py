@@ -9,12 +9,14 @@ from typing import Final
 
 from xmcp_conformance.core.judge import Judgement, Status
 
-from .summary import Summary, place
+from .summary import KNOWN_FAULTS, Summary, place
 
-_MARKS: Final = {"CONFORMS": "✓", "DOES NOT CONFORM": "✗", "NOT SHOWN TO CONFORM": "✗"}
+_MARKS: Final = {"CONFORMS": "✓", KNOWN_FAULTS: "~"}
+"""The mark of a verdict; that of any other is a cross."""
 _WORDS: Final = {
     Status.PASS: "obeyed",
     Status.FAIL: "broken",
+    Status.KNOWN: "broken as the baseline says",
     Status.WARN: "warned of",
     Status.NOT_OBSERVED: "not judged",
 }
@@ -26,7 +28,7 @@ def to_markdown(summary: Summary) -> str:
 
 
 def _lines(summary: Summary) -> Iterator[str]:
-    yield f"## {_MARKS[summary.verdict]} {summary.verdict}: XMCP {summary.specification}"
+    yield f"## {_MARKS.get(summary.verdict, '✗')} {summary.verdict}: XMCP {summary.specification}"
     yield ""
     yield from _code(summary.judged)
     counts = Counter(judgement.status for judgement in summary.judgements)
@@ -51,7 +53,7 @@ def _fault(judgement: Judgement) -> Iterator[str]:
     requirement, first = judgement.requirement, judgement.first
     if first is None:
         return
-    mark = "✗" if judgement.status is Status.FAIL else "!"
+    mark = {Status.FAIL: "✗", Status.KNOWN: "~"}.get(judgement.status, "!")
     yield f"### {mark} {requirement.id} (section {requirement.section})"
     yield ""
     yield requirement.quote

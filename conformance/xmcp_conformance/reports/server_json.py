@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from xmcp_conformance.core.events import NotReached
-from xmcp_conformance.core.judge import LEVELS, ExitCode, Judgement, Status, level_status
+from xmcp_conformance.core.judge import LEVELS, Judgement, Status, level_status
 
 from .server_report import PeerRun, ServerReport
 from .unjudged import unjudged, why_not
@@ -20,7 +20,7 @@ def to_dict(report: ServerReport) -> dict[str, Any]:
         "format": FORMAT,
         "profile": report.profile,
         "specification": report.specification,
-        "conforms": report.exit_code is ExitCode.CONFORMS,
+        "conforms": report.conforms and not report.not_reached,
         "exit_code": int(report.exit_code),
         "options": dict(report.options),
         "runs": [_run(run) for run in report.runs],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from xmcp_conformance.core.events import (
@@ -17,9 +17,10 @@ from xmcp_conformance.core.events import (
     SuiteStarted,
     ToolListed,
 )
-from xmcp_conformance.core.judge import ExitCode, Judgement, Status, Tally
+from xmcp_conformance.core.judge import ExitCode, Judgement, Status, Tally, status_of
 from xmcp_conformance.core.requirements import Requirement, registry
 
+from .baseline import Baseline
 from .earlier_run import EarlierRun
 from .required_coverage import Required
 from .tool_coverage import Coverage
@@ -65,6 +66,10 @@ class ServerReport:
     """What the run has to have seen."""
     earlier: EarlierRun | None = None
     """A run with which this one is compared."""
+    baseline: Baseline = field(default_factory=Baseline)
+    """The faults that are known."""
+    broken_by: dict[str, set[str]] = field(default_factory=dict)
+    """The tools that break each sentence in a way that fails, by the id of the sentence; the empty text is none."""
     runs: list[PeerRun] = field(default_factory=list)
     coverage: Coverage = field(default_factory=Coverage)
     not_reached: list[NotReached] = field(default_factory=list)
@@ -96,6 +101,8 @@ class ServerReport:
                 self.runs[-1].notes.append(event.text)
             case Observed():
                 self._tallies.setdefault(event.observation.requirement, Tally()).add(event)
+                if status_of(event, strict=self.options.get("strict", False)) is Status.FAIL:
+                    self.broken_by.setdefault(event.observation.requirement, set()).add(event.tool)
             case NotReached():
                 self.not_reached.append(event)
 
@@ -114,7 +121,17 @@ class ServerReport:
         strict = self.options.get("strict", False)
         judged = {one.id for one in registry().verified_by("server")} | self._tallies.keys()
         requirements = [one for one in registry().requirements.values() if one.id in judged]
-        return [self._tallies.get(one.id, Tally()).judgement(one, strict=strict) for one in requirements]
+        return [self._known(self._tallies.get(one.id, Tally()).judgement(one, strict=strict)) for one in requirements]
+
+    def _known(self, judgement: Judgement) -> Judgement:
+        id_ = judgement.requirement.id
+        known = judgement.status is Status.FAIL and self.baseline.covers(id_, self.broken_by[id_])
+        return replace(judgement, status=Status.KNOWN) if known else judgement
+
+    @property
+    def known(self) -> int:
+        """The number of sentences that are broken as the baseline says, and in no other way."""
+        return sum(one.status is Status.KNOWN for one in self.judgements)
 
     @property
     def beyond(self) -> list[Requirement]:
@@ -131,7 +148,7 @@ class ServerReport:
     @property
     def conforms(self) -> bool:
         """True where nothing failed, and enough was seen to say so."""
-        return not self.fails and not any(self.shortcomings)
+        return not self.fails and not self.known and not any(self.shortcomings)
 
     @property
     def shortcomings(self) -> list[str]:
@@ -142,7 +159,8 @@ class ServerReport:
             quoted_calls = ", ".join(list(self.silent)[:_MOST_QUOTED])
             more = ", …" if len(self.silent) > _MOST_QUOTED else ""
             found.append(f"{number} {'call was' if number == 1 else 'calls were'} not answered: {quoted_calls}{more}")
-        return found + [f"required: {missed}" for missed in self.missed]
+        found += [f"required: {missed}" for missed in self.missed]
+        return [*found, *self.baseline.stale(self.broken_by, self._judged, self.coverage)]
 
     @property
     def missed(self) -> list[str]:
@@ -162,10 +180,10 @@ class ServerReport:
 
     @property
     def exit_code(self) -> ExitCode:
-        """Whether the peers conform; nobody knows that where one was not reached."""
+        """Whether the peers conform, but for known faults; nobody knows that where one was not reached."""
         if self.not_reached:
             return ExitCode.SUITE_FAILED
-        return ExitCode.CONFORMS if self.conforms else ExitCode.DOES_NOT_CONFORM
+        return ExitCode.DOES_NOT_CONFORM if self.fails or any(self.shortcomings) else ExitCode.CONFORMS
 
     @property
     def answers(self) -> int:

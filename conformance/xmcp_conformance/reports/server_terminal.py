@@ -16,6 +16,7 @@ from xmcp_conformance.core.judge import LEVELS, Judgement, Status, level_status
 
 from .judgements_terminal import counted, print_line, show_broken, show_not_judged, show_table
 from .server_report import ServerReport
+from .summary import KNOWN_FAULTS
 from .unjudged import why_not
 
 
@@ -106,6 +107,8 @@ def _show_verdict(report: ServerReport, console: Console, *, advise: bool) -> No
     )
     if report.fails:
         console.print(Text(f"{reached}DOES NOT CONFORM", style="bold red"))
+    elif report.known and not report.shortcomings:
+        console.print(Text(f"{reached}{KNOWN_FAULTS} ({report.known})", style="bold yellow"))
     elif not report.shortcomings:
         coverage = report.coverage
         part = coverage.at_work < len(coverage.tools)

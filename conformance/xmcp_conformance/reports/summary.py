@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from xmcp_conformance.core.events import Observed
 from xmcp_conformance.core.judge import ExitCode, Judgement, Status
@@ -12,6 +13,9 @@ from xmcp_conformance.core.untrusted_text import printable
 from .case_report import CaseReport
 from .server_report import ServerReport
 from .unjudged import unjudged, why_not
+
+KNOWN_FAULTS: Final = "NO FAULTS BUT THOSE OF THE BASELINE"
+"""The verdict on a server that does not conform, in ways that are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,7 @@ def of_server(report: ServerReport) -> Summary:
     return Summary(
         specification=report.specification,
         judged=", ".join(map(printable, peers)),
-        verdict=_verdict(report.exit_code, fails=report.fails),
+        verdict=_verdict(report.exit_code, fails=report.fails, known=report.known > 0),
         why=[*report.shortcomings, *not_reached],
         exit_code=report.exit_code,
         judgements=report.judgements,
@@ -76,7 +80,9 @@ def place(first: Observed) -> str:
     return " over ".join(printable(part) for part in (first.call, first.run) if part)
 
 
-def _verdict(exit_code: ExitCode, *, fails: bool) -> str:
+def _verdict(exit_code: ExitCode, *, fails: bool, known: bool = False) -> str:
     if fails:
         return "DOES NOT CONFORM"
-    return "CONFORMS" if exit_code is ExitCode.CONFORMS else "NOT SHOWN TO CONFORM"
+    if exit_code is ExitCode.CONFORMS:
+        return KNOWN_FAULTS if known else "CONFORMS"
+    return "NOT SHOWN TO CONFORM"

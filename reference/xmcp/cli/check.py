@@ -30,6 +30,7 @@ from xmcp_conformance.profiles.server.server_under_test import (
     StdioPeer,
     without_secrets,
 )
+from xmcp_conformance.reports.baseline import Baseline, read_baseline, to_baseline
 from xmcp_conformance.reports.earlier_run import EarlierRun, earlier_run
 from xmcp_conformance.reports.required_coverage import Required
 from xmcp_conformance.reports.server_json import to_dict
@@ -159,6 +160,18 @@ check.add_command(trace)
     callback=_earlier,
     help="JSON report of an earlier run: what that one covered, and this one not, is named.",
 )
+@click.option(
+    "--include", multiple=True, metavar="TOOL", help="Call only tools of this name, or pattern such as 'read_*'."
+)
+@click.option("--exclude", multiple=True, metavar="TOOL", help="Do not call tools of this name or pattern.")
+@click.option(
+    "--baseline",
+    "baseline_path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Known faults: they do not fail the check; new ones do, and those that are gone.",
+)
+@click.option("--update-baseline", is_flag=True, help="Write the faults of this run to the file of --baseline.")
 @json_option("report")
 @report_options
 def server(
@@ -175,6 +188,8 @@ def server(
     markdown_path: Path | None,
     required: tuple[Required, ...],
     last: EarlierRun | None,
+    baseline_path: Path | None,
+    update_baseline: bool,
     **options: Any,
 ) -> None:
     """Check a server by its tools, without fixtures.
@@ -199,7 +214,8 @@ def server(
     # The SDK logs invalid messages of a peer with tracebacks; here they become one sentence.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
     console = Console(stderr=json_path == STANDARD_OUTPUT)
-    report = ServerReport(required=required, earlier=last)
+    known = _baseline(baseline_path, update=update_baseline)
+    report = ServerReport(required=required, earlier=last, baseline=known)
     try:
         with (
             Waiting("xmcp check", console, quiet=json_path == STANDARD_OUTPUT) as waiting,
@@ -217,11 +233,33 @@ def server(
             NotReached(str(given[0]), given[0].transport, str(error))
         )  # the sentence names all, if there are two
     else:
+        if update_baseline and baseline_path is not None and not report.not_reached:
+            write_json(baseline_path, to_baseline(report.broken_by))
+            report.baseline = read_baseline(baseline_path)
         show(report, console, verbose=verbose, quiet=quiet)
     if json_path is not None:
         write_json(json_path, to_dict(report))
     write_reports(of_server(report), junit_path, markdown_path)
     sys.exit(report.exit_code)
+
+
+def _baseline(path: Path | None, *, update: bool) -> Baseline:
+    """Return the known faults; none where no file is named, or one is to be written.
+
+    Raises:
+        click.UsageError: an option is missing, or the file is no baseline.
+    """
+    if path is None and update:
+        raise click.UsageError("--update-baseline needs --baseline FILE, the file to write.")
+    if path is None or (update and not path.exists()):
+        return Baseline()
+    try:
+        return read_baseline(path)
+    except OSError as error:
+        hint = "; --update-baseline writes it" if not path.exists() else ""
+        raise click.BadParameter(f"{printable(str(path))}: {error.strerror}{hint}", param_hint="--baseline") from error
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--baseline") from error
 
 
 def _given(target: tuple[str, ...], url: str | None, stdio: str | None) -> list[Peer]:

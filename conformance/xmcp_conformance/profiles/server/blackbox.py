@@ -17,6 +17,7 @@ from dataclasses import replace
 
 from xmcp_conformance.core.events import Connecting, Emit, Noted, NotReached, Observed, SuiteStarted
 from xmcp_conformance.core.requirements import registry
+from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models.registry import EXTENSION_ID
 
 from .bounded_wire import StrayLines
@@ -65,7 +66,7 @@ async def check(peers: list[Peer], options: Options, emit: Emit) -> None:
             not_reached.append(NotReached(str(peer), peer.transport, str(error)))
         for repeat, observations in (*echoes.judged(), *forms.judged()):
             for observation in observations:
-                emit(Observed(observation, repeat.run, str(repeat.call)))
+                emit(Observed(observation, repeat.run, str(repeat.call), tool=repeat.call.of_tool))
     if not_reached and len(not_reached) == len(peers):
         raise PeerUnavailable(" ".join(event.reason for event in not_reached))
     for event in not_reached:
@@ -93,6 +94,9 @@ async def _check_in_era(run: Run, spoken: set[str], seen: Seen) -> None:
         if catalogue.protocol_version in spoken:
             return
         spoken.add(catalogue.protocol_version)
+        if first and (pattern := options.unmatched(catalogue.tools)):
+            known = ", ".join(f"`{quoted(tool.name)}`" for tool in catalogue.tools[:10])
+            raise PeerUnavailable(f"No tool is called `{quoted(pattern)}`, so nothing was called; there are {known}.")
         if EXTENSION_ID not in catalogue.extensions:
             _judge_announcement_alone(catalogue, run)
             return

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import partial
 from itertools import islice
 from typing import Any, Final, TypeAlias
@@ -67,6 +68,8 @@ class Options:
     Attributes:
         examples: number of right arguments that are drawn for each tool.
         calls: maximum number of calls of each tool in a run; `None`: fewer for each, the more tools there are.
+        include: patterns of names, as of files; other tools are not called. None: all are.
+        exclude: patterns of the names of tools that are not called.
     """
 
     examples: int = 8
@@ -77,6 +80,23 @@ class Options:
     eras: tuple[str, ...] = ERAS
     connect_timeout: float = 30.0
     call_timeout: float = 30.0
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+    def chooses(self, tool: ListedTool) -> bool:
+        """Return whether the user wants a tool called, if it only reads."""
+        is_included = not self.include or any(fnmatchcase(tool.name, pattern) for pattern in self.include)
+        return is_included and not any(fnmatchcase(tool.name, pattern) for pattern in self.exclude)
+
+    def calls_tool(self, tool: ListedTool) -> bool:
+        """Return whether a tool is called."""
+        return self.chooses(tool) and (tool.read_only or self.allow_writes)
+
+    def unmatched(self, tools: Sequence[ListedTool]) -> str:
+        """Return the first pattern that no tool matches, which is misspelt or out of date; empty if there is none."""
+        names = [tool.name for tool in tools]
+        patterns = (*self.include, *self.exclude)
+        return next((one for one in patterns if not any(fnmatchcase(name, one) for name in names)), "")
 
 
 @dataclass(slots=True)
@@ -121,6 +141,12 @@ class Learned:
         self.longest[name] = max(self.longest.get(name, 0.0), seconds)
 
 
+def _listed(tools: Sequence[ListedTool]) -> str:
+    names = [f"`{quoted(tool.name)}`" for tool in tools]
+    more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+    return ", ".join(names[:_MAX_NAMES]) + more
+
+
 def plan(
     catalogue: Catalogue,
     options: Options,
@@ -142,14 +168,14 @@ def plan(
         again: whether the server was judged in another era before, so that half as many calls do.
     """
     learned = learned or Learned()
-    callable_tools = [tool for tool in catalogue.tools if tool.read_only or options.allow_writes]
-    skipped = [f"`{quoted(tool.name)}`" for tool in catalogue.tools if not (tool.read_only or options.allow_writes)]
-    if skipped:
-        more = f" and {len(skipped) - _MAX_NAMES} more" if len(skipped) > _MAX_NAMES else ""
-        listed = f"{', '.join(skipped[:_MAX_NAMES])}{more}"
+    callable_tools = [tool for tool in catalogue.tools if options.calls_tool(tool)]
+    chosen = [tool for tool in catalogue.tools if options.chooses(tool)]
+    if left_out := [tool for tool in catalogue.tools if not options.chooses(tool)]:
+        note(f"Not called, because of --include or --exclude: {_listed(left_out)}.")
+    if skipped := [tool for tool in chosen if not options.calls_tool(tool)]:
         note(
-            f"Not called, because not marked read-only: {listed}. Use --allow-writes to call such tools, or mark those "
-            'that only read: annotations={"readOnlyHint": True} in FastMCP.'
+            f"Not called, because not marked read-only: {_listed(skipped)}. Use --allow-writes to call such tools, or "
+            'mark those that only read: annotations={"readOnlyHint": True} in FastMCP.'
         )
     share = options.calls or max(_FEWEST_CALLS, min(_USUAL_CALLS, _MOST_CALLS // max(1, len(callable_tools))))
     share = max(min(share, _FEWEST_AGAIN), share // 2) if again else share

@@ -69,6 +69,11 @@ class ToolCall:
         """True for a call that asks another tool for a display, with the arguments that it hands on to it."""
         return any(isinstance(value, dict) and value.get("show_user") is True for value in self.arguments.values())
 
+    @property
+    def of_tool(self) -> str:
+        """The name of the tool that was called, safe to print; empty if the server does not list it."""
+        return quoted(self.name) if self.tool is not None else ""
+
     def __str__(self) -> str:
         text = json.dumps(self.arguments, ensure_ascii=True)
         return f"{quoted(self.name)}({text if len(text) <= 200 else text[:200] + '…'})"

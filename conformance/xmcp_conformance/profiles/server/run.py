@@ -169,15 +169,15 @@ class Run:
 
     def _list(self, catalogue: Catalogue) -> None:
         for tool in catalogue.tools:
-            called = tool.read_only or self.options.allow_writes or tool.name == FIXTURE
+            called = self.options.calls_tool(tool) or tool.name == FIXTURE
             displays = tool.displays or tool.takes_show_user
             self.emit(ToolListed(self.name, quoted(tool.name), called, displays))
 
     def observed(self, observations: Iterable[Observation], call: ToolCall | None = None) -> None:
         """Emit what a check observed, of a call or of what the server lists."""
-        said = str(call or "")
+        said, tool = (str(call), call.of_tool) if call else ("", "")
         for observation in observations:
-            self.emit(Observed(observation, self.name, said))
+            self.emit(Observed(observation, self.name, said, tool=tool))
 
     def end(self) -> None:
         """Say that the run ended."""
