@@ -207,7 +207,8 @@ def test_a_wrong_port_gets_one_sentence():
 
 def test_what_can_be_reached_is_judged_where_the_other_half_cannot(tmp_path):
     path = tmp_path / "report.json"
-    url = f"{HttpHost().url}/mcp"
+    nobody = HttpHost()  # it keeps the port, as long as there is a name for it
+    url = f"{nobody.url}/mcp"
     done = check("server", "--url", url, "--stdio", MUTANT, *FEW, "--json", str(path))
     assert done.returncode == 3
     *_, judged, other = done.stdout.splitlines()
@@ -221,7 +222,8 @@ def test_what_can_be_reached_is_judged_where_the_other_half_cannot(tmp_path):
 
 
 def test_where_neither_half_can_be_reached_both_reasons_are_said():
-    done = check("server", "--url", f"{HttpHost().url}/mcp", "--stdio", "xmcp-no-such-command")
+    nobody = HttpHost()
+    done = check("server", "--url", f"{nobody.url}/mcp", "--stdio", "xmcp-no-such-command")
     assert_one_sentence(done, "does not exist")
     assert "Nothing answers at" in done.stderr
 

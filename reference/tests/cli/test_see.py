@@ -237,7 +237,8 @@ def test_a_command_that_ends_in_the_name_of_a_file_is_a_command(tmp_path):
 
 
 def test_an_address_where_nobody_listens_gets_one_sentence():
-    done = see(f"{HttpHost().url}/mcp")
+    nobody = HttpHost()
+    done = see(f"{nobody.url}/mcp")
     assert done.returncode == 3
     assert "Nothing answers at" in done.stderr
 

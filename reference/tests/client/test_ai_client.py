@@ -221,7 +221,8 @@ async def test_the_log_has_fields_and_neither_arguments_nor_results(
 
 
 async def test_a_server_that_cannot_be_reached_is_one_warning(caplog: pytest.LogCaptureFixture) -> None:
-    async with ai(targets=[HttpHost().url]) as client:
+    nobody = HttpHost()
+    async with ai(targets=[nobody.url]) as client:
         await client.chat("q", [])
     (warning,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
     assert "cannot be reached, its tools are missing" in warning

@@ -25,7 +25,8 @@ class HttpHost:
     """A port of the loopback that stays reserved from the construction to `close`, served or not.
 
     While nothing is served, connections are refused. No other process can take the port in the meantime, so a server
-    can come, go and come back under the same URL, and a test can name an address where certainly nobody listens.
+    can come, go and come back under the same URL, and a test can name an address where certainly nobody listens: as
+    long as it has a name for the object, which gives the port back when it is collected.
     """
 
     def __init__(self, port: int = 0) -> None:
