@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import re
 import sys
 from collections.abc import Mapping
@@ -130,6 +131,8 @@ def client(
     report = CaseReport(BY_SCENARIOS)
     console = Console(stderr=json_path == STANDARD_OUTPUT, highlight=False)
     limits = Limits(start_timeout, chat_timeout)
+    # The SDK logs what a client sends wrongly with tracebacks.
+    logging.getLogger("mcp").setLevel(logging.CRITICAL)
     with Waiting("xmcp check client", console, quiet=quiet or json_path == STANDARD_OUTPUT) as waiting:
         waiting.begin(f"`{printable(words[0])}` to start", start_timeout)
         driving = Driving(jobs, limits, lambda done, of: waiting.show(f"{done} of {of} scenarios"))

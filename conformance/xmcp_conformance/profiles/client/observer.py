@@ -125,7 +125,7 @@ class ObservedServer:
 
     def __init__(self, recorder: Recorder, scenario: Scenario, index: int, *, one_connection: bool = True) -> None:
         self._recorder, self._scenario, self._index = recorder, scenario, index
-        self._has_one_connection = one_connection
+        self._has_one_connection, self._connection = one_connection, 0
         self._server = scenario.setup.servers[index]
         self._calls_of: Counter[int] = Counter()
         self._tools: dict[str, tuple[int, Tool]] = {}
@@ -164,7 +164,7 @@ class ObservedServer:
         if act.kind == "down":
             self._recorder.note(Unreachable(server=self._index, tag=arguments.get("tag")))
             raise ServerUnreachable("It cannot be reached.")
-        call = self._recorder.new_call()
+        call, connection = self._recorder.new_call(), self._connection
         self._recorder.note(Called(call=call, server=self._index, tool=name, arguments=arguments))
         try:
             await asyncio.sleep(act.delay if act.kind != "late" else NEVER)
@@ -173,7 +173,8 @@ class ObservedServer:
             raise
         result, answered = answer(act, name, call, arguments.get("tag"), xmcp=self._server.xmcp)
         if isinstance(result, ConnectionLost) and self._has_one_connection:
-            answered = replace(answered, connection=f"{self._index} at {asyncio.get_running_loop().time():g}")
+            answered = replace(answered, connection=f"{connection} at {asyncio.get_running_loop().time():g}")
+            self._connection = max(self._connection, connection + 1)  # the next call opens another one
         self._recorder.note(answered)
         if isinstance(result, ConnectionLost):
             raise result

@@ -154,10 +154,18 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "a result that has no name is handed on where it fits": Scenario(
         _setup(
             _tool("sql"),
-            _tool("query", depends_on=["sql"], input_schema=_takes(required=["sql"], sql={"type": "string"})),
+            _tool(
+                "query",
+                depends_on=["sql"],
+                input_schema=_takes(required=["sql"], sql={"type": "string"}),
+                wrapped_in="value",
+            ),
             _tool("chart", depends_on=["query"], input_schema=_takes(required=["rows"], rows={"type": "array"})),
         ),
-        {0: [Act(text="select 1")], 1: [Act(text='[{"n": 1}]'), Act(), Act(structured=[1]), Act(structured=[2])]},
+        {
+            0: [Act(text="select 1")],
+            1: [Act(text='[{"n": 1}]'), Act(), *[Act(structured={"value": [number]}) for number in (1, 2)]],
+        },
         _one(
             Says("", [Ask(0), Ask(1), Ask(2)]),
             Says("", [Ask(0), Ask(1, {"sql": "mine"}), Ask(2)]),

@@ -65,7 +65,7 @@ def _left_out_tools_are_told(trace: TraceIndex) -> Observations:
             kept = {key_of(tool) for tool in trace.tools_within_limit_at(at)}
             tools = [tool for tool in _certainly_existing(trace, chat.began_at, at) if key_of(tool) not in kept]
             left_out += without_name(trace.setup, _names(asked), tools)
-        if left_out:
+        if left_out and (chat.began.events or chat.received):
             events = [told.event for _, told in chat.received]
             warned = any(event.get("type") == "warning" and "call_id" not in event for event in events)
             seen = f"`{quoted(left_out[0].name)}` of server {left_out[0].server} is left out, and no event says so"
