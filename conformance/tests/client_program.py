@@ -188,6 +188,7 @@ async def main() -> None:
                 say({"id": request["id"]})
             case "chat" if client:
                 chats[request["chat"]] = asyncio.create_task(run(client, request))
+                await asyncio.sleep(0)  # so that it has begun when it is cancelled
             case "cancel":
                 chats[request["chat"]].cancel()
             case "refresh" | "stop":

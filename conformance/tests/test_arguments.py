@@ -17,7 +17,7 @@ from xmcp_conformance.profiles.server.arguments import valid
 from xmcp_conformance.profiles.server.combinations import Surroundings, Values
 from xmcp_conformance.profiles.server.hostile_arguments import hostile
 from xmcp_conformance.profiles.server.hostile_texts import HOSTILE, SHORT, UNMARKED, long_text, marked
-from xmcp_conformance.profiles.server.input_schema import fitting
+from xmcp_conformance.profiles.server.input_schema import expanded, fitting
 from xmcp_conformance.profiles.server.refusals import alone_at_the_most, at_borders, extremes, of_each_kind, refusals
 
 SCHEMAS: list[dict[str, Any]] = [
@@ -531,3 +531,13 @@ def test_the_combinations_of_a_thousand_parameters_cost_little() -> None:
     made = Values({"type": "object", "properties": properties}, lambda: dict.fromkeys(properties, "x")).pairs()
     changed = {name for one in made for name in properties if one.arguments.get(name) != "x"}
     assert 2 < len(changed) <= 8
+
+
+def test_what_a_part_allows_anyway_takes_nothing_from_a_property() -> None:
+    """As where `unevaluatedProperties` needs the names again: the switch of a display stays a boolean."""
+    schema = {"properties": {"a": {"type": "boolean"}}, "allOf": [{"properties": {"a": True, "b": {"maxLength": 3}}}]}
+    assert expanded(schema)["properties"] == {"a": {"type": "boolean"}, "b": {"maxLength": 3}}
+    both = {"properties": {"b": {"type": "string"}}, "allOf": [{"properties": {"b": {"maxLength": 3}}}]}
+    assert expanded(both)["properties"] == {"b": {"type": "string", "maxLength": 3}}
+    never = {"properties": {"b": {"type": "string"}}, "allOf": [{"properties": {"b": False}}]}
+    assert expanded(never)["properties"] == {"b": False}

@@ -82,7 +82,7 @@ def test_a_client_behind_a_command_is_judged_as_it_is_in_this_process(name: str)
     ("fault", "seen"),
     [
         ("ends", "the program ended with 1; it wrote to stderr: out of cheese"),
-        ("hangs", "no answer to `start` within 3 s"),
+        ("hangs", "no answer to `start` within 10 s"),
         ("talks", "a line that is no JSON: `Hello!`"),
         ("another id", "an answer that nobody asked for: "),
         ("no member", "the message `{"),
@@ -93,7 +93,7 @@ def test_a_client_behind_a_command_is_judged_as_it_is_in_this_process(name: str)
 )
 def test_a_program_that_does_not_do_as_the_protocol_says(fault: str, seen: str) -> None:
     # Only one that hangs is to run out of time, however slow the machine is.
-    limits = Limits(3.0 if fault == "hangs" else 60.0)
+    limits = Limits(10.0 if fault == "hangs" else 60.0)
     report = report_on(command_of("Miniature", fault), ONE, limits=limits)
     assert [(event.peer, event.reason[: len(seen)]) for event in report.not_judged] == [(*ONE, seen)]
     assert report.exit_code == 3
@@ -137,7 +137,7 @@ def test_a_program_that_fails_again_and_again_is_not_started_for_ever(monkeypatc
     monkeypatch.setattr(checking, "_MOST_FAULTS", 2)
     quick = {name: one for name, one in supported(SCENARIOS, miniature.FEATURES).items() if len(one.chats) == 1}
     report = report_on(command_of("Miniature", "ends"), quick, jobs=1)
-    assert len(report.not_judged) == 3
+    assert len(report.not_judged) == 3, report.not_judged
     assert report.not_judged[-1].reason.startswith("the program failed in 2 scenarios, so ")
     assert report.exit_code == 3
 
@@ -167,7 +167,7 @@ def test_no_process_is_left(fault: str, monkeypatch: pytest.MonkeyPatch) -> None
     mark = f"client-{time.monotonic_ns()}"
     monkeypatch.setenv("MARK", mark)
     monkeypatch.setattr(program, "_STOP_SECONDS", 0.5)
-    report_on(command_of("Miniature", fault), ONE, limits=Limits(3.0))
+    assert set(report_on(command_of("Miniature", fault), ONE).seen) == set(ONE)
     assert left(mark) == []
 
 

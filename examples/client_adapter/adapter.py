@@ -144,6 +144,7 @@ async def main() -> None:
                     told["refused"] = str(refusal)
             case "chat" if client:
                 chats[request["chat"]] = asyncio.create_task(run(client, request))
+                await asyncio.sleep(0)  # so that it has begun when it is cancelled
                 continue
             case "cancel":
                 chats[request["chat"]].cancel()

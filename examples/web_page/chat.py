@@ -1,6 +1,6 @@
 """A chat in a web page: the events of a chat as server-sent events, shown by a page without a framework.
 
-    uv run python examples/web_page/chat.py        # then open http://127.0.0.1:8000
+    uv run python examples/web_page/chat.py        # then open http://127.0.0.1:8088
 
 Without a key, a script stands in for the model: it calls the tool that you name. For a model and a server of your own:
 
@@ -35,8 +35,8 @@ from xmcp.providers import ProviderError, ScriptedProvider
 # The other events have results of tools, and the history: they stay here.
 SHOWN = {"llm_delta", "retry", "tool_started", "tool_error", "tool_display", "failed"}
 
-SERVER = Path(__file__).parents[1] / "display_server.py"
-SERVE = [sys.executable, "-m", "xmcp", "serve", str(SERVER), "--transport", "stdio"]
+SAMPLE = Path(__file__).parents[1] / "display_server.py"
+SERVER = os.environ.get("MCP_SERVER", [sys.executable, "-m", "xmcp", "serve", str(SAMPLE), "--transport", "stdio"])
 
 
 async def events(ai: AIClient, question: str) -> AsyncIterator[str]:
@@ -46,6 +46,8 @@ async def events(ai: AIClient, question: str) -> AsyncIterator[str]:
             async for event in stream:
                 if event.type in SHOWN:
                     yield f"data: {json.dumps({**event.to_json(), 'history': None})}\n\n"
+                elif event.type == "done":
+                    yield f"data: {json.dumps({'type': 'done', 'stop_reason': event.result['stop_reason']})}\n\n"
     except ProviderError as failure:
         logging.warning("A chat failed: %s", failure)  # the page has the event `failed`
 
@@ -73,18 +75,16 @@ async def client(_: Starlette) -> AsyncIterator[dict[str, Any]]:
     if not {"OPENAI_API_KEY", "OPENAI_BASE_URL"} & os.environ.keys():
         print("Neither OPENAI_API_KEY nor OPENAI_BASE_URL is set: a script stands in for the model.")
         model = ScriptedProvider(stand_in)
-    servers = [os.environ.get("MCP_SERVER", SERVE)]
-    async with AIClient(servers, llm_provider=model, llm_model=os.environ.get("MODEL")) as ai:
+    async with AIClient([SERVER], llm_provider=model, llm_model=os.environ.get("MODEL")) as ai:
         yield {"ai": ai, "has_model": model is None}
 
 
 page = StaticFiles(directory=Path(__file__).parent / "page", html=True)
-hosts = Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])
 app = Starlette(
     routes=[Route("/ask", ask, methods=["POST"]), Route("/begin", begin), Mount("/", page)],
     lifespan=client,
-    middleware=[hosts],
+    middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])],
 )
 
 if __name__ == "__main__":
-    uvicorn.run(app, port=8000)
+    uvicorn.run(app, port=8088)

@@ -721,3 +721,30 @@ func marshalUnion(pi *int64, pf *float64, pb *bool, ps *string, haveArray bool, 
 	}
 	return nil, errors.New("Union must not be null")
 }
+
+// Prefix of everything XMCP adds to MCP.
+const Prefix = "io.github.xmcp-spec/"
+
+// The MCP extension identifier.
+const ExtensionID = "io.github.xmcp-spec/tool-response"
+
+// Key of the tool metadata in a tool's `_meta`.
+const ToolMetaKey = "io.github.xmcp-spec/tool"
+
+// Key of form and version in a result's `_meta`.
+const ResultMetaKey = "io.github.xmcp-spec/result"
+
+// Key of the display in the `_meta` of a plain result.
+const DisplayMetaKey = "io.github.xmcp-spec/display"
+
+// Key of the error in a plain result's `_meta`.
+const ErrorMetaKey = "io.github.xmcp-spec/error"
+
+// Key of `server_populated` in a plain result's `_meta`.
+const PopulatedMetaKey = "io.github.xmcp-spec/server_populated"
+
+// The version of the specification these models are for.
+const Version = "1.0"
+
+// Regular expression of a name with a vendor prefix, whole.
+const VendorKey = "[A-Za-z0-9._-]+/[A-Za-z0-9._/-]+"

@@ -664,3 +664,30 @@ pub struct ToolMetadata {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub xml_formatter: Option<String>,
 }
+
+/// Prefix of everything XMCP adds to MCP.
+pub const PREFIX: &str = "io.github.xmcp-spec/";
+
+/// The MCP extension identifier.
+pub const EXTENSION_ID: &str = "io.github.xmcp-spec/tool-response";
+
+/// Key of the tool metadata in a tool's `_meta`.
+pub const TOOL_META_KEY: &str = "io.github.xmcp-spec/tool";
+
+/// Key of form and version in a result's `_meta`.
+pub const RESULT_META_KEY: &str = "io.github.xmcp-spec/result";
+
+/// Key of the display in the `_meta` of a plain result.
+pub const DISPLAY_META_KEY: &str = "io.github.xmcp-spec/display";
+
+/// Key of the error in a plain result's `_meta`.
+pub const ERROR_META_KEY: &str = "io.github.xmcp-spec/error";
+
+/// Key of `server_populated` in a plain result's `_meta`.
+pub const POPULATED_META_KEY: &str = "io.github.xmcp-spec/server_populated";
+
+/// The version of the specification these models are for.
+pub const VERSION: &str = "1.0";
+
+/// Regular expression of a name with a vendor prefix, whole.
+pub const VENDOR_KEY: &str = "[A-Za-z0-9._-]+/[A-Za-z0-9._/-]+";

@@ -1,4 +1,4 @@
-"""Write the types for Go, Rust and Java with quicktype.
+"""Write the types for Go, Rust and Java with quicktype, and the names that XMCP adds to MCP as constants.
 
 quicktype has npm packages of its own, and whoever works on XMCP rarely needs them: `nox -s bindings` runs it, and
 `nox -s generate` does not.
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from tools.generate.registry_constants import Constant, constants
 from tools.generate.schema_for_typescript import renamed
 from tools.generate.sources import SUFFIX, json_schemas
 from tools.node_packages import Packages
@@ -69,9 +70,31 @@ def write_types(out: Path) -> None:
             done = NODE_PACKAGES.run("../write_types.mjs", *arguments, cwd=NODE_PACKAGES.folder)
             if done.returncode:
                 sys.exit(f"quicktype failed for {language} ({done.returncode}):\n{done.stdout}{done.stderr}")
+            _write_names(folder / target.options["outputFilename"], language)
             for path in folder.iterdir():
                 text = path.read_text(encoding="utf-8").strip().replace(*_THROWS)
                 path.write_text("\n".join([*_NOTE, "", text, ""]), encoding="utf-8")
+
+
+def _write_names(types: Path, language: str) -> None:
+    """Write the keys in `_meta`, and the other names: behind the types, for Java in a class of its own."""
+    names = [constant for constant in constants() if constant.type == "str"]
+    if language == "java":
+        lines = "".join(_constant(language, name) for name in names)
+        text = f"package xmcp;\n\n/** The names that XMCP adds to MCP. */\npublic final class Names {{\n{lines}}}\n"
+        types.with_name("Names.java").write_text(text, encoding="utf-8")
+        return
+    with types.open("a", encoding="utf-8") as file:
+        file.write("".join(f"\n{_constant(language, name)}" for name in names))
+
+
+def _constant(language: str, constant: Constant) -> str:
+    name, value = constant.name, json.dumps(constant.value)
+    if language == "go":
+        return f"// {constant.doc}\nconst {name.title().replace('_', '').replace('Id', 'ID')} = {value}\n"
+    if language == "rust":
+        return f"/// {constant.doc}\npub const {name}: &str = {value};\n"
+    return f"    /** {constant.doc} */\n    public static final String {name} = {value};\n"
 
 
 def schemas() -> dict[str, dict[str, Any]]:

@@ -11,6 +11,7 @@ import pytest
 
 from tools.generate import quicktype_types
 from tools.generate.generated_folder import TARGET
+from tools.generate.registry_constants import constants
 from tools.generate.sources import json_schemas
 from tools.interop.bindings_losses import COMPILERS, TABLE, changes, measured, read_examples, rows, shown, table
 
@@ -42,6 +43,18 @@ def test_every_type_is_there_under_its_name_and_the_head_says_what_made_it(langu
     assert text.count(quicktype_types.COMMAND) == len(files)
     for schema in json_schemas().values():
         assert any(f"{word} {schema['title']} " in text for word in ("type", "struct", "class"))
+
+
+@pytest.mark.parametrize(
+    ("language", "form"), [("go", "const {} = {}"), ("rust", "const {}: &str = {};"), ("java", "String {} = {};")]
+)
+def test_every_name_that_xmcp_adds_to_mcp_is_a_constant(language, form):
+    text = "\n".join(path.read_text(encoding="utf-8") for path in (TARGET / language).rglob("*.*"))
+    names = {constant.name: constant.value for constant in constants() if constant.type == "str"}
+    assert names["ERROR_META_KEY"].endswith("/error")
+    for name, value in names.items():
+        written = name.title().replace("_", "").replace("Id", "ID") if language == "go" else name
+        assert form.format(written, f'"{value}"') in text
 
 
 def test_examples_that_only_the_specification_forbids_are_not_counted():

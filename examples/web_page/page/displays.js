@@ -37,6 +37,7 @@ function showImage({ payload, title, alt }) {
 const draw = {
   __proto__: null, // a type may be called "constructor"
   table: showTable,
+  chart: showChart,
   image: showImage,
   notification: ({ payload }) => add(chat, "p", payload.message ?? payload).setAttribute("role", "status"),
   text: ({ payload }) => add(chat, "pre", payload),
@@ -45,7 +46,7 @@ const draw = {
 
 // What this page can draw of an envelope: itself, else its fallback, else of a chart the table of its data.
 function drawable(envelope) {
-  if (!envelope || draw[envelope.type]) return envelope
+  if (!envelope || (envelope.type === "chart" ? chartOf(envelope.payload) : draw[envelope.type])) return envelope
   const title = envelope.title ?? envelope.alt
   const values = envelope.type === "chart" && envelope.payload.data?.values
   return drawable(envelope.fallback && { title, ...envelope.fallback })
@@ -55,7 +56,7 @@ function drawable(envelope) {
 function showDisplay(envelope) {
   const { type, payload, alt } = envelope
   const shown = drawable(envelope)
-  if (shown && shown.type !== type) add(chat, "p", `(This page cannot draw "${type}"; below is its ${shown.type}.)`)
+  if (shown && shown.type !== type) add(chat, "p", `(This page cannot draw this ${type}; below is its ${shown.type}.)`)
   if (shown) draw[shown.type](shown)
   else add(chat, "p", `${alt ?? words(payload)} (This page cannot draw "${type}".)`)
 }

@@ -92,5 +92,5 @@ def test_names_and_protocol_are_printed() -> None:
 def test_traces_that_cannot_be_written_are_said_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = run(f"{PROGRAM} Miniature", "--scenario", "one id", "--traces", str(tmp_path / "file" / "in"))
-    assert done.exit_code == 3
-    assert "the traces cannot be written to" in done.output
+    assert done.exit_code == 2
+    assert "cannot be made: Not a directory" in " ".join(done.output.split())

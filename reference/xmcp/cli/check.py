@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
 import socket
 import subprocess
@@ -211,6 +212,8 @@ def server(
     if sample and options["calls"] is None:
         options["calls"] = _OF_SAMPLE
     settings = Options(eras=ERAS if era == "both" else (era,), **options)
+    # Hypothesis would keep what it learns of modules here in the folder of the user.
+    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", os.devnull)
     # The SDK logs invalid messages of a peer with tracebacks; here they become one sentence.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
     console = Console(stderr=json_path == STANDARD_OUTPUT)

@@ -40,6 +40,15 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: b
         context.exit()
 
 
+def _folder(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
+    if path is not None:
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise click.BadParameter(f"`{printable(str(path))}` cannot be made: {error.strerror}") from error
+    return path
+
+
 def _print_names(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
     if wanted and not context.resilient_parsing:
         for name in SCENARIOS:
@@ -78,6 +87,7 @@ def _print_names(context: click.Context, _parameter: click.Parameter, wanted: bo
     "traces_folder",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
+    callback=_folder,
     help="Also write what was seen in each scenario, as a trace.",
 )
 @click.option("--strict", is_flag=True, help="Count a broken SHOULD like a broken MUST.")
@@ -138,18 +148,22 @@ def client(
         driving = Driving(jobs, limits, lambda done, of: waiting.show(f"{done} of {of} scenarios"))
         traces = asyncio.run(check_command(words, chosen, report.add, strict=strict, driving=driving))
     show(report, console, verbose=verbose, quiet=quiet)
-    if traces_folder is not None:
-        _write_traces(traces_folder, traces)
     if json_path is not None:
         write_json(json_path, to_dict(report))
     write_reports(of_cases(report), junit_path, markdown_path)
+    if traces_folder is not None:
+        _write_traces(traces_folder, traces)
     sys.exit(report.exit_code)
 
 
 def _chosen(names: tuple[str, ...]) -> Mapping[str, Scenario]:
-    chosen = {one: SCENARIOS[one] for one in SCENARIOS if not names or any(name.lower() in one for name in names)}
+    if not names:
+        return SCENARIOS
+    chosen: dict[str, Scenario] = {}
     for name in names:
-        if not any(name.lower() in one for one in SCENARIOS):
+        found = [name] if name in SCENARIOS else [one for one in SCENARIOS if name.lower() in one]
+        chosen |= {one: SCENARIOS[one] for one in found}
+        if not found:
             hint = did_you_mean(name, SCENARIOS)
             message = f"no scenario has `{printable(name)}` in its name.{hint} --list prints all names"
             raise click.BadParameter(message, param_hint="--scenario")
@@ -158,7 +172,6 @@ def _chosen(names: tuple[str, ...]) -> Mapping[str, Scenario]:
 
 def _write_traces(folder: Path, traces: Mapping[str, Trace]) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         for name, trace in traces.items():
             file = folder / f"{re.sub('[^a-z0-9]+', '-', name.lower()).strip('-')}.json"
             file.write_text(json.dumps(trace.to_json(), indent=1), encoding="utf-8")

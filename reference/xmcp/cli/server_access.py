@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
 
 import click
 
@@ -35,6 +36,10 @@ class Access:
             raise click.UsageError("--header is for a server over HTTP, and none is named.")
         if (self.env or self.cwd or self.log) and not any(isinstance(peer, StdioPeer) for peer in peers):
             raise click.UsageError("--env, --cwd and --log are for a command, and none is named.")
+        if self.headers and len({urlsplit(peer.url)[:2] for peer in peers if isinstance(peer, HttpPeer)}) > 1:
+            raise click.UsageError("--header would go to several servers; check or see them one by one.")
+        if self.log is not None:
+            self.log.write_bytes(b"")
         return [self._with(peer) for peer in peers]
 
     def _with(self, peer: Peer) -> Peer:
@@ -73,10 +78,10 @@ def _variables(
 
 
 def _log(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
-    """Return the path of an empty file; the command is about to begin."""
+    """Return the path of a file that can be written; it is emptied once the whole command line is right."""
     if path is not None:
         try:
-            path.write_bytes(b"")
+            path.open("ab").close()
         except OSError as error:
             raise click.BadParameter(f"`{path}` cannot be written: {error.strerror}") from error
     return path

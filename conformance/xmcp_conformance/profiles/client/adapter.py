@@ -98,7 +98,7 @@ class Model(Protocol):
     """A model, played by the suite."""
 
     async def answer(
-        self, messages: Messages, tools: Sequence[Mapping[str, Any]], *, whole: bool = False
+        self, messages: Messages, tools: Sequence[Mapping[str, Any]], *, whole: bool = False, counts: bool = True
     ) -> ModelAnswer:
         """Answer a request, with the tools in the format of OpenAI's chat completions.
 
@@ -106,6 +106,7 @@ class Model(Protocol):
             messages: the messages of the request.
             tools: the tools that it offers.
             whole: whether the client asked for the answer in one piece: then nothing of one that fails arrives.
+            counts: whether the client is told the tokens.
 
         Raises:
             NoSuchChat: the request belongs to no chat.

@@ -92,7 +92,10 @@ async def _converse(
         if not task.done():
             recorder.note(Cancelled(chat=name))
             task.cancel()
-    await asyncio.wait({task})
+    try:
+        await asyncio.wait({task})
+    finally:
+        task.cancel()  # of a run that is broken off
     outcome = ChatOutcome(failure="cancelled") if task.cancelled() else task.result()
     recorder.note(
         ChatEnded(

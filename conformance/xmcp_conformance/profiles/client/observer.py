@@ -34,6 +34,8 @@ NEVER: Final = 1e9
 _MARKER: Final = "chat="
 """Text in each query before the name of the chat, by which the model recognizes the chat of a request."""
 _MARKED: Final = re.compile(rf"{_MARKER}(\d+)")
+_ENDS: Final = re.compile(rf"{_MARKER}\d+$")
+_LONGEST_QUERY: Final = 60
 
 
 class Recorder:
@@ -92,14 +94,14 @@ class ObservedModel:
         self._recorder, self._scripts = recorder, scripts
 
     async def answer(
-        self, messages: Messages, tools: Sequence[Mapping[str, Any]], *, whole: bool = False
+        self, messages: Messages, tools: Sequence[Mapping[str, Any]], *, whole: bool = False, counts: bool = True
     ) -> ModelAnswer:
         """Answer a request; see `Model.answer`.
 
         Raises:
             NoSuchChat: it belongs to no chat.
         """
-        chat, ask = _chat_of(messages), self._recorder.new_ask()
+        chat, ask = _chat_of(messages, has_tools=bool(tools)), self._recorder.new_ask()
         offered = copied(tools)
         self._recorder.note(Asked(chat=chat, ask=ask, messages=copied(messages), tools=offered))
         script = self._scripts[chat]
@@ -109,7 +111,7 @@ class ObservedModel:
         failure = None if says.fails is None else ModelFailure(says.fails, says.broken)
         failed = failure is not None or says.stalls
         calls = [] if failed else [script.call(one, offered) for one in says.asks]
-        tokens = None if failed else says.tokens
+        tokens = None if failed or not counts else says.tokens
         text = "" if failed and whole else says.text
         said = Said(chat=chat, ask=ask, text=text, calls=calls, failed=failed, stalls=says.stalls, tokens=tokens)
         self._recorder.note(replace(said, finish=says.finish))
@@ -247,16 +249,27 @@ def copied(objects: Sequence[Mapping[str, Any]]) -> list[Json]:
     return copy
 
 
-def _chat_of(messages: Messages) -> str:
-    """Return the chat whose marker stands in the newest query.
+def _chat_of(messages: Messages, *, has_tools: bool = True) -> str:
+    """Return the chat whose marker ends the newest query.
+
+    A request without tools can be one beside the chat that quotes the query: it belongs to the chat only if its newest
+    query is nothing else.
 
     Raises:
-        NoSuchChat: no query has one.
+        NoSuchChat: no query has a marker.
     """
-    marks = [mark for m in messages if m.get("role") == "user" for mark in _MARKED.findall(text_of(m))]
-    if not marks:
+    queries = [text_of(message).strip() for message in messages if message.get("role") == "user"]
+    if queries and (found := _MARKED.search(queries[-1])) and _is_a_query(queries[-1]):
+        return found[1]
+    marks = [mark for query in queries for mark in _MARKED.findall(query)]
+    if not marks or not has_tools:
         raise NoSuchChat
     return str(marks[-1])
+
+
+def _is_a_query(text: str) -> bool:
+    """Return whether a text is as short as a query of a scenario, and ends with its marker."""
+    return len(text) < _LONGEST_QUERY and _ENDS.search(text) is not None
 
 
 def _description(number: int) -> str:
@@ -266,7 +279,10 @@ def _description(number: int) -> str:
 
 def _offered_name(number: int, tools: Sequence[Mapping[str, Any]]) -> str:
     functions = [function_of(tool) for tool in tools]
-    return next((str(f["name"]) for f in functions if f["description"] == _description(number)), f"missing_{number}")
+    is_it = re.compile(rf"\b{_description(number)}\b")  # a client may add words to a description
+    return next(
+        (str(f.get("name")) for f in functions if is_it.search(str(f.get("description", "")))), f"missing_{number}"
+    )
 
 
 def _last_repeated(answers: Sequence[bool]) -> Iterator[bool]:

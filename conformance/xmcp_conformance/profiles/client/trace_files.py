@@ -9,7 +9,7 @@ from xmcp_conformance.core.events import Emit, NotReached, SuiteStarted
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.untrusted_text import quoted
 
-from .judge import PROFILE, check_one
+from .judge import PROFILE, check_one, observations
 from .trace import NoTrace, Trace
 
 MOST_READ: Final = 64 * 1024 * 1024
@@ -33,6 +33,11 @@ def check_trace(name: str, data: bytes, emit: Emit) -> None:
         trace = _read(data)
     except NoTrace as fault:
         not_judged(name, str(fault), emit)
+        return
+    try:
+        observations(trace)
+    except Exception as error:  # a message or a result of the client can have any form
+        not_judged(name, f"a message, a call or a result in it has another form ({type(error).__name__})", emit)
     else:
         check_one(name, trace, emit)
 

@@ -22,7 +22,7 @@ HOSTILE: Final = {
     "white-space": "a  b\n\n\t  c \n d",
     "tag-populated": "<b>1</b> <Server_populated> & <b>",
     "tags-open": '<display> & <Error code="X">',
-    "template": "%s %(x)d {0} {{x}} ${x} $1 \\1 \\n \\u003c",
+    "template": "%s %(x)d {0} {{x}} ${x} $1 $$ $& \\1 \\n \\u003c",
 }
 """The texts by a name."""
 

@@ -89,9 +89,18 @@ def merged(schema: Schema, root: Schema) -> Schema:
     for part in schema["allOf"]:
         other = resolve(part, root)
         needed = [*whole.get("required", ()), *other.get("required", ())]
-        properties = {**whole.get("properties", {}), **other.get("properties", {})}
+        properties = dict(whole.get("properties", {}))
+        for name, schema_of in other.get("properties", {}).items():
+            properties[name] = _both(properties.get(name, True), schema_of)
         whole = {**whole, **other, "required": needed, **({"properties": properties} if properties else {})}
     return whole
+
+
+def _both(one: Any, other: Any) -> Any:
+    """Return a schema for a value that has to fit two; of members that both have, that of the second."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return {**one, **other}
+    return one if other is True else other
 
 
 def types(schema: Schema) -> set[str]:

@@ -258,7 +258,7 @@ def _held_back_call(trace: TraceIndex, breaker: _Breaker, call: ModelCall, momen
     wait = reply.error.retry_after_ms if reply is not None and reply.error is not None else None
     seen = f"CIRCUIT_OPEN for {call} without `retry_after_ms`: `{quoted(call.content or '')}`"
     yield either(_HOLDS, wait is not None, seen, "`retry_after_ms`", where=turn.next_at)
-    if phases == {_Phase.OPEN} and trace.time(turn.said_at) >= moments[0].until_at_most:
+    if phases == {_Phase.OPEN} and trace.time(turn.said_at) > moments[0].until_at_most + trace.instant:
         seen = f"{call} was refused although the reset time had passed"
         yield broken(moments[0].probed_by, seen, "one call as a probe", where=turn.next_at)
     elif phases == {_Phase.OPEN} and moments[0].reopened:

@@ -47,7 +47,8 @@ def may_end(trace: TraceIndex, turn: Turn) -> bool:
     failure = chat.ended.failure if chat.ended else None
     if (
         chat.cancelled is not None
-        or failure in ("provider", "quota", "cancelled")
+        or failure in ("quota", "cancelled")
+        or (failure == "provider" and (chat.failed or is_unanswered(chat)))
         or said_to(turn, CLARIFY, "question")
     ):
         return True
@@ -156,7 +157,7 @@ def _answer_is_text_of_the_model(trace: TraceIndex) -> Observations:
         if chat.ended is None or not chat.ended.result:
             continue
         answer = chat.ended.result.get("answer")
-        if not answer or not isinstance(answer, str) or _is_unanswered(chat):
+        if not answer or not isinstance(answer, str) or is_unanswered(chat):
             yield obeyed("XMCP-CLI-072", where=chat.ended_at)
             continue
         texts = [turn.said.text for turn in chat.turns]
@@ -167,7 +168,7 @@ def _answer_is_text_of_the_model(trace: TraceIndex) -> Observations:
         yield either("XMCP-CLI-072", ok, f"the answer `{quoted(answer)}`", "a text of the model", where=chat.ended_at)
 
 
-def _is_unanswered(chat: Chat) -> bool:
+def is_unanswered(chat: Chat) -> bool:
     """Return whether a chat ended at a request of which the trace has no answer, so that nobody knows what had come."""
     answered = {said.ask for _, said in chat.failed} | {turn.asked.ask for turn in chat.turns}
     return bool(chat.asks) and chat.asks[-1][1].ask not in answered

@@ -150,7 +150,7 @@ class _Client:
         await self.program.ask("refresh", self.limits.start)
 
     async def close(self) -> None:
-        if not self.program.is_broken:
+        if self.program.fault is None:
             await self.program.ask("stop", self.limits.start)
 
 

@@ -12,11 +12,13 @@ from typing import Final
 from xmcp_conformance.core.events import Emit, Noted, NotReached, Observed, RunEnded, RunStarted, SuiteStarted
 from xmcp_conformance.core.observation import Observation
 from xmcp_conformance.core.requirements import registry
+from xmcp_conformance.profiles.client.checks.stop_reasons import is_unanswered
 from xmcp_conformance.profiles.client.driver import drive
 from xmcp_conformance.profiles.client.judge import PROFILE, observations
 from xmcp_conformance.profiles.client.observer import Recorder
 from xmcp_conformance.profiles.client.scenario import Scenario, needed_features, with_fixed_options
-from xmcp_conformance.profiles.client.trace import Trace
+from xmcp_conformance.profiles.client.trace import Called, Trace
+from xmcp_conformance.profiles.client.trace_index import TraceIndex
 
 from .adapter import CommandAdapter, Limits
 from .program import Program, ProgramFault
@@ -78,7 +80,7 @@ async def check_command(
     try:
         first = await Program.started(command, driving.limits.start)
     except ProgramFault as fault:
-        emit(NotReached(command[0], "", str(fault)))
+        emit(NotReached(_without_value(command[0]), "", str(fault)))
         return {}
     name = first.name
     emit(RunStarted(name, name))
@@ -86,6 +88,7 @@ async def check_command(
     crew = _Crew(command, driving, len(chosen))
     seen = await crew.run(chosen, first)
     for scenario, one in seen.items():
+        one.fault = one.fault or _unjudged(one)
         for observation in _judged(one):
             emit(Observed(observation, name, scenario))
         if one.fault and all(observation.ok for observation in _judged(one)):
@@ -95,6 +98,10 @@ async def check_command(
     if left := [scenario for scenario in chosen if scenario not in seen]:
         reason = f"the program failed in {_MOST_FAULTS} scenarios, so {len(left)} were not run; the first say why"
         emit(NotReached(name, "", reason))
+    if not any(one.fault for one in seen.values()) and not any(
+        isinstance(record, Called) for one in seen.values() for record in one.trace.records
+    ):
+        emit(NotReached(name, "", "no call reached a server in any scenario, so hardly anything was seen"))
     for text in _left_out(lacked):
         emit(Noted(name, text))
     emit(RunEnded(name))
@@ -156,10 +163,15 @@ class _Crew:
         self, scenarios: Iterator[tuple[str, Scenario]], program: Program | None, *, again: bool = False
     ) -> None:
         """Run scenario after scenario in a program, which is started anew if need be."""
+        last = ""
         try:
             for name, scenario in scenarios:
-                if self._faults >= _MOST_FAULTS:
+                if self._faults >= _MOST_FAULTS and not again:
                     return
+                if program is not None and program.fault is not None:
+                    self._blame(last, str(program.fault))
+                    await program.end()
+                    program = None
                 recorder = Recorder(asyncio.get_running_loop().time())
                 fault = ""
                 try:
@@ -168,19 +180,52 @@ class _Crew:
                     async with CommandAdapter(program, self._driving.limits) as adapter:
                         await drive(recorder, scenario, adapter, one_connection=False)
                     fault = "; ".join(adapter.crashes)
-                except ProgramFault as failed:
-                    fault = str(failed)
+                except (ProgramFault, OSError, RuntimeError) as failed:
+                    own = "" if isinstance(failed, ProgramFault) else "the suite's own host failed: "
+                    fault = f"{own}{failed}"
                     self._faults += 1
                     if program is not None:
                         await program.end()
                         program = None
                 trace = Trace(scenario.setup, recorder.records, PRECISION)
-                self._seen[name] = _Seen(trace, fault, again)
+                self._seen[name], last = _Seen(trace, fault, again), name
                 if not again:
                     self._driving.progress(len(self._seen), self._number)
         finally:
             if program is not None:
+                if program.fault is not None:
+                    self._blame(last, str(program.fault))
                 await program.end()
+
+    def _blame(self, name: str, fault: str) -> None:
+        """Take note of what a program did after the end of a scenario."""
+        if name in self._seen and not self._seen[name].fault:
+            self._seen[name].fault = fault
+            self._faults += 1
+
+
+def _without_value(word: str) -> str:
+    """Return a word of the command without what can be a secret: `API_KEY=…` is often meant as a command."""
+    name, equals, _ = word.partition("=")
+    return f"{name}=…" if equals else word
+
+
+def _unjudged(one: _Seen) -> str:
+    """Return why a trace shows less than its verdict says; empty if it does not."""
+    try:
+        observations(one.trace)
+    except KeyError:
+        return "a record of something that never began"
+    except Exception as error:  # what a client sends is data: no check may end the run
+        return f"what the client sent has a form that the checks do not read ({type(error).__name__})"
+    index = TraceIndex(one.trace)
+    for chat in index.chats.values():
+        failure = chat.ended.failure if chat.ended is not None else None
+        if failure == "provider" and not chat.failed and not is_unanswered(chat):
+            return f"chat {chat.name} ended with the failure `provider`, and every request to the model was answered"
+        if failure == "quota" and not one.trace.setup.quota_tokens:
+            return f"chat {chat.name} ended with the failure `quota`, and there is none"
+    return ""
 
 
 def _is_suspected(one: _Seen) -> bool:
@@ -188,7 +233,7 @@ def _is_suspected(one: _Seen) -> bool:
 
 
 def _judged(one: _Seen) -> list[Observation]:
-    with suppress(KeyError):  # a scenario that was broken off can lack the record to which another belongs
+    with suppress(Exception):  # `_unjudged` says why
         return observations(one.trace)
     return []
 

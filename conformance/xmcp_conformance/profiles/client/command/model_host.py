@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Final
@@ -12,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from xmcp_conformance.profiles.client.adapter import Model, ModelAnswer, ModelFailure, NoSuchChat
+from xmcp_conformance.profiles.client.adapter import Json, Model, ModelAnswer, ModelFailure, NoSuchChat
 from xmcp_conformance.profiles.client.observer import NEVER
 
 _MOST_READ: Final = 64 * 1024 * 1024
@@ -29,6 +30,8 @@ Cut = Callable[[tuple[str, int] | None], None]
 def models_app(models: Sequence[Model], cut: Cut) -> Starlette:
     """Return an application in which `/N/v1/chat/completions` is the model with the index N."""
 
+    numbers = itertools.count(1)
+
     async def complete(request: Request) -> Response:
         number = request.path_params["model"]
         if number >= len(models):
@@ -37,17 +40,28 @@ def models_app(models: Sequence[Model], cut: Cut) -> Starlette:
         if body is None:
             return _refusal(400, "invalid_request_error", "this is no request for a chat completion")
         streamed = body.get("stream") is True
+        options = body.get("stream_options")
+        counts = not streamed or (isinstance(options, dict) and options.get("include_usage") is True)
+        asked = body["messages"], body.get("tools") or []
         try:
-            answer = await models[number].answer(body["messages"], body.get("tools") or [], whole=not streamed)
+            answer = await models[number].answer(*asked, whole=not streamed, counts=counts)
         except NoSuchChat:  # a request beside the chats of the scenario, such as one for a title
             answer = ModelAnswer(["ok"])
-        name = str(body.get("model"))
+        head = {"id": f"chatcmpl-{next(numbers)}", "created": 1, "model": str(body.get("model"))}
         if streamed:
-            with_usage = (body.get("stream_options") or {}).get("include_usage") is True
-            return await _streamed(answer, name, request, cut, with_usage=with_usage)
-        return await _whole(answer, name, request, cut)
+            return await _streamed(answer, head, request, cut)
+        return await _whole(answer, head, request, cut)
 
-    return Starlette(routes=[Route("/{model:int}/v1/chat/completions", complete, methods=["POST"])])
+    async def known(request: Request) -> Response:
+        found = {"id": f"scripted-{request.path_params['model']}", "object": "model", "created": 1, "owned_by": "xmcp"}
+        return JSONResponse({"object": "list", "data": [found]})
+
+    return Starlette(
+        routes=[
+            Route("/{model:int}/v1/chat/completions", complete, methods=["POST"]),
+            Route("/{model:int}/v1/models", known, methods=["GET"]),
+        ]
+    )
 
 
 async def _body(request: Request) -> dict[str, Any] | None:
@@ -74,7 +88,7 @@ def _are_objects(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(one, dict) for one in value)
 
 
-async def _whole(answer: ModelAnswer, name: str, request: Request, cut: Cut) -> Response:
+async def _whole(answer: ModelAnswer, head: Json, request: Request, cut: Cut) -> Response:
     if answer.stalls:
         await _for_ever()
     if answer.failure is not None:
@@ -84,18 +98,18 @@ async def _whole(answer: ModelAnswer, name: str, request: Request, cut: Cut) -> 
         message["tool_calls"] = [_call(call) for call in answer.calls]
     choice = {"index": 0, "message": message, "finish_reason": _finish(answer)}
     usage = {} if answer.tokens is None else {"usage": _usage(answer.tokens)}
-    return JSONResponse({**_head(name), "object": "chat.completion", "choices": [choice], **usage})
+    return JSONResponse({**head, "object": "chat.completion", "choices": [choice], **usage})
 
 
-async def _streamed(answer: ModelAnswer, name: str, request: Request, cut: Cut, *, with_usage: bool) -> Response:
+async def _streamed(answer: ModelAnswer, head: Json, request: Request, cut: Cut) -> Response:
     failure = answer.failure
     if failure is not None and not failure.began:
         return await _failed(failure, request, cut)
 
     async def chunks() -> AsyncIterator[str]:
-        yield _chunk(name, {"role": "assistant", "content": ""})
+        yield _chunk(head, {"role": "assistant", "content": ""})
         for piece in answer.pieces:
-            yield _chunk(name, {"content": piece})
+            yield _chunk(head, {"content": piece})
         if answer.stalls:
             await _for_ever()
         if failure is not None:
@@ -103,12 +117,10 @@ async def _streamed(answer: ModelAnswer, name: str, request: Request, cut: Cut, 
             cut(request.scope["client"])
             await _for_ever()
         for index, call in enumerate(answer.calls):
-            yield _chunk(name, {"tool_calls": [{"index": index, **_call(call)}]})
-        yield _chunk(name, {}, _finish(answer))
-        if with_usage and answer.tokens is not None:
-            yield _event(
-                {**_head(name), "object": "chat.completion.chunk", "choices": [], "usage": _usage(answer.tokens)}
-            )
+            yield _chunk(head, {"tool_calls": [{"index": index, **_call(call)}]})
+        yield _chunk(head, {}, _finish(answer))
+        if answer.tokens is not None:
+            yield _event({**head, "object": "chat.completion.chunk", "choices": [], "usage": _usage(answer.tokens)})
         yield "data: [DONE]\n\n"
 
     return StreamingResponse(chunks(), media_type="text/event-stream")
@@ -137,17 +149,13 @@ def _refusal(status: int, code: str, message: str) -> Response:
     return JSONResponse({"error": error}, status, headers={"x-should-retry": "false"})
 
 
-def _head(name: str) -> dict[str, Any]:
-    return {"id": "chatcmpl-1", "created": 1, "model": name}
-
-
 def _event(value: Mapping[str, Any]) -> str:
     return f"data: {json.dumps(value)}\n\n"
 
 
-def _chunk(name: str, delta: Mapping[str, Any], finish: str | None = None) -> str:
+def _chunk(head: Json, delta: Mapping[str, Any], finish: str | None = None) -> str:
     choice = {"index": 0, "delta": delta, "finish_reason": finish}
-    return _event({**_head(name), "object": "chat.completion.chunk", "choices": [choice]})
+    return _event({**head, "object": "chat.completion.chunk", "choices": [choice]})
 
 
 def _call(call: Mapping[str, str]) -> dict[str, Any]:

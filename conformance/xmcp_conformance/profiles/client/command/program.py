@@ -30,6 +30,8 @@ MOST_READ: Final = 64 * 1024 * 1024
 """Maximum number of bytes of a line."""
 _MOST_LINES: Final = 200_000
 """Maximum number of lines in one scenario. A model writes 40,000 characters, and a client may tell each by itself."""
+_MOST_BYTES: Final = 256 * 1024 * 1024
+"""Maximum number of bytes in one scenario."""
 _STOP_SECONDS: Final = 5.0
 """The time in which a program has to end whose input has ended."""
 
@@ -72,7 +74,7 @@ class Program:
         self._fault: ProgramFault | None = None
         self._ended = asyncio.Event()
         self._last: asyncio.Task[None] | None = None
-        self._lines = self._id = 0
+        self._lines = self._id = self._bytes = 0
 
     @classmethod
     async def started(cls, command: Sequence[str], seconds: float) -> Program:
@@ -148,12 +150,12 @@ class Program:
 
     def listen(self, listener: Listener | None) -> None:
         """Hand on to `listener` what the program says unasked from now on."""
-        self.listener, self._lines = listener, 0
+        self.listener, self._lines, self._bytes = listener, 0, 0
 
     @property
-    def is_broken(self) -> bool:
-        """Whether the program did not do as the protocol says, so that it is of no more use."""
-        return self._fault is not None
+    def fault(self) -> ProgramFault | None:
+        """What the program did that the protocol does not allow; it is of no more use then."""
+        return self._fault
 
     async def end(self) -> None:
         """End the program: close its input, wait a little, and kill it with all that it started in its own group."""
@@ -163,11 +165,14 @@ class Program:
         pipe: Any = transport.get_pipe_transport(0)
         if pipe is not None:
             pipe.close()
-        if not self.is_broken:
+        if self._fault is None:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._ended.wait(), _STOP_SECONDS)
         with suppress(OSError):
-            os.killpg(transport.get_pid(), signal.SIGKILL)
+            if hasattr(os, "killpg"):
+                os.killpg(transport.get_pid(), signal.SIGKILL)
+            else:
+                transport.kill()
         with suppress(TimeoutError):
             await asyncio.wait_for(self._ended.wait(), _STOP_SECONDS)
         transport.close()
@@ -179,16 +184,21 @@ class Program:
         """Take a piece of what the program wrote."""
         if self._fault is not None:
             return
+        self._bytes += len(data)
         first, *others = data.split(b"\n")
         self._rest += first
         try:
             for other in others:
                 line, self._rest = bytes(self._rest), bytearray(other)
                 self._read(line)
+            if self._bytes > _MOST_BYTES:
+                raise ProgramFault(f"more than {_MOST_BYTES // 2**20} MiB in one scenario")
             if len(self._rest) > MOST_READ:
                 raise ProgramFault(f"a line of more than {MOST_READ // 2**20} MiB, which is not read")
         except ProgramFault as fault:
             self._break(fault)
+        except Exception as error:  # what it wrote is data, and ends nothing but itself
+            self._break(ProgramFault(f"a message that cannot be read ({type(error).__name__})"))
 
     def exited(self, transport: asyncio.SubprocessTransport) -> None:
         """Take note that the program has ended."""
