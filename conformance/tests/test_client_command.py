@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import os
 import sys
@@ -11,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx2
 import jsonschema_rs
@@ -18,14 +20,17 @@ import pytest
 from left_processes import left
 
 from xmcp_conformance.core.events import Event, Noted
+from xmcp_conformance.profiles.client.adapter import ModelAnswer, NoSuchChat
 from xmcp_conformance.profiles.client.command import check_command as checking
 from xmcp_conformance.profiles.client.command import program
 from xmcp_conformance.profiles.client.command.adapter import Limits
 from xmcp_conformance.profiles.client.command.check_command import Driving, check_command
 from xmcp_conformance.profiles.client.command.hosting import Host
+from xmcp_conformance.profiles.client.command.model_host import models_app
 from xmcp_conformance.profiles.client.command.program import SCHEMA, Program
 from xmcp_conformance.profiles.client.driver import observe
 from xmcp_conformance.profiles.client.judge import violations
+from xmcp_conformance.profiles.client.observer import _chat_of, _offered_name
 from xmcp_conformance.profiles.client.scenario import Scenario, supported, with_fixed_options
 from xmcp_conformance.profiles.client.scenarios import SCENARIOS
 from xmcp_conformance.profiles.client.trace import Trace
@@ -250,3 +255,113 @@ async def test_a_host_refuses_until_it_serves_and_breaks_what_it_is_told_to() ->
         await host.close()
         with pytest.raises(httpx2.ConnectError):
             await http.get(host.url)
+
+
+def test_a_client_that_only_says_that_its_model_failed_does_not_conform(tmp_path: Path) -> None:
+    path = tmp_path / "says.py"
+    says = '{"id": request["id"], "history": [], "failure": "provider"}'
+    path.write_text(PROGRAM.read_text().replace("asyncio.create_task(run(client, request))", f"say({says})"))
+    report = report_on([sys.executable, str(path), "Miniature"])
+    why = "chat 0 ended with the failure `provider`, and every request to the model was answered"
+    assert {event.reason for event in report.not_judged} == {why}
+    assert {event.peer for event in report.not_judged} | {*broken(report)} == {*QUICK}
+    assert report.exit_code == 3
+
+
+def test_a_client_that_makes_no_call_at_all_is_not_judged(tmp_path: Path) -> None:
+    path = tmp_path / "idle.py"
+    text = PROGRAM.read_text().replace('**({"tools": tools} if tools else {})', "**{}")
+    path.write_text(text)
+    report = report_on([sys.executable, str(path), "Miniature"])
+    reason = "no call reached a server in any scenario, so hardly anything was seen"
+    assert [event.reason for event in report.not_judged] in ([reason], [])
+    assert report.exit_code != 0
+
+
+def test_what_a_client_sends_ends_no_run(tmp_path: Path) -> None:
+    path = tmp_path / "odd.py"
+    history = '[{"role": "assistant", "tool_calls": ["oops"]}]'
+    odd = f'say({{"id": request["id"], "history": {history}, "result": {{"displays": 5}}}})'
+    path.write_text(PROGRAM.read_text().replace("asyncio.create_task(run(client, request))", odd))
+    report = report_on([sys.executable, str(path), "Miniature"])
+    assert {event.reason.partition(" (")[0] for event in report.not_judged} <= {
+        "what the client sent has a form that the checks do not read",
+        "no call reached a server in any scenario, so hardly anything was seen",
+    }
+    assert report.exit_code in (1, 3)
+
+
+def test_a_program_that_ends_after_a_scenario_failed_in_that_one(tmp_path: Path) -> None:
+    path = tmp_path / "ends.py"
+    stopped = 'case "refresh" | "stop":\n                say({"id": request["id"]})\n'
+    path.write_text(PROGRAM.read_text().replace(stopped, f"{stopped}                sys.exit(3)\n"))
+    report = report_on([sys.executable, str(path), "Miniature"], jobs=1)
+    assert {event.peer for event in report.not_judged} <= set(QUICK)
+    assert {event.reason for event in report.not_judged} == {"the program ended with 3"}
+    assert set(report.seen) == set(QUICK), "the next one was run in a new program"
+
+
+class _Heard:
+    """A model that remembers how it was asked."""
+
+    def __init__(self) -> None:
+        self.counts: list[bool] = []
+
+    async def answer(self, messages: Any, tools: Any, *, whole: bool = False, counts: bool = True) -> ModelAnswer:
+        self.counts.append(counts)
+        return ModelAnswer(["hello"], tokens=7)
+
+
+@pytest.mark.slow
+async def test_the_model_reads_what_clients_of_other_languages_send() -> None:
+    model, host = _Heard(), Host()
+    await host.serve(models_app([model], host.cut))
+    address = urlsplit(host.url)
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "q"}]}).encode()
+
+    def ask(connection: http.client.HTTPConnection, content: bytes, **headers: str) -> dict[str, Any]:
+        connection.request("POST", "/0/v1/chat/completions", content, {"Content-Type": "application/json", **headers})
+        answered = connection.getresponse()
+        read = answered.read()
+        assert answered.status == 200, read
+        return json.loads(read) if not read.startswith(b"data:") else {"text": read.decode()}
+
+    def asked() -> list[str]:
+        connection = http.client.HTTPConnection(str(address.hostname), address.port, timeout=30)
+        first = ask(connection, body)
+        time.sleep(6)  # uvicorn would close it after five seconds, as long as some scenarios wait
+        # What the client of the JDK sends of its own accord.
+        offer = {"Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c", "HTTP2-Settings": "AAEAAEAA"}
+        second = ask(connection, body, **offer)
+        connection.close()
+        other = http.client.HTTPConnection(str(address.hostname), address.port, timeout=30)
+        streamed = ask(other, json.dumps({**json.loads(body), "stream": True}).encode())
+        other.close()
+        assert "usage" not in streamed["text"]
+        assert "usage" in first
+        return [first["id"], second["id"]]
+
+    one, other = await asyncio.to_thread(asked)
+    assert one != other
+    assert model.counts == [True, True, False], "a client that is not told the tokens cannot count them"
+    await host.close()
+
+
+def test_a_request_that_quotes_the_query_is_none_of_the_chat() -> None:
+    query = [{"role": "user", "content": "query chat=0"}]
+    assert _chat_of(query, has_tools=False) == "0"
+    assert _chat_of([{"role": "user", "content": [{"type": "text", "text": "query chat=0"}]}], has_tools=False) == "0"
+    title = [{"role": "user", "content": "Write a title for this chat, in at most five words: query chat=0 (end)"}]
+    with pytest.raises(NoSuchChat):
+        _chat_of(title, has_tools=False)
+    assert _chat_of([{"role": "user", "content": "At noon: query chat=0. Be brief."}], has_tools=True) == "0"
+    with pytest.raises(NoSuchChat):
+        _chat_of([{"role": "user", "content": "hello"}])
+
+
+@pytest.mark.parametrize("description", ["tool 1", "tool 1 (of the server x)", "Called as: tool 1"])
+def test_a_tool_is_found_by_its_description_whatever_a_client_adds(description: str) -> None:
+    described = {"type": "function", "function": {"name": "x__b", "description": description}}
+    other = {"type": "function", "function": {"name": "c", "description": "tool 11"}}
+    assert _offered_name(1, [{"type": "function", "function": {"name": "a"}}, other, described]) == "x__b"
+    assert _offered_name(2, [described, other]) == "missing_2"

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from starlette.applications import Starlette
@@ -48,6 +49,7 @@ def models_app(models: Sequence[Model], cut: Cut) -> Starlette:
         except NoSuchChat:  # a request beside the chats of the scenario, such as one for a title
             answer = ModelAnswer(["ok"])
         head = {"id": f"chatcmpl-{next(numbers)}", "created": 1, "model": str(body.get("model"))}
+        answer = answer if counts else replace(answer, tokens=None)
         if streamed:
             return await _streamed(answer, head, request, cut)
         return await _whole(answer, head, request, cut)
