@@ -471,9 +471,10 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         _setup(_tool("a"), max_concurrency=1),
         {0: [Act(delay=1)]},
         [
-            Conversation([Says("", [Ask(0)] * 4)], query="the books of nobody"),
-            Conversation([Says("", [Ask(0)] * 4)], query="the nuts of nobody", begins=0.5),
-            Conversation([Says("", [Ask(0)] * 3)], query="a single book", tenant="single", begins=0.5),
+            Conversation([Says("", [Ask(0)] * 2)], query="the books of nobody"),
+            Conversation([Says("", [Ask(0)] * 2)], query="the nuts of nobody", begins=0.4),
+            Conversation([Says("", [Ask(0)] * 2)], query="the bolts of nobody", begins=0.4),
+            Conversation([Says("", [Ask(0)] * 2)], query="a single book", tenant="single", begins=0.6),
         ],
     ),
     "approvals": Scenario(

@@ -92,7 +92,7 @@ def _slots_in_turn(trace: TraceIndex) -> Observations:
     for place, (waiting, call, tenant) in enumerate(granted):
         if call.tool is None or call.tool.depends_on:
             continue
-        since = call.turn.said.time + trace.instant
+        since = max(call.turn.said.time, _other_ended(call, waiting)) + trace.instant
         meanwhile = [one for one in granted[:place] if _begun(trace, one[1], one[0]) > since]
         own = sum(other == tenant for _, _, other in meanwhile)
         others = Counter(other for _, _, other in meanwhile if other != tenant)
@@ -101,6 +101,13 @@ def _slots_in_turn(trace: TraceIndex) -> Observations:
             of = "chats without a tenant" if whose is None else f"`{quoted(whose)}`"
             seen = f"{call} waited while {most} calls of {of} began"
             yield either("XMCP-CLI-117", most <= own + 1, seen, "the tenants in turn", where=waiting.at)
+
+
+def _other_ended(call: ModelCall, waiting: Attempt) -> float:
+    """Return when the call before it in its turn ended, if that was before it began: it can have waited for that."""
+    place = call.turn.calls.index(call)
+    before = call.turn.calls[place - 1].attempts if place else []
+    return max((attempt.ended for attempt in before if attempt.ended <= waiting.begun), default=0.0)
 
 
 def _begun(trace: TraceIndex, call: ModelCall, attempt: Attempt) -> float:
