@@ -292,7 +292,7 @@ async def test_a_tool_of_which_no_call_succeeded_is_noted():
     advised = "An `enum` or `examples` for the arguments would help, such as `Field(examples=[…])`."
     advised += " The server's log has the reason of `INTERNAL` by `error_id`, such"
     assert (
-        re.sub("such as `[^`]+`; `--log FILE` keeps it.$", "such", gap)
+        re.sub("such as `[^`]+`; `--log` keeps that of a command.$", "such", gap)
         == f"Never succeeded: {which}. At most their errors were judged. {advised}"
     )
     assert (report.coverage.at_work, len(report.coverage.tools)) == (10, 14)

@@ -274,8 +274,11 @@ def test_a_client_that_makes_no_call_at_all_is_not_judged(tmp_path: Path) -> Non
     path.write_text(text)
     report = report_on([sys.executable, str(path), "Miniature"])
     reason = "no call reached a server in any scenario, so hardly anything was seen"
-    assert [event.reason for event in report.not_judged] in ([reason], [])
-    assert report.exit_code != 0
+    assert [event.reason for event in report.not_judged] == [reason]
+    assert report.exit_code == 3
+    name = "a plain answer to an earlier conversation"
+    without_calls = report_on([sys.executable, str(path), "Miniature"], {name: SCENARIOS[name]})
+    assert (without_calls.not_judged, without_calls.exit_code) == ([], 0)
 
 
 def test_what_a_client_sends_ends_no_run(tmp_path: Path) -> None:
@@ -296,8 +299,9 @@ def test_a_program_that_ends_after_a_scenario_failed_in_that_one(tmp_path: Path)
     stopped = 'case "refresh" | "stop":\n                say({"id": request["id"]})\n'
     path.write_text(PROGRAM.read_text().replace(stopped, f"{stopped}                sys.exit(3)\n"))
     report = report_on([sys.executable, str(path), "Miniature"], jobs=1)
-    assert {event.peer for event in report.not_judged} <= set(QUICK)
-    assert {event.reason for event in report.not_judged} == {"the program ended with 3"}
+    assert [(event.peer, event.reason) for event in report.not_judged] == [
+        (name, "the program ended with 3") for name in QUICK
+    ]
     assert set(report.seen) == set(QUICK), "the next one was run in a new program"
 
 

@@ -52,7 +52,8 @@ def test_a_tool_is_at_work_when_it_succeeded_and_showed_what_it_can_show() -> No
         made("read", "failed", code="INTERNAL", error_id="7f"), made("chart", "succeeded", display="chart")
     )
     assert failing.gaps[0].endswith(
-        "judged. The server's log has the reason of `INTERNAL` by `error_id`, such as `7f`; `--log FILE` keeps it."
+        "judged. The server's log has the reason of `INTERNAL` by `error_id`, such as `7f`; "
+        "`--log` keeps that of a command."
     )
 
 

@@ -54,11 +54,19 @@ class LastWords(io.FileIO):
         return telling_line(self._tail.decode("utf-8", "replace").splitlines())
 
     def _read(self, reading: int) -> None:
-        with open(reading, "rb", buffering=0) as pipe, open(self._log or os.devnull, "ab", buffering=0) as log:
+        with open(reading, "rb", buffering=0) as pipe, _opened(self._log) as log:
             while piece := pipe.read(65536):
                 self._tail = (self._tail + piece)[-KEPT:]
                 with suppress(OSError):  # a disk that is full ends no run
                     log.write(piece)
+
+
+def _opened(log: str | None) -> io.FileIO:
+    """Return the file for a log, or one that keeps nothing: whatever becomes of the log, the pipe has to be read."""
+    with suppress(OSError):
+        if log is not None:
+            return open(log, "ab", buffering=0)
+    return open(os.devnull, "ab", buffering=0)
 
 
 def telling_line(lines: list[str]) -> str:

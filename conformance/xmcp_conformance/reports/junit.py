@@ -12,8 +12,8 @@ from .summary import Summary, place
 def to_junit(summary: Summary) -> str:
     """Return the XML. It has failures exactly where the command ends with another exit code than 0.
 
-    A broken SHOULD that does not count is a passed case whose output says so; a requirement that was not judged is
-    skipped.
+    A fault that does not count, of a SHOULD or of the baseline, is a passed case whose output says so. A requirement
+    that was not judged is skipped.
     """
     cases = [*(_case(one, summary) for one in summary.judgements), _verdict(summary)]
     failures, skipped = (sum(one.find(name) is not None for one in cases) for name in ("failure", "skipped"))

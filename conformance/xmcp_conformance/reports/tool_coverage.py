@@ -94,7 +94,8 @@ class Coverage:
             reason = ""
             if "INTERNAL" in codes:
                 such = f", such as `{codes['INTERNAL']}`" if codes["INTERNAL"] else ""
-                reason = f" The server's log has the reason of `INTERNAL` by `error_id`{such}; `--log FILE` keeps it."
+                kept = "`--log` keeps that of a command"
+                reason = f" The server's log has the reason of `INTERNAL` by `error_id`{such}; {kept}."
             yield f"Never succeeded: {names}. At most their errors were judged.{advised}{reason}"
         dark = {
             name: tool.asked for name, tool in called.items() if tool.succeeded and tool.displays and not tool.shown

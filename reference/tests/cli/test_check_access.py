@@ -102,7 +102,7 @@ def test_what_a_command_writes_to_its_log_is_kept_in_a_file(tmp_path: Path) -> N
     log.write_text("of another run")
     done = check("server", str(path), "--log", str(log), *FEW)
     said = " ".join(done.stdout.split())
-    assert "; `--log FILE` keeps it." in said
+    assert "; `--log` keeps that of a command." in said
     error_id = said.partition("`error_id`, such as `")[2].partition("`")[0]
     assert error_id in log.read_text()
     assert "KeyError: 'the reason'" in log.read_text()

@@ -232,9 +232,8 @@ def server(
         click.echo(f"xmcp check: {error}{where}", err=True)
         if sample:
             sys.exit(ExitCode.SUITE_FAILED)
-        report.add(
-            NotReached(str(given[0]), given[0].transport, str(error))
-        )  # the sentence names all, if there are two
+        # The sentence names all servers, if there are two.
+        report.add(NotReached(str(given[0]), given[0].transport, str(error)))
     else:
         if update_baseline and baseline_path is not None and not report.not_reached:
             write_json(baseline_path, to_baseline(report.broken_by))

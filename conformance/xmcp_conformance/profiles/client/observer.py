@@ -34,8 +34,8 @@ NEVER: Final = 1e9
 _MARKER: Final = "chat="
 """Text in each query before the name of the chat, by which the model recognizes the chat of a request."""
 _MARKED: Final = re.compile(rf"{_MARKER}(\d+)")
-_ENDS: Final = re.compile(rf"{_MARKER}\d+$")
-_LONGEST_QUERY: Final = 60
+_QUERY: Final = re.compile(rf".{{0,60}}{_MARKER}(\d+)")
+"""A whole query of a scenario."""
 
 
 class Recorder:
@@ -259,17 +259,12 @@ def _chat_of(messages: Messages, *, has_tools: bool = True) -> str:
         NoSuchChat: no query has a marker.
     """
     queries = [text_of(message).strip() for message in messages if message.get("role") == "user"]
-    if queries and (found := _MARKED.search(queries[-1])) and _is_a_query(queries[-1]):
+    if queries and (found := _QUERY.fullmatch(queries[-1])):
         return found[1]
     marks = [mark for query in queries for mark in _MARKED.findall(query)]
     if not marks or not has_tools:
         raise NoSuchChat
     return str(marks[-1])
-
-
-def _is_a_query(text: str) -> bool:
-    """Return whether a text is as short as a query of a scenario, and ends with its marker."""
-    return len(text) < _LONGEST_QUERY and _ENDS.search(text) is not None
 
 
 def _description(number: int) -> str:

@@ -8,7 +8,7 @@ from xmcp_conformance.profiles.client.trace import Server, Trace
 from xmcp_conformance.wrong.registry import breaks
 
 from .calls import FIRST, THEN, turn
-from .trace_builder import TABLE, TraceBuilder, call, error, failure, result
+from .trace_builder import TABLE, TraceBuilder, call, error, failure, result, tool
 
 INNER = result("inner")
 PLAIN = [Server(xmcp=False)]
@@ -224,6 +224,22 @@ def the_person_gets_the_reference(wrong: bool) -> Trace:
     s.answered(s.called(), display=LARGE)
     s.reply(content=result("found", reference()))
     s.end(stop="display", displays=[reference() if wrong else LARGE])
+    return s.trace
+
+
+@breaks("XMCP-DSP-042", profile="client")
+def the_person_does_not_get_a_display_again_that_a_cache_has(wrong: bool) -> Trace:
+    s = TraceBuilder(tool(cacheable=True, read_only=True), cache=True, display="continue")
+    s.begin()
+    s.ask()
+    s.say("", call(id_="a"))
+    s.make("a", display=TABLE)
+    s.ask()
+    s.say("", call(id_="b"))
+    s.reply("b", result("found", TABLE))
+    s.ask()
+    s.say("Seven.")
+    s.end("Seven.", displays=[TABLE] if wrong else [TABLE, TABLE])
     return s.trace
 
 

@@ -339,6 +339,25 @@ def a_server_is_called_while_its_breaker_is_open(wrong: bool) -> Trace:
 
 
 @breaks("XMCP-CLI-043", profile="client")
+def attempts_of_a_call_go_on_while_its_breaker_is_open(wrong: bool) -> Trace:
+    s = TraceBuilder(tool(read_only=True), breaker_threshold=2, tool_timeout=5)
+    s.begin()
+    s.ask()
+    s.say("", call())
+    for _ in range(3 if wrong else 2):
+        number = s.called()
+        s.wait(5)
+        s.late(number)
+        s.wait(0.2)
+    held = '<error code="CIRCUIT_OPEN" retryable="true" retry_after_ms="29800">It is down.<meta>'
+    held += '{"side_effects":"unknown"}</meta></error>'
+    s.reply(content=error("TIMEOUT") if wrong else f'<tool_response tool_name="search">{held}</tool_response>')
+    one_after_the_other(s, HELD)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-043", profile="client")
 def what_is_held_back_does_not_say_for_how_long(wrong: bool) -> Trace:
     s = with_breaker()
     one_after_the_other(s, s.lost, s.lost, error("CIRCUIT_OPEN") if wrong else HELD)

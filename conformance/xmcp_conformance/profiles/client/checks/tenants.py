@@ -105,8 +105,7 @@ def _slots_in_turn(trace: TraceIndex) -> Observations:
 
 def _other_ended(call: ModelCall, waiting: Attempt) -> float:
     """Return when the call before it in its turn ended, if that was before it began: it can have waited for that."""
-    place = call.turn.calls.index(call)
-    before = call.turn.calls[place - 1].attempts if place else []
+    before = call.turn.calls[call.place - 1].attempts if call.place else []
     return max((attempt.ended for attempt in before if attempt.ended <= waiting.begun), default=0.0)
 
 

@@ -91,16 +91,16 @@ async def check_command(
         one.fault = one.fault or _unjudged(one)
         for observation in _judged(one):
             emit(Observed(observation, name, scenario))
-        if one.fault and all(observation.ok for observation in _judged(one)):
-            emit(NotReached(scenario, "", one.fault))
-        if one.again and not any(not observation.ok for observation in _judged(one)):
+        is_right = all(observation.ok for observation in _judged(one))
+        if one.fault:
+            emit(NotReached(scenario, "", one.fault) if is_right else Noted(name, f"`{scenario}`: {one.fault}"))
+        if one.again and is_right:
             emit(Noted(name, f"`{scenario}` was right only when it was run alone: its times depend on the machine."))
     if left := [scenario for scenario in chosen if scenario not in seen]:
         reason = f"the program failed in {_MOST_FAULTS} scenarios, so {len(left)} were not run; the first say why"
         emit(NotReached(name, "", reason))
-    if not any(one.fault for one in seen.values()) and not any(
-        isinstance(record, Called) for one in seen.values() for record in one.trace.records
-    ):
+    has_calls = any(isinstance(record, Called) for one in seen.values() for record in one.trace.records)
+    if any(map(_has_calls, chosen.values())) and not has_calls and not any(one.fault for one in seen.values()):
         emit(NotReached(name, "", "no call reached a server in any scenario, so hardly anything was seen"))
     for text in _left_out(lacked):
         emit(Noted(name, text))
@@ -168,27 +168,14 @@ class _Crew:
             for name, scenario in scenarios:
                 if self._faults >= _MOST_FAULTS and not again:
                     return
-                if program is not None and program.fault is not None:
-                    self._blame(last, str(program.fault))
-                    await program.end()
-                    program = None
-                recorder = Recorder(asyncio.get_running_loop().time())
-                fault = ""
-                try:
-                    if program is None:
-                        program = await Program.started(self._command, self._driving.limits.start)
-                    async with CommandAdapter(program, self._driving.limits) as adapter:
-                        await drive(recorder, scenario, adapter, one_connection=False)
-                    fault = "; ".join(adapter.crashes)
-                except (ProgramFault, OSError, RuntimeError) as failed:
-                    own = "" if isinstance(failed, ProgramFault) else "the suite's own host failed: "
-                    fault = f"{own}{failed}"
-                    self._faults += 1
-                    if program is not None:
-                        await program.end()
-                        program = None
-                trace = Trace(scenario.setup, recorder.records, PRECISION)
-                self._seen[name], last = _Seen(trace, fault, again), name
+                was_used = program is not None
+                program, one = await self._run(scenario, program)
+                if was_used and one.fault and not one.trace.records:  # it was of no use any more before this scenario
+                    self._blame(last, one.fault)
+                    program, one = await self._run(scenario, None)
+                one.again = again
+                self._faults += program is None
+                self._seen[name], last = one, name
                 if not again:
                     self._driving.progress(len(self._seen), self._number)
         finally:
@@ -197,11 +184,33 @@ class _Crew:
                     self._blame(last, str(program.fault))
                 await program.end()
 
+    async def _run(self, scenario: Scenario, program: Program | None) -> tuple[Program | None, _Seen]:
+        """Run a scenario; return the program, unless it is of no more use, and what was seen."""
+        recorder, fault = Recorder(asyncio.get_running_loop().time()), ""
+        try:
+            if program is None:
+                program = await Program.started(self._command, self._driving.limits.start)
+            async with CommandAdapter(program, self._driving.limits) as adapter:
+                await drive(recorder, scenario, adapter, one_connection=False)
+            fault = "; ".join(adapter.crashes)
+        except (ProgramFault, OSError, RuntimeError) as failed:
+            own = "" if isinstance(failed, ProgramFault) else "the suite's own host failed: "
+            fault = f"{own}{failed}"
+            if program is not None:
+                await program.end()
+                program = None
+        return program, _Seen(Trace(scenario.setup, recorder.records, PRECISION), fault)
+
     def _blame(self, name: str, fault: str) -> None:
         """Take note of what a program did after the end of a scenario."""
         if name in self._seen and not self._seen[name].fault:
             self._seen[name].fault = fault
             self._faults += 1
+
+
+def _has_calls(scenario: Scenario) -> bool:
+    """Return whether the model asks for a call that can reach a server."""
+    return any(isinstance(ask.tool, int) for chat in scenario.chats for says in chat.script for ask in says.asks)
 
 
 def _without_value(word: str) -> str:

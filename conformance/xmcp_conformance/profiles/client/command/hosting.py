@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import uvicorn
 
+Cut: TypeAlias = Callable[[tuple[str, int] | None], None]
+"""Breaks the connection of a client; see `Host.cut`."""
 _START_SECONDS: Final = 30.0
 _IDLE_SECONDS: Final = 3600
 """How long an idle connection stays open: no scenario is to end one."""

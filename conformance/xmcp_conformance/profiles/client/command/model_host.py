@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -17,6 +17,8 @@ from starlette.routing import Route
 from xmcp_conformance.profiles.client.adapter import Json, Model, ModelAnswer, ModelFailure, NoSuchChat
 from xmcp_conformance.profiles.client.observer import NEVER
 
+from .hosting import Cut
+
 _MOST_READ: Final = 64 * 1024 * 1024
 """Maximum number of bytes of a request."""
 _STATUSES: Final[Mapping[str, tuple[int, str]]] = {
@@ -25,7 +27,6 @@ _STATUSES: Final[Mapping[str, tuple[int, str]]] = {
     "rate_limit": (429, "rate_limit_exceeded"),
 }
 """HTTP status and code of a failed request, by its category; of `network` the connection breaks."""
-Cut = Callable[[tuple[str, int] | None], None]
 
 
 def models_app(models: Sequence[Model], cut: Cut) -> Starlette:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Any, Final
 
 import mcp_types
@@ -13,7 +12,8 @@ from xmcp_conformance.profiles.client.adapter import ConnectionLost, ToolServer
 from xmcp_conformance.profiles.client.observer import NEVER
 from xmcp_models.registry import EXTENSION_ID
 
-Cut = Callable[[tuple[str, int] | None], None]
+from .hosting import Cut
+
 _ANNOUNCEMENT: Final = {EXTENSION_ID: {"versions": ["1.0"], "wire": "always"}}
 
 
