@@ -398,6 +398,22 @@ def test_members_that_are_required_without_a_schema_are_drawn_the_same_in_every_
     assert "four" in outputs[0]
 
 
+def test_arguments_do_not_depend_on_the_modules_that_are_loaded(tmp_path) -> None:
+    constants = "\n".join(f"a{number} = {number + 5_000}; b{number} = 'word{number}'" for number in range(500))
+    (tmp_path / "of_the_user.py").write_text(constants, "utf-8")
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}, "s": {"type": "string"}}}
+    schema["required"] = list(schema["properties"])
+    program = f"from xmcp_conformance.profiles.server.arguments import valid; print(valid({schema}, 300, 1))"
+    without, beside = [
+        subprocess.run(
+            [sys.executable, "-c", first + program],
+            cwd=tmp_path, capture_output=True, text=True, check=True, timeout=300,
+        ).stdout
+        for first in ("", "import of_the_user; ")
+    ]  # fmt: skip
+    assert without == beside
+
+
 VITALS = {
     "type": "object",
     "properties": {

@@ -13,13 +13,12 @@ import math
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from functools import cache
 from typing import Any, Final
 
-from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
-from hypothesis import strategies as st
 from hypothesis.errors import HypothesisException
+
+from xmcp_conformance.generators.seeded import drawn
 
 from .input_schema import Arguments, Schema, fitting, resolve, sendable, types
 from .schema_strategies import fitting_values
@@ -48,10 +47,10 @@ def valid(schema: Schema, count: int, seed_: int, *, full: bool = False) -> list
         TimeoutError: a regular expression in the schema keeps the generator busy for longer than `PATIENCE`.
     """
     request = json.dumps({"schema": schema, "count": count, "seed_": seed_, "full": full})
-    drawn = _drawn_apart(request) if _may_backtrack(schema) else _drawn_once(request)
-    if drawn is None:
+    made = _drawn_apart(request) if _may_backtrack(schema) else _drawn_once(request)
+    if made is None:
         raise TimeoutError(f"no arguments within {PATIENCE:g} s")
-    return drawn
+    return made
 
 
 def _may_backtrack(schema: Any) -> bool:
@@ -120,17 +119,13 @@ def _drawn(schema: Schema, count: int, seed_: int, *, full: bool) -> list[Argume
     fits = fitting(schema)
     if fits is None:
         return []
-    drawn: dict[str, Arguments] = {}
-
-    def collect(value: Any) -> None:
-        if isinstance(value, dict) and fits(value) and sendable(value):
-            drawn.setdefault(json.dumps(value, sort_keys=True), value)
-
     try:
-        _draw(fitting_values(schema, full=full), collect, count * 3, seed_)
+        made = drawn(fitting_values(schema, full=full), count * 3, seed_)
+        fit = [value for value in made if isinstance(value, dict) and fits(value) and sendable(value)]
     except (HypothesisException, ValueError, TypeError, LookupError, ArithmeticError, re.error, RecursionError):
         return []
-    return sorted(drawn.values(), key=lambda value: len(json.dumps(value)))[:count]
+    different = {json.dumps(value, sort_keys=True): value for value in fit}
+    return sorted(different.values(), key=lambda value: len(json.dumps(value)))[:count]
 
 
 def readable(schema: Schema) -> Arguments | None:
@@ -165,22 +160,6 @@ def _plain(name: str, subschema: Schema) -> Any:
 
 
 _EMPTY: dict[str, Any] = {"boolean": False, "array": [], "object": {}}
-
-
-def _draw(strategy: st.SearchStrategy[Any], collect: Callable[[Any], None], examples: int, seed_: int) -> None:
-    """Run Hypothesis as a generator: a fixed seed, no database, no shrinking."""
-
-    def body(value: Any) -> None:
-        collect(value)
-
-    settings(
-        max_examples=max(examples, 1),
-        deadline=None,
-        database=None,
-        phases=[Phase.generate],
-        verbosity=Verbosity.quiet,
-        suppress_health_check=list(HealthCheck),
-    )(seed(seed_)(given(strategy)(body)))()
 
 
 if __name__ == "__main__":
