@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import fields
 
+import jsonschema_rs
 import pytest
 from server_reports import report_on
 
@@ -107,7 +108,9 @@ async def test_every_event_has_a_json_form_and_a_report_is_folded_from_events_al
     rows = [json.loads(ndjson.line(event)) for event in seen]
     kinds = {value.kind for value in vars(events).values() if isinstance(value, type) and hasattr(value, "kind")}
     assert {row["event"] for row in rows} | {"note", "not_reached"} == kinds
+    schema = jsonschema_rs.Draft202012Validator(json.loads(ndjson.SCHEMA.read_text("utf-8")))
     for row, event in zip(rows, seen, strict=True):
+        schema.validate(row)
         assert row.keys() == {"event", *(item.name for item in fields(event))}
     assert [one.requirement.id for one in report.judgements if one.broken] == ["XMCP-MCP-002"]
 

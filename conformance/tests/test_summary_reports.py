@@ -1,7 +1,10 @@
-"""The reports that CI systems read: JUnit and Markdown, of every profile."""
+"""The reports that are made from a summary, of every profile: JUnit, Markdown, HTML, SARIF and a badge."""
 
 from __future__ import annotations
 
+import json
+import xml.etree.ElementTree as ElementTree
+from html.parser import HTMLParser
 from typing import Any
 
 import pytest
@@ -9,6 +12,7 @@ from junitparser import Failure, JUnitXml, Skipped
 from markdown_it import MarkdownIt
 
 from xmcp_conformance.core.events import (
+    CallMade,
     Event,
     Noted,
     NotReached,
@@ -16,13 +20,20 @@ from xmcp_conformance.core.events import (
     RunEnded,
     RunStarted,
     SuiteStarted,
+    ToolListed,
 )
 from xmcp_conformance.core.observation import broken, obeyed
+from xmcp_conformance.profiles.document import checks as documents
+from xmcp_conformance.reports.badge import to_badge_json, to_badge_svg
+from xmcp_conformance.reports.baseline import Baseline
 from xmcp_conformance.reports.case_report import TRACES, VECTORS, CaseReport
+from xmcp_conformance.reports.document_report import DocumentReport
+from xmcp_conformance.reports.html import to_html
 from xmcp_conformance.reports.junit import to_junit
 from xmcp_conformance.reports.markdown import to_markdown
+from xmcp_conformance.reports.sarif import to_sarif
 from xmcp_conformance.reports.server_report import ServerReport
-from xmcp_conformance.reports.summary import Summary, of_cases, of_server
+from xmcp_conformance.reports.summary import Summary, of_cases, of_documents, of_server
 
 HOSTILE = "```` </details> <script>alert(1)</script> ]]> & <testcase/> `"
 
@@ -109,3 +120,108 @@ def test_what_was_not_reached_is_a_failure_of_the_verdict() -> None:
 def test_the_xml_can_be_read_whatever_was_seen(said: str) -> None:
     cases = junit(of_codec(seen("XMCP-RSP-020", ok=False, said=said)))
     assert said in cases["XMCP-RSP-020"].result[0].message
+
+
+def of_two_tools(baseline: Baseline | None = None) -> Summary:
+    """Return the summary of a server with two tools that break a sentence, and one that was not called."""
+    report = ServerReport(baseline=baseline or Baseline())
+    report.add(SuiteStarted("server-blackbox", "1.0-draft", {"strict": False}))
+    report.add(RunStarted("stdio", "node server.js", "stdio", "2026-07-28", "declared", 3))
+    for name, called in (("one", True), ("two", True), ("three", False)):
+        report.add(ToolListed("stdio", name, called=called, displays=False))
+    for name in ("one", "two", "two"):
+        report.add(CallMade("stdio", f"{name}({{}})", name, "succeeded"))
+        fault = broken("XMCP-RSP-020", f"{name} {HOSTILE}", "text")
+        report.add(Observed(fault, "stdio", f"{name}({{}})", tool=name))
+    report.add(Observed(broken("XMCP-MCP-047", "no block", "a block"), "stdio", "one({})", tool="one"))
+    return of_server(report, "server.js")
+
+
+class _Page(HTMLParser):
+    """The elements of a page, and its text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: set[str] = set()
+        self.words = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.add(tag)
+        assert not [name for name, _ in attrs if name.startswith("on") or name in ("src", "href")]
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+def test_a_page_has_each_tool_with_its_fault_and_what_a_peer_said_stays_text() -> None:
+    page = _Page(to_html(of_two_tools()))
+    assert f"one {HOSTILE}" in page.words
+    assert f"two {HOSTILE}" in page.words
+    assert "Also in two" in page.words
+    assert "broken 3 of 3 times" in page.words
+    assert "Tools: 2 of 3 seen at work" in page.words
+    assert "not called" in page.words
+    assert "Warned of (1)" in page.words
+    assert "DOES NOT CONFORM" in page.words
+    assert not {"script", "testcase", "link", "img", "iframe"} & page.elements
+
+
+def test_a_page_of_what_conforms_says_how_often_and_what_was_not_judged() -> None:
+    page = _Page(to_html(of_codec(seen("XMCP-RSP-020", ok=True), Noted("mine", HOSTILE), RunEnded("mine"))))
+    assert "Obeyed (1)" in page.words
+    assert "once" in page.words
+    assert HOSTILE.replace("`", "") in page.words.replace("`", "")
+    assert "Broken" not in page.words
+
+
+def test_sarif_has_a_result_for_each_tool_in_the_file_of_the_server() -> None:
+    (run,) = json.loads(to_sarif(of_two_tools()))["runs"]
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    results = {(one["ruleId"], one["locations"][0]["logicalLocations"][0]["name"]): one for one in run["results"]}
+    assert sorted(results) == [("XMCP-MCP-047", "one"), ("XMCP-RSP-020", "one"), ("XMCP-RSP-020", "two")]
+    assert {one["level"] for one in run["results"] if one["ruleId"] == "XMCP-RSP-020"} == {"error"}
+    assert results["XMCP-MCP-047", "one"]["level"] == "warning"
+    for (requirement, _), result in results.items():
+        assert rules[result["ruleIndex"]] == requirement
+        (location,) = result["locations"]
+        assert location["physicalLocation"]["artifactLocation"]["uri"] == "server.js"
+        assert "suppressions" not in result
+    assert f"Seen: two {HOSTILE}." in results["XMCP-RSP-020", "two"]["message"]["text"]
+    assert len({one["partialFingerprints"]["xmcp/v1"] for one in run["results"]}) == 3
+    assert run["invocations"][0] | {"toolExecutionNotifications": []} == {
+        "executionSuccessful": True,
+        "exitCode": 1,
+        "toolExecutionNotifications": [],
+    }
+
+
+def test_sarif_has_what_a_baseline_knows_and_suppresses_it() -> None:
+    known = Baseline({"XMCP-RSP-020": frozenset(("one", "two"))})
+    (run,) = json.loads(to_sarif(of_two_tools(known)))["runs"]
+    assert {one["ruleId"] for one in run["results"] if "suppressions" in one} == {"XMCP-RSP-020"}
+
+
+def test_sarif_has_the_line_of_each_fault_in_a_document() -> None:
+    report = DocumentReport()
+    documents.start(None, strict=False, emit=report.add)
+    text = b'<tool_response tool_name="a">\n<llm_output>a</llm_output>\n<llm_output>b</llm_output></tool_response>'
+    documents.check_document(text, documents.FileName("a folder/a.xml"), report.add)
+    (run,) = json.loads(to_sarif(of_documents(report)))["runs"]
+    (result,) = run["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "a%20folder/a.xml"
+    assert place["region"]["startLine"] == 3
+    assert run["properties"]["verdict"] == "DOES NOT CONFORM"
+
+
+def test_a_badge_says_the_verdict_and_how_much_was_seen() -> None:
+    shield = json.loads(to_badge_json(of_two_tools()))
+    assert shield == {"schemaVersion": 1, "label": "XMCP 1.0-draft", "message": "does not conform", "color": "red"}
+    known = Baseline({"XMCP-RSP-020": frozenset(("one", "two"))})
+    report = of_two_tools(known)
+    assert json.loads(to_badge_json(report))["message"] == "known faults (2 of 3 tools)"
+    image = ElementTree.fromstring(to_badge_svg(report))
+    assert image.attrib["aria-label"] == "XMCP 1.0-draft: known faults (2 of 3 tools)"
+    shown = of_codec(seen("XMCP-RSP-020", ok=True), RunEnded("mine"))
+    assert json.loads(to_badge_json(shown))["message"] == "conforms"

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from xmcp_conformance import suite_version
+
 from .observation import Observation, Place
 
 NotJudged: TypeAlias = Literal["unknown kind", "unreadable"]
@@ -32,12 +34,13 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class SuiteStarted(Event):
-    """The suite begins. `specification` is the version it judges by; `options` are those of the profile."""
+    """The suite begins. `specification` is the version it judges by, `suite` its own; `options` are the profile's."""
 
     kind: ClassVar[str] = "suite_started"
     profile: str
     specification: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    suite: str = field(default_factory=suite_version)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import Final
 
@@ -32,36 +32,46 @@ class ExitCode(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The verdict on one requirement: how often it was observed and broken, and the first fault."""
+    """The verdict on one requirement: how often it was observed and broken.
+
+    `faults` has the first fault of each tool of a server, or of each case: a trace, a scenario, a vector.
+    """
 
     requirement: Requirement
     status: Status
     occasions: int = 0
     broken: int = 0
-    first: Observed | None = None
+    faults: tuple[Observed, ...] = ()
+
+    @property
+    def first(self) -> Observed | None:
+        """The first fault."""
+        return self.faults[0] if self.faults else None
 
 
 @dataclass(slots=True)
 class Tally:
-    """What was observed of one requirement: how often it applied and was broken, and the first fault."""
+    """What was observed of one requirement: how often it applied and was broken, and the first faults."""
 
     occasions: int = 0
     broken: int = 0
-    first: Observed | None = None
+    faults: dict[str, Observed] = field(default_factory=dict)
+    """The first fault of each tool, or of each case."""
 
-    def add(self, observed: Observed) -> None:
-        """Count one observation more; the observation itself is kept only if it is the first fault."""
+    def add(self, observed: Observed, of: str = "") -> None:
+        """Count one observation more; it is kept only if it is the first fault `of` a tool or a case."""
         self.occasions += 1
         if not observed.observation.ok:
             self.broken += 1
-            self.first = self.first or observed
+            self.faults.setdefault(of, observed)
 
     def judgement(self, requirement: Requirement, *, strict: bool = False) -> Judgement:
         """Return the verdict. `strict`: a broken SHOULD counts as a broken MUST."""
+        faults = tuple(self.faults.values())
         status = Status.PASS if self.occasions else Status.NOT_OBSERVED
-        if self.first is not None:
-            status = status_of(self.first, strict=strict)
-        return Judgement(requirement, status, self.occasions, self.broken, self.first)
+        if faults:
+            status = status_of(faults[0], strict=strict)
+        return Judgement(requirement, status, self.occasions, self.broken, faults)
 
 
 def judge(

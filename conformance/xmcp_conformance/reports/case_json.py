@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from xmcp_conformance import suite_version
 from xmcp_conformance.core.events import Observed
 from xmcp_conformance.core.judge import ExitCode, Judgement
 from xmcp_conformance.core.untrusted_text import printable
@@ -21,6 +22,7 @@ def to_dict(report: CaseReport) -> dict[str, Any]:
         "format": FORMAT,
         "profile": report.cases.profile,
         "specification": report.specification,
+        "suite": suite_version(),
         "conforms": report.exit_code is ExitCode.CONFORMS,
         "exit_code": int(report.exit_code),
         "options": {"strict": report.strict},

@@ -63,8 +63,8 @@ class CaseReport:
                 if not event.peer:  # a file is a run and a case at the same time
                     self._case(event.run)
             case Observed():
-                self._tallies.setdefault(event.observation.requirement, Tally()).add(event)
                 case = self._case(event.call or event.run)
+                self._tallies.setdefault(event.observation.requirement, Tally()).add(event, case.name)
                 case.occasions += 1
                 if not event.observation.ok:
                     case.faults.append(event)

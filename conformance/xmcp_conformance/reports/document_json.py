@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from xmcp_conformance import suite_version
 from xmcp_conformance.core.events import Observed
 from xmcp_conformance.core.judge import ExitCode
 from xmcp_conformance.core.requirements import registry
@@ -22,6 +23,7 @@ def to_dict(report: DocumentReport) -> dict[str, Any]:
         "format": FORMAT,
         "profile": "document",
         "specification": report.specification,
+        "suite": suite_version(),
         "conforms": report.exit_code is ExitCode.CONFORMS,
         "exit_code": int(report.exit_code),
         "options": {"kind": report.kind, "strict": report.strict},

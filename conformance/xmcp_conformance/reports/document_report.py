@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from xmcp_conformance.core.events import Event, FileEnded, Observed, RunStarted, SuiteStarted
-from xmcp_conformance.core.judge import ExitCode, Status, status_of
+from xmcp_conformance.core.judge import ExitCode, Judgement, Status, Tally, status_of
+from xmcp_conformance.core.requirements import registry
 
 
 class FileOutcome(StrEnum):
@@ -69,6 +70,7 @@ class DocumentReport:
     kind: str | None = None
     strict: bool = False
     files: list[FileReport] = field(default_factory=list)
+    _tallies: dict[str, Tally] = field(default_factory=dict)
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> DocumentReport:
@@ -86,10 +88,24 @@ class DocumentReport:
                 self.kind, self.strict = event.options.get("kind"), event.options.get("strict", False)
             case RunStarted():
                 self.files.append(FileReport(event.run, self.strict))
-            case Observed() if not event.observation.ok:
-                self.files[-1].faults.append(event)
+            case Observed():
+                self._observed(event)
             case FileEnded():
                 self.files[-1].ended = event
+
+    def _observed(self, event: Observed) -> None:
+        requirement, ok = event.observation.requirement, event.observation.ok
+        if not ok:
+            self.files[-1].faults.append(event)
+        if requirement:  # a fault can be one that no sentence forbids
+            of = "" if ok else f"{event.run} {event.call} {event.observation.where}"
+            self._tallies.setdefault(requirement, Tally()).add(event, of)
+
+    @property
+    def judgements(self) -> list[Judgement]:
+        """One judgement for each requirement that applied; its faults are all that were seen."""
+        known = registry().requirements
+        return [self._tallies[one].judgement(known[one], strict=self.strict) for one in known if one in self._tallies]
 
     @property
     def exit_code(self) -> ExitCode:

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 
 from xmcp_conformance.core.judge import Judgement, Status
 
-from .summary import Summary, place
+from .summary import Summary, place, where
 
 
 def to_junit(summary: Summary) -> str:
@@ -21,6 +21,9 @@ def to_junit(summary: Summary) -> str:
     root = ElementTree.Element("testsuites", {"name": "xmcp check", **counts})
     name = f"XMCP {summary.specification}: {summary.judged}"
     suite = ElementTree.SubElement(root, "testsuite", {"name": name, **counts})
+    properties = ElementTree.SubElement(suite, "properties")
+    for word, version in (("specification", summary.specification), ("suite", summary.suite)):
+        ElementTree.SubElement(properties, "property", {"name": word, "value": version})
     suite.extend(cases)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
@@ -37,6 +40,8 @@ def _case(judgement: Judgement, summary: Summary) -> ElementTree.Element:
     elif first is not None:
         seen = f"seen {first.observation.seen}, expected {first.observation.expected}"
         times = f"{judgement.broken} of {judgement.occasions} times, first in {place(first)}"
+        if others := [where(one) for one in judgement.faults[1:]]:
+            times += f"; also in {', '.join(others)}"
         if judgement.status is Status.FAIL:
             failure = ElementTree.SubElement(case, "failure", {"type": requirement.level, "message": seen})
             failure.text = f"{seen}\n{times}"

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
 from xmcp_conformance.core.judge import Judgement, Status
 
-from .summary import KNOWN_FAULTS, Summary, place
+from .summary import KNOWN_FAULTS, Summary, counted, place, where
 
 _MARKS: Final = {"CONFORMS": "✓", KNOWN_FAULTS: "~"}
 """The mark of a verdict; that of any other is a cross."""
-_WORDS: Final = {
-    Status.PASS: "obeyed",
-    Status.FAIL: "broken",
-    Status.KNOWN: "broken as the baseline says",
-    Status.WARN: "warned of",
-    Status.NOT_OBSERVED: "not judged",
-}
+_MOST_NAMED: Final = 20
+"""Number of other tools or cases with the same fault that are named."""
 
 
 def to_markdown(summary: Summary) -> str:
@@ -31,9 +25,7 @@ def _lines(summary: Summary) -> Iterator[str]:
     yield f"## {_MARKS.get(summary.verdict, '✗')} {summary.verdict}: XMCP {summary.specification}"
     yield ""
     yield from _code(summary.judged)
-    counts = Counter(judgement.status for judgement in summary.judgements)
-    said = ", ".join(f"{counts[status]} {word}" for status, word in _WORDS.items() if counts[status])
-    yield f"{len(summary.judgements)} requirements: {said}." if said else "Nothing was judged."
+    yield f"{counted(summary)} Suite {summary.suite}."
     yield ""
     for why in summary.why:
         yield from _code(why)
@@ -64,6 +56,9 @@ def _fault(judgement: Judgement) -> Iterator[str]:
         f"in        {place(first)}",
         f"times     {judgement.broken} of {judgement.occasions}",
     )
+    if others := [where(one) for one in judgement.faults[1:]]:
+        more = f" and {len(others) - _MOST_NAMED} more" if len(others) > _MOST_NAMED else ""
+        yield from _code(f"also in {', '.join(others[:_MOST_NAMED])}{more}")
 
 
 def _code(*lines: str) -> Iterator[str]:

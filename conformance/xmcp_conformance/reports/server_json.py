@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from xmcp_conformance.core.events import NotReached
+from xmcp_conformance import suite_version
+from xmcp_conformance.core.events import NotReached, Observed
 from xmcp_conformance.core.judge import LEVELS, Judgement, Status, level_status
 
 from .server_report import PeerRun, ServerReport
@@ -20,6 +21,7 @@ def to_dict(report: ServerReport) -> dict[str, Any]:
         "format": FORMAT,
         "profile": report.profile,
         "specification": report.specification,
+        "suite": suite_version(),
         "conforms": report.conforms and not report.not_reached,
         "exit_code": int(report.exit_code),
         "options": dict(report.options),
@@ -70,11 +72,11 @@ def _requirement(judgement: Judgement) -> dict[str, Any]:
         "occasions": judgement.occasions,
         "broken": judgement.broken,
     }
-    if judgement.first is not None:
-        entry["first"] = {
-            "run": judgement.first.run,
-            "call": judgement.first.call,
-            "seen": judgement.first.observation.seen,
-            "expected": judgement.first.observation.expected,
-        }
+    if judgement.faults:
+        entry["faults"] = [_fault(one) for one in judgement.faults]
     return entry
+
+
+def _fault(fault: Observed) -> dict[str, str]:
+    seen, expected = fault.observation.seen, fault.observation.expected
+    return {"tool": fault.tool, "run": fault.run, "call": fault.call, "seen": seen, "expected": expected}

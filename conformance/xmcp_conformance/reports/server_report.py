@@ -100,7 +100,7 @@ class ServerReport:
             case Noted():
                 self.runs[-1].notes.append(event.text)
             case Observed():
-                self._tallies.setdefault(event.observation.requirement, Tally()).add(event)
+                self._tallies.setdefault(event.observation.requirement, Tally()).add(event, event.tool)
                 if status_of(event, strict=self.options.get("strict", False)) is Status.FAIL:
                     self.broken_by.setdefault(event.observation.requirement, set()).add(event.tool)
             case NotReached():

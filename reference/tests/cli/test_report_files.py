@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import html
 import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import jsonschema_rs
 import pytest
 from click.testing import CliRunner
 
 from xmcp.cli import report_files
 from xmcp.cli.check import check
+from xmcp_conformance.reports import ndjson
 
 COMMANDS = [
     ["check", "server", "--stdio", "touch started"],
@@ -60,13 +63,54 @@ def test_a_link_to_a_report_that_does_not_exist_yet_stays_one(workplace: Path) -
     assert not link.exists()
 
 
+FORMS = ["json", "junit", "markdown", "html", "sarif", "badge", "events"]
+
+
 def test_a_server_that_cannot_be_reached_is_in_every_report(tmp_path: Path) -> None:
     """A job that could not judge anything shows why where people look, and not an empty page."""
-    report, page, cases = (tmp_path / name for name in ("report.json", "page.md", "cases.xml"))
     command = f"{sys.executable} -c 'raise KeyError(1)'"
-    files = ["--json", str(report), "--markdown", str(page), "--junit", str(cases)]
+    paths = {form: tmp_path / form for form in FORMS}
+    files = [word for form, path in paths.items() for word in (f"--{form}", str(path))]
     done = CliRunner().invoke(check, ["server", "--stdio", command, *files])
     assert done.exit_code == 3
-    assert json.loads(report.read_text())["exit_code"] == 3
-    for path in (report, page, cases):
-        assert "ended before it answered; it wrote to stderr: KeyError: 1." in path.read_text()
+    assert json.loads(paths["json"].read_text())["exit_code"] == 3
+    assert json.loads(paths["sarif"].read_text())["runs"][0]["invocations"][0]["executionSuccessful"] is False
+    assert "not shown to conform" in paths["badge"].read_text()
+    for form in ("json", "junit", "markdown", "html", "sarif"):
+        said = html.unescape(paths[form].read_text())
+        assert "ended before it answered; it wrote to stderr: KeyError: 1." in said, form
+    assert [json.loads(line)["event"] for line in paths["events"].read_text().splitlines()] == [
+        *("suite_started", "connecting", "not_reached")
+    ]
+
+
+DOCUMENT = "<tool_response tool_name='a'>\n<llm_output>a</llm_output>\n<llm_output/></tool_response>"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_each_report_of_documents_can_be_written(form: str, workplace: Path) -> None:
+    (workplace / "a.xml").write_text(DOCUMENT)
+    done = CliRunner().invoke(check, ["document", "a.xml", f"--{form}", "report"])
+    assert done.exit_code == 1
+    said = (workplace / "report").read_text()
+    assert ("does not conform" if form == "badge" else "XMCP-RSP-0") in said
+
+
+def test_events_are_lines_that_fit_their_schema(workplace: Path) -> None:
+    (workplace / "a.xml").write_text(DOCUMENT)
+    CliRunner().invoke(check, ["document", "a.xml", "missing.xml", "--events", "events.ndjson"])
+    CliRunner().invoke(check, ["document", "a.xml", "--events", "events.ndjson"])
+    rows = [json.loads(line) for line in (workplace / "events.ndjson").read_text().splitlines()]
+    schema = jsonschema_rs.Draft202012Validator(json.loads(ndjson.SCHEMA.read_text("utf-8")))
+    for row in rows:
+        schema.validate(row)
+    assert [row["event"] for row in rows[:2]] == ["suite_started", "run_started"]
+    assert rows[-1]["event"] == "file_ended"
+
+
+def test_the_file_of_a_command_is_the_first_word_that_is_one_below_this_folder(workplace: Path) -> None:
+    (workplace / "src").mkdir()
+    (workplace / "src" / "server.js").write_text("")
+    assert report_files.source_of(["node", "--flag", "src/server.js"]) == "src/server.js"
+    assert report_files.source_of([str(workplace / "src" / "server.js")]) == "src/server.js"
+    assert report_files.source_of([sys.executable, "-m", "server", "/etc/passwd", ""]) == "."

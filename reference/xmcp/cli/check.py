@@ -19,7 +19,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from xmcp_conformance.core.events import CallMade, Connecting, Event, NotReached, RunEnded, RunStarted
+from xmcp_conformance.core.events import CallMade, Connecting, Emit, Event, NotReached, RunEnded, RunStarted
 from xmcp_conformance.core.judge import ExitCode
 from xmcp_conformance.core.untrusted_text import printable
 from xmcp_conformance.profiles.server.blackbox import check as judge
@@ -44,7 +44,7 @@ from .check_codec import codec
 from .check_document import document
 from .check_trace import trace
 from .named_servers import ServerCommand, server_named
-from .report_files import STANDARD_OUTPUT, json_option, report_options, write_json, write_reports
+from .report_files import STANDARD_OUTPUT, ReportFiles, json_option, report_options, source_of, write_json
 from .server_access import Access, access_options
 from .suggestions import did_you_mean
 from .waiting import Waiting
@@ -185,8 +185,7 @@ def server(
     verbose: bool,
     quiet: bool,
     json_path: Path | None,
-    junit_path: Path | None,
-    markdown_path: Path | None,
+    reports: ReportFiles,
     required: tuple[Required, ...],
     last: EarlierRun | None,
     baseline_path: Path | None,
@@ -221,10 +220,16 @@ def server(
     report = ServerReport(required=required, earlier=last, baseline=known)
     try:
         with (
+            reports.recorded(report.add) as emit,
             Waiting("xmcp check", console, quiet=json_path == STANDARD_OUTPUT) as waiting,
             _bundled(waiting, settings.connect_timeout) if sample else nullcontext(given) as peers,
         ):
-            _judge(peers, settings, waiting, report)
+            try:
+                _judge(peers, settings, waiting, report, emit)
+            except PeerUnavailable as error:
+                if not sample:  # the sentence names all servers, if there are two
+                    emit(NotReached(str(given[0]), given[0].transport, str(error)))
+                raise
     except PeerUnavailable as error:
         # `xmcp check` alone has no options.
         advised = sample and "--connect-timeout" in str(error)
@@ -232,8 +237,6 @@ def server(
         click.echo(f"xmcp check: {error}{where}", err=True)
         if sample:
             sys.exit(ExitCode.SUITE_FAILED)
-        # The sentence names all servers, if there are two.
-        report.add(NotReached(str(given[0]), given[0].transport, str(error)))
     else:
         if update_baseline and baseline_path is not None and not report.not_reached:
             write_json(baseline_path, to_baseline(report.broken_by))
@@ -241,7 +244,9 @@ def server(
         show(report, console, verbose=verbose, quiet=quiet)
     if json_path is not None:
         write_json(json_path, to_dict(report))
-    write_reports(of_server(report), junit_path, markdown_path)
+    reports.write(
+        of_server(report, source_of(word for peer in given if isinstance(peer, StdioPeer) for word in peer.command))
+    )
     sys.exit(report.exit_code)
 
 
@@ -337,11 +342,11 @@ def _accepts(port: int, process: subprocess.Popen[bytes], seconds: float) -> boo
     return False
 
 
-def _judge(peers: list[Peer], options: Options, waiting: Waiting, report: ServerReport) -> None:
+def _judge(peers: list[Peer], options: Options, waiting: Waiting, report: ServerReport, emit: Emit) -> None:
     """Run the suite and fill the report; say what is waited for, and on a terminal how many calls were made."""
 
     def add(event: Event) -> None:
-        report.add(event)
+        emit(event)
         match event:
             case Connecting():
                 waiting.begin(f"`{printable(event.peer)}` to answer over {event.transport}", options.connect_timeout)

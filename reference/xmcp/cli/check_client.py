@@ -27,7 +27,7 @@ from xmcp_conformance.reports.case_terminal import show
 from xmcp_conformance.reports.summary import of_cases
 
 from .command_words import words_of
-from .report_files import STANDARD_OUTPUT, json_option, report_options, write_json, write_reports
+from .report_files import STANDARD_OUTPUT, ReportFiles, json_option, report_options, source_of, write_json
 from .suggestions import did_you_mean
 from .waiting import Waiting
 
@@ -122,8 +122,7 @@ def client(
     verbose: bool,
     quiet: bool,
     json_path: Path | None,
-    junit_path: Path | None,
-    markdown_path: Path | None,
+    reports: ReportFiles,
 ) -> None:
     """Judge a client, in any language, by scenarios.
 
@@ -143,14 +142,17 @@ def client(
     limits = Limits(start_timeout, chat_timeout)
     # The SDK logs what a client sends wrongly with tracebacks.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
-    with Waiting("xmcp check client", console, quiet=quiet or json_path == STANDARD_OUTPUT) as waiting:
+    with (
+        Waiting("xmcp check client", console, quiet=quiet or json_path == STANDARD_OUTPUT) as waiting,
+        reports.recorded(report.add) as emit,
+    ):
         waiting.begin(f"`{printable(words[0])}` to start", start_timeout)
         driving = Driving(jobs, limits, lambda done, of: waiting.show(f"{done} of {of} scenarios"))
-        traces = asyncio.run(check_command(words, chosen, report.add, strict=strict, driving=driving))
+        traces = asyncio.run(check_command(words, chosen, emit, strict=strict, driving=driving))
     show(report, console, verbose=verbose, quiet=quiet)
     if json_path is not None:
         write_json(json_path, to_dict(report))
-    write_reports(of_cases(report), junit_path, markdown_path)
+    reports.write(of_cases(report, source_of(words)))
     if traces_folder is not None:
         _write_traces(traces_folder, traces)
     sys.exit(report.exit_code)

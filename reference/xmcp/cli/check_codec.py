@@ -18,7 +18,7 @@ from xmcp_conformance.reports.case_terminal import show
 from xmcp_conformance.reports.summary import of_cases
 
 from .command_words import words_of
-from .report_files import STANDARD_OUTPUT, json_option, report_options, write_json, write_reports
+from .report_files import STANDARD_OUTPUT, ReportFiles, json_option, report_options, source_of, write_json
 
 
 def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
@@ -70,8 +70,7 @@ def codec(
     verbose: bool,
     quiet: bool,
     json_path: Path | None,
-    junit_path: Path | None,
-    markdown_path: Path | None,
+    reports: ReportFiles,
 ) -> None:
     """Judge a codec, in any language, by the vectors.
 
@@ -84,20 +83,22 @@ def codec(
         raise click.UsageError("--verbose and --quiet exclude each other.")
     report = CaseReport(VECTORS)
     console = Console(stderr=json_path == STANDARD_OUTPUT, highlight=False)
-    check_command(
-        words_of(command, "codec"),
-        _vectors(vectors),
-        report.add,
-        strict=strict,
-        examples=examples,
-        seed=seed,
-        start_timeout=start_timeout,
-        answer_timeout=answer_timeout,
-    )
+    words = words_of(command, "codec")
+    with reports.recorded(report.add) as emit:
+        check_command(
+            words,
+            _vectors(vectors),
+            emit,
+            strict=strict,
+            examples=examples,
+            seed=seed,
+            start_timeout=start_timeout,
+            answer_timeout=answer_timeout,
+        )
     show(report, console, verbose=verbose, quiet=quiet)
     if json_path is not None:
         write_json(json_path, to_dict(report))
-    write_reports(of_cases(report), junit_path, markdown_path)
+    reports.write(of_cases(report, source_of(words)))
     sys.exit(report.exit_code)
 
 

@@ -16,9 +16,10 @@ from xmcp_conformance.profiles.document.kinds import FileName, kinds
 from xmcp_conformance.reports.document_json import to_dict
 from xmcp_conformance.reports.document_report import DocumentReport
 from xmcp_conformance.reports.document_terminal import show_file, show_verdict
+from xmcp_conformance.reports.summary import of_documents
 
 from .named_files import STANDARD_INPUT, files_named, reason_of
-from .report_files import STANDARD_OUTPUT, json_option, write_json
+from .report_files import STANDARD_OUTPUT, ReportFiles, json_option, report_options, write_json
 
 _SUFFIXES = (".xml", ".json", ".jsonl")
 
@@ -29,7 +30,15 @@ _SUFFIXES = (".xml", ".json", ".jsonl")
 @click.option("--strict", is_flag=True, help="Count a broken SHOULD like a broken MUST.")
 @click.option("--quiet", is_flag=True, help="List only files with a fault.")
 @json_option("report")
-def document(files: tuple[str, ...], kind: str | None, strict: bool, quiet: bool, json_path: Path | None) -> None:
+@report_options
+def document(
+    files: tuple[str, ...],
+    kind: str | None,
+    strict: bool,
+    quiet: bool,
+    json_path: Path | None,
+    reports: ReportFiles,
+) -> None:
     """Check documents in files: tool responses in XML, and the formats in JSON.
 
     FILE is a file, a folder (every .xml, .json and .jsonl in it), a pattern such as 'out/**/*.xml', or - for
@@ -38,17 +47,19 @@ def document(files: tuple[str, ...], kind: str | None, strict: bool, quiet: bool
     Exit codes: 0 all conform, 1 some do not, 2 usage (no such file, or --kind is needed), 3 a file cannot be read.
     """
     report = DocumentReport()
-    start(kind, strict=strict, emit=report.add)
     console = Console(stderr=json_path == STANDARD_OUTPUT, highlight=False)
-    for path, reason in files_named(files, _SUFFIXES).items():
-        if reason:
-            unreadable(path, reason, report.add)
-        else:
-            _judge(path, kind, report.add)
-        show_file(report.files[-1], console, quiet=quiet)
+    with reports.recorded(report.add) as emit:
+        start(kind, strict=strict, emit=emit)
+        for path, reason in files_named(files, _SUFFIXES).items():
+            if reason:
+                unreadable(path, reason, emit)
+            else:
+                _judge(path, kind, emit)
+            show_file(report.files[-1], console, quiet=quiet)
     show_verdict(report, console, quiet=quiet)
     if json_path is not None:
         write_json(json_path, to_dict(report))
+    reports.write(of_documents(report))
     sys.exit(report.exit_code)
 
 

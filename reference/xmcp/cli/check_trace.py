@@ -17,7 +17,7 @@ from xmcp_conformance.reports.case_terminal import show
 from xmcp_conformance.reports.summary import of_cases
 
 from .named_files import STANDARD_INPUT, files_named, reason_of
-from .report_files import STANDARD_OUTPUT, json_option, report_options, write_json, write_reports
+from .report_files import STANDARD_OUTPUT, ReportFiles, json_option, report_options, write_json
 
 
 def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
@@ -47,8 +47,7 @@ def trace(
     verbose: bool,
     quiet: bool,
     json_path: Path | None,
-    junit_path: Path | None,
-    markdown_path: Path | None,
+    reports: ReportFiles,
 ) -> None:
     """Judge a client, in any language, by traces of what it did.
 
@@ -60,20 +59,21 @@ def trace(
     if verbose and quiet:
         raise click.UsageError("--verbose and --quiet exclude each other.")
     report = CaseReport(TRACES)
-    start(strict=strict, emit=report.add)
-    for path, reason in files_named(files, (".json",)).items():
-        try:
-            data = b"" if reason else _content(path)
-        except OSError as error:
-            reason = reason_of(error)
-        if reason:
-            not_judged(path, f"it cannot be read: {reason}", report.add)
-        else:
-            check_trace(path, data, report.add)
+    with reports.recorded(report.add) as emit:
+        start(strict=strict, emit=emit)
+        for path, reason in files_named(files, (".json",)).items():
+            try:
+                data = b"" if reason else _content(path)
+            except OSError as error:
+                reason = reason_of(error)
+            if reason:
+                not_judged(path, f"it cannot be read: {reason}", emit)
+            else:
+                check_trace(path, data, emit)
     show(report, Console(stderr=json_path == STANDARD_OUTPUT, highlight=False), verbose=verbose, quiet=quiet)
     if json_path is not None:
         write_json(json_path, to_dict(report))
-    write_reports(of_cases(report), junit_path, markdown_path)
+    reports.write(of_cases(report))
     sys.exit(report.exit_code)
 
 

@@ -1,19 +1,27 @@
-"""The option `--json PATH`: whether a report can be written there is known before anything is started."""
+"""The options that write a report to a file: whether that is possible is known before anything is started."""
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
 
+from xmcp_conformance.core.events import Emit, Event
 from xmcp_conformance.core.judge import ExitCode
 from xmcp_conformance.core.untrusted_text import printable
+from xmcp_conformance.reports.badge import to_badge_json, to_badge_svg
+from xmcp_conformance.reports.html import to_html
 from xmcp_conformance.reports.junit import to_junit
 from xmcp_conformance.reports.markdown import to_markdown
+from xmcp_conformance.reports.ndjson import line
+from xmcp_conformance.reports.sarif import to_sarif
 from xmcp_conformance.reports.summary import Summary
 
 STANDARD_OUTPUT: Final = Path("-")
@@ -33,26 +41,89 @@ def json_option(what: str) -> Callable[[_Command], _Command]:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A form of a report: its option, the option's help, and how it is written, also to a file that ends in .json."""
+
+    name: str
+    help: str
+    write: Callable[[Summary], str]
+    write_json: Callable[[Summary], str] | None = None
+
+
+_FORMS: Final = (
+    _Form("junit", "Also write the report as JUnit XML.", to_junit),
+    _Form("markdown", "Also write the report as Markdown, as for GITHUB_STEP_SUMMARY.", to_markdown),
+    _Form("html", "Also write the report as a page of HTML, which loads nothing.", to_html),
+    _Form("sarif", "Also write the report as SARIF, for code scanning.", to_sarif),
+    _Form(
+        "badge",
+        "Also write the verdict as an SVG badge; as JSON for a badge service if FILE ends in .json.",
+        to_badge_svg,
+        to_badge_json,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFiles:
+    """The files in which the command line wants a report, with the form of each, and the file of the events."""
+
+    wanted: tuple[tuple[_Form, Path], ...]
+    events: Path | None = None
+
+    @contextmanager
+    def recorded(self, emit: Emit) -> Iterator[Emit]:
+        """Provide what also writes each event to its file as it happens; end the process if that fails."""
+        if self.events is None:
+            yield emit
+            return
+        with _ended_by_faults(self.events):
+            file = self.events.open("w", encoding="ascii", buffering=1)  # a reader follows it line by line
+
+        def write(event: Event, path: Path = self.events) -> None:
+            with _ended_by_faults(path):
+                file.write(f"{line(event)}\n")
+            emit(event)
+
+        with file:
+            yield write
+
+    def write(self, summary: Summary) -> None:
+        """Write each file; end the process if that fails."""
+        for form, path in self.wanted:
+            write = (form.write_json if path.suffix == ".json" else None) or form.write
+            _write(path, write(summary))
+
+
 def report_options(command: _Command) -> _Command:
-    """Add the options `--junit` and `--markdown`, the parameters `junit_path` and `markdown_path`, to a command."""
-    for name, form in (("markdown", "Markdown, as for GITHUB_STEP_SUMMARY"), ("junit", "JUnit XML")):
-        command = click.option(
-            f"--{name}",
-            f"{name}_path",
-            metavar="FILE",
-            type=click.Path(dir_okay=False, path_type=Path),
-            callback=_checked,
-            help=f"Also write the report as {form}.",
-        )(command)
-    return command
+    """Add an option for each form of a report to a command, which gets them as the parameter `reports`."""
+
+    @functools.wraps(command)
+    def with_reports(*arguments: Any, **options: Any) -> Any:
+        paths = [(form, options.pop(form.name)) for form in _FORMS]
+        wanted = tuple(one for one in paths if one[1] is not None)
+        return command(*arguments, reports=ReportFiles(wanted, options.pop("events")), **options)
+
+    wrapped: Any = with_reports
+    said = {
+        **{form.name: form.help for form in _FORMS},
+        "events": "Also write each event of the run as a line of JSON.",
+    }
+    for name, text in reversed(said.items()):
+        kind = click.Path(dir_okay=False, path_type=Path, allow_dash=name != "events")
+        wrapped = click.option(f"--{name}", metavar="FILE", type=kind, callback=_checked, help=text)(wrapped)
+    return wrapped  # type: ignore[no-any-return]
 
 
-def write_reports(summary: Summary, junit_path: Path | None, markdown_path: Path | None) -> None:
-    """Write a report as JUnit and as Markdown, where a file is named; end the process if that fails."""
-    if junit_path is not None:
-        _write(junit_path, to_junit(summary))
-    if markdown_path is not None:
-        _write(markdown_path, to_markdown(summary))
+def source_of(words: Iterable[str]) -> str:
+    """Return the file that a command is about, the first of its words that is one below this folder; else `.`."""
+    here = Path.cwd()
+    for word in words:
+        path = Path(word)
+        if path.is_file() and path.resolve().is_relative_to(here):
+            return path.resolve().relative_to(here).as_posix()
+    return "."
 
 
 def write_json(path: Path, report: dict[str, Any]) -> None:
@@ -65,8 +136,15 @@ def _write(path: Path, text: str) -> None:
     if path == STANDARD_OUTPUT:
         click.echo(text, nl=False)
         return
-    try:
+    with _ended_by_faults(path):
         path.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def _ended_by_faults(path: Path) -> Iterator[None]:
+    """End the process with a sentence if the file cannot be written."""
+    try:
+        yield
     except OSError as error:
         click.echo(f"The report cannot be written to {path}: {error.strerror}.", err=True)
         sys.exit(ExitCode.SUITE_FAILED)
