@@ -150,6 +150,14 @@ class Noted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class TimeOver(Event):
+    """The time that a check can take was over before all calls were made: so many `seconds`."""
+
+    kind: ClassVar[str] = "time_over"
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class RunEnded(Event):
     """A run ends."""
 

@@ -15,6 +15,7 @@ from xmcp_conformance.core.events import (
     Observed,
     RunStarted,
     SuiteStarted,
+    TimeOver,
     ToolListed,
 )
 from xmcp_conformance.core.judge import ExitCode, Judgement, Status, Tally, status_of
@@ -73,6 +74,8 @@ class ServerReport:
     runs: list[PeerRun] = field(default_factory=list)
     coverage: Coverage = field(default_factory=Coverage)
     not_reached: list[NotReached] = field(default_factory=list)
+    over: TimeOver | None = None
+    """The time of the check was over before all calls were made."""
     silent: Counter[str] = field(default_factory=Counter)
     """The calls that were not answered."""
     _tallies: dict[str, Tally] = field(default_factory=dict)
@@ -105,6 +108,8 @@ class ServerReport:
                     self.broken_by.setdefault(event.observation.requirement, set()).add(event.tool)
             case NotReached():
                 self.not_reached.append(event)
+            case TimeOver():
+                self.over = event
 
     def _made(self, event: CallMade) -> None:
         run = self.runs[-1]
@@ -159,6 +164,8 @@ class ServerReport:
             quoted_calls = ", ".join(list(self.silent)[:_MOST_QUOTED])
             more = ", …" if len(self.silent) > _MOST_QUOTED else ""
             found.append(f"{number} {'call was' if number == 1 else 'calls were'} not answered: {quoted_calls}{more}")
+        if self.over is not None:
+            found.append(f"the time allowed, {self.over.seconds:g} s, was over before all calls were made")
         found += [f"required: {missed}" for missed in self.missed]
         return [*found, *self.baseline.stale(self.broken_by, self._judged, self.coverage)]
 

@@ -9,24 +9,26 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 FEW = ("--examples", "1", "--calls", "12")
 """For a test that looks at something else than what the suite finds: it costs a third."""
 
 
-def check(*arguments: str, timeout: float = 600) -> subprocess.CompletedProcess[str]:
+def check(*arguments: str, timeout: float = 600, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     words = [*arguments]
     if words[:1] == ["server"] and "--connect-timeout" not in words:
         words[1:1] = ["--connect-timeout", "300"]  # a server can take longer to start than a user should wait
-    return command_line("check", *words, timeout=timeout)
+    return command_line("check", *words, timeout=timeout, cwd=cwd)
 
 
-def command_line(*words: str, timeout: float = 600) -> subprocess.CompletedProcess[str]:
+def command_line(*words: str, timeout: float = 600, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "xmcp", *words],
         capture_output=True,
         text=True,
         timeout=timeout,
+        cwd=cwd,
         env={**os.environ, "COLUMNS": "200"},
     )
 

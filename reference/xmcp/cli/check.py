@@ -13,8 +13,8 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import Console
@@ -23,7 +23,7 @@ from xmcp_conformance.core.events import CallMade, Connecting, Emit, Event, NotR
 from xmcp_conformance.core.judge import ExitCode
 from xmcp_conformance.core.untrusted_text import printable
 from xmcp_conformance.profiles.server.blackbox import check as judge
-from xmcp_conformance.profiles.server.call_plan import ERAS, Options
+from xmcp_conformance.profiles.server.call_plan import Options
 from xmcp_conformance.profiles.server.server_under_test import (
     HttpPeer,
     Peer,
@@ -39,6 +39,7 @@ from xmcp_conformance.reports.server_report import ServerReport
 from xmcp_conformance.reports.server_terminal import show
 from xmcp_conformance.reports.summary import of_server
 
+from .call_options import call_options
 from .check_client import client
 from .check_codec import codec
 from .check_document import document
@@ -49,7 +50,6 @@ from .server_access import Access, access_options
 from .suggestions import did_you_mean
 from .waiting import Waiting
 
-_DEFAULTS = Options()
 _SAMPLE = "xmcp.samples.sales:mcp"
 _OF_SAMPLE = 12
 """Calls of each tool of the sample: it is there to show what a run looks like, which should not take a minute."""
@@ -109,42 +109,7 @@ check.add_command(trace)
 @click.option("--stdio", metavar="COMMAND", help="Command, file or module of the same server, to judge it over stdio.")
 @access_options
 @click.option("--sample", is_flag=True, help="Check the sample server of this package, as `xmcp check` alone does.")
-@click.option("--allow-writes", is_flag=True, help="Also call tools that are not marked read-only.")
-@click.option("--strict", is_flag=True, help="Count a broken SHOULD like a broken MUST.")
-@click.option(
-    "--era",
-    type=click.Choice(["both", *ERAS]),
-    default="both",
-    show_default=True,
-    help="Versions of MCP: the newest the server has, 2025-11-25 (handshake), or both.",
-)
-@click.option(
-    "--examples",
-    type=click.IntRange(1, 1000),
-    default=_DEFAULTS.examples,
-    show_default=True,
-    help="Argument sets for each tool.",
-)
-@click.option(
-    "--calls",
-    type=click.IntRange(min=1),
-    help="Calls of each tool in a run, at most; fewer by default the more tools there are.",
-)
-@click.option("--seed", type=int, default=_DEFAULTS.seed, show_default=True, help="The same seed makes the same calls.")
-@click.option(
-    "--connect-timeout",
-    type=click.FloatRange(0.1, 300),
-    default=_DEFAULTS.connect_timeout,
-    show_default=True,
-    help="Seconds.",
-)
-@click.option(
-    "--call-timeout",
-    type=click.FloatRange(0.1, 300),
-    default=_DEFAULTS.call_timeout,
-    show_default=True,
-    help="Seconds.",
-)
+@call_options
 @click.option("--verbose", "-v", is_flag=True, help="Also print the table of all requirements, with those obeyed.")
 @click.option("--quiet", "-q", is_flag=True, help="Print only what was broken, and the verdict.")
 @click.option(
@@ -162,10 +127,6 @@ check.add_command(trace)
     help="JSON report of an earlier run: what that one covered, and this one not, is named.",
 )
 @click.option(
-    "--include", multiple=True, metavar="TOOL", help="Call only tools of this name, or pattern such as 'read_*'."
-)
-@click.option("--exclude", multiple=True, metavar="TOOL", help="Do not call tools of this name or pattern.")
-@click.option(
     "--baseline",
     "baseline_path",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -181,6 +142,7 @@ def server(
     stdio: str | None,
     *,
     access: Access,
+    settings: Options,
     sample: bool,
     verbose: bool,
     quiet: bool,
@@ -190,7 +152,6 @@ def server(
     last: EarlierRun | None,
     baseline_path: Path | None,
     update_baseline: bool,
-    **options: Any,
 ) -> None:
     """Check a server by its tools, without fixtures.
 
@@ -207,10 +168,8 @@ def server(
         )
     if verbose and quiet:
         raise click.UsageError("--verbose and --quiet exclude each other.")
-    era = options.pop("era")
-    if sample and options["calls"] is None:
-        options["calls"] = _OF_SAMPLE
-    settings = Options(eras=ERAS if era == "both" else (era,), **options)
+    if sample and settings.calls is None:
+        settings = replace(settings, calls=_OF_SAMPLE)
     # Hypothesis would keep what it learns of modules here in the folder of the user.
     os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", os.devnull)
     # The SDK logs invalid messages of a peer with tracebacks; here they become one sentence.

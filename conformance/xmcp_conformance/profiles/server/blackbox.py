@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 
-from xmcp_conformance.core.events import Connecting, Emit, Noted, NotReached, Observed, SuiteStarted
+from xmcp_conformance.core.events import Connecting, Emit, Noted, NotReached, Observed, SuiteStarted, TimeOver
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models.registry import EXTENSION_ID
@@ -28,6 +28,7 @@ from .checks.declared_limit import LEAST
 from .checks.echoes import Echoes
 from .checks.forms_compared import FormsCompared
 from .fixture.run import without_tool
+from .pace import Pace
 from .run import Run, Seen
 from .server_under_test import Peer, PeerUnavailable, Session, connect
 
@@ -48,6 +49,7 @@ async def check(peers: list[Peer], options: Options, emit: Emit) -> None:
     stated = {name: getattr(options, name) for name in ("examples", "calls", "seed", "allow_writes", "strict")}
     emit(SuiteStarted(PROFILE, registry().version, stated))
     not_reached: list[NotReached] = []
+    pace = Pace(options.rate, options.max_time)
     for peer in peers:
         spoken: set[str] = set()
         echoes, forms, silent = Echoes(), FormsCompared(), set[str]()
@@ -55,8 +57,10 @@ async def check(peers: list[Peer], options: Options, emit: Emit) -> None:
         listed: dict[str, ListedTool] = {}
         try:
             for era in options.eras:
+                if spoken and pace.is_over():
+                    break
                 await _check_in_era(
-                    Run(peer, era, options, emit, stray),
+                    Run(peer, era, options, emit, pace, stray),
                     spoken,
                     Seen(echoes, forms, silent=silent, in_any_era=listed),
                 )
@@ -71,13 +75,24 @@ async def check(peers: list[Peer], options: Options, emit: Emit) -> None:
         raise PeerUnavailable(" ".join(event.reason for event in not_reached))
     for event in not_reached:
         emit(event)
+    if pace.held_back and options.max_time is not None:
+        emit(TimeOver(options.max_time))
 
 
 def _connected(run: Run) -> AbstractAsyncContextManager[Session]:
     run.emit(Connecting(str(run.peer), run.peer.transport))
-    times = {"connect_timeout": run.options.connect_timeout, "call_timeout": run.options.call_timeout}
-    limit = LEAST if run.limited else None
-    return connect(run.peer, run.era, declares=not run.plain, max_bytes=limit, stray=run.stray, **times)
+    options = run.options
+    return connect(
+        run.peer,
+        run.era,
+        connect_timeout=options.connect_timeout,
+        call_timeout=options.call_timeout,
+        declares=not run.plain,
+        max_bytes=LEAST if run.limited else None,
+        stray=run.stray,
+        tool_timeouts=options.tool_timeouts,
+        pace=run.pace,
+    )
 
 
 async def _check_in_era(run: Run, spoken: set[str], seen: Seen) -> None:
@@ -118,12 +133,14 @@ async def _check_as_other_clients(run: Run, seen: Seen, *, first: bool, shared: 
         first: whether it was the first one of the peer.
         shared: its connection, if the others can use it too.
     """
+    if run.pace.is_over():
+        return
     if first and seen.few_large():
         limited, used, shared = replace(run, limited=True), shared, None
         async with _unreachable_noted(limited), _as_client(limited, used) as session:
             if await limited.judge_limited(session, await session.catalogue(), seen):
                 shared = used
-    if not seen.negotiates and not (first and seen.samples):
+    if run.pace.is_over() or (not seen.negotiates and not (first and seen.samples)):
         return
     plain = replace(run, plain=True)
     async with _unreachable_noted(plain), _as_client(plain, shared) as session:

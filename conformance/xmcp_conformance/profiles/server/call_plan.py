@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final, TypeAlias
 
 from xmcp_conformance.core.untrusted_text import quoted
@@ -18,7 +18,7 @@ from .combinations import Surroundings, Values
 from .exchange import Intent, ToolCall, has_huge_number
 from .hostile_arguments import Hostile, hostile, hostile_everywhere
 from .hostile_texts import HOSTILE, marked
-from .input_schema import Arguments, differently_formed, expanded, fitting, pointer, without
+from .input_schema import Arguments, differently_formed, expanded, fitting, pointer, sendable, without
 from .refusals import Refusal, alone_at_the_most, at_borders, extremes, of_each_kind, refusals
 
 ERAS = ("newest", "handshake")
@@ -70,6 +70,10 @@ class Options:
         calls: maximum number of calls of each tool in a run; `None`: fewer for each, the more tools there are.
         include: patterns of names, as of files; other tools are not called. None: all are.
         exclude: patterns of the names of tools that are not called.
+        tool_timeouts: times for tools whose name fits a pattern, the first that fits; others have `call_timeout`.
+        rate: maximum number of calls in a second; `None`: any.
+        max_time: time after which no other call is made; `None`: none.
+        known: by the name of a tool, arguments with which it succeeds.
     """
 
     examples: int = 8
@@ -82,6 +86,10 @@ class Options:
     call_timeout: float = 30.0
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    tool_timeouts: tuple[tuple[str, float], ...] = ()
+    rate: float | None = None
+    max_time: float | None = None
+    known: Mapping[str, Sequence[Arguments]] = field(default_factory=dict)
 
     def chooses(self, tool: ListedTool) -> bool:
         """Return whether the user wants a tool called, if it only reads."""
@@ -95,8 +103,9 @@ class Options:
     def unmatched(self, tools: Sequence[ListedTool]) -> str:
         """Return the first pattern that no tool matches, which is misspelt or out of date; empty if there is none."""
         names = [tool.name for tool in tools]
-        patterns = (*self.include, *self.exclude)
-        return next((one for one in patterns if not any(fnmatchcase(name, one) for name in names)), "")
+        patterns = (*self.include, *self.exclude, *(pattern for pattern, _ in self.tool_timeouts))
+        lost = (one for one in patterns if not any(fnmatchcase(name, one) for name in names))
+        return next(chain(lost, (name for name in self.known if name not in names)), "")
 
 
 @dataclass(slots=True)
@@ -244,14 +253,15 @@ def _calls_of(tool: ListedTool, options: Options, note: Callable[[str], None], l
     except TimeoutError as error:
         note(f"`{quoted(tool.name)}` was not called: {error}; check its input schema for a `pattern` that backtracks.")
         return
-    drawn = drawn or full
+    given = list(_given(tool, options, schema, note))
+    drawn = [*given, *(drawn or full)]
     if not drawn:
         note(f"`{quoted(tool.name)}` was not called: no arguments could be made from its input schema.")
         return
 
     def base() -> Arguments:
         """Return the arguments that are changed: those with the most members, unless only others succeeded."""
-        return (learned.succeeded.get(tool.name) or full or drawn)[0]
+        return (learned.succeeded.get(tool.name) or given or full or drawn)[0]
 
     def fewest() -> Arguments:
         """Return those of the arguments with the fewest members: a border can show only where nothing else counts."""
@@ -275,9 +285,10 @@ def _calls_of(tool: ListedTool, options: Options, note: Callable[[str], None], l
     texts = among(lambda start: hostile(drawable, start))
     pairs = _with_values(tool, values.pairs(), shown)
     refused, of_kinds = _refused(tool, schema, base), _refused(tool, schema, base, of_each_kind)
-    few = drawn[1:_FEW_DRAWN]
+    rest = drawn[len(given) or 1 :]
+    few, others_drawn = rest[: _FEW_DRAWN - 1], rest[_FEW_DRAWN - 1 :]
     # What the answer to a call teaches, the call after the next one knows: those with the most members come first.
-    for arguments in (*full, drawn[0], drawn[0]):
+    for arguments in (*given, *full, drawn[0], drawn[0]):
         yield ToolCall(tool, tool.name, arguments)
     yield from _different(
         _in_turn(
@@ -304,9 +315,22 @@ def _calls_of(tool: ListedTool, options: Options, note: Callable[[str], None], l
             (ToolCall(tool, tool.name, arguments) for arguments in few),
             _with_values(tool, values.each(), {}) if showing else (),
             _with_values(tool, hostile(drawable, base()), {}) if showing else (),
-            (ToolCall(tool, tool.name, {**arguments, **shown}) for arguments in drawn[_FEW_DRAWN:]),
+            (ToolCall(tool, tool.name, {**arguments, **shown}) for arguments in others_drawn),
         )
     )
+
+
+def _given(
+    tool: ListedTool, options: Options, schema: dict[str, Any], note: Callable[[str], None]
+) -> Iterator[Arguments]:
+    """Yield the arguments that the user gives for a tool, without `show_user`; others than fit are noted."""
+    fits = fitting(without(schema, ["show_user"]))
+    for number, arguments in enumerate(options.known.get(tool.name, ()), 1):
+        plain = {name: value for name, value in arguments.items() if name != "show_user"}
+        if fits is not None and fits(plain) and sendable(plain):
+            yield plain
+        else:
+            note(f"Number {number} of the arguments given for `{quoted(tool.name)}` do not fit its input schema.")
 
 
 def _in_failures(

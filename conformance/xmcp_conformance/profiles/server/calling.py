@@ -16,6 +16,7 @@ from xmcp_models.registry import ERROR_META_KEY
 
 from .call_plan import Batch, Learned
 from .exchange import Exchange, Intent, ToolCall, has_huge_number
+from .pace import Pace
 from .server_under_test import Session
 
 _LONGEST_WAIT: Final = 2.0
@@ -36,7 +37,12 @@ class Caller:
     """Makes calls over one session, and notes what is not judged."""
 
     def __init__(
-        self, session: Session, note: Callable[[str], None], learned: Learned, silent: set[str] | None = None
+        self,
+        session: Session,
+        note: Callable[[str], None],
+        learned: Learned,
+        silent: set[str] | None = None,
+        pace: Pace | None = None,
     ) -> None:
         """Make calls over `session`, and take their times into account in `learned`.
 
@@ -45,17 +51,19 @@ class Caller:
             note: gets what is not judged.
             learned: gets the times of the calls.
             silent: the names of tools that did not answer in time, in this run and in those before it.
+            pace: says when no other call is made.
         """
         self._session = session
         self._silent = silent if silent is not None else set()
         self._note = note
+        self._pace = pace or Pace()
         self._learned = learned
         self._in_a_row: list[ToolCall] = []
         self._waits: Counter[str] = Counter()
         self._free = anyio.Lock()
 
     async def exchanges(self, batches: Iterable[Batch]) -> AsyncGenerator[Exchange, None]:
-        """Make the calls, a batch after the other; stop when the connection is lost.
+        """Make the calls, a batch after the other; stop when the connection is lost, or the time is over.
 
         While the caller judges an answer, the server is at the next batch, unless the answer tells against going on. So
         what the caller learns of an answer changes the batch after the next.
@@ -100,7 +108,7 @@ class Caller:
 
     def _begun(self, batches: Iterator[Batch]) -> asyncio.Task[list[Exchange]] | None:
         """Begin the calls of the next batch, if there is one."""
-        batch = next(batches, None)
+        batch = None if self._pace.is_over() else next(batches, None)
         return None if batch is None else asyncio.create_task(self._made(batch))
 
     async def _leaves(self, begun: asyncio.Task[list[Exchange]] | None) -> None:
@@ -117,9 +125,8 @@ class Caller:
             return await self._session.call(call)
 
     async def _call(self, call: ToolCall) -> Exchange:
-        begun = anyio.current_time()
         exchange = await self._session.call(call)
-        self._learned.add_time(call.name, anyio.current_time() - begun)
+        self._learned.add_time(call.name, exchange.seconds)
         if not call.traps:
             self._learned.add_size(call.name, exchange.size)
         return exchange

@@ -106,6 +106,7 @@ class Exchange:
 
     `twin` is set for a call of a plain client that was made before by one that had declared, as the server knew.
     `is_busy`: the answer asks to make the call again later, and that was not yet done as often as it helps.
+    `seconds`: how long it took.
     """
 
     call: ToolCall
@@ -116,6 +117,7 @@ class Exchange:
     reading: Reading = field(default_factory=Reading)
     twin: Twin | None = None
     is_busy: bool = False
+    seconds: float = 0.0
 
     @property
     def timed_out(self) -> bool:

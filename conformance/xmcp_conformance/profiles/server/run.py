@@ -30,6 +30,7 @@ from .fixture.run import NAME as FIXTURE
 from .fixture.run import RESPONSES_FOR_AN_EXAMPLE, Fixture, check_fixture, tool_of
 from .input_schema import Arguments
 from .judge import catalogue_observations, exchange_observations, limited_observations
+from .pace import Pace
 from .server_under_test import Peer, PeerUnavailable, Session
 from .shrinking import shrunk
 from .text_changes import says_cut
@@ -133,6 +134,8 @@ class Run:
     era: str
     options: Options
     emit: Emit
+    pace: Pace
+    """How fast, and for how long, the peer is called, over all runs."""
     stray: StrayLines = field(default_factory=StrayLines)
     """The lines of a command that are no message, over all runs of it."""
     plain: bool = False
@@ -205,14 +208,15 @@ class Run:
         if not self.plain and (advised := advice(catalogue)):
             self.note(advised)
         form = required_form(catalogue, declared=not self.plain, known=self.knows_the_client)
-        caller = Caller(session, self.note, seen.learned, seen.silent)
+        caller = Caller(session, self.note, seen.learned, seen.silent, self.pace)
         exchanges = _Exchanges(self, caller, announced_versions(catalogue), form, seen)
         connected = await exchanges.judge(calls)
-        if connected and (tool := tool_of(catalogue)) is not None:
+        if connected and (tool := tool_of(catalogue)) is not None and not self.pace.is_over():
             fixture = Fixture(self.name, tool, exchanges.announced, form, not self.plain, seen.shrunk)
             responses = self.options.examples * RESPONSES_FOR_AN_EXAMPLE
+            seed = self.options.seed
             await check_fixture(
-                session, fixture, examples=responses, seed=self.options.seed, emit=self.emit, note=self.note
+                session, fixture, examples=responses, seed=seed, emit=self.emit, note=self.note, pace=self.pace
             )
         if connected:
             try:
@@ -237,7 +241,7 @@ class Run:
         self.era = catalogue.protocol_version
         self.start(len(catalogue.tools))
         form = required_form(catalogue, declared=True, known=self.knows_the_client)
-        caller = Caller(session, self.note, seen.learned, seen.silent)
+        caller = Caller(session, self.note, seen.learned, seen.silent, self.pace)
         connected = True
         async with aclosing(caller.exchanges((call,) for call in seen.few_large())) as exchanges:
             async for exchange in exchanges:

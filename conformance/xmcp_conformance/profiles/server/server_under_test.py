@@ -10,9 +10,10 @@ import math
 import os
 import shlex
 import shutil
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Any, ClassVar
 from urllib.parse import urlsplit, urlunsplit
 
@@ -33,6 +34,7 @@ from xmcp_models.registry import EXTENSION_ID, VERSION
 from .bounded_wire import Bounds, StrayLines, http_wire, stdio_wire
 from .catalogue import HINTS, Catalogue, ListedTool
 from .exchange import NO_ANSWER, Exchange, ToolCall
+from .pace import Pace
 
 _PAGES = 100
 _MAX_TOOLS = 2_000
@@ -142,10 +144,14 @@ class Session:
         name: str = "The server",
         list_timeout: float = 30.0,
         is_stateless: bool = False,
+        tool_timeouts: Sequence[tuple[str, float]] = (),
+        pace: Pace | None = None,
     ) -> None:
         self._client = client
         self._bounds = bounds or Bounds()
         self._call_timeout = call_timeout
+        self._tool_timeouts = tool_timeouts
+        self._pace = pace or Pace()
         self._name = name
         self._list_timeout = list_timeout
         self.is_stateless = is_stateless
@@ -231,21 +237,28 @@ class Session:
         )
 
     async def call(self, call: ToolCall) -> Exchange:
-        """Make one call, and return how it ended; nothing that the peer does raises an exception."""
+        """Make one call in its turn, and return how it ended; nothing that the peer does raises an exception."""
+        await self._pace.turn()
+        begun = anyio.current_time()
+        exchange = await self._call(call)
+        exchange.seconds = anyio.current_time() - begun
+        return exchange
+
+    async def _call(self, call: ToolCall) -> Exchange:
+        fits = (seconds for pattern, seconds in self._tool_timeouts if fnmatchcase(call.name, pattern))
+        timeout = next(fits, self._call_timeout)
         request = mcp_types.CallToolRequest(
             params=mcp_types.CallToolRequestParams(name=call.name, arguments=call.arguments)
         )
         try:
-            result = await self._client.session.send_request(
-                request, _RawResult, request_read_timeout_seconds=self._call_timeout
-            )
+            result = await self._client.session.send_request(request, _RawResult, request_read_timeout_seconds=timeout)
         except MCPError as error:
             if self._bounds.fault:
                 return Exchange(call, lost=f"no answer that is read: the server {self._bounds.fault}")
             if error.code == mcp_types.CONNECTION_CLOSED:
                 return Exchange(call, lost="the end of the connection")
             if error.code == mcp_types.REQUEST_TIMEOUT:
-                return Exchange(call, lost=f"{NO_ANSWER} {self._call_timeout:g} s")
+                return Exchange(call, lost=f"{NO_ANSWER} {timeout:g} s")
             return Exchange(call, rpc_error=f"{error.code}: {quoted(error.message)}")
         except ValidationError as error:
             return Exchange(call, malformed=f"a result that MCP does not allow: {_first_fault(error)}")
@@ -306,6 +319,8 @@ async def connect(
     declares: bool = True,
     max_bytes: int | None = None,
     stray: StrayLines | None = None,
+    tool_timeouts: Sequence[tuple[str, float]] = (),
+    pace: Pace | None = None,
 ) -> AsyncIterator[Session]:
     """Open a session.
 
@@ -317,6 +332,8 @@ async def connect(
         declares: whether the client declares the extension (section 6.1).
         max_bytes: the `maxBytes` of its declaration.
         stray: gets the lines of a command that are no message.
+        tool_timeouts: seconds for a call of a tool whose name fits a pattern, the first that fits.
+        pace: says when the next call can be made.
 
     Raises:
         PeerUnavailable: the session cannot be opened; the message says what to look at.
@@ -350,6 +367,8 @@ async def connect(
                             name=_named(peer),
                             list_timeout=connect_timeout,
                             is_stateless=client.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS,
+                            tool_timeouts=tool_timeouts,
+                            pace=pace,
                         )
                     except BaseException as error:
                         fault = error  # the caller's exception: it is raised again unchanged, whatever closing adds
