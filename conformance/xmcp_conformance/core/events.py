@@ -127,6 +127,7 @@ class Observed(Event):
     """A requirement applied.
 
     `call` is the call or the vector, if the run has any, and `tool` the tool that was called, if the peer lists it.
+    `request` is, for a fault that one call showed, the name and the arguments of the call, unless they are long.
     `unread`: because of this fault the rest of the document was not judged; its requirement can be empty, where no
     sentence forbids what stopped the suite.
     """
@@ -138,6 +139,7 @@ class Observed(Event):
     excerpt: Excerpt | None = None
     unread: bool = False
     tool: str = ""
+    request: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

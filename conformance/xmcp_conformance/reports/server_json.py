@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from xmcp_conformance import suite_version
-from xmcp_conformance.core.events import NotReached, Observed
+from xmcp_conformance.core.events import NotReached, Observed, RunStarted
 from xmcp_conformance.core.judge import LEVELS, Judgement, Status, level_status
 
 from .server_report import PeerRun, ServerReport
@@ -17,6 +18,7 @@ FORMAT = 1
 def to_dict(report: ServerReport) -> dict[str, Any]:
     """Return the report as JSON values."""
     judgements = report.judgements
+    runs = {run.started.run: run.started for run in report.runs}
     return {
         "format": FORMAT,
         "profile": report.profile,
@@ -36,7 +38,7 @@ def to_dict(report: ServerReport) -> dict[str, Any]:
             "gaps": report.gaps,
         },
         "counts": {status.value: sum(j.status is status for j in judgements) for status in Status},
-        "requirements": [_requirement(judgement) for judgement in judgements],
+        "requirements": [_requirement(judgement, runs) for judgement in judgements],
         "not_judged": {one.id: why for one in unjudged(report) if (why := why_not(one))},
     }
 
@@ -60,7 +62,7 @@ def _not_reached(event: NotReached) -> dict[str, str]:
     return {"peer": event.peer, "transport": event.transport, "reason": event.reason}
 
 
-def _requirement(judgement: Judgement) -> dict[str, Any]:
+def _requirement(judgement: Judgement, runs: Mapping[str, RunStarted]) -> dict[str, Any]:
     requirement = judgement.requirement
     entry: dict[str, Any] = {
         "id": requirement.id,
@@ -73,10 +75,18 @@ def _requirement(judgement: Judgement) -> dict[str, Any]:
         "broken": judgement.broken,
     }
     if judgement.faults:
-        entry["faults"] = [_fault(one) for one in judgement.faults]
+        entry["faults"] = [_fault(one, runs[one.run]) for one in judgement.faults]
     return entry
 
 
-def _fault(fault: Observed) -> dict[str, str]:
-    seen, expected = fault.observation.seen, fault.observation.expected
-    return {"tool": fault.tool, "run": fault.run, "call": fault.call, "seen": seen, "expected": expected}
+def _fault(fault: Observed, run: RunStarted) -> dict[str, Any]:
+    return {
+        "tool": fault.tool,
+        "run": fault.run,
+        "protocol_version": run.protocol_version,
+        "client": run.client,
+        "call": fault.call,
+        "seen": fault.observation.seen,
+        "expected": fault.observation.expected,
+        **({"request": fault.request} if fault.request is not None else {}),
+    }

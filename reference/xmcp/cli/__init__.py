@@ -37,6 +37,9 @@ class _Command:
 COMMANDS: dict[str, _Command] = {
     "see": _Command("xmcp.cli.see", "See what the model and the person get of a server's results, in each host."),
     "check": _Command("xmcp.cli.check", "Check whether a server or documents conform to the specification."),
+    "replay": _Command(
+        "xmcp.cli.replay", "Make the call again with which a server broke a sentence, and see the answer."
+    ),
     "serve": _Command("xmcp.cli.serve", "Serve an XMCP or FastMCP server from a module or a file."),
     "bindings": _Command("xmcp.cli.type_bindings", "Write the generated types for your language."),
     "demo": _Command("xmcp.cli.demo", "See it work: a sample server, a scripted model, your terminal."),

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +24,7 @@ from xmcp_conformance.core.judge import ExitCode
 from xmcp_conformance.core.untrusted_text import printable
 from xmcp_conformance.profiles.server.blackbox import check as judge
 from xmcp_conformance.profiles.server.call_plan import Options
+from xmcp_conformance.profiles.server.exchange import Exchange
 from xmcp_conformance.profiles.server.server_under_test import (
     HttpPeer,
     Peer,
@@ -38,6 +39,7 @@ from xmcp_conformance.reports.server_json import to_dict
 from xmcp_conformance.reports.server_report import ServerReport
 from xmcp_conformance.reports.server_terminal import show
 from xmcp_conformance.reports.summary import of_server
+from xmcp_conformance.reports.transcript import line
 
 from .call_options import call_options
 from .check_client import client
@@ -45,7 +47,16 @@ from .check_codec import codec
 from .check_document import document
 from .check_trace import trace
 from .named_servers import ServerCommand, server_named
-from .report_files import STANDARD_OUTPUT, ReportFiles, json_option, report_options, source_of, write_json
+from .report_files import (
+    STANDARD_OUTPUT,
+    ReportFiles,
+    json_option,
+    lines_option,
+    lines_to,
+    report_options,
+    source_of,
+    write_json,
+)
 from .server_access import Access, access_options
 from .suggestions import did_you_mean
 from .waiting import Waiting
@@ -136,6 +147,7 @@ check.add_command(trace)
 @click.option("--update-baseline", is_flag=True, help="Write the faults of this run to the file of --baseline.")
 @json_option("report")
 @report_options
+@lines_option("transcript", "Also write each call and its answer, as it came, as a line of JSON.")
 def server(
     target: tuple[str, ...],
     url: str | None,
@@ -148,6 +160,7 @@ def server(
     quiet: bool,
     json_path: Path | None,
     reports: ReportFiles,
+    transcript_path: Path | None,
     required: tuple[Required, ...],
     last: EarlierRun | None,
     baseline_path: Path | None,
@@ -180,11 +193,12 @@ def server(
     try:
         with (
             reports.recorded(report.add) as emit,
+            lines_to(transcript_path) as write,
             Waiting("xmcp check", console, quiet=json_path == STANDARD_OUTPUT) as waiting,
             _bundled(waiting, settings.connect_timeout) if sample else nullcontext(given) as peers,
         ):
             try:
-                _judge(peers, settings, waiting, report, emit)
+                _judge(peers, settings, waiting, report, emit, write)
             except PeerUnavailable as error:
                 if not sample:  # the sentence names all servers, if there are two
                     emit(NotReached(str(given[0]), given[0].transport, str(error)))
@@ -301,8 +315,15 @@ def _accepts(port: int, process: subprocess.Popen[bytes], seconds: float) -> boo
     return False
 
 
-def _judge(peers: list[Peer], options: Options, waiting: Waiting, report: ServerReport, emit: Emit) -> None:
-    """Run the suite and fill the report; say what is waited for, and on a terminal how many calls were made."""
+def _judge(
+    peers: list[Peer],
+    options: Options,
+    waiting: Waiting,
+    report: ServerReport,
+    emit: Emit,
+    write: Callable[[str], None],
+) -> None:
+    """Run the suite, fill the report and write the transcript; say what is waited for, and how many calls were made."""
 
     def add(event: Event) -> None:
         emit(event)
@@ -314,4 +335,9 @@ def _judge(peers: list[Peer], options: Options, waiting: Waiting, report: Server
             case RunStarted() | RunEnded():
                 waiting.end()
 
-    asyncio.run(judge(peers, options, add))
+    def record(protocol_version: str, client: str, exchange: Exchange) -> None:
+        call, (seconds, result) = exchange.call, (exchange.seconds, exchange.result)
+        failed = exchange.failed if result is None else ""
+        write(line(protocol_version, client, call.name, call.arguments, seconds=seconds, result=result, failed=failed))
+
+    asyncio.run(judge(peers, options, add, record))

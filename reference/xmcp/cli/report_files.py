@@ -29,6 +29,12 @@ STANDARD_OUTPUT: Final = Path("-")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
+def lines_option(name: str, text: str) -> Callable[[_Command], _Command]:
+    """Return the decorator of an option for a file that gets lines while the command runs."""
+    kind = click.Path(dir_okay=False, path_type=Path)
+    return click.option(f"--{name}", f"{name}_path", metavar="FILE", type=kind, callback=_checked_file, help=text)
+
+
 def json_option(what: str) -> Callable[[_Command], _Command]:
     """Return the decorator of the option `--json`, the parameter `json_path`, of a command that writes `what`."""
     return click.option(
@@ -75,19 +81,13 @@ class ReportFiles:
     @contextmanager
     def recorded(self, emit: Emit) -> Iterator[Emit]:
         """Provide what also writes each event to its file as it happens; end the process if that fails."""
-        if self.events is None:
-            yield emit
-            return
-        with _ended_by_faults(self.events):
-            file = self.events.open("w", encoding="ascii", buffering=1)  # a reader follows it line by line
+        with lines_to(self.events) as write:
 
-        def write(event: Event, path: Path = self.events) -> None:
-            with _ended_by_faults(path):
-                file.write(f"{line(event)}\n")
-            emit(event)
+            def both(event: Event) -> None:
+                write(line(event))
+                emit(event)
 
-        with file:
-            yield write
+            yield both
 
     def write(self, summary: Summary) -> None:
         """Write each file; end the process if that fails."""
@@ -103,17 +103,31 @@ def report_options(command: _Command) -> _Command:
     def with_reports(*arguments: Any, **options: Any) -> Any:
         paths = [(form, options.pop(form.name)) for form in _FORMS]
         wanted = tuple(one for one in paths if one[1] is not None)
-        return command(*arguments, reports=ReportFiles(wanted, options.pop("events")), **options)
+        return command(*arguments, reports=ReportFiles(wanted, options.pop("events_path")), **options)
 
     wrapped: Any = with_reports
-    said = {
-        **{form.name: form.help for form in _FORMS},
-        "events": "Also write each event of the run as a line of JSON.",
-    }
-    for name, text in reversed(said.items()):
-        kind = click.Path(dir_okay=False, path_type=Path, allow_dash=name != "events")
-        wrapped = click.option(f"--{name}", metavar="FILE", type=kind, callback=_checked, help=text)(wrapped)
+    wrapped = lines_option("events", "Also write each event of the run as a line of JSON.")(wrapped)
+    for form in reversed(_FORMS):
+        kind = click.Path(dir_okay=False, path_type=Path)
+        wrapped = click.option(f"--{form.name}", metavar="FILE", type=kind, callback=_checked, help=form.help)(wrapped)
     return wrapped  # type: ignore[no-any-return]
+
+
+@contextmanager
+def lines_to(path: Path | None) -> Iterator[Callable[[str], None]]:
+    """Provide what writes a line to a file at once, if there is one; end the process if that fails."""
+    if path is None:
+        yield lambda _: None
+        return
+    with _ended_by_faults(path):
+        file = path.open("w", encoding="ascii", buffering=1)  # a reader follows it line by line
+
+    def write(text: str) -> None:
+        with _ended_by_faults(path):
+            file.write(f"{text}\n")
+
+    with file:
+        yield write
 
 
 def source_of(words: Iterable[str]) -> str:
@@ -148,6 +162,17 @@ def _ended_by_faults(path: Path) -> Iterator[None]:
     except OSError as error:
         click.echo(f"The report cannot be written to {path}: {error.strerror}.", err=True)
         sys.exit(ExitCode.SUITE_FAILED)
+
+
+def _checked_file(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
+    """Return `path` if lines can be written there.
+
+    Raises:
+        click.BadParameter: They cannot; the message says why.
+    """
+    if path == STANDARD_OUTPUT:
+        raise click.BadParameter("name a file: standard output has the report for people")
+    return _checked(context, parameter, path)
 
 
 def _checked(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:

@@ -11,7 +11,7 @@ handshake era each has its own.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 
@@ -27,6 +27,7 @@ from .checks.announcement import extension_entry
 from .checks.declared_limit import LEAST
 from .checks.echoes import Echoes
 from .checks.forms_compared import FormsCompared
+from .exchange import Exchange
 from .fixture.run import without_tool
 from .pace import Pace
 from .run import Run, Seen
@@ -35,13 +36,16 @@ from .server_under_test import Peer, PeerUnavailable, Session, connect
 PROFILE = "server-blackbox"
 
 
-async def check(peers: list[Peer], options: Options, emit: Emit) -> None:
+async def check(
+    peers: list[Peer], options: Options, emit: Emit, record: Callable[[str, str, Exchange], None] | None = None
+) -> None:
     """Judge the peers as one implementation.
 
     Args:
         peers: the same server over one or more transports.
         options: how to judge.
         emit: gets each event.
+        record: gets the version of MCP, the kind of the client and the exchange, for each call that has ended.
 
     Raises:
         PeerUnavailable: no peer can be reached at all. Where only some cannot, each of them is an event.
@@ -60,7 +64,7 @@ async def check(peers: list[Peer], options: Options, emit: Emit) -> None:
                 if spoken and pace.is_over():
                     break
                 await _check_in_era(
-                    Run(peer, era, options, emit, pace, stray),
+                    Run(peer, era, options, emit, pace, record, stray),
                     spoken,
                     Seen(echoes, forms, silent=silent, in_any_era=listed),
                 )
@@ -92,6 +96,7 @@ def _connected(run: Run) -> AbstractAsyncContextManager[Session]:
         stray=run.stray,
         tool_timeouts=options.tool_timeouts,
         pace=run.pace,
+        record=run.record,
     )
 
 

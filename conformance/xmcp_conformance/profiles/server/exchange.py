@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from xmcp_conformance.core.events import CallMade, Ending
 from xmcp_conformance.core.untrusted_text import quoted
@@ -17,6 +17,10 @@ from .schema_strategies import MANY
 
 NO_ANSWER = "no answer within"
 """How `lost` begins where a call was not answered in time."""
+
+
+_LONGEST_REQUEST: Final = 50_000
+"""Maximum number of characters of a call that is kept, to be made again."""
 
 
 class Intent(StrEnum):
@@ -73,6 +77,12 @@ class ToolCall:
     def of_tool(self) -> str:
         """The name of the tool that was called, safe to print; empty if the server does not list it."""
         return quoted(self.name) if self.tool is not None else ""
+
+    @property
+    def request(self) -> dict[str, Any] | None:
+        """The parameters of the call, to make it again; `None` where they are long."""
+        long = len(self.name) + len(json.dumps(self.arguments)) > _LONGEST_REQUEST
+        return None if long else {"name": self.name, "arguments": self.arguments}
 
     def __str__(self) -> str:
         text = json.dumps(self.arguments, ensure_ascii=True)
@@ -147,6 +157,11 @@ class Exchange:
     def ended_with(self) -> str:
         """How a call without a result ended, in words."""
         return f"the JSON-RPC error {self.rpc_error}" if self.rpc_error else f"{self.lost}"
+
+    @property
+    def failed(self) -> str:
+        """How a call without a result that MCP allows ended, in words."""
+        return self.malformed or self.ended_with
 
     @property
     def first_block(self) -> str:

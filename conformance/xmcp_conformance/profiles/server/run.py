@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
@@ -31,7 +31,7 @@ from .fixture.run import RESPONSES_FOR_AN_EXAMPLE, Fixture, check_fixture, tool_
 from .input_schema import Arguments
 from .judge import catalogue_observations, exchange_observations, limited_observations
 from .pace import Pace
-from .server_under_test import Peer, PeerUnavailable, Session
+from .server_under_test import Peer, PeerUnavailable, Session, kind_of_client
 from .shrinking import shrunk
 from .text_changes import says_cut
 
@@ -136,6 +136,8 @@ class Run:
     emit: Emit
     pace: Pace
     """How fast, and for how long, the peer is called, over all runs."""
+    record: Callable[[str, str, Exchange], None] | None = None
+    """Gets the version of MCP, the kind of the client and the exchange, for each call that has ended."""
     stray: StrayLines = field(default_factory=StrayLines)
     """The lines of a command that are no message, over all runs of it."""
     plain: bool = False
@@ -158,7 +160,7 @@ class Run:
 
     def start(self, tools: int = 0) -> None:
         """Say that the run begins."""
-        client = "plain" if self.plain else "limited" if self.limited else "declared"
+        client = kind_of_client(declares=not self.plain, max_bytes=LEAST if self.limited else None)
         self.started = True
         self.emit(RunStarted(self.name, str(self.peer), self.peer.transport, self.era, client, tools))
 
@@ -180,7 +182,8 @@ class Run:
         """Emit what a check observed, of a call or of what the server lists."""
         said, tool = (str(call), call.of_tool) if call else ("", "")
         for observation in observations:
-            self.emit(Observed(observation, self.name, said, tool=tool))
+            request = call.request if call is not None and not observation.ok else None
+            self.emit(Observed(observation, self.name, said, tool=tool, request=request))
 
     def end(self) -> None:
         """Say that the run ended."""

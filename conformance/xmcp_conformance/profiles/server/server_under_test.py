@@ -146,12 +146,16 @@ class Session:
         is_stateless: bool = False,
         tool_timeouts: Sequence[tuple[str, float]] = (),
         pace: Pace | None = None,
+        kind: str = "declared",
+        record: Callable[[str, str, Exchange], None] | None = None,
     ) -> None:
         self._client = client
         self._bounds = bounds or Bounds()
         self._call_timeout = call_timeout
         self._tool_timeouts = tool_timeouts
         self._pace = pace or Pace()
+        self._kind = kind
+        self._record = record
         self._name = name
         self._list_timeout = list_timeout
         self.is_stateless = is_stateless
@@ -168,6 +172,7 @@ class Session:
             max_bytes: the `maxBytes` of its declaration.
         """
         self._extensions = {EXTENSION_ID: declaration("newest", max_bytes)} if declares else {}
+        self._kind = kind_of_client(declares=declares, max_bytes=max_bytes)
 
     def _declared(self) -> dict[str, Any] | None:
         return self._extensions
@@ -242,6 +247,8 @@ class Session:
         begun = anyio.current_time()
         exchange = await self._call(call)
         exchange.seconds = anyio.current_time() - begun
+        if self._record is not None:
+            self._record(self._client.protocol_version, self._kind, exchange)
         return exchange
 
     async def _call(self, call: ToolCall) -> Exchange:
@@ -303,6 +310,11 @@ def _said_hints(tool: mcp_types.Tool) -> tuple[bool | None, bool | None, bool | 
     return said.read_only_hint, said.destructive_hint, said.open_world_hint
 
 
+def kind_of_client(*, declares: bool, max_bytes: int | None) -> str:
+    """Return the word for a client: `declared`, `limited` if it declares `maxBytes` too, else `plain`."""
+    return "plain" if not declares else "declared" if max_bytes is None else "limited"
+
+
 def declaration(era: str, max_bytes: int | None = None) -> dict[str, Any]:
     """Return what the suite declares in an era; `max_bytes`: with this limit of a document."""
     limit = {} if max_bytes is None else {"maxBytes": max_bytes}
@@ -321,6 +333,7 @@ async def connect(
     stray: StrayLines | None = None,
     tool_timeouts: Sequence[tuple[str, float]] = (),
     pace: Pace | None = None,
+    record: Callable[[str, str, Exchange], None] | None = None,
 ) -> AsyncIterator[Session]:
     """Open a session.
 
@@ -334,6 +347,7 @@ async def connect(
         stray: gets the lines of a command that are no message.
         tool_timeouts: seconds for a call of a tool whose name fits a pattern, the first that fits.
         pace: says when the next call can be made.
+        record: gets the version of MCP, the kind of the client and the exchange, for each call that has ended.
 
     Raises:
         PeerUnavailable: the session cannot be opened; the message says what to look at.
@@ -369,6 +383,8 @@ async def connect(
                             is_stateless=client.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS,
                             tool_timeouts=tool_timeouts,
                             pace=pace,
+                            kind=kind_of_client(declares=declares, max_bytes=max_bytes),
+                            record=record,
                         )
                     except BaseException as error:
                         fault = error  # the caller's exception: it is raised again unchanged, whatever closing adds

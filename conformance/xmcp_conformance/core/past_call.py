@@ -1,0 +1,16 @@
+"""A call of an earlier run, as its report keeps it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class PastCall:
+    """The name and the arguments of the call, and the client that made it: `declared`, `limited` or `plain`."""
+
+    name: str
+    arguments: dict[str, Any]
+    protocol_version: str
+    client: str
