@@ -6,6 +6,7 @@ table of all requirements comes on request, and the JSON report always has it.
 
 from __future__ import annotations
 
+import io
 from itertools import groupby
 
 from rich.console import Console
@@ -47,6 +48,13 @@ def show(report: ServerReport, console: Console, *, verbose: bool = False, quiet
         _show_coverage(report, console)
         _show_counts(report, judgements, console)
     _show_verdict(report, console, advise=not quiet)
+
+
+def as_text(report: ServerReport, width: int) -> str:
+    """Return what `show` prints, in lines of so many columns."""
+    written = io.StringIO()
+    show(report, Console(file=written, width=width, highlight=False))
+    return written.getvalue()
 
 
 def _show_runs(report: ServerReport, console: Console) -> None:

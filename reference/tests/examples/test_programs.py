@@ -25,7 +25,8 @@ from support.scripted_model import ChatServer, Reply
 
 from xmcp_models.registry import ERROR_META_KEY
 
-EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+ROOT = Path(__file__).resolve().parents[3]
+EXAMPLES = ROOT / "examples"
 SERVE = f"{sys.executable} -m xmcp serve {EXAMPLES / 'display_server.py'} --transport stdio"
 MARKUP = "<img src=x onerror=\"document.title='broken'\">"
 ENVIRONMENT = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
@@ -435,27 +436,52 @@ async def test_the_page_draws_bars_and_lines(chat_url: str) -> None:
 
 
 STEPS = yaml.safe_load((EXAMPLES / "ci" / "xmcp.yml").read_text(encoding="utf-8"))["jobs"]["check"]["steps"]
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+
+
+def run_action(given: dict[str, str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run the last step of the action as GitHub does, in a folder, and without its installation."""
+    assert given.keys() <= ACTION["inputs"].keys()
+    inputs = {name: given.get(name, one.get("default", "")) for name, one in ACTION["inputs"].items()}
+
+    def filled(text: str) -> str:
+        return re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda found: inputs[found[1]], text)
+
+    install, step = ACTION["runs"]["steps"]
+    assert "pip install" in install["run"]
+    assert "${{" not in step["run"], "an input would be read as a part of the script"
+    files = {"GITHUB_STEP_SUMMARY": str(folder / "summary.md"), "GITHUB_OUTPUT": str(folder / "outputs")}
+    env = {**ENVIRONMENT, **files, **{name: filled(text) for name, text in step["env"].items()}}
+    words = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
+    where = folder / filled(step["working-directory"])
+    return subprocess.run(words, cwd=where, env=env, capture_output=True, text=True)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("broken", "code"), [(False, 0), (True, 1)])
-def test_the_steps_of_the_workflow_pass_for_a_server_that_conforms_and_only_for_it(
+def test_the_workflow_passes_for_a_server_that_conforms_and_only_for_it(
     tmp_path: Path, broken: bool, code: int
 ) -> None:
-    (install, judge) = [step["run"] for step in STEPS if "run" in step]
-    assert install.startswith("pip install ")  # here, the package of this checkout is in its place
+    (used,) = [step for step in STEPS if step.get("uses", "").startswith("OWNER/xmcp@")]
     source = (EXAMPLES / "server.py").read_text(encoding="utf-8")
     fault = 'from fastmcp import FastMCP\n\nmcp = FastMCP("plain")\n'
     (tmp_path / "server.py").write_text(fault if broken else source, encoding="utf-8")
-    # As GitHub runs a step.
-    done = subprocess.run(
-        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", judge],
-        cwd=tmp_path,
-        env={**ENVIRONMENT, "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")},
-        capture_output=True,
-        text=True,
-    )
+    done = run_action(used["with"], tmp_path)
     assert done.returncode == code, done.stdout + done.stderr
     assert ("CONFORMS" if code == 0 else "DOES NOT CONFORM") in (tmp_path / "summary.md").read_text().splitlines()[0]
     (kept,) = [step["with"]["path"] for step in STEPS if step.get("uses", "").startswith("actions/upload-artifact@")]
-    assert json.loads((tmp_path / kept).read_text())["exit_code"] == code
+    assert (tmp_path / "outputs").read_text() == f"reports={kept}\n"
+    assert json.loads((tmp_path / kept / "report.json").read_text())["exit_code"] == code
+    assert {path.name for path in (tmp_path / kept).iterdir()} == {
+        *("report.json", "report.html", "report.sarif", "report.xml", "badge.svg")
+    }
+
+
+@pytest.mark.slow
+def test_no_input_of_the_action_is_read_as_a_part_of_its_script(tmp_path: Path) -> None:
+    (tmp_path / "a folder").mkdir()
+    hostile = "$(touch injected) `touch injected`; touch injected"
+    inputs = {"server": hostile, "options": f"--calls 2 {hostile}", "header": hostile, "working-directory": "a folder"}
+    done = run_action(inputs, tmp_path)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert not [*tmp_path.rglob("injected")]

@@ -128,6 +128,18 @@ class InMemoryPeer:
 Peer = StdioPeer | HttpPeer | InMemoryPeer
 
 
+def in_this_process(server: object) -> InMemoryPeer:
+    """Return a server object as a peer: one of the MCP SDK, or one of FastMCP, which has one.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    inner = getattr(server, "_mcp_server", server)
+    if not isinstance(inner, Server):
+        raise TypeError(f"{server!r} is no server: name a command, a URL or a server object of FastMCP or the MCP SDK")
+    return InMemoryPeer(inner)
+
+
 class PeerUnavailable(Exception):
     """The peer cannot be judged. The message is a sentence for the person who runs the suite."""
 
