@@ -25,6 +25,7 @@ from xmcp_conformance.reports.server_report import ServerReport
 from xmcp_conformance.wrong.clients.calls import turn
 from xmcp_conformance.wrong.registry import server_mutants
 from xmcp_conformance.wrong.servers.miniature import Miniature
+from xmcp_models.registry import EXTENSION_ID
 
 PROFILES = {"server": blackbox, "document": document, "codec": vector_checks, "client": client}
 MEANS = {"server": "server", "document": "document", "codec": "vectors", "client": "client"}
@@ -107,7 +108,7 @@ async def test_every_event_has_a_json_form_and_a_report_is_folded_from_events_al
     document.check_document(b"<a", document.FileName("a.xml"), seen.append)
     rows = [json.loads(ndjson.line(event)) for event in seen]
     kinds = {value.kind for value in vars(events).values() if isinstance(value, type) and hasattr(value, "kind")}
-    assert {row["event"] for row in rows} | {"note", "not_reached", "time_over"} == kinds
+    assert {row["event"] for row in rows} | {"note", "not_reached", "other_versions", "time_over"} == kinds
     schema = jsonschema_rs.Draft202012Validator(json.loads(ndjson.SCHEMA.read_text("utf-8")))
     for row, event in zip(rows, seen, strict=True):
         schema.validate(row)
@@ -133,3 +134,16 @@ async def test_the_events_of_a_report_are_those_of_its_run():
     report = await report_on(Miniature(), call_plan.Options(examples=1, eras=("newest",)))
     assert [run.started.client for run in report.runs] == ["declared", "limited", "plain"]
     assert report.profile == "server-blackbox"
+
+
+@pytest.mark.parametrize(("versions", "conforms"), [(["1.0"], True), (["1.0", "2.0"], True), (["1.7"], False)])
+async def test_a_server_of_another_version_is_not_shown_to_conform(versions, conforms):
+    class Other(Miniature):
+        def extensions(self):
+            return {EXTENSION_ID: {"versions": versions, "wire": self.wire}}
+
+    report = await report_on(Other(), call_plan.Options(examples=1, eras=("newest",)))
+    assert report.conforms is conforms
+    assert report.shortcomings == ([] if conforms else [
+        "the server announces 1.7, and this suite judges 1.0: take one that judges it"
+    ])  # fmt: skip

@@ -91,6 +91,15 @@ class ToolListed(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class OtherVersions(Event):
+    """The peer announces `versions` of the specification, and that by which the suite judges is not one of them."""
+
+    kind: ClassVar[str] = "other_versions"
+    run: str
+    versions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CallMade(Event):
     """The suite called a tool of the peer, or listed its tools where `tool` is empty.
 

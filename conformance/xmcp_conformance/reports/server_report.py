@@ -13,6 +13,7 @@ from xmcp_conformance.core.events import (
     Noted,
     NotReached,
     Observed,
+    OtherVersions,
     RunStarted,
     SuiteStarted,
     TimeOver,
@@ -20,6 +21,7 @@ from xmcp_conformance.core.events import (
 )
 from xmcp_conformance.core.judge import ExitCode, Judgement, Status, Tally, status_of
 from xmcp_conformance.core.requirements import Requirement, registry
+from xmcp_models.registry import VERSION
 
 from .baseline import Baseline
 from .earlier_run import EarlierRun
@@ -74,6 +76,8 @@ class ServerReport:
     runs: list[PeerRun] = field(default_factory=list)
     coverage: Coverage = field(default_factory=Coverage)
     not_reached: list[NotReached] = field(default_factory=list)
+    other_versions: tuple[str, ...] = ()
+    """What a peer announces that does not announce the version by which the suite judges."""
     over: TimeOver | None = None
     """The time of the check was over before all calls were made."""
     silent: Counter[str] = field(default_factory=Counter)
@@ -108,6 +112,8 @@ class ServerReport:
                     self.broken_by.setdefault(event.observation.requirement, set()).add(event.tool)
             case NotReached():
                 self.not_reached.append(event)
+            case OtherVersions():
+                self.other_versions = event.versions
             case TimeOver():
                 self.over = event
 
@@ -164,6 +170,9 @@ class ServerReport:
             quoted_calls = ", ".join(list(self.silent)[:_MOST_QUOTED])
             more = ", …" if len(self.silent) > _MOST_QUOTED else ""
             found.append(f"{number} {'call was' if number == 1 else 'calls were'} not answered: {quoted_calls}{more}")
+        if self.other_versions:
+            said = ", ".join(self.other_versions)
+            found.append(f"the server announces {said}, and this suite judges {VERSION}: take one that judges it")
         if self.over is not None:
             found.append(f"the time allowed, {self.over.seconds:g} s, was over before all calls were made")
         found += [f"required: {missed}" for missed in self.missed]

@@ -8,10 +8,20 @@ from dataclasses import dataclass, field, replace
 
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from xmcp_conformance.core.events import CallMade, Emit, Noted, Observed, RunEnded, RunStarted, ToolListed
+from xmcp_conformance.core.events import (
+    CallMade,
+    Emit,
+    Noted,
+    Observed,
+    OtherVersions,
+    RunEnded,
+    RunStarted,
+    ToolListed,
+)
 from xmcp_conformance.core.observation import Observation
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.reader import Document
+from xmcp_models.registry import VERSION
 
 from .bounded_wire import StrayLines
 from .call_plan import Batch, Learned, Options
@@ -36,6 +46,8 @@ from .shrinking import shrunk
 from .text_changes import says_cut
 
 _MUCH = 4
+_MOST_NAMED = 10
+"""Number of announced versions that are named."""
 _FEW = 3  # number of tools, and of displays, that a server with another wire is asked for as a plain client
 
 
@@ -206,13 +218,16 @@ class Run:
         for listed in catalogue.tools if self.plain else ():
             if listed.name in seen.declared:
                 self.observed(wrapped_for_every_client(listed, seen.declared[listed.name]))
+        announced = announced_versions(catalogue)
+        if announced is not None and VERSION not in announced:
+            self.emit(OtherVersions(self.name, tuple(map(quoted, announced[:_MOST_NAMED]))))
         if not self.plain:
             self._list(catalogue)
         if not self.plain and (advised := advice(catalogue)):
             self.note(advised)
         form = required_form(catalogue, declared=not self.plain, known=self.knows_the_client)
         caller = Caller(session, self.note, seen.learned, seen.silent, self.pace)
-        exchanges = _Exchanges(self, caller, announced_versions(catalogue), form, seen)
+        exchanges = _Exchanges(self, caller, announced, form, seen)
         connected = await exchanges.judge(calls)
         if connected and (tool := tool_of(catalogue)) is not None and not self.pace.is_over():
             fixture = Fixture(self.name, tool, exchanges.announced, form, not self.plain, seen.shrunk)
