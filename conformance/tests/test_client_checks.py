@@ -60,7 +60,7 @@ def test_a_trace_comes_back_from_json(fault):
 
 def test_the_shortest_chat_breaks_nothing():
     s = turn()
-    s.end("")
+    s.end(stop="empty")
     assert violations(s.trace) == []
 
 

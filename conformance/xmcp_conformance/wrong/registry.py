@@ -22,6 +22,7 @@ _MODULES: dict[Profile, tuple[str, ...]] = {
         "clients.calls",
         "clients.chat_endings",
         "clients.displays",
+        "clients.events",
         "clients.failed_calls",
         "clients.miniature",
         "clients.tool_names",

@@ -6,7 +6,7 @@ from xmcp_conformance.profiles.client.trace import Trace
 from xmcp_conformance.wrong.registry import breaks
 
 from .calls import OLD, STOCK, turn
-from .trace_builder import TABLE, TraceBuilder, call, error, result, tool
+from .trace_builder import TABLE, USAGE, TraceBuilder, call, error, result, tool
 
 SYSTEM = {"role": "system", "content": "Be brief."}
 CLARIFY, THINK, SUMMARIZE = "__clarify__", "__think__", "__summarize__"
@@ -225,7 +225,7 @@ def one_tenant_pays_for_another(wrong: bool) -> Trace:
         s.begin(f"A question of {tenant}", chat=chat, tenant=tenant)
         s.ask(chat)
         s.say("Seven.", chat=chat)
-        s.tell("usage", chat=chat, usage={"tenant_id": "x" if wrong else tenant})
+        s.tell("usage", chat=chat, usage={**USAGE, "tenant_id": "x" if wrong else tenant})
         s.end("Seven.", chat=chat)
         s.tell("done", chat=chat)
     return s.trace

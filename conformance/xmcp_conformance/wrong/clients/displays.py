@@ -405,23 +405,13 @@ def a_result_is_told_before_its_start(wrong: bool) -> Trace:
     return s.trace
 
 
-@breaks("XMCP-REC-002", profile="client")
-def a_result_is_nobody_s(wrong: bool) -> Trace:
-    s = turn(call())
-    s.make()
-    for type_ in ["tool_call", "tool_started", "tool_result"]:
-        s.tell(type_, call_id="t1")
-    s.tell("tool_display", envelope=TABLE) if wrong else s.tell("warning", text="none")
-    s.finish()
-    s.tell("done")
-    return s.trace
-
-
 @breaks("XMCP-REC-003", profile="client")
 def something_follows_the_end(wrong: bool) -> Trace:
     s = turn()
-    s.end("")
-    for type_ in ["done", "usage"] if wrong else ["usage", "done"]:
+    if not wrong:
+        s.tell("usage")
+    s.end(stop="empty")
+    for type_ in ["done", "usage"] if wrong else ["done"]:
         s.tell(type_)
     return s.trace
 
@@ -446,7 +436,7 @@ def a_failed_chat_just_stops(wrong: bool) -> Trace:
     s.tell("llm_delta", text="Sev")
     s.say("Sev", failed=True)
     if not wrong:
-        s.tell("failed", error=failure("UPSTREAM_UNAVAILABLE"), history=s.histories["a"])
+        s.tell("failed")
     s.end(failure="provider")
     return s.trace
 
@@ -458,7 +448,7 @@ def of_a_failed_chat_nothing_is_told(wrong: bool) -> Trace:
     s.ask()
     s.say(failed=True)
     if not wrong:
-        s.tell("failed", error=failure("UPSTREAM_UNAVAILABLE"), history=s.histories["a"])
+        s.tell("failed")
     s.end(failure="provider")
     return s.trace
 
@@ -471,7 +461,7 @@ def text_that_broke_off_stays(wrong: bool) -> Trace:
     s.tell("llm_delta", text="Sev")
     s.say("Sev", failed=True)
     if not wrong:
-        s.tell("retry", attempt=1, wait_ms=0, error=failure())
+        s.tell("retry")
     s.ask()
     s.tell("llm_delta", text="Seven.")
     s.say("Seven.")

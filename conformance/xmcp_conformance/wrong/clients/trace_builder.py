@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -31,6 +32,24 @@ from xmcp_conformance.profiles.client.trace import (
 Json = dict[str, Any]
 Messages = list[Json]
 TABLE: Json = {"type": "table", "title": "Stock", "payload": [{"part": "bolt", "count": 7}]}
+
+USAGE: Json = {
+    "input_tokens": 9,
+    "output_tokens": 3,
+    "cached_tokens": None,
+    "cost_usd": None,
+    "provider": "openai",
+    "timestamp": "2026-11-22T09:30:00Z",
+    "session_id": "s",
+    "tenant_id": None,
+    "model": "m",
+}
+_TOLD_ERROR: Json = {
+    "code": "UPSTREAM_UNAVAILABLE",
+    "message": "It failed.",
+    "retryable": True,
+    "category": "unavailable",
+}
 
 
 def tool(name: str = "search", *parameters: str, server: int = 0, **described: Any) -> Tool:
@@ -88,6 +107,10 @@ class TraceBuilder:
         self._answers: dict[str, str] = {}
         self._called: dict[int, str] = {}
         self._displays: dict[str, list[Any]] = {}
+        self._told: defaultdict[str, list[Json]] = defaultdict(list)
+        self._results: dict[str, Json] = {}
+        self._texts: dict[str, str] = {}
+        self._codes: dict[str, str] = {}
 
     @property
     def trace(self) -> Trace:
@@ -177,6 +200,7 @@ class TraceBuilder:
         """A server answers with a result."""
         self._note(Answered(time=self.now, call=number, outcome="ok", text=text, **answer))
         self._answers[self._called[number]] = result(text, answer.get("display"))
+        self._texts[self._called[number]] = text or ""
         if answer.get("display") is not None:
             self._displays[self._written[self._called[number]][0]].append(answer["display"])
 
@@ -185,6 +209,7 @@ class TraceBuilder:
         told = failure() if told is None else told
         self._note(Answered(time=self.now, call=number, outcome="error", error=told, **answer))
         self._answers[self._called[number]] = error(told["code"], told["message"])
+        self._codes[self._called[number]] = told["code"]
 
     def flagged(self, number: int, text: str = "Only five are left.", **answer: Any) -> None:
         """A server answers with a document without an error, in a result whose `isError` is true."""
@@ -235,8 +260,43 @@ class TraceBuilder:
         self.reply(id_)
 
     def tell(self, type_: str, *, chat: str = "a", **event: Any) -> None:
-        """The application gets an event."""
-        self._note(Told(time=self.now, chat=chat, event={"type": type_, "turn": 1, **event}))
+        """The application gets an event, by default with what happened in its members."""
+        told: Json = {
+            "type": type_,
+            "turn": self._turn(chat),
+            **self._members(type_, chat, event.get("call_id")),
+            **event,
+        }
+        self._told[chat].append(told)
+        self._note(Told(time=self.now, chat=chat, event=told))
+
+    def _turn(self, chat: str) -> int:
+        """Return the number of the turn now: the answers so far, and one more while a request is under way."""
+        own = [r for r in self.records if isinstance(r, Asked | Said) and r.chat == chat]
+        done = sum(isinstance(r, Said) and not r.failed for r in own)
+        return done + ((bool(own) and isinstance(own[-1], Asked)) or (bool(own) and getattr(own[-1], "failed", False)))
+
+    def _members(self, type_: str, chat: str, id_: str | None) -> Json:
+        """Return the members of an event beside `type` and `turn`."""
+        of_call: Json = {}
+        if id_ in self._written:
+            written = self._written[id_][1]
+            of_call = {"tool_name": written["name"]}
+            if type_ == "tool_call":
+                return {**of_call, "arguments": json.loads(_object(written["arguments"])), "text": written["arguments"]}
+        turn = None if id_ is not None else self._turn(chat)
+        of = [one for one in self._told[chat] if one.get("call_id") == id_ and one["type"] == "retry"]
+        before = [one for one in of if turn is None or one["turn"] == turn]
+        members: dict[str, Json] = {
+            "retry": {"attempt": len(before) + 1, "wait_ms": 0, "error": _TOLD_ERROR},
+            "tool_result": {"text": self._texts.get(id_ or "", "")},
+            "tool_error": {"error": {**_TOLD_ERROR, "code": self._codes.get(id_ or "", "CONFLICT")}},
+            "tool_display": {"envelope": TABLE},
+            "usage": {"usage": USAGE},
+            "failed": {"error": _TOLD_ERROR, "history": self.histories[chat]},
+            "done": {"result": self._results.setdefault(chat, {})},
+        }
+        return {**of_call, **members.get(type_, {})}
 
     def approve(self, id_: str = "t1", answer: bool = True) -> None:
         """The client asks the application to approve a call."""
@@ -266,7 +326,11 @@ class TraceBuilder:
         """A chat ends."""
         displays = ended.pop("displays", self._displays[chat])
         history = list(ended.pop("history", self.histories[chat]))
-        done = {"answer": answer, "stop_reason": stop, "displays": list(displays), "history": history}
+        done = self._results.setdefault(chat, {})  # the one in `done`, if that was told
+        done |= {"answer": answer, "stop_reason": stop, "displays": list(displays), "history": history}
+        done["display"] = displays[0] if displays else None
+        used = sum(one["type"] == "usage" for one in self._told[chat])
+        done["usage"] = {"input_tokens": None, "output_tokens": None, "cached_tokens": None, "llm_calls": used}
         self._note(
             ChatEnded(
                 time=self.now,

@@ -18,11 +18,6 @@ _OF_CALLS = ("tool_call", "tool_started", "tool_result", "tool_error", "tool_dis
 @check("XMCP-REC-002", profile="client")
 def _event_order_of_a_call(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
-        for at, r in chat.received:
-            if r.event.get("type") in _OF_CALLS and not r.event.get("call_id"):
-                yield either(
-                    "XMCP-REC-002", False, f"{r.event.get('type')} without `call_id`", "its `call_id`", where=at
-                )
         calls = [call for turn in chat.turns for call in turn.calls]
         clear = [call for call in calls if call.sent and not call.unclear]
         made = {call.id for call in clear if call.offered and call.arguments is not None}

@@ -184,10 +184,14 @@ def _answer_of_the_stop_reason(trace: TraceIndex) -> Observations:
             continue
         # Where it is no text of the model at all, another check judges it.
         said = [turn.said.text.strip() for turn in chat.turns]
-        answer = str(chat.ended.result.get("answer") or "").strip()
+        given = chat.ended.result.get("answer")
+        answer = str(given or "").strip()
         if answer and answer not in said:
             continue
         wanted = said[-1] if _ANSWERS.get(chat.stop_reason) else ""
+        if not wanted and not answer:
+            yield either("XMCP-CLI-124", given is None, "an empty text as the answer", "`null`", where=chat.ended_at)
+            continue
         seen = f"the answer `{quoted(answer)}` of a chat that ended with {chat.stop_reason}"
         expected = f"`{quoted(wanted)}`, the text of the last turn" if wanted else "no answer"
         yield either("XMCP-CLI-124", answer == wanted, seen, expected, where=chat.ended_at)
