@@ -401,6 +401,22 @@ def shows_before_the_result(patch: pytest.MonkeyPatch) -> None:
     rewrite_events(patch, ToolTurn, later)
 
 
+@breaks("XMCP-REC-001")
+def tells_pieces_without_their_text(patch: pytest.MonkeyPatch) -> None:
+    """Tells that the model wrote a piece of text, and not which."""
+    patch.setattr(LLMDelta, "to_json", lambda event: {"type": event.type, "turn": event.turn})
+
+
+@breaks("XMCP-REC-006")
+def counts_results_to_the_next_turn(patch: pytest.MonkeyPatch) -> None:
+    """Tells of a result as one of the turn that comes next."""
+
+    def later(_: ToolTurn, event: Any) -> list[Any]:
+        return [replace(event, turn=event.turn + 1) if isinstance(event, ToolResult) else event]
+
+    rewrite_events(patch, ToolTurn, later)
+
+
 @breaks("XMCP-REC-003")
 def says_done_twice(patch: pytest.MonkeyPatch) -> None:
     """Says `done` a second time."""

@@ -27,6 +27,12 @@ def tries_anything_again(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(retry_policy, "allowed", lambda error, entry: error.retryable and error.code != "CIRCUIT_OPEN")
 
 
+@breaks("XMCP-CLI-132")
+def forgets_what_came_before(patch: pytest.MonkeyPatch) -> None:
+    """Says that a call changed nothing, although that is true of its last attempt only."""
+    patch.setattr(retry_policy, "_in_doubt", lambda error: error)
+
+
 @breaks("XMCP-ERR-041")
 def is_impatient(patch: pytest.MonkeyPatch) -> None:
     """Waits for no more than half a second, whatever the server asks for."""

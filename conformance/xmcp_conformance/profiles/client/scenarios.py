@@ -544,6 +544,11 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         {0: [Act("lost")], 1: [Act("down")]},
         _one(Says("", [Ask(0), Ask(1)]), Says("sorry")),
     ),
+    "an attempt is lost, and no other can be made": Scenario(
+        _setup(_tool("read", read_only=True)),
+        {0: [Act("lost"), Act("down")]},
+        _one(Says("", [Ask(0)]), Says("sorry")),
+    ),
     "the calls of an answer that the vendor cut": Scenario(
         _setup(_tool("a")),
         {},
