@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from xmcp_conformance.core.command_environment import CommandEnvironment
 from xmcp_conformance.core.untrusted_text import printable
 from xmcp_conformance.profiles.client.command.adapter import Limits
 from xmcp_conformance.profiles.client.command.check_command import Driving, check_command
@@ -28,6 +29,7 @@ from xmcp_conformance.reports.summary import of_cases
 
 from .command_words import words_of
 from .report_files import STANDARD_OUTPUT, ReportFiles, json_option, report_options, source_of, write_json
+from .server_access import environment_options
 from .suggestions import did_you_mean
 from .waiting import Waiting
 
@@ -59,7 +61,11 @@ def _print_names(context: click.Context, _parameter: click.Parameter, wanted: bo
 @click.command()
 @click.argument("command", metavar="COMMAND")
 @click.option(
-    "--scenario", "names", multiple=True, metavar="TEXT", help="Only scenarios with this in their names; repeatable."
+    "--scenario",
+    "names",
+    multiple=True,
+    metavar="TEXT",
+    help="Only the scenario of this name, or those with it in theirs. Repeatable.",
 )
 @click.option(
     "--jobs",
@@ -109,6 +115,7 @@ def _print_names(context: click.Context, _parameter: click.Parameter, wanted: bo
     callback=_print_schema,
     help="Print the JSON Schema of the protocol, and end.",
 )
+@environment_options("the command")
 @json_option("report")
 @report_options
 def client(
@@ -121,6 +128,7 @@ def client(
     strict: bool,
     verbose: bool,
     quiet: bool,
+    environment: CommandEnvironment,
     json_path: Path | None,
     reports: ReportFiles,
 ) -> None:
@@ -147,7 +155,7 @@ def client(
         reports.recorded(report.add) as emit,
     ):
         waiting.begin(f"`{printable(words[0])}` to start", start_timeout)
-        driving = Driving(jobs, limits, lambda done, of: waiting.show(f"{done} of {of} scenarios"))
+        driving = Driving(jobs, limits, environment, lambda done, of: waiting.show(f"{done} of {of} scenarios"))
         traces = asyncio.run(check_command(words, chosen, emit, strict=strict, driving=driving))
     show(report, console, verbose=verbose, quiet=quiet)
     if json_path is not None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from xmcp_conformance.core.command_environment import CommandEnvironment
 from xmcp_conformance.core.untrusted_text import printable, quoted
 from xmcp_conformance.profiles.codec.check_command import check_command
 from xmcp_conformance.profiles.codec.command import SCHEMA
@@ -19,6 +20,7 @@ from xmcp_conformance.reports.summary import of_cases
 
 from .command_words import words_of
 from .report_files import STANDARD_OUTPUT, ReportFiles, json_option, report_options, source_of, write_json
+from .server_access import environment_options
 
 
 def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
@@ -57,6 +59,7 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: b
     callback=_print_schema,
     help="Print the JSON Schema of the protocol, and end.",
 )
+@environment_options("the command")
 @json_option("report")
 @report_options
 def codec(
@@ -69,6 +72,7 @@ def codec(
     strict: bool,
     verbose: bool,
     quiet: bool,
+    environment: CommandEnvironment,
     json_path: Path | None,
     reports: ReportFiles,
 ) -> None:
@@ -94,6 +98,7 @@ def codec(
             seed=seed,
             start_timeout=start_timeout,
             answer_timeout=answer_timeout,
+            environment=environment,
         )
     show(report, console, verbose=verbose, quiet=quiet)
     if json_path is not None:

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from xmcp_conformance.core.command_environment import CommandEnvironment
 from xmcp_conformance.profiles.server.server_under_test import HttpPeer, Peer, StdioPeer
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -87,6 +88,52 @@ def _log(_context: click.Context, _parameter: click.Parameter, path: Path | None
     return path
 
 
+def _of_commands(what: str) -> tuple[Callable[[Any], Any], ...]:
+    """Return the options that say what a command runs in; `what` is the command in their help."""
+    return (
+        click.option(
+            "--env",
+            multiple=True,
+            metavar="NAME=VALUE",
+            callback=_variables,
+            help=f"Variable in the environment of {what}. Repeatable.",
+        ),
+        click.option(
+            "--cwd",
+            type=click.Path(exists=True, file_okay=False),
+            help=f"Folder in which {what} runs; default: this one.",
+        ),
+        click.option(
+            "--log",
+            type=click.Path(dir_okay=False, path_type=Path),
+            metavar="FILE",
+            callback=_log,
+            help=f"Keep in FILE what {what} writes to its standard error.",
+        ),
+    )
+
+
+def environment_options(what: str) -> Callable[[_Command], _Command]:
+    """Return the decorator of the options of `CommandEnvironment`, the parameter `environment`; `what` is the command."""
+
+    def decorated(command: _Command) -> _Command:
+        @functools.wraps(command)
+        def with_environment(
+            *arguments: Any, env: tuple[tuple[str, str], ...], cwd: str | None, log: Path | None, **others: Any
+        ) -> Any:
+            if log is not None:
+                log.write_bytes(b"")
+            environment = CommandEnvironment(env, cwd, None if log is None else str(log))
+            return command(*arguments, environment=environment, **others)
+
+        wrapped: Any = with_environment
+        for option in reversed(_of_commands(what)):
+            wrapped = option(wrapped)
+        return wrapped  # type: ignore[no-any-return]
+
+    return decorated
+
+
 def access_options(command: _Command) -> _Command:
     """Add the options of `Access` to a command, which gets it as the parameter `access`."""
 
@@ -110,25 +157,7 @@ def access_options(command: _Command) -> _Command:
             callback=_headers,
             help="Header of each HTTP request, such as 'Authorization: Bearer …'. Repeatable.",
         ),
-        click.option(
-            "--env",
-            multiple=True,
-            metavar="NAME=VALUE",
-            callback=_variables,
-            help="Variable in the environment of a command. Repeatable.",
-        ),
-        click.option(
-            "--cwd",
-            type=click.Path(exists=True, file_okay=False),
-            help="Folder in which a command runs; default: this one.",
-        ),
-        click.option(
-            "--log",
-            type=click.Path(dir_okay=False, path_type=Path),
-            metavar="FILE",
-            callback=_log,
-            help="Keep in FILE what a command writes to its standard error.",
-        ),
+        *_of_commands("a command"),
     )
     wrapped: Any = with_access
     for option in reversed(options):

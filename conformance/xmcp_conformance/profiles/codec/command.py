@@ -10,7 +10,6 @@ import base64
 import json
 import os
 import queue
-import shutil
 import signal
 import subprocess
 import threading
@@ -23,6 +22,7 @@ from typing import IO, Any, Final, cast
 
 import jsonschema_rs
 
+from xmcp_conformance.core.command_environment import CommandEnvironment
 from xmcp_conformance.core.last_words import LastWords
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.untrusted_text import printable, quoted
@@ -31,6 +31,7 @@ from .tagged_values import needed, tagged
 from .vector_checks import BadDisplay, CodecFault, CodecUnavailable, Illegal, Refused, Response
 from .vectors import Vector, untagged
 
+_USUAL: Final = CommandEnvironment()
 PROTOCOL: Final = 1
 SCHEMA: Final = Path(__file__).with_name("protocol.schema.json")
 MOST_READ: Final = 64 * 1024 * 1024
@@ -53,16 +54,24 @@ class CommandCodec:
         ends: how often it ended, or had to be ended.
     """
 
-    def __init__(self, command: Sequence[str], *, start_timeout: float = 30.0, answer_timeout: float = 10.0) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        start_timeout: float = 30.0,
+        answer_timeout: float = 10.0,
+        environment: CommandEnvironment = _USUAL,
+    ) -> None:
         """Judge a command.
 
         Args:
             command: the words of the command.
             start_timeout: seconds for its first answer.
             answer_timeout: seconds for each other.
+            environment: what it runs in.
         """
         self.name, self.directions, self.values = "", frozenset[str](), frozenset[str]()
-        self._command = tuple(command)
+        self._command, self._environment = tuple(command), environment
         self._start_timeout, self._answer_timeout = start_timeout, answer_timeout
         self._running: _Running | None = None
         self.ends = self._starts = self._id = 0
@@ -132,7 +141,7 @@ class CommandCodec:
                 times = f"it ended, or had to be ended, {_MOST_STARTS} times"
                 raise CodecUnavailable(f"{times}; the rest was not judged. The first faults say why")
             self._starts += 1
-            self._running = _Running(self._command)
+            self._running = _Running(self._command, self._environment)
             request = {"command": "start", "protocol": PROTOCOL, "specification": registry().version}
             self._running.started = self._running.ask(request, _form("started"), self._start_timeout)
         return self._running
@@ -174,16 +183,18 @@ class _Running:
     started: dict[str, Any]
     """Its answer to `start`."""
 
-    def __init__(self, command: tuple[str, ...]) -> None:
-        if shutil.which(command[0]) is None:
+    def __init__(self, command: tuple[str, ...], environment: CommandEnvironment) -> None:
+        if not environment.has(command[0]):
             raise CodecFault("the command does not exist or cannot be run; check the spelling and PATH")
-        self._stderr, self._is_over = LastWords(), False
+        self._stderr, self._is_over = LastWords(environment.log), False
         try:
             self._process = subprocess.Popen(  # noqa: S603 - the command is the user's own
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._stderr,
+                cwd=environment.cwd,
+                env=environment.variables(),
                 start_new_session=True,  # so that whatever it starts ends with it
             )
         except OSError as error:

@@ -43,8 +43,15 @@ class Limits:
 class CommandAdapter:
     """Starts the client of a program once. Use it in an `async with` block: the hosts live as long as that."""
 
-    def __init__(self, program: Program, limits: Limits) -> None:
-        self._program, self._limits = program, limits
+    def __init__(self, program: Program, limits: Limits, first_era: int) -> None:
+        """Use a program.
+
+        Args:
+            program: a program that was started.
+            limits: the time that it has.
+            first_era: odd where the first server is of the era of the handshake; the servers are of both in turn.
+        """
+        self._program, self._limits, self._first_era = program, limits, first_era
         self._hosts = AsyncExitStack()
         self._rising: list[asyncio.Task[None]] = []
         self._chats: set[str] = set()
@@ -77,7 +84,8 @@ class CommandAdapter:
         addresses: list[Json] = []
         for number, (server, known) in enumerate(zip(servers, setup.servers, strict=True)):
             own = self._host()
-            app = server_app(f"server{number}", server, own.cut, xmcp=known.xmcp)
+            handshake = (self._first_era + number) % 2 == 1
+            app = server_app(f"server{number}", server, own.cut, xmcp=known.xmcp, handshake=handshake)
             if known.reachable:
                 await own.serve(app)
             else:

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
+from zlib import crc32
 
+from xmcp_conformance.core.command_environment import CommandEnvironment
 from xmcp_conformance.core.events import Emit, Noted, NotReached, Observed, RunEnded, RunStarted, SuiteStarted
 from xmcp_conformance.core.observation import Observation
 from xmcp_conformance.core.requirements import registry
@@ -36,11 +38,13 @@ class Driving:
     Attributes:
         jobs: number of programs that run at the same time, each in a scenario of its own.
         limits: the time for answers.
+        environment: what the programs run in.
         progress: is told the number of scenarios that were run, and of all.
     """
 
     jobs: int = 8
     limits: Limits = field(default_factory=Limits)
+    environment: CommandEnvironment = field(default_factory=CommandEnvironment)
     progress: Callable[[int, int], None] = lambda _done, _of: None
 
 
@@ -78,7 +82,7 @@ async def check_command(
     driving = driving or Driving()
     emit(SuiteStarted(PROFILE, registry().version, {"strict": strict}))
     try:
-        first = await Program.started(command, driving.limits.start)
+        first = await Program.started(command, driving.limits.start, driving.environment)
     except ProgramFault as fault:
         emit(NotReached(_without_value(command[0]), "", str(fault)))
         return {}
@@ -169,10 +173,10 @@ class _Crew:
                 if self._faults >= _MOST_FAULTS and not again:
                     return
                 was_used = program is not None
-                program, one = await self._run(scenario, program)
+                program, one = await self._run(name, scenario, program)
                 if was_used and one.fault and not one.trace.records:  # it was of no use any more before this scenario
                     self._blame(last, one.fault)
-                    program, one = await self._run(scenario, None)
+                    program, one = await self._run(name, scenario, None)
                 one.again = again
                 self._faults += program is None
                 self._seen[name], last = one, name
@@ -184,13 +188,13 @@ class _Crew:
                     self._blame(last, str(program.fault))
                 await program.end()
 
-    async def _run(self, scenario: Scenario, program: Program | None) -> tuple[Program | None, _Seen]:
+    async def _run(self, name: str, scenario: Scenario, program: Program | None) -> tuple[Program | None, _Seen]:
         """Run a scenario; return the program, unless it is of no more use, and what was seen."""
         recorder, fault = Recorder(asyncio.get_running_loop().time()), ""
         try:
             if program is None:
-                program = await Program.started(self._command, self._driving.limits.start)
-            async with CommandAdapter(program, self._driving.limits) as adapter:
+                program = await Program.started(self._command, self._driving.limits.start, self._driving.environment)
+            async with CommandAdapter(program, self._driving.limits, crc32(name.encode())) as adapter:
                 await drive(recorder, scenario, adapter, one_connection=False)
             fault = "; ".join(adapter.crashes)
         except (ProgramFault, OSError, RuntimeError) as failed:
@@ -210,7 +214,8 @@ class _Crew:
 
 def _has_calls(scenario: Scenario) -> bool:
     """Return whether the model asks for a call that can reach a server."""
-    return any(isinstance(ask.tool, int) for chat in scenario.chats for says in chat.script for ask in says.asks)
+    asks = (ask for chat in scenario.chats for says in chat.script for ask in says.asks)
+    return any(isinstance(ask.tool, int) and ask.written is None for ask in asks)
 
 
 def _without_value(word: str) -> str:

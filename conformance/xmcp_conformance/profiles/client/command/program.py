@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import signal
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -19,11 +18,13 @@ from typing import Any, Final, Protocol, cast
 
 import jsonschema_rs
 
+from xmcp_conformance.core.command_environment import CommandEnvironment
 from xmcp_conformance.core.last_words import LastWords
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.untrusted_text import printable, quoted
 from xmcp_conformance.profiles.client.adapter import Json
 
+_USUAL: Final = CommandEnvironment()
 PROTOCOL: Final = 1
 SCHEMA: Final = Path(__file__).with_name("protocol.schema.json")
 MOST_READ: Final = 64 * 1024 * 1024
@@ -64,11 +65,11 @@ class Program:
         listener: takes what it says unasked.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, log: str | None = None) -> None:
         self.name, self.features, self.fixed = "", frozenset[str](), dict[str, Any]()
         self.listener: Listener | None = None
         self._transport: asyncio.SubprocessTransport | None = None
-        self._stderr = LastWords()
+        self._stderr = LastWords(log)
         self._rest = bytearray()
         self._waiting: dict[int, tuple[str, asyncio.Future[Json]]] = {}
         self._fault: ProgramFault | None = None
@@ -77,15 +78,20 @@ class Program:
         self._lines = self._id = self._bytes = 0
 
     @classmethod
-    async def started(cls, command: Sequence[str], seconds: float) -> Program:
+    async def started(cls, command: Sequence[str], seconds: float, environment: CommandEnvironment = _USUAL) -> Program:
         """Start a command, and return the program once it has said hello.
+
+        Args:
+            command: its words.
+            seconds: the time that it has for that.
+            environment: what it runs in.
 
         Raises:
             ProgramFault: it cannot be started, or does not speak the protocol.
         """
-        if shutil.which(command[0]) is None:
+        if not environment.has(command[0]):
             raise ProgramFault("the command does not exist or cannot be run; check the spelling and PATH")
-        program = cls()
+        program = cls(environment.log)
         try:
             transport, _ = await asyncio.get_running_loop().subprocess_exec(
                 lambda: _Lines(program),
@@ -93,6 +99,8 @@ class Program:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=program._stderr,
+                cwd=environment.cwd,
+                env=environment.variables(),
                 start_new_session=True,  # so that whatever it starts ends with it
             )
         except OSError as error:

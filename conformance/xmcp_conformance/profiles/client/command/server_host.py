@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import mcp_types
 from mcp.server.lowlevel.server import Server
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.responses import JSONResponse
 
 from xmcp_conformance.profiles.client.adapter import ConnectionLost, ToolServer
 from xmcp_conformance.profiles.client.observer import NEVER
@@ -17,7 +19,7 @@ from .hosting import Cut
 _ANNOUNCEMENT: Final = {EXTENSION_ID: {"versions": ["1.0"], "wire": "always"}}
 
 
-def server_app(name: str, server: ToolServer, cut: Cut, *, xmcp: bool) -> Any:
+def server_app(name: str, server: ToolServer, cut: Cut, *, xmcp: bool, handshake: bool) -> Any:
     """Return an application in which `/mcp` is the server.
 
     Args:
@@ -25,6 +27,7 @@ def server_app(name: str, server: ToolServer, cut: Cut, *, xmcp: bool) -> Any:
         server: what it does.
         cut: breaks the connection of a client.
         xmcp: whether it announces the extension.
+        handshake: whether it is of the era of the handshake, and knows no other.
     """
 
     async def list_tools(_context: Any, _params: Any) -> mcp_types.ListToolsResult:
@@ -40,7 +43,25 @@ def server_app(name: str, server: ToolServer, cut: Cut, *, xmcp: bool) -> Any:
 
     made = _Announcing(name, version="1", on_list_tools=list_tools, on_call_tool=call_tool)
     made.announces = xmcp
-    return made.streamable_http_app()
+    app = made.streamable_http_app()
+    return _OfTheHandshake(app) if handshake else app
+
+
+class _OfTheHandshake:
+    """Refuses requests of the stateless era as servers of before do, which do not know that version of MCP."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        version = dict(scope.get("headers", ())).get(b"mcp-protocol-version", b"").decode("latin-1")
+        if scope["type"] != "http" or not version or version in HANDSHAKE_PROTOCOL_VERSIONS:
+            await self._app(scope, receive, send)
+            return
+        known = ", ".join(HANDSHAKE_PROTOCOL_VERSIONS)
+        message = f"Bad Request: Unsupported protocol version: {version}. Supported versions: {known}"
+        body = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": message}}
+        await JSONResponse(body, status_code=400)(scope, receive, send)
 
 
 class _Announcing(Server[Any]):
