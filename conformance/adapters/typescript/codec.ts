@@ -76,8 +76,8 @@ ajv.addFormat(
   "date-time",
   /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])[Tt](?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/,
 )
-const isEnvelope = ajv.compile(load("display_envelope.schema.json"))
-const isErrorMeta = ajv.compile(load("error_meta.schema.json"))
+export const isEnvelope = ajv.compile(load("display_envelope.schema.json"))
+export const isErrorMeta = ajv.compile(load("error_meta.schema.json"))
 const isServerPopulated = ajv.compile(load("server_populated.schema.json"))
 
 const displayTypes = load("registry/display_types.json")
@@ -661,6 +661,8 @@ function resolve(namespaces: Map<string, string>, name: string, withoutPrefix: s
 export interface EncodeOptions {
   /** What to do with a code point that XML or JSON cannot carry: put U+FFFD in its place, or refuse. */
   illegal?: "replace" | "error"
+  /** The display and the filled-in values are a server's: a client writes them as they are (section 11.1). */
+  asTheServerHasThem?: boolean
 }
 
 /** Code points that XML 1.0 does not allow; `\p{Cs}` are the surrogates that are not in a pair. */
@@ -775,7 +777,8 @@ function number(value: number) {
 }
 
 /** Writes a response as a document, or throws an `EncodeError`. */
-export function encode(response: Outgoing, { illegal = "replace" }: EncodeOptions = {}): string {
+export function encode(response: Outgoing, options: EncodeOptions = {}): string {
+  const { illegal = "replace", asTheServerHasThem = false } = options
   const { llm_output, display, error, server_populated } = response
   if (llm_output != null && error != null) throw new EncodeError("an error has no llm_output")
   if (llm_output == null && error == null && display == null) throw new EncodeError("nothing to write")
@@ -791,8 +794,9 @@ export function encode(response: Outgoing, { illegal = "replace" }: EncodeOption
     content += `<llm_output${format}${response.truncated ? ' truncated="true"' : ""}${writer.mark}>${text}</llm_output>`
   }
   if (error != null) content += writeError(error, illegal)
-  if (display != null) content += writeJson("display", display, illegal, checkEnvelope)
-  if (server_populated != null) content += writeJson("server_populated", server_populated, illegal, checkPopulated)
+  const checks = asTheServerHasThem ? [] : [checkEnvelope, checkPopulated]
+  if (display != null) content += writeJson("display", display, illegal, checks[0])
+  if (server_populated != null) content += writeJson("server_populated", server_populated, illegal, checks[1])
 
   const writer = new Writer(illegal, response.lossy === true)
   let attributes = writer.attribute("tool_name", response.tool_name, isToolName)
@@ -829,10 +833,10 @@ function writeError(error: NonNullable<Outgoing["error"]>, illegal: "replace" | 
 }
 
 /** Writes an element with JSON. The value is checked as it is written: the number of a bigint is a text there. */
-function writeJson(name: string, value: unknown, illegal: "replace" | "error", check: (value: unknown) => void) {
+function writeJson(name: string, value: unknown, illegal: "replace" | "error", check?: (value: unknown) => void) {
   const writer = new Writer(illegal)
   const json = writer.json(value)
-  check(parseJson(json))
+  check?.(parseJson(json))
   return `<${name}${writer.mark}>${json}</${name}>`
 }
 

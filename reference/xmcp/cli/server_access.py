@@ -114,7 +114,7 @@ def _of_commands(what: str) -> tuple[Callable[[Any], Any], ...]:
 
 
 def environment_options(what: str) -> Callable[[_Command], _Command]:
-    """Return the decorator of the options of `CommandEnvironment`, the parameter `environment`; `what` is the command."""
+    """Return the decorator of the options of `CommandEnvironment`, the parameter `environment`; `what` has them."""
 
     def decorated(command: _Command) -> _Command:
         @functools.wraps(command)
