@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tools import ROOT
-from tools.generate import typescript
+from tools.generate import mcp_requirements, typescript
 from tools.generate.python_package import write_python_package
 from tools.generate.sources import COMMAND
 
@@ -24,6 +24,7 @@ def generate(out: Path) -> None:
     """Write everything to the folder `out`, which must not exist."""
     write_python_package(out / "python" / "xmcp_models")
     typescript.write_typescript(out / "typescript")
+    mcp_requirements.write(out / "requirements")
     write_vectors(out)
 
 
