@@ -26,7 +26,8 @@ from xmcp_conformance.reports.document_json import SCHEMA, to_dict
 from xmcp_conformance.reports.document_report import DocumentReport, FileOutcome, FileReport
 from xmcp_conformance.reports.document_terminal import show_file, show_verdict
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "schemas" / "examples"
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "schemas" / "examples"
 WELL = b'<tool_response tool_name="a"><llm_output>x</llm_output></tool_response>'
 ENVELOPE = b'{"type": "text", "payload": "a"}'
 EVENT = b'{"type": "warning", "turn": 0, "text": "a"}'
@@ -206,6 +207,63 @@ def test_each_line_of_json_lines_is_a_document():
     judged = judge_lines([EVENT + b"\r\n", b"\n", EVENT.replace(b"0", b'"0"') + b"\n", b'{"type": \n'], FileName("n"))
     assert told(judged) == [("XMCP-REC-001", (3, 29)), ("XMCP-RSP-040", (4, 10))]
     assert judged.documents == 3
+
+
+ONE_CHAT = (ROOT / "spec" / "examples" / "one-chat.jsonl").read_bytes().splitlines(keepends=True)
+
+
+def told_of(*lines: bytes) -> list[tuple[str, int]]:
+    """Return the requirements that lines of events break, each with its line."""
+    judged = judge_lines([line if line.endswith(b"\n") else line + b"\n" for line in lines], FileName("a.jsonl"))
+    return [(fault.observation.requirement, fault.observation.place.line) for fault in judged.faults]
+
+
+def of_type(kind: str) -> int:
+    return next(at for at, line in enumerate(ONE_CHAT) if json.loads(line)["type"] == kind)
+
+
+def changed(line: bytes, change) -> bytes:
+    event = json.loads(line)
+    change(event)
+    return json.dumps(event).encode()
+
+
+def test_chats_one_after_the_other_are_sequences_without_a_fault():
+    assert told_of(*ONE_CHAT, *ONE_CHAT) == []
+    assert told_of(*ONE_CHAT[:-3]) == []
+
+
+def test_events_of_a_call_in_another_order_are_told_with_their_line():
+    at = of_type("tool_result")
+    id_ = json.loads(ONE_CHAT[at])["call_id"]
+    own = [line for line in ONE_CHAT if json.loads(line).get("call_id") == id_]
+    started = next(line for line in own if json.loads(line)["type"] == "tool_started")
+    assert told_of(*[line for line in ONE_CHAT if line != started]) == []  # such as of a cache
+    assert told_of(*ONE_CHAT[:at], started) == [("XMCP-REC-002", at + 1)]
+    assert told_of(*[line for line in ONE_CHAT if line != own[0]])[0][0] == "XMCP-REC-002"
+
+
+def test_a_turn_that_falls_and_a_wrong_number_of_requests_are_told():
+    def count(event):
+        event["result"]["usage"]["llm_calls"] = 99
+
+    last = len(ONE_CHAT)
+    usage = changed((EXAMPLES / "valid/chat_event/usage.json").read_bytes(), lambda event: event.update(turn=2))
+    assert told_of(*ONE_CHAT[:-1], changed(ONE_CHAT[-1], count)) == []  # this chat's usage is told nowhere
+    assert told_of(*ONE_CHAT[:-1], usage, changed(ONE_CHAT[-1], count)) == [("XMCP-REC-006", last + 1)]
+    falls = changed(ONE_CHAT[-1], lambda event: event.update(turn=1))
+    assert told_of(*ONE_CHAT[:-1], falls) == [("XMCP-REC-006", last)]
+
+
+def test_a_snapshot_whose_calls_are_not_answered_is_told_at_its_message():
+    snapshot = json.loads((ROOT / "schemas/examples/valid/snapshot/after-a-tool-call.json").read_text("utf-8"))
+    place = next(at for at, message in enumerate(snapshot["history"]) if message["role"] == "tool")
+    del snapshot["history"][place]
+    judged = of(json.dumps(snapshot, indent=1).encode(), kind="snapshot")
+    (fault,) = judged.faults
+    assert fault.observation.requirement == "XMCP-REC-030"
+    assert "what follows answers []" in fault.observation.seen
+    assert fault.observation.place.line > 1
 
 
 def test_a_line_of_unknown_kind_is_named():

@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
+from xmcp_conformance.core.histories import Message, calls_of
 from xmcp_conformance.reader import Document, read
-
-Message = Mapping[str, Any]
 
 _TAG = re.compile(r'"tag"\s*:\s*"([^"\\]*)"')
 
@@ -23,22 +22,6 @@ def text_of(message: Message) -> str:
         return content
     parts = content if isinstance(content, Sequence) else ()
     return "".join(str(part.get("text", "")) for part in parts if isinstance(part, Mapping))
-
-
-def calls_of(message: Message) -> list[Mapping[str, Any]]:
-    """Return the calls of an assistant message; empty for any other message."""
-    calls = message.get("tool_calls") if message.get("role") == "assistant" else None
-    return list(calls) if isinstance(calls, Sequence) else []
-
-
-def answers_after(messages: Sequence[Message], place: int) -> list[Message]:
-    """Return the tool messages that directly follow the message at index `place`."""
-    found = []
-    for message in messages[place + 1 :]:
-        if message.get("role") != "tool":
-            break
-        found.append(message)
-    return found
 
 
 def function_of(tool: Mapping[str, Any]) -> Mapping[str, Any]:

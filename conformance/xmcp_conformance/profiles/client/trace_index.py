@@ -12,7 +12,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from .messages import Message, answers_after, arguments_of, calls_of, function_of, same, tag_of, text_of
+from xmcp_conformance.core.histories import Message, answers_after, calls_of
+
+from .messages import arguments_of, function_of, same, tag_of, text_of
 from .name_resolution import ToolKey, is_legal, key_of, may_be_renamed, may_name, resolve, shows
 from .trace import (
     Answered,

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from xmcp_conformance.core.histories import Message
 from xmcp_conformance.reader import Document
 
-from .messages import Message, arguments_of, document_of
+from .messages import arguments_of, document_of
 from .trace import (
     Answered,
     Approved,

@@ -9,6 +9,7 @@ from typing import Any
 
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.events import Emit, Excerpt, FileEnded, Observed, RunStarted, SuiteStarted
+from xmcp_conformance.core.histories import fault_of_history
 from xmcp_conformance.core.observation import Observation, Place, broken
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.untrusted_text import printable
@@ -20,6 +21,7 @@ from xmcp_conformance.reader.strict_json import DEEPEST, Json, JsonFault, locate
 from xmcp_models.registry import VERSION
 
 from .kinds import XML, FileName, KindUnknown, is_xml, kind_of_value
+from .sequences import ChatEvents
 
 PROFILE = "document"
 MOST_READ = 2 * MOST_BYTES
@@ -78,7 +80,7 @@ def check_lines(lines: Iterable[bytes], name: FileName, emit: Emit) -> None:
         name: what is known of it.
         emit: gets each event.
     """
-    kind, documents, found = name.kind, 0, list[Observed]()
+    kind, documents, found, chat = name.kind, 0, list[Observed](), ChatEvents()
     for above, line in enumerate(lines):
         line = line.rstrip(b"\r\n")
         if not line.strip(_SPACE):
@@ -92,6 +94,9 @@ def check_lines(lines: Iterable[bytes], name: FileName, emit: Emit) -> None:
         kind = checked.kind
         documents += 1
         found += islice(checked.observed(name.path, above), _MOST_FAULTS + 1 - len(found))
+        if kind == "chat_event":
+            of_chat = (Observed(one, name.path) for one in chat.then(checked.value, above + 1))
+            found += islice(of_chat, _MOST_FAULTS + 1 - len(found))
     if not documents:
         found += _Checked(kind, list(_empty_lines_file())).observed(name.path)
     _emit_file(name.path, kind, documents, found, emit)
@@ -123,6 +128,8 @@ class _Checked:
     faults: list[Observation]
     lines: Lines = field(default_factory=lambda: Lines(""))
     unread: bool = False
+    value: Any = None
+    """The value, of a document in JSON that could be read."""
 
     def observed(self, path: str, above: int = 0) -> Iterator[Observed]:
         """Yield the events of the faults; `above` is the number of lines of the file before the document."""
@@ -222,7 +229,7 @@ def _of_json(text: str, name: FileName, lines: Lines) -> _Checked:
     for item in islice((item for item in _value(json.value, kind) if not item.ok), _MOST_FAULTS + 1):
         place = lines.place(locate(text, item.path))
         found.append(broken(item.requirement, item.seen, item.expected, where=place))
-    return _Checked(kind, found, lines)
+    return _Checked(kind, found, lines, value=json.value)
 
 
 @check("XMCP-RSP-040", "XMCP-RSP-041", "XMCP-RSP-043", "XMCP-RSP-044", profile="document")
@@ -245,6 +252,20 @@ def _value(value: Any, kind: str) -> Observations:
         yield from server_populated.observations(value)
     else:
         yield from _schema(value, kind)
+    if kind == "snapshot":
+        yield from _snapshot(value)
+
+
+@check("XMCP-REC-030", profile="document")
+def _snapshot(value: Any) -> Observations:
+    """Judge the order of the messages in a snapshot; what is no message, its schema refuses."""
+    history = value.get("history") if isinstance(value, dict) else None
+    if isinstance(history, list) and all(isinstance(message, dict) for message in history):
+        fault = fault_of_history(history)
+        if fault is not None:
+            place, seen = fault
+            expected = "after each call, in their order, one tool message with its id"
+            yield broken("XMCP-REC-030", seen, expected, where=("history", place))
 
 
 @check(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xmcp_conformance.core.checks import Observations, check
+from xmcp_conformance.core.histories import Message
 from xmcp_conformance.core.observation import either
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.messages import (
-    Message,
     compact,
     function_of,
     parameter_names,

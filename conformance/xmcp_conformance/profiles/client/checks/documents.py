@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from xmcp_conformance.core.checks import Observations, check
+from xmcp_conformance.core.histories import Message
 from xmcp_conformance.core.observation import either
 from xmcp_conformance.core.untrusted_text import quoted
-from xmcp_conformance.profiles.client.messages import Message, compact, document_of, same, strings_of, text_of
+from xmcp_conformance.profiles.client.messages import compact, document_of, same, strings_of, text_of
 from xmcp_conformance.profiles.client.permitted_codes import permitted_codes, was_cut_short
 from xmcp_conformance.profiles.client.trace import Answered
 from xmcp_conformance.profiles.client.trace_index import TraceIndex

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from xmcp_conformance.core.checks import Observations, check
+from xmcp_conformance.core.histories import calls_of, fault_of_history
 from xmcp_conformance.core.observation import either
 from xmcp_conformance.core.untrusted_text import quoted
-from xmcp_conformance.profiles.client.messages import (
-    Message,
-    answers_after,
-    arguments_of,
-    calls_of,
-    function_of,
-    same,
-    text_of,
-)
+from xmcp_conformance.profiles.client.messages import arguments_of, function_of, same, text_of
 from xmcp_conformance.profiles.client.permitted_codes import CUT_SHORT, permitted_codes
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import ModelCall
@@ -37,29 +28,10 @@ def _one_tool_message_per_call(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         for at, to, messages in chat.histories:
             if any(calls_of(m) or m.get("role") == "tool" for m in messages):
-                fault = _fault_of(messages)
-                seen = f"in the history for {to}, {fault}"
+                fault = fault_of_history(messages)
+                seen = f"in the history for {to}, {fault[1] if fault else ''}"
                 expected = "after each call, in their order, one tool message with its id"
                 yield either("XMCP-CLI-002", fault is None, seen, expected, where=at)
-
-
-def _fault_of(messages: Sequence[Message]) -> str | None:
-    """Describe the first fault because of which a vendor would refuse a history; return `None` if it has no fault."""
-    due = 0  # messages up to this index are the answers to an assistant message
-    for place, message in enumerate(messages):
-        if message.get("role") == "tool":
-            if due == 0:
-                return f"message {place} answers a call that is not there"
-            due -= 1
-            continue
-        asked = [call.get("id") for call in calls_of(message)]
-        answered = [answer.get("tool_call_id") for answer in answers_after(messages, place)]
-        if asked and asked != answered:
-            return (
-                f"message {place} has the calls {quoted(str(asked))}, and what follows answers {quoted(str(answered))}"
-            )
-        due = len(asked)
-    return None
 
 
 @check("XMCP-CLI-007", profile="client")

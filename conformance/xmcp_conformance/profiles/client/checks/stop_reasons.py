@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from xmcp_conformance.core.checks import Observations, check
+from xmcp_conformance.core.histories import calls_of
 from xmcp_conformance.core.observation import broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client import expected_injections
-from xmcp_conformance.profiles.client.messages import calls_of, text_of
+from xmcp_conformance.profiles.client.messages import text_of
 from xmcp_conformance.profiles.client.name_resolution import is_legal
 from xmcp_conformance.profiles.client.permitted_codes import is_above_limit
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
