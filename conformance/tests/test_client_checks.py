@@ -16,7 +16,7 @@ from xmcp_conformance.profiles.client.trace import Answered, Asked, ChatBegan, S
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import gives_text
 from xmcp_conformance.wrong.clients.calls import FIRST, STOCK, THEN, turn
-from xmcp_conformance.wrong.clients.trace_builder import TraceBuilder, call, error, failure, result, tool
+from xmcp_conformance.wrong.clients.trace_builder import TABLE, TraceBuilder, call, error, failure, result, tool
 from xmcp_conformance.wrong.registry import wrong_implementations
 
 FAULTS = [(id_, fault) for id_, faults in wrong_implementations("client").items() for fault in faults]
@@ -1027,3 +1027,87 @@ def test_a_large_display_in_the_history_is_judged_where_it_is_an_envelope(type_,
     records = [ChatBegan(chat="a", history=[message], query="q"), Asked(chat="a", ask=1, messages=[message], tools=[])]
     found = violations(Trace(Setup(servers=[], tools=[]), records))
     assert ("XMCP-DSP-040" in {one.requirement for one in found}) is blamed
+
+
+LATER = {
+    "code": "RATE_LIMIT",
+    "message": "Later.",
+    "retryable": True,
+    "category": "rate_limited",
+    "retry_after_ms": 30_000,
+}
+
+
+def test_another_model_is_asked_without_the_wait_that_the_first_one_wants():
+    s = TraceBuilder()
+    s.begin(events=True)
+    s.ask()
+    s.say(failed=True)
+    s.tell("retry", error=LATER, wait_ms=0)
+    s.ask()
+    s.say("Seven.")
+    s.tell("done")
+    s.end("Seven.")
+    assert violations(s.trace) == []
+
+
+@pytest.mark.parametrize("turn_of_it", [[1], "1", None, 1.5])
+def test_an_event_that_is_not_valid_is_that_and_nothing_else(turn_of_it):
+    s = turn(call())
+    s.tell("tool_call", call_id="t1", turn=turn_of_it, arguments=7)
+    s.make()
+    s.finish()
+    broken = {one.requirement for one in violations(s.trace)}
+    assert ("XMCP-REC-001" in broken, "XMCP-REC-006" in broken) == (True, False)
+
+
+def test_what_no_double_holds_is_told_in_any_way():
+    written = '{"tag": "t1", "n": 1e400}'
+    for told in ({"tag": "t1", "n": None}, None, {}):
+        s = turn(call(written=written))
+        s.tell("tool_call", call_id="t1", arguments=told)
+        s.reply(content=error("VALIDATION_FAIL"))
+        s.finish()
+        assert "XMCP-REC-006" not in {one.requirement for one in violations(s.trace)}
+
+
+def test_a_display_that_came_when_the_chat_was_over_is_not_that_of_the_chat():
+    s = turn(call(), chat_timeout=30.0)
+    number = s.called()
+    s.wait(30)
+    s.answered(number, display=TABLE)
+    s.reply(content=error("TIMEOUT"))
+    s.tell("done")
+    s.end(stop="timeout", displays=[])
+    assert violations(s.trace) == []
+
+
+def test_an_id_that_comes_again_begins_to_count_again():
+    s = TraceBuilder(tool(read_only=True))
+    s.begin()
+    for number in (1, 2):
+        s.ask()
+        s.say("", call(id_="x", tag=f"t{number}"))
+        s.tell("tool_call", call_id="x")
+        s.tell("tool_started", call_id="x")
+        s.lost(s.called("x"))
+        s.tell("retry", call_id="x", attempt=1)
+        s.make("x")
+    assert "XMCP-REC-006" not in {one.requirement for one in violations(s.trace)}
+
+
+def test_many_events_that_close_a_chat_cost_no_more_than_their_number():
+    s = turn()
+    s.tell("done")
+    s.end(stop="empty")
+    done = s.records[-2]
+    few, many = [_seconds_of([*s.records[:-1], *[done] * number, s.records[-1]], s) for number in (300, 3_000)]
+    assert many < 60 * few
+
+
+def _seconds_of(records, s) -> float:
+    from time import process_time
+
+    begun = process_time()
+    violations(Trace(s.setup, records))
+    return process_time() - begun

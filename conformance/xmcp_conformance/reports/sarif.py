@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from typing import Any, Final
 from urllib.parse import quote
@@ -31,12 +32,22 @@ def to_sarif(summary: Summary) -> str:
             {
                 "executionSuccessful": summary.exit_code is not ExitCode.SUITE_FAILED,
                 "exitCode": int(summary.exit_code),
-                "toolExecutionNotifications": [{"level": "note", "message": {"text": text}} for text in _told(summary)],
+                "toolExecutionNotifications": [
+                    {"level": "note", "message": {"text": _plain(text)}} for text in _told(summary)
+                ],
             }
         ],
         "results": [result for number, one in enumerate(broken) for result in _results(number, one, summary)],
     }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
+
+
+_MARKUP: Final = str.maketrans({"\\": "\\\\", "[": "\\[", "]": "\\]", "{": "{{", "}": "}}"})
+
+
+def _plain(text: str) -> str:
+    """Return a text as SARIF has it, so that nothing in it is a link or stands for an argument (section 3.11)."""
+    return text.translate(_MARKUP)
 
 
 def _told(summary: Summary) -> list[str]:
@@ -47,7 +58,7 @@ def _rule(judgement: Judgement) -> dict[str, Any]:
     requirement = judgement.requirement
     return {
         "id": requirement.id,
-        "shortDescription": {"text": requirement.quote},
+        "shortDescription": {"text": _plain(requirement.quote)},
         "defaultConfiguration": {"level": "error" if requirement.mandatory else "warning"},
         "properties": {"section": requirement.section, "level": requirement.level},
     }
@@ -64,7 +75,7 @@ def _results(number: int, judgement: Judgement, summary: Summary) -> Iterator[di
             "ruleId": requirement.id,
             "ruleIndex": number,
             "level": _LEVELS[judgement.status],
-            "message": {"text": told},
+            "message": {"text": _plain(told)},
             "locations": [{"physicalLocation": _file(fault, summary), "logicalLocations": [{"name": of}]}],
             "partialFingerprints": {"xmcp/v1": hashlib.sha256(key.encode()).hexdigest()},
             **({"suppressions": [{"kind": "external"}]} if judgement.status is Status.KNOWN else {}),
@@ -75,4 +86,4 @@ def _file(fault: Observed, summary: Summary) -> dict[str, Any]:
     name = fault.run if summary.source is None else summary.source
     at = fault.observation.place
     region = {"region": {"startLine": at.line, "startColumn": at.column}} if at is not None else {}
-    return {"artifactLocation": {"uri": quote(name.replace("\\", "/"))}, **region}
+    return {"artifactLocation": {"uri": quote(os.fsencode(name.replace("\\", "/")))}, **region}

@@ -113,8 +113,9 @@ def of_documents(report: DocumentReport) -> Summary:
 
 
 def place(first: Observed) -> str:
-    """Return where something was seen first: the call or the case, and the run."""
-    return " over ".join(printable(part) for part in (first.call, first.run) if part)
+    """Return where something was seen first: the call or the case, and the run; of a document, the line."""
+    at = first.observation.place
+    return " over ".join(printable(part) for part in (first.call, first.run) if part) + (f":{at}" if at else "")
 
 
 WORDS: Final = {
@@ -129,7 +130,8 @@ WORDS: Final = {
 
 def where(fault: Observed) -> str:
     """Return the tool or the case that a fault is of."""
-    return printable(fault.tool or fault.call or fault.run)
+    at = fault.observation.place
+    return printable(fault.tool or fault.call or fault.run) + (f":{at}" if at else "")
 
 
 def counted(summary: Summary) -> str:

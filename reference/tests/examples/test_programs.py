@@ -453,8 +453,7 @@ def run_action(given: dict[str, str], folder: Path) -> subprocess.CompletedProce
     files = {"GITHUB_STEP_SUMMARY": str(folder / "summary.md"), "GITHUB_OUTPUT": str(folder / "outputs")}
     env = {**ENVIRONMENT, **files, **{name: filled(text) for name, text in step["env"].items()}}
     words = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
-    where = folder / filled(step["working-directory"])
-    return subprocess.run(words, cwd=where, env=env, capture_output=True, text=True)
+    return subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True)
 
 
 @pytest.mark.slow
@@ -477,11 +476,24 @@ def test_the_workflow_passes_for_a_server_that_conforms_and_only_for_it(
     }
 
 
+def test_options_in_several_lines_are_all_read() -> None:
+    read = next(line for line in ACTION["runs"]["steps"][1]["run"].splitlines() if line.startswith("read "))
+    script = f"{read}\nprintf '%s|' \"${{options[@]}}\""
+    for given, words in (("--calls 1\n--require 100%\n", "--calls|1|--require|100%|"), ("", "|")):
+        done = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
+            env={**ENVIRONMENT, "OPTIONS": given},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout == words
+
+
 @pytest.mark.slow
 def test_no_input_of_the_action_is_read_as_a_part_of_its_script(tmp_path: Path) -> None:
-    (tmp_path / "a folder").mkdir()
     hostile = "$(touch injected) `touch injected`; touch injected"
-    inputs = {"server": hostile, "options": f"--calls 2 {hostile}", "header": hostile, "working-directory": "a folder"}
+    inputs = {"server": hostile, "options": f"--calls 2 {hostile}", "header": hostile}
     done = run_action(inputs, tmp_path)
     assert done.returncode == 2, done.stdout + done.stderr
     assert not [*tmp_path.rglob("injected")]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -126,17 +127,20 @@ def lines_to(path: Path | None) -> Iterator[Callable[[str], None]]:
         with _ended_by_faults(path):
             file.write(f"{text}\n")
 
-    with file:
+    try:
         yield write
+    finally:
+        with suppress(OSError):  # of a disk that is full, `write` has told
+            file.close()
 
 
 def source_of(words: Iterable[str]) -> str:
     """Return the file that a command is about, the first of its words that is one below this folder; else `.`."""
     here = Path.cwd()
     for word in words:
-        path = Path(word)
-        if path.is_file() and path.resolve().is_relative_to(here):
-            return path.resolve().relative_to(here).as_posix()
+        with suppress(OSError, ValueError):  # a word can be anything, such as a program
+            if os.path.isfile(word):
+                return Path(word).resolve().relative_to(here).as_posix()
     return "."
 
 

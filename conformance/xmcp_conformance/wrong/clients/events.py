@@ -157,6 +157,36 @@ def the_first_display_is_not_named(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-REC-006", profile="client")
+def the_last_display_is_named(wrong: bool) -> Trace:
+    other = {"type": "text", "payload": "Only seven."}
+    s = turn(call(tag="t1"), call(tag="t2"))
+    for id_, display in (("t1", TABLE), ("t2", other)):
+        for type_ in ["tool_call", "tool_started"]:
+            s.tell(type_, call_id=id_)
+        s.make(id_, display=display)
+        s.tell("tool_result", call_id=id_)
+        s.tell("tool_display", call_id=id_, envelope=display)
+    s.tell("done")
+    s.end(stop="display")
+    done = next(one for one in s.records if getattr(one, "event", {}).get("type") == "done")
+    event: Any = done.event  # type: ignore[attr-defined]
+    event["result"] = {**event["result"], "display": other if wrong else TABLE}
+    return s.trace
+
+
+@breaks("XMCP-CLI-132", profile="client")
+def a_lost_attempt_is_forgotten_at_the_end_of_the_chat(wrong: bool) -> Trace:
+    s = turn(call(), tools=[READS], chat_timeout=30.0)
+    s.lost(s.called())
+    s.wait(30)
+    said = "none" if wrong else "unknown"
+    meta = f'<meta>{{"side_effects":"{said}"}}</meta></error>'
+    s.reply(content=error("TIMEOUT").replace("</error>", meta))
+    s.end(stop="timeout")
+    return s.trace
+
+
 @breaks("XMCP-CLI-132", profile="client")
 def a_lost_attempt_is_forgotten(wrong: bool) -> Trace:
     s = turn(call(), tools=[READS])

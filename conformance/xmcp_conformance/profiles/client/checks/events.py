@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
-from xmcp_conformance.profiles.client.messages import same
+from xmcp_conformance.profiles.client.messages import is_beyond_a_double, same
 from xmcp_conformance.profiles.client.name_resolution import is_legal
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import Chat, ModelCall
 from xmcp_conformance.reader.schemas import validator
+
+from .displays import display_of
 
 _BEFORE_ITS_REQUEST: Final = ("retry", "failed", "warning", "done")
 """Events that can be of a request which was not sent: one that a quota refused, or that reached no vendor."""
@@ -23,72 +26,99 @@ _BEFORE_ITS_REQUEST: Final = ("retry", "failed", "warning", "done")
 def _valid_events(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         for at, told in chat.received:
-            fault = next(validator("chat_event").iter_errors(dict(told.event)), None)
+            fault = _fault_of(told.event)
             if fault is None:
                 yield obeyed("XMCP-REC-001", where=at)
                 continue
             place = "".join(f"/{part}" for part in fault.instance_path)
-            what = f"an event `{quoted(str(told.event.get('type')))}`"
-            seen = f"{what} that is not valid{f' at `{quoted(place)}`' if place else ''}: {quoted(fault.message)}"
-            yield broken("XMCP-REC-001", seen, "what schemas/chat_event.schema.json allows", where=at)
+            seen = f"{_name(told.event)} that is not valid{f' at `{quoted(place)}`' if place else ''}: "
+            expected = "what schemas/chat_event.schema.json allows"
+            yield broken("XMCP-REC-001", seen + quoted(fault.message), expected, where=at)
+
+
+def _fault_of(event: Mapping[str, Any]) -> Any:
+    return next(validator("chat_event").iter_errors(dict(event)), None)
+
+
+def _name(event: Mapping[str, Any]) -> str:
+    return f"an event `{quoted(str(event.get('type')))}`"
 
 
 @check("XMCP-REC-006", profile="client")
 def _members_say_what_happened(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
-        calls = _calls_by_id(chat)
-        retries: Counter[Any] = Counter()
+        before = _Before(_calls_by_id(chat))
         for at, told in chat.received:
-            event = told.event
-            call = calls.get(str(event.get("call_id")))
-            faults = list(_faults(chat, at, event, call, retries))
+            if _fault_of(told.event) is not None:
+                continue  # another check says that
+            faults = list(_faults(chat, at, told.event, before))
             for seen, expected in faults:
-                yield broken("XMCP-REC-006", f"{event.get('type')} with {seen}", expected, where=at)
+                yield broken("XMCP-REC-006", f"{_name(told.event)} with {seen}", expected, where=at)
             if not faults:
                 yield obeyed("XMCP-REC-006", where=at)
 
 
+@dataclass(slots=True)
+class _Before:
+    """What the events of a chat were so far, as far as those that come next depend on it."""
+
+    calls: Mapping[str, ModelCall]
+    retries: Counter[tuple[Any, Any]] = field(default_factory=Counter)
+    usages: int = 0
+
+
 def _calls_by_id(chat: Chat) -> dict[str, ModelCall]:
     """Return the calls of a chat whose events are surely theirs, by their ids."""
-    calls = [call for turn in chat.turns for call in turn.calls if call.id]
-    number = Counter(call.id for call in calls)
-    return {str(call.id): call for call in calls if number[call.id] == 1}
+    calls = [call for turn in chat.turns for call in turn.calls]
+    number = Counter(id_ for call in calls for id_ in {call.id, call.raw_id})
+    return {call.id: call for call in calls if call.id and number[call.id] == 1}
 
 
-def _faults(
-    chat: Chat, at: int, event: Mapping[str, Any], call: ModelCall | None, retries: Counter[Any]
-) -> Iterator[tuple[str, str]]:
+def _faults(chat: Chat, at: int, event: Mapping[str, Any], before: _Before) -> Iterator[tuple[str, str]]:
     """Yield what is seen and what is expected for each member of an event that says something else."""
-    kind = event.get("type")
-    turns = _turns(chat, at, str(kind)) if call is None or event.get("call_id") is None else {call.turn.number}
-    if event.get("turn") not in turns:
-        yield f"`turn` {quoted(str(event.get('turn')))}", " or ".join(map(str, sorted(turns)))
+    kind, id_ = event["type"], event.get("call_id")
+    call = before.calls.get(str(id_))
+    if id_ is None or call is not None:  # else the turn of a call is not known
+        turns = {call.turn.number} if call is not None else _turns(chat, at, kind)
+        if event["turn"] not in turns:
+            yield f"`turn` {event['turn']}", " or ".join(map(str, sorted(turns)))
     if kind == "retry":
-        of = event.get("call_id") or ("a request", event.get("turn"))
-        retries[of] += 1
-        if event.get("attempt") != retries[of]:
-            yield f"`attempt` {quoted(str(event.get('attempt')))}", f"{retries[of]}, how many have failed so far"
-        error = event.get("error")
-        least = error.get("retry_after_ms", 0) if isinstance(error, Mapping) else 0
-        if isinstance(least, int) and isinstance(wait := event.get("wait_ms"), int) and wait < least:
-            yield f"`wait_ms` {wait}", f"at least the {least} that its error asks for"
-    if kind == "done" and chat.ended is not None and chat.ended.result is not None:
-        yield from _of_done(chat, at, event.get("result"), chat.ended.result)
-    if call is None:
-        return
+        yield from _of_retry(event, before)
+    before.usages += kind == "usage"
+    if kind == "done" and chat.ended is not None and chat.ended.result is not None and at == chat.received[-1][0]:
+        yield from _of_done(chat, event["result"], chat.ended.result, before.usages)
+    if call is not None:
+        yield from _of_call(kind, event, call)
+
+
+def _of_retry(event: Mapping[str, Any], before: _Before) -> Iterator[tuple[str, str]]:
+    id_ = event.get("call_id")
+    of = (id_, event["turn"])
+    before.retries[of] += 1
+    if event["attempt"] != before.retries[of]:
+        yield f"`attempt` {event['attempt']}", f"{before.retries[of]}, how many have failed so far"
+    least = event["error"].get("retry_after_ms", 0)
+    if id_ is not None and event["wait_ms"] < least - _ROUNDED:  # the wait before another model is the client's own
+        yield f"`wait_ms` {event['wait_ms']}", f"at least the {least} that its error asks for"
+
+
+_ROUNDED: Final = 1
+"""Milliseconds."""
+
+
+def _of_call(kind: str, event: Mapping[str, Any], call: ModelCall) -> Iterator[tuple[str, str]]:
     if is_legal(call.name) and event.get("tool_name") != call.name:
-        yield f"`tool_name` {quoted(str(event.get('tool_name')))}", f"`{call.name}`"
-    if kind == "tool_call" and event.get("text") not in (None, call.written):
-        yield f"`text` {quoted(str(event.get('text')))}", f"`{quoted(call.written)}`, as the model wrote it"
-    if kind == "tool_call" and not same(event.get("arguments"), call.arguments):
-        yield f"`arguments` {quoted(str(event.get('arguments')))}", quoted(str(call.arguments))
-    if kind == "tool_result" and (said := _text_of_result(call)) is not None and event.get("text") != said:
-        yield f"`text` `{quoted(str(event.get('text')))}`", f"`{quoted(said)}`, the text of the result"
-    if kind == "tool_error" and call.reply is not None and call.reply.error is not None:
-        told = event.get("error")
-        code = told.get("code") if isinstance(told, Mapping) else None
-        if code != call.reply.error.code:
-            yield f"the code {quoted(str(code))}", f"{call.reply.error.code}, as in the document for the model"
+        yield f"`tool_name` `{quoted(str(event.get('tool_name')))}`", f"`{call.name}`"
+    if kind == "tool_call":
+        if event.get("text") not in (None, call.written):
+            yield f"`text` `{quoted(str(event.get('text')))}`", f"`{quoted(call.written)}`, as the model wrote it"
+        told, written = event["arguments"], call.arguments
+        if not is_beyond_a_double(written) and not same(told, written):
+            yield f"`arguments` {quoted(str(told))}", quoted(str(written))
+    if kind == "tool_result" and (said := _text_of_result(call)) is not None and event["text"] != said:
+        yield f"`text` `{quoted(event['text'])}`", f"`{quoted(said)}`, the text of the result"
+    if kind == "tool_error" and call.code is not None and event["error"]["code"] != call.code:
+        yield f"the code {quoted(event['error']['code'])}", f"{call.code}, as in the document for the model"
 
 
 def _turns(chat: Chat, at: int, kind: str) -> set[int]:
@@ -110,38 +140,21 @@ def _text_of_result(call: ModelCall) -> str | None:
     return answer.text or ""
 
 
-def _of_done(chat: Chat, at: int, told: Any, result: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _of_done(chat: Chat, told: Mapping[str, Any], result: Mapping[str, Any], usages: int) -> Iterator[tuple[str, str]]:
     """Yield where the result in `done` is not that of the chat, or contradicts its events."""
-    if not isinstance(told, Mapping):
-        return  # not valid, which another check says
-    for name, value in {**{name: result.get(name) for name in _SAME}, "history": list(_history(chat))}.items():
-        if not same(told.get(name), value):
-            yield f"a `{name}` in its result that is not the chat's: {quoted(str(told.get(name)))}", quoted(str(value))
-    usage = told.get("usage")
-    records = sum(one.event.get("type") == "usage" for before, one in chat.received if before < at)
-    if isinstance(usage, Mapping) and usage.get("llm_calls") != records:
-        yield f"`llm_calls` {quoted(str(usage.get('llm_calls')))}", f"{records}, how many events `usage` there were"
-    displays = told.get("displays")
-    if told.get("display") is not None and isinstance(displays, list) and told["display"] not in displays:
-        yield "a `display` that is not among `displays`", "the first that a tool answered with"
-    if told.get("display") is None and any(_displayed(chat)):
-        yield "no `display`", "the first that a tool answered with"
-
-
-_SAME: Final = ("answer", "stop_reason", "displays")
-
-
-def _history(chat: Chat) -> Any:
-    return chat.ended.history if chat.ended is not None else ()
-
-
-def _displayed(chat: Chat) -> Iterator[ModelCall]:
-    """Yield the calls that a tool surely answered with a display of its own."""
-    for turn in chat.turns:
-        for call in turn.calls:
-            answer = call.answer if call.attempts else None
-            if answer is not None and answer.outcome == "ok" and answer.readable and answer.display is not None:
-                yield call
+    own = {name: result[name] for name in ("answer", "stop_reason", "displays") if name in result}
+    own["history"] = list(chat.ended.history) if chat.ended is not None else []
+    for name, value in own.items():
+        if not same(told[name], value):
+            yield f"a `{name}` in its result that is not the chat's: {quoted(str(told[name]))}", quoted(str(value))
+    if told["usage"]["llm_calls"] != usages:
+        yield f"`llm_calls` {told['usage']['llm_calls']}", f"{usages}, how many events `usage` there were"
+    shown = [(call, display) for turn in chat.turns for call in turn.calls if (display := display_of(call))]
+    if shown and not chat.cut and all(call.succeeded and not call.unclear for call, _ in shown):
+        first = shown[0][1]
+        if not same(told["display"], first):
+            seen = f"the `display` {quoted(str(told['display']))}"
+            yield seen, f"{quoted(str(first))}, the first that a tool answered with"
 
 
 @check("XMCP-CLI-132", profile="client")
@@ -151,7 +164,9 @@ def _unknown_after_an_attempt(trace: TraceIndex) -> Observations:
             continue
         last = call.attempts[-1] if call.attempts else None
         is_of_server = last is not None and last.error and last.error.get("code") == call.code
-        earlier = call.sent if call.was_held_back else [one for one in call.sent if one is not last]
+        # An attempt that had ended before the chat did, or before a breaker opened, is an earlier one too.
+        ended = last is not None and call.code in ("CANCELLED", "TIMEOUT") and last.outcome in ("lost", "error")
+        earlier = call.sent if call.was_held_back or ended else [one for one in call.sent if one is not last]
         if is_of_server or all(one.error.get("side_effects") == "none" for one in earlier):
             continue
         said = (call.reply.error.meta or {}).get("side_effects")
