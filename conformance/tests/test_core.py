@@ -15,6 +15,7 @@ from xmcp_conformance.core.events import Event, Observed
 from xmcp_conformance.core.judge import Status, judge
 from xmcp_conformance.core.observation import Place, broken, either, obeyed
 from xmcp_conformance.core.requirements import registry
+from xmcp_conformance.core.shown_command import shown_command
 from xmcp_conformance.profiles.client import judge as client
 from xmcp_conformance.profiles.codec import vector_checks
 from xmcp_conformance.profiles.document import checks as document
@@ -147,3 +148,18 @@ async def test_a_server_of_another_version_is_not_shown_to_conform(versions, con
     assert report.shortcomings == ([] if conforms else [
         "the server announces 1.7, and this suite judges 1.0: take one that judges it"
     ])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (["python", "server.py"], "python server.py"),
+        (["node", "a b.js", "--api-key", "sk-1", "--port", "3"], "node 'a b.js' --api-key … --port 3"),
+        (["run", "--token=abc", "--key-file", "x"], "run --token=… --key-file x"),
+        (["env", "API_KEY=abc", "MODE=dev", "serve"], "env API_KEY=… MODE=dev serve"),
+        (["serve", "--auth", "--verbose"], "serve --auth --verbose"),
+        (["-c", "key = 3"], "-c 'key = 3'"),
+    ],
+)
+def test_a_command_is_shown_without_values_that_are_secret_by_their_names(words, shown):
+    assert shown_command(words) == shown

@@ -187,7 +187,11 @@ def test_sarif_has_a_result_for_each_tool_in_the_file_of_the_server() -> None:
         (location,) = result["locations"]
         assert location["physicalLocation"]["artifactLocation"]["uri"] == "server.js"
         assert "suppressions" not in result
-    assert f"Seen: two {HOSTILE}." in results["XMCP-RSP-020", "two"]["message"]["text"]
+    said = results["XMCP-RSP-020", "two"]["message"]["text"]
+    assert "\\]\\]> & <testcase/>" in said, "what could be read as markup of SARIF is escaped"
+    for escape, sign in (("\\]", "]"), ("\\[", "["), ("{{", "{"), ("}}", "}"), ("\\\\", "\\")):
+        said = said.replace(escape, sign)
+    assert f"Seen: two {HOSTILE}." in said
     assert len({one["partialFingerprints"]["xmcp/v1"] for one in run["results"]}) == 3
     assert run["invocations"][0] | {"toolExecutionNotifications": []} == {
         "executionSuccessful": True,

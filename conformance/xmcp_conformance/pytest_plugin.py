@@ -10,8 +10,9 @@ used.
 from __future__ import annotations
 
 import asyncio
+import os
 import shlex
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,9 @@ def check(
     baseline: str | Path | None = None,
     headers: dict[str, str] | None = None,
     env: dict[str, str] | None = None,
+    cwd: str | Path | None = None,
+    arguments: Mapping[str, Mapping[str, Any] | Sequence[Mapping[str, Any]]] | None = None,
+    tool_timeouts: Mapping[str, float] | None = None,
     **options: Any,
 ) -> ServerReport:
     """Judge a server as `xmcp check server` does; the test fails with its report unless the exit code would be 0.
@@ -47,11 +51,16 @@ def check(
         baseline: a file of known faults, as `xmcp check server --update-baseline` writes it.
         headers: of each request over HTTP.
         env: variables for a command, besides those of this process.
-        options: the other options of the command, by their names with `_`: `strict=True`, `allow_writes=True`,
-            `calls=20`, `exclude=("expensive",)`, `call_timeout=60.0` and so on, the fields of `Options`.
+        cwd: the folder of a command.
+        arguments: by the name of a tool, arguments with which it succeeds, or several such.
+        tool_timeouts: seconds for the calls of tools, by a name or a pattern.
+        options: the other fields of `Options`: `strict=True`, `allow_writes=True`, `calls=20`,
+            `exclude=("expensive",)`, `call_timeout=60.0`, `eras=("newest",)` and so on.
 
     Returns:
         The report, whose `judgements` and `coverage` say more.
+
+    A test that serves a URL from its own event loop has to serve it from a thread: this function does not give way.
     """
     __tracebackhide__ = True
     from xmcp_conformance.profiles.server import blackbox
@@ -62,13 +71,18 @@ def check(
     from xmcp_conformance.reports.server_report import ServerReport
     from xmcp_conformance.reports.server_terminal import as_text
 
+    # Hypothesis would keep what it learns of modules here in the folder of the user.
+    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", os.devnull)
+    several = {name: [one] if isinstance(one, Mapping) else one for name, one in (arguments or {}).items()}
+    given = {name: [dict(one) for one in each] for name, each in several.items()}
+    settings = Options(known=given, tool_timeouts=tuple((tool_timeouts or {}).items()), **options)
     known = Baseline() if baseline is None else read_baseline(Path(baseline))
     report = ServerReport(required=tuple(map(Required, require)), baseline=known)
-    peers = [_peer(server, headers or {}, env or {}) for server in servers]
+    peers = [_peer(server, headers or {}, env or {}, cwd) for server in servers]
     if not peers:
         raise TypeError("xmcp_check needs a server: a command, a URL or a server object")
     try:
-        _run(blackbox.check(peers, Options(**options), report.add))
+        _run(blackbox.check(peers, settings, report.add))
     except PeerUnavailable as error:
         pytest.fail(str(error), pytrace=False)
     if report.exit_code:
@@ -76,7 +90,7 @@ def check(
     return report
 
 
-def _peer(server: object, headers: dict[str, str], env: dict[str, str]) -> Peer:
+def _peer(server: object, headers: dict[str, str], env: dict[str, str], cwd: str | Path | None) -> Peer:
     """Return the peer that a test names.
 
     Raises:
@@ -88,7 +102,7 @@ def _peer(server: object, headers: dict[str, str], env: dict[str, str]) -> Peer:
         return HttpPeer(server, tuple(headers.items()))
     words = shlex.split(server) if isinstance(server, str) else server
     if isinstance(words, list | tuple) and words:
-        return StdioPeer(tuple(map(str, words)), env=tuple(env.items()))
+        return StdioPeer(tuple(map(str, words)), env=tuple(env.items()), cwd=None if cwd is None else str(cwd))
     return in_this_process(server)
 
 

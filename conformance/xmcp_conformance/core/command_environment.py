@@ -28,4 +28,5 @@ class CommandEnvironment:
     def has(self, word: str) -> bool:
         """Return whether the first word of a command names a program that can be run there."""
         in_folder = self.cwd is not None and os.path.dirname(word) != ""
-        return shutil.which(os.path.join(self.cwd or "", word) if in_folder else word) is not None
+        name = os.path.join(self.cwd or "", word) if in_folder else word
+        return shutil.which(name, path=self.variables().get("PATH")) is not None

@@ -13,10 +13,11 @@ _BACKEND: Final = "xmcp-conformance"
 
 
 class WithoutConstants(HypothesisProvider):
-    """Draws no constants from the source of the modules that happen to be loaded.
+    """Draws no constants, also none from the source of the modules that happen to be loaded.
 
-    Hypothesis mixes them in, which is good for tests of those modules. Here they are those of the suite, or of what
-    loads it: the same seed would make other calls in a clone than from a wheel. Reading them takes half a second.
+    Hypothesis mixes those in, which is good for tests of those modules. Here they are those of the suite, or of what
+    loads it: the same seed would make other calls in a clone than from a wheel, and reading them takes half a second.
+    The texts and numbers that break programs, the suite puts in by itself.
     """
 
     def _maybe_draw_constant(self, *_: Any, **__: Any) -> None:

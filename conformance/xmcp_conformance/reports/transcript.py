@@ -9,6 +9,8 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
+from xmcp_conformance.core.plain_json import plain
+
 SCHEMA: Final = Path(__file__).with_name("transcript.schema.json")
 
 
@@ -36,4 +38,4 @@ def line(
     answer: dict[str, Any] = {"failed": failed} if result is None else {"result": result}
     request = {"name": name, "arguments": arguments}
     of = {"protocol_version": protocol_version, "client": client}
-    return json.dumps({**of, "request": request, "seconds": round(seconds, 6), **answer})
+    return json.dumps(plain({**of, "request": request, "seconds": round(seconds, 6), **answer}))

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from xmcp_conformance.core.past_call import PastCall
+from xmcp_conformance.core.plain_json import plain
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.untrusted_text import printable
 from xmcp_conformance.profiles.server.exchange import Exchange
@@ -89,7 +90,8 @@ def _chosen(path: Path, requirement: str | None, tool: str | None) -> PastFault:
     if not faults:
         raise click.UsageError("Nothing is broken in this report.")
     ids = list(dict.fromkeys(one.requirement for one in faults))
-    wanted = ids[0] if requirement is None else f"XMCP-{requirement.upper().removeprefix('XMCP-')}"
+    shown = next((one.requirement for one in faults if one.call is not None), ids[0])
+    wanted = shown if requirement is None else f"XMCP-{requirement.upper().removeprefix('XMCP-')}"
     if wanted not in ids:
         hint = did_you_mean(wanted, ids)
         raise click.BadParameter(
@@ -106,7 +108,7 @@ def _chosen(path: Path, requirement: str | None, tool: str | None) -> PastFault:
 def _json(call: PastCall, exchange: Exchange) -> dict[str, Any]:
     answer = {"result": exchange.result} if exchange.result is not None else {"failed": exchange.failed}
     request = {"name": call.name, "arguments": call.arguments}
-    return {"protocol_version": call.protocol_version, "client": call.client, "request": request, **answer}
+    return plain({"protocol_version": call.protocol_version, "client": call.client, "request": request, **answer})  # type: ignore[no-any-return]
 
 
 def _show(fault: PastFault, call: PastCall, exchange: Exchange, console: Console) -> None:
@@ -126,7 +128,7 @@ def _show(fault: PastFault, call: PastCall, exchange: Exchange, console: Console
         heading(f"No result: {printable(exchange.failed)}.")
         return
     heading(f"The result, after {exchange.seconds * 1000:.0f} ms:")
-    block(json.dumps(exchange.result, indent=2, ensure_ascii=False))
+    block(json.dumps(plain(exchange.result), indent=2, ensure_ascii=False))
     if exchange.text is not None:
         heading("The text of its first block:")
         block(exchange.text)

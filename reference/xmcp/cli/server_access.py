@@ -79,7 +79,7 @@ def _variables(
 
 
 def _log(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
-    """Return the path of a file that can be written; it is emptied once the whole command line is right."""
+    """Return the path of a file that can be written; it is emptied when the command begins."""
     if path is not None:
         try:
             path.open("ab").close()

@@ -126,7 +126,9 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         _one(Says("", [Ask(0), Ask("__clarify__", {"question": "Which?"})]), Says("done")),
     ),
     "more tools than a server may have": Scenario(
-        _setup(_tool("a"), _tool("b"), _tool("c"), max_tools_per_server=2), {}, _one(Says("", [Ask(0)]), Says("done"))
+        _setup(_tool("a"), _tool("b"), _tool("c"), max_tools_per_server=2),
+        {},
+        _one(Says("", [Ask(0)]), Says("done"), events=True),
     ),
     "a predecessor that hands nothing on": Scenario(
         _setup(_tool("a"), _tool("hasty", depends_on=["a"])),

@@ -11,6 +11,7 @@ from xmcp_conformance.core.command_environment import CommandEnvironment
 from xmcp_conformance.core.events import Emit, Noted, NotReached, Observed, RunEnded, RunStarted, SuiteStarted
 from xmcp_conformance.core.observation import Observation
 from xmcp_conformance.core.requirements import registry
+from xmcp_conformance.core.shown_command import shown_command
 
 from .command import CommandCodec
 from .generated import Drawn, drawn, smallest
@@ -72,7 +73,7 @@ def check_command(
                 )
             emit(RunEnded(codec.name))
     except CodecUnavailable as error:
-        emit(NotReached(" ".join(command), "command", str(error)))
+        emit(NotReached(shown_command(command), "command", str(error)))
 
 
 def _check_drawn(codec: CommandCodec, examples: int, seed: int, emit: Emit) -> None:

@@ -61,7 +61,7 @@ async def check(
         listed: dict[str, ListedTool] = {}
         try:
             for era in options.eras:
-                if spoken and pace.is_over():
+                if spoken and pace.holds_back():
                     break
                 await _check_in_era(
                     Run(peer, era, options, emit, pace, record, stray),
@@ -138,14 +138,14 @@ async def _check_as_other_clients(run: Run, seen: Seen, *, first: bool, shared: 
         first: whether it was the first one of the peer.
         shared: its connection, if the others can use it too.
     """
-    if run.pace.is_over():
-        return
     if first and seen.few_large():
+        if run.pace.holds_back():
+            return
         limited, used, shared = replace(run, limited=True), shared, None
         async with _unreachable_noted(limited), _as_client(limited, used) as session:
             if await limited.judge_limited(session, await session.catalogue(), seen):
                 shared = used
-    if run.pace.is_over() or (not seen.negotiates and not (first and seen.samples)):
+    if (not seen.negotiates and not (first and seen.samples)) or run.pace.holds_back():
         return
     plain = replace(run, plain=True)
     async with _unreachable_noted(plain), _as_client(plain, shared) as session:

@@ -108,8 +108,8 @@ class Caller:
 
     def _begun(self, batches: Iterator[Batch]) -> asyncio.Task[list[Exchange]] | None:
         """Begin the calls of the next batch, if there is one."""
-        batch = None if self._pace.is_over() else next(batches, None)
-        return None if batch is None else asyncio.create_task(self._made(batch))
+        batch = next(batches, None)
+        return None if batch is None or self._pace.holds_back() else asyncio.create_task(self._made(batch))
 
     async def _leaves(self, begun: asyncio.Task[list[Exchange]] | None) -> None:
         """Wait until the request of a batch has left; who judges an answer lets nothing else run."""
@@ -162,7 +162,7 @@ class Caller:
                 yield exchange
                 return
             yield replace(exchange, is_busy=True)
-            if left == 0 or wait > _LONGEST_WAIT or self._waits[call.name] >= _MOST_WAITS:
+            if left == 0 or wait > _LONGEST_WAIT or self._waits[call.name] >= _MOST_WAITS or self._pace.is_over:
                 return
             self._waits[call.name] += 1
             await anyio.sleep(wait)

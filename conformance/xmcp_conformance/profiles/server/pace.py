@@ -30,8 +30,12 @@ class Pace:
             self._next = at + self._between
             await anyio.sleep_until(at)
 
+    @property
     def is_over(self) -> bool:
-        """Return whether the time is over; who asks goes on only if it is not."""
-        over = anyio.current_time() >= self._until
-        self.held_back = self.held_back or over
-        return over
+        """Whether the time is over."""
+        return anyio.current_time() >= self._until
+
+    def holds_back(self) -> bool:
+        """Return whether the time is over, where something is still to be done: it is not done then."""
+        self.held_back = self.held_back or self.is_over
+        return self.is_over

@@ -229,7 +229,7 @@ class Run:
         caller = Caller(session, self.note, seen.learned, seen.silent, self.pace)
         exchanges = _Exchanges(self, caller, announced, form, seen)
         connected = await exchanges.judge(calls)
-        if connected and (tool := tool_of(catalogue)) is not None and not self.pace.is_over():
+        if connected and (tool := tool_of(catalogue)) is not None and not self.pace.holds_back():
             fixture = Fixture(self.name, tool, exchanges.announced, form, not self.plain, seen.shrunk)
             responses = self.options.examples * RESPONSES_FOR_AN_EXAMPLE
             seed = self.options.seed
@@ -317,6 +317,8 @@ class _Exchanges:
         found: list[Observation] = []
 
         async def breaks(simpler: ToolCall) -> bool:
+            if self.run.pace.is_over:
+                return False
             exchange = await self.caller.again(simpler)
             if exchange.lost is not None and not exchange.timed_out:
                 return False  # the call after this one can have ended the connection

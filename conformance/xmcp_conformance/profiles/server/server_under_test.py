@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import logging
 import math
-import os
-import shlex
-import shutil
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -27,7 +24,9 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import RootModel, ValidationError
 
 from xmcp_conformance import suite_version
+from xmcp_conformance.core.command_environment import CommandEnvironment
 from xmcp_conformance.core.last_words import LastWords
+from xmcp_conformance.core.shown_command import shown_command
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models.registry import EXTENSION_ID, VERSION
 
@@ -83,7 +82,7 @@ class StdioPeer:
     transport: ClassVar[str] = "stdio"
 
     def __str__(self) -> str:
-        return shlex.join(self.command)
+        return shown_command(self.command)
 
 
 def without_secrets(url: str) -> str:
@@ -128,13 +127,17 @@ class InMemoryPeer:
 Peer = StdioPeer | HttpPeer | InMemoryPeer
 
 
+_INNER = ("_mcp_server", "_lowlevel_server")
+"""Where the high-level servers of FastMCP and of the SDK have the low-level one."""
+
+
 def in_this_process(server: object) -> InMemoryPeer:
-    """Return a server object as a peer: one of the MCP SDK, or one of FastMCP, which has one.
+    """Return a server object as a peer: a low-level one of the MCP SDK, or one of FastMCP or the SDK, which has one.
 
     Raises:
         TypeError: it is neither.
     """
-    inner = getattr(server, "_mcp_server", server)
+    inner = next((one for name in _INNER if (one := getattr(server, name, None)) is not None), server)
     if not isinstance(inner, Server):
         raise TypeError(f"{server!r} is no server: name a command, a URL or a server object of FastMCP or the MCP SDK")
     return InMemoryPeer(inner)
@@ -424,13 +427,13 @@ def _transport(peer: Peer, stderr: LastWords, bounds: Bounds) -> Any:
     if isinstance(peer, HttpPeer):
         return http_wire(peer.url, bounds, peer.headers)
     command, *arguments = peer.command
-    place = command if peer.cwd is None or not os.path.dirname(command) else os.path.join(peer.cwd, command)
-    if shutil.which(place) is None:
+    environment = CommandEnvironment(peer.env, peer.cwd, peer.log)
+    if not environment.has(command):
         raise PeerUnavailable(
             f"The command `{quoted(command)}` does not exist or cannot be run; check the spelling and PATH."
         )
     # The command is the user's, and gets the user's environment.
-    given = StdioServerParameters(command=command, args=arguments, env={**os.environ, **dict(peer.env)}, cwd=peer.cwd)
+    given = StdioServerParameters(command=command, args=arguments, env=environment.variables(), cwd=peer.cwd)
     return stdio_wire(given, stderr, bounds)
 
 
