@@ -56,6 +56,21 @@ def test_nothing_follows_from_a_tool_that_varies_or_was_not_asked_twice_or_answe
     assert broken((True, shown, "It says ab."), (False, shown, "It says a\\b.")) == set()
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "found"),
+    [
+        ("a &amp; b", "a &amp; b", set()),
+        ("a & b", "a &amp; b", {"XMCP-RSP-020"}),
+        ("a &amp; b", "a & b", {"XMCP-RSP-020"}),  # whichever came first
+        ("a < b", "a &lt; c", set()),
+        ("12 at work", "13 at work", set()),
+    ],
+)
+def test_an_equal_call_whose_text_is_escaped_once_more_is_told(first: str, second: str, found: set[str]) -> None:
+    assert broken((True, SENT, first), (True, SENT, second)) == found
+    assert broken((False, SENT, first), (False, SENT, second)) == set(), "a plain result has no markup to escape"
+
+
 @pytest.mark.parametrize("declared", [True, False])
 def test_null_is_no_show_user(declared: bool) -> None:
     null, none, no = ({**SENT, **more} for more in ({"show_user": None}, {}, {"show_user": False}))

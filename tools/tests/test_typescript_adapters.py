@@ -1,4 +1,4 @@
-"""The codec and the server in TypeScript, which were written from the specification alone, conform."""
+"""The codec, the server and the client in TypeScript, which were written from the text alone, conform."""
 
 from __future__ import annotations
 
@@ -51,6 +51,12 @@ def test_the_server_in_typescript_conforms_over_http() -> None:
     with served_over_http() as url:
         done = check("server", "--url", url, *WHOLE)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_client_in_typescript_conforms() -> None:
+    done = check("client", shlex.join([NODE, str(FOLDER / "client_adapter.ts")]), "--strict", "--start-timeout", "120")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "of 98 scenarios" in done.stdout, "it lacks a feature"
 
 
 def test_the_codec_in_typescript_conforms() -> None:

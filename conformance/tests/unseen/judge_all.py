@@ -1,9 +1,9 @@
 """How easily the suite is fooled: each unseen wrong server is caught, and no unseen odd one is blamed.
 
-`nox -s matrix` runs this file; it takes an hour. On its first run, 51, 42, 53, 43, 51, 54, 54, 58, 54, 51 and 58 of the
-60 wrong servers of a set were caught (49 of the fourth, where tools that write were called), and none, two, one, one,
-none, none, one, two, none, two and one of the 20 odd ones blamed. The author of the tenth was asked to repeat no idea
-of the two before.
+`nox -s matrix` runs this file; it takes an hour. On its first run, 51, 42, 53, 43, 51, 54, 54, 58, 54, 51, 58 and 57 of
+the 60 wrong servers of a set were caught (49 of the fourth, where tools that write were called), and none, two, one,
+one, none, none, one, two, none, two, one and none of the 20 odd ones blamed. The authors of the tenth and of the
+twelfth were asked to repeat no idea of one or two before.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from unseen_seventh.registry import unseen_seventh
 from unseen_sixth.registry import unseen_sixth
 from unseen_tenth.registry import unseen_tenth
 from unseen_third.registry import unseen_third
+from unseen_twelfth.registry import unseen_twelfth
 
 from unseen.registry import Unseen, unseen
 from xmcp_conformance.profiles.server.call_plan import Options
@@ -29,7 +30,7 @@ from xmcp_conformance.profiles.server.server_under_test import InMemoryPeer
 
 SETS = (
     *(unseen, unseen_second, unseen_third, unseen_fourth, unseen_fifth, unseen_sixth, unseen_seventh, unseen_eighth),
-    *(unseen_ninth, unseen_tenth, unseen_eleventh),
+    *(unseen_ninth, unseen_tenth, unseen_eleventh, unseen_twelfth),
 )
 SERVERS = [entry for servers in SETS for entry in servers().values()]
 WRONG = [entry for entry in SERVERS if entry.kind == "wrong"]
@@ -60,6 +61,8 @@ NOT_REACHED: Final = {
     "ruled-lines": "more than ten rows, which need a large limit, a large bound and no other page at once",
     "two-to-the53": "one number of all in one place of a map that takes values of each type",
     "null-unboxed": "a failure with `show_user` null is not compared with the answer to the call without it",
+    "doubles-of-java-script": "a double from 2^53 up, written as one, in a map of numbers; integers are sent there",
+    "words-for-both": "what the block says is taken for a text that the document lacks, and XMCP-RSP-020 is reported",
     "cut-to-fit": "a text of which only the beginning comes to a client that reads less is not told from a shorter one",
 }
 """Wrong servers that escape because the occasion does not come."""
@@ -72,7 +75,7 @@ async def broken(peer: Unseen) -> set[str]:
 
 
 def test_each_set_has_sixty_wrong_servers_and_twenty_odd_ones() -> None:
-    assert (len(WRONG), len(ODD)) == (660, 220)
+    assert (len(WRONG), len(ODD)) == (720, 240)
     assert len({entry.expected[0] for entry in WRONG}) >= 60
 
 

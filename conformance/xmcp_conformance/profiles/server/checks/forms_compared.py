@@ -7,12 +7,13 @@ and a plain result, or between `show_user` as `null` and no `show_user`, was don
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
+from xml.sax.saxutils import escape
 
 from xmcp_conformance.core.checks import Observations, check
-from xmcp_conformance.core.observation import either
+from xmcp_conformance.core.observation import broken, either
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.server.exchange import Exchange, Intent, ToolCall
 from xmcp_conformance.profiles.server.text_changes import LONG, legal, says_cut
@@ -70,6 +71,8 @@ class FormsCompared:
     def judged(self) -> Iterator[tuple[Repeat, Observations]]:
         """Yield the answers of steady tools that were given in two forms, with what they show."""
         for tool, calls in self._texts.items():
+            for texts in (texts for forms in calls.values() for form, texts in forms.items() if form.is_document):
+                yield from _escaped_again(texts)
             for forms in calls.values() if self._is_steady(tool) else ():
                 told = {form: next(iter(texts.items())) for form, texts in forms.items()}
                 yield from _forms(told) if all((tool, one) in self._pairs for one in (True, False)) else ()
@@ -78,6 +81,20 @@ class FormsCompared:
     def _is_steady(self, tool: str) -> bool:
         pairs = sum(self._pairs.get((tool, in_document), 0) for in_document in (True, False))
         return tool not in self._varies and pairs >= _FEWEST_PAIRS
+
+
+def _escaped_again(texts: Mapping[str, Repeat]) -> Iterator[tuple[Repeat, Observations]]:
+    """Yield the answers to one call whose text is that of another answer to it, escaped once more."""
+    for text in texts:
+        if (again := escape(text)) != text and again in texts:
+            yield texts[again], text_of_an_equal_call(again, text)
+
+
+@check("XMCP-RSP-020", profile="server")
+def text_of_an_equal_call(again: str, text: str) -> Observations:
+    """Judge a text that differs from that of an equal call by nothing but a second escaping: no tool does that."""
+    expected = f"`{quoted(text)}`, as in another answer to this call"
+    yield broken("XMCP-RSP-020", f"the text `{quoted(again)}` with its markup escaped twice", expected)
 
 
 def _forms(told: dict[Form, tuple[str, Repeat]]) -> Iterator[tuple[Repeat, Observations]]:
