@@ -51,11 +51,17 @@ async def drive(recorder: Recorder, scenario: Scenario, adapter: ClientAdapter, 
         chats = (_converse(recorder, scripts, client, str(i), chat) for i, chat in enumerate(scenario.chats))
         await asyncio.gather(*chats)
         await asyncio.gather(*changes)
+        if recorder.has_calls:
+            await asyncio.sleep(_GRACE)
     finally:
         for change in changes:
             change.cancel()
         await client.close()
         recorder.over = True
+
+
+_GRACE = 1.0
+"""Seconds in which the cancellation of a call can still reach its server when the last chat is over."""
 
 
 def _note_refused(recorder: Recorder, chats: Sequence[Conversation]) -> None:

@@ -54,6 +54,12 @@ class Recorder:
         if not self.over:
             self.records.append(replace(record, time=asyncio.get_running_loop().time() - self._began))
 
+    @property
+    def has_calls(self) -> bool:
+        """Whether a server is still at work on a call."""
+        answered = {record.call for record in self.records if isinstance(record, Answered)}
+        return any(isinstance(record, Called) and record.call not in answered for record in self.records)
+
     def new_call(self) -> int:
         """Return a new number for a call of a server."""
         self._calls += 1

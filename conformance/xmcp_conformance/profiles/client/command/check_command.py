@@ -137,7 +137,8 @@ _UNSEEN: Final = "down"
 def _left_out(lacked: Counter[str]) -> Iterator[str]:
     """Yield the notes on scenarios that were not run."""
     if unseen := lacked.pop(_UNSEEN, 0):
-        yield f"{unseen} scenarios not run: over HTTP nobody sees a call that never arrived at its server."
+        number = "1 scenario" if unseen == 1 else f"{unseen} scenarios"
+        yield f"{number} not run: over HTTP nobody sees a call that never arrived at its server."
     if lacked:
         each = ", ".join(f"{what} {number}" for what, number in lacked.most_common())
         yield f"{lacked.total()} scenarios not run, which need what the client lacks: {each}."
