@@ -162,9 +162,9 @@ def at_fault(fault: str, request: dict[str, Any]) -> None:
             say("x" * (70 * 1024 * 1024))
         case "endless":
             while True:
-                say({"event": {"type": "llm_delta"}, "chat": "0"})
+                say({"event": {"type": "llm_delta", "turn": 0, "text": "x"}, "chat": "0"})
         case "other chat":
-            say({"event": {"type": "llm_delta"}, "chat": "7"})
+            say({"event": {"type": "llm_delta", "turn": 0, "text": "x"}, "chat": "7"})
 
 
 async def main() -> None:

@@ -50,7 +50,7 @@ def command_of(*words: str) -> list[str]:
 
 def report_on(words: Sequence[str], scenarios: Mapping[str, Scenario] = QUICK, **driving: Any) -> CaseReport:
     report = CaseReport(BY_SCENARIOS)
-    asyncio.run(check_command(words, scenarios, report.add, driving=Driving(**{"jobs": 2, **driving})))
+    asyncio.run(check_command(words, scenarios, report.add, driving=Driving(**{"jobs": 2, "era": "newest", **driving})))
     return report
 
 
@@ -77,7 +77,7 @@ def test_a_client_behind_a_command_is_judged_as_it_is_in_this_process(name: str)
     assert (report.peer, set(report.seen)) == (name, set(scenarios))
     assert report.exit_code == (1 if broken(report) else 0)
     assert [note.partition(",")[0].partition(":")[0] for note in report.notes] == [
-        "3 scenarios not run",
+        "4 scenarios not run",
         f"{len(SCENARIOS) - len(scenarios) - 3} scenarios not run",
     ]
     assert "`dependencies` " in report.notes[1]
@@ -220,7 +220,7 @@ def test_an_option_that_is_fixed_takes_the_place_of_the_default_and_of_no_other_
 
 def test_a_trace_says_how_precise_its_clock_is() -> None:
     events: list[Event] = []
-    driving = Driving(jobs=1)
+    driving = Driving(jobs=1, era="newest")
     traces = asyncio.run(check_command(command_of("Miniature"), ONE, events.append, driving=driving))
     (trace,) = traces.values()
     assert trace.precision == checking.PRECISION
@@ -284,7 +284,8 @@ def test_a_client_that_makes_no_call_at_all_is_not_judged(tmp_path: Path) -> Non
 def test_what_a_client_sends_ends_no_run(tmp_path: Path) -> None:
     path = tmp_path / "odd.py"
     history = '[{"role": "assistant", "tool_calls": ["oops"]}]'
-    odd = f'say({{"id": request["id"], "history": {history}, "result": {{"displays": 5}}}})'
+    result = '{"answer": None, "stop_reason": "stop", "displays": [{"type": 5}], "usage": 7}'
+    odd = f'say({{"id": request["id"], "history": {history}, "result": {result}}})'
     path.write_text(PROGRAM.read_text().replace("asyncio.create_task(run(client, request))", odd))
     report = report_on([sys.executable, str(path), "Miniature"])
     assert {event.reason.partition(" (")[0] for event in report.not_judged} <= {

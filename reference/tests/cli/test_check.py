@@ -112,7 +112,7 @@ def test_a_broken_server_is_told_its_own_requirement_and_no_other(requirement):
     assert done.returncode == 1
     report = report_of(done)
     assert red(report) == {requirement}
-    first = next(entry["first"] for entry in report["requirements"] if entry["id"] == requirement)
+    first = next(entry["faults"][0] for entry in report["requirements"] if entry["id"] == requirement)
     assert first["seen"]
     assert first["expected"]
     assert requirement in done.stderr  # the report for people goes there when JSON has standard output
@@ -135,7 +135,7 @@ def test_a_plain_fastmcp_server_does_not_conform_and_is_told_why(tmp_path):
     assert "Traceback" not in done.stdout + done.stderr
     report = json.loads(path.read_text())
     assert red(report) == {"XMCP-CNF-002"}
-    seen = {entry["id"]: entry["first"] for entry in report["requirements"] if "first" in entry}
+    seen = {entry["id"]: entry["faults"][0] for entry in report["requirements"] if "faults" in entry}
     assert seen["XMCP-CNF-002"]["expected"].startswith("an entry `")
     assert "`use_xmcp(mcp)`" in done.stdout
     assert done.stdout.rstrip().endswith("DOES NOT CONFORM")

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from xmcp_conformance.core.command_environment import CommandEnvironment
 from xmcp_conformance.core.untrusted_text import printable
-from xmcp_conformance.profiles.client.command.adapter import Limits
+from xmcp_conformance.profiles.client.command.adapter import Era, Limits
 from xmcp_conformance.profiles.client.command.check_command import Driving, check_command
 from xmcp_conformance.profiles.client.command.program import SCHEMA
 from xmcp_conformance.profiles.client.scenario import Scenario
@@ -66,6 +66,13 @@ def _print_names(context: click.Context, _parameter: click.Parameter, wanted: bo
     multiple=True,
     metavar="TEXT",
     help="Only the scenario of this name, or those with it in theirs. Repeatable.",
+)
+@click.option(
+    "--era",
+    type=click.Choice(["both", "newest", "handshake"]),
+    default=_DRIVING.era,
+    show_default=True,
+    help="Versions of MCP that the servers speak: half of them 2025-11-25 (handshake) alone, none of them, or all.",
 )
 @click.option(
     "--jobs",
@@ -121,6 +128,7 @@ def _print_names(context: click.Context, _parameter: click.Parameter, wanted: bo
 def client(
     command: str,
     names: tuple[str, ...],
+    era: Era,
     jobs: int,
     start_timeout: float,
     chat_timeout: float,
@@ -155,7 +163,7 @@ def client(
         reports.recorded(report.add) as emit,
     ):
         waiting.begin(f"`{printable(words[0])}` to start", start_timeout)
-        driving = Driving(jobs, limits, environment, lambda done, of: waiting.show(f"{done} of {of} scenarios"))
+        driving = Driving(jobs, limits, environment, era, lambda done, of: waiting.show(f"{done} of {of} scenarios"))
         traces = asyncio.run(check_command(words, chosen, emit, strict=strict, driving=driving))
     show(report, console, verbose=verbose, quiet=quiet)
     if json_path is not None:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.adapter import (
@@ -29,6 +29,8 @@ from .model_host import models_app
 from .program import Program, ProgramFault
 from .server_host import server_app
 
+Era: TypeAlias = Literal["both", "newest", "handshake"]
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -43,15 +45,16 @@ class Limits:
 class CommandAdapter:
     """Starts the client of a program once. Use it in an `async with` block: the hosts live as long as that."""
 
-    def __init__(self, program: Program, limits: Limits, first_era: int) -> None:
+    def __init__(self, program: Program, limits: Limits, era: Era = "both", first: int = 0) -> None:
         """Use a program.
 
         Args:
             program: a program that was started.
             limits: the time that it has.
-            first_era: odd where the first server is of the era of the handshake; the servers are of both in turn.
+            era: that of the servers; see `Driving.era`.
+            first: of `both`, odd where the first server knows the handshake alone.
         """
-        self._program, self._limits, self._first_era = program, limits, first_era
+        self._program, self._limits, self._era, self._first = program, limits, era, first
         self._hosts = AsyncExitStack()
         self._rising: list[asyncio.Task[None]] = []
         self._chats: set[str] = set()
@@ -84,7 +87,7 @@ class CommandAdapter:
         addresses: list[Json] = []
         for number, (server, known) in enumerate(zip(servers, setup.servers, strict=True)):
             own = self._host()
-            handshake = (self._first_era + number) % 2 == 1
+            handshake = self._era == "handshake" or (self._era == "both" and (self._first + number) % 2 == 1)
             app = server_app(f"server{number}", server, own.cut, xmcp=known.xmcp, handshake=handshake)
             if known.reachable:
                 await own.serve(app)

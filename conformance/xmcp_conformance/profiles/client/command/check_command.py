@@ -22,7 +22,7 @@ from xmcp_conformance.profiles.client.scenario import Scenario, needed_features,
 from xmcp_conformance.profiles.client.trace import Called, Trace
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 
-from .adapter import CommandAdapter, Limits
+from .adapter import CommandAdapter, Era, Limits
 from .program import Program, ProgramFault
 
 PRECISION: Final = 0.25
@@ -39,12 +39,15 @@ class Driving:
         jobs: number of programs that run at the same time, each in a scenario of its own.
         limits: the time for answers.
         environment: what the programs run in.
+        era: `both`: the servers are in turn of the handshake alone and of both eras; `newest`: all are of both;
+            `handshake`: all know the handshake alone.
         progress: is told the number of scenarios that were run, and of all.
     """
 
     jobs: int = 8
     limits: Limits = field(default_factory=Limits)
     environment: CommandEnvironment = field(default_factory=CommandEnvironment)
+    era: Era = "both"
     progress: Callable[[int, int], None] = lambda _done, _of: None
 
 
@@ -195,7 +198,8 @@ class _Crew:
         try:
             if program is None:
                 program = await Program.started(self._command, self._driving.limits.start, self._driving.environment)
-            async with CommandAdapter(program, self._driving.limits, crc32(name.encode())) as adapter:
+            first = crc32(name.encode())
+            async with CommandAdapter(program, self._driving.limits, self._driving.era, first) as adapter:
                 await drive(recorder, scenario, adapter, one_connection=False)
             fault = "; ".join(adapter.crashes)
         except (ProgramFault, OSError, RuntimeError) as failed:
