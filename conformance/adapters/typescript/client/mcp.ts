@@ -3,10 +3,10 @@ import { ownError, type SideEffects, type ToolError } from "./errors.ts"
 import { HttpFailure, eventsOf, isEventStream, send, textOf, type HttpAnswer, type HttpRequest } from "./http.ts"
 import { isBlank, isObject, jsonOf, objectAt, stringify, type JsonObject } from "./json.ts"
 import { within } from "./waiting.ts"
+import { PREFIX, VERSION } from "../server/schemas.ts"
 
-export const PREFIX = "io.github.xmcp-spec/"
 const EXTENSION = `${PREFIX}tool-response`
-const DECLARATION = { [EXTENSION]: { versions: ["1.0"] } }
+const DECLARATION = { [EXTENSION]: { versions: [VERSION] } }
 const CLIENT_INFO = { name: "xmcp-client-typescript", version: "0.1" }
 const STATELESS = "2026-07-28"
 const HANDSHAKE = "2025-11-25"

@@ -3,7 +3,7 @@ import { DecodeError, EncodeError, decode, isEnvelope } from "../codec.ts"
 import { documentWithin, write, type Values } from "./documents.ts"
 import { isCode, isRetryable, ownError, usableError, type ToolError } from "./errors.ts"
 import { asNumber, doubles, isBlank, isObject, jsonOf, objectAt, stringify, type JsonObject } from "./json.ts"
-import { PREFIX } from "./mcp.ts"
+import { PREFIX } from "../server/schemas.ts"
 
 /** What came of a call. */
 export interface Outcome {
