@@ -1,6 +1,6 @@
 /** The tools of servers: what a client reads of them, their names, and what a model sees of their schemas. */
 import { canonical, isObject, objectAt, type JsonObject } from "./json.ts"
-import { PREFIX } from "./mcp.ts"
+import { PREFIX } from "../server/schemas.ts"
 import { mentions, requires, without } from "./schemas.ts"
 
 export interface Tool {
