@@ -19,7 +19,7 @@ from xmcp_conformance.reports.case_json import SCHEMA
 ROOT = Path(__file__).resolve().parents[3]
 ADAPTER = f"{shlex.quote(sys.executable)} {shlex.quote(str(ROOT / 'examples/client_adapter/adapter.py'))}"
 PROGRAM = f"{shlex.quote(sys.executable)} {shlex.quote(str(ROOT / 'conformance/tests/client_program.py'))}"
-RUN = len(SCENARIOS) - 3
+RUN = sum(not any(act.kind == "down" for acts in one.acts.values() for act in acts) for one in SCENARIOS.values())
 """The scenarios that can be run over HTTP."""
 
 
