@@ -105,7 +105,9 @@ def check(context: click.Context) -> None:
     Exit codes: 0 conforms, 1 does not, 2 usage, 3 the peer cannot be reached or the suite itself failed.
     """
     if context.invoked_subcommand is None:
-        context.invoke(server, sample=True)
+        # As on a command line: `invoke` with values would leave out the callbacks of the other options.
+        with server.make_context("server", ["--sample"], parent=context) as alone:
+            server.invoke(alone)
 
 
 check.add_command(document)
