@@ -159,6 +159,7 @@ async def test_a_server_of_another_version_is_not_shown_to_conform(versions, con
         (["env", "API_KEY=abc", "MODE=dev", "serve"], "env API_KEY=… MODE=dev serve"),
         (["serve", "--auth", "--verbose"], "serve --auth --verbose"),
         (["-c", "key = 3"], "-c 'key = 3'"),
+        (["URL=x:y@z", "serve", "MODE=dev"], "URL=… serve MODE=dev"),
     ],
 )
 def test_a_command_is_shown_without_values_that_are_secret_by_their_names(words, shown):

@@ -12,7 +12,10 @@ _NAME: Final = re.compile(r"-{0,2}[A-Za-z_][\w-]*")
 
 
 def shown_command(words: Iterable[str]) -> str:
-    """Return the words of a command; `…` takes the place of a value after `--api-key`, `--token=` or `API_KEY=`."""
+    """Return the words of a command; `…` takes the place of a value after `--api-key`, `--token=` or `API_KEY=`.
+
+    `NAME=value` in the place of the program was meant for the environment: its value can be a secret, too.
+    """
     shown: list[str] = []
     after_a_secret = False
     for word in words:
@@ -20,7 +23,7 @@ def shown_command(words: Iterable[str]) -> str:
         is_name = _NAME.fullmatch(name) is not None and _SECRET.search(name) is not None
         if after_a_secret and not word.startswith("-"):
             shown.append("…")
-        elif equals and is_name:
+        elif equals and (is_name or not shown):
             shown.append(f"{name}=…")
         else:
             shown.append(shlex.quote(word))

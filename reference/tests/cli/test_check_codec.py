@@ -65,7 +65,7 @@ def test_a_fault_is_told_with_its_sentence_and_its_vector(tmp_path: Path) -> Non
         (["x", "--junit", "no-such-folder/j.xml"], 2, "the folder `no-such-folder` does not exist"),
         ([], 2, "Missing argument 'COMMAND'"),
         (["no-such-command"], 3, "no-such-command: NOT JUDGED: the command does not exist or cannot be run"),
-        (["'a\x1b[31mb'"], 3, "a\\x1b[31mb: NOT JUDGED"),
+        (["'a\x1b[31mb'"], 3, "'a\\x1b[31mb': NOT JUDGED"),
     ],
 )
 def test_what_cannot_be_judged_is_said_in_a_sentence(arguments: list[str], code: int, says: str) -> None:

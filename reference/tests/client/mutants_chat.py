@@ -114,16 +114,17 @@ def forgets_text_beside_calls(patch: pytest.MonkeyPatch) -> None:
 def gives_up_after_a_failed_call(patch: pytest.MonkeyPatch) -> None:
     """Ends the chat after a turn in which every call failed."""
     take = Chat._take
+    done = Chat._done
+    gave_up: set[Chat] = set()
 
     def taken(chat: Chat, ended: ToolTurn) -> None:
         take(chat, ended)
         if not ended.timed_out and all(outcome and outcome.response.error for outcome in ended.outcomes):
-            chat._turn = 10_000
-
-    done = Chat._done
+            chat._settings = replace(chat._settings, max_turns=chat._turn)
+            gave_up.add(chat)
 
     def stopped(chat: Chat, stop_reason: Any, answer: str = "") -> Done:
-        return done(chat, "stop" if chat._turn == 10_000 else stop_reason, answer)
+        return done(chat, "stop") if chat in gave_up else done(chat, stop_reason, answer)
 
     patch.setattr(Chat, "_take", taken)
     patch.setattr(Chat, "_done", stopped)
@@ -167,9 +168,7 @@ def ends_although_told_to_go_on(patch: pytest.MonkeyPatch) -> None:
 @breaks("XMCP-CLI-063")
 def lists_displays_in_reverse(patch: pytest.MonkeyPatch) -> None:
     """Lists the displays of a chat last first."""
-    rewrite_result(
-        patch, lambda _, result: {"display": (result["displays"] or [None])[-1], "displays": result["displays"][::-1]}
-    )
+    rewrite_result(patch, lambda _, result: {"displays": result["displays"][::-1]})
 
 
 @breaks("XMCP-CLI-064")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Final
 
 from xmcp_conformance.core.checks import Observations, check
@@ -12,6 +14,7 @@ from xmcp_conformance.core.observation import broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.messages import is_beyond_a_double, same
 from xmcp_conformance.profiles.client.name_resolution import is_legal
+from xmcp_conformance.profiles.client.trace import INSTANT
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import Chat, ModelCall
 from xmcp_conformance.reader.schemas import validator
@@ -83,7 +86,7 @@ def _faults(chat: Chat, at: int, event: Mapping[str, Any], before: _Before) -> I
         if event["turn"] not in turns:
             yield f"`turn` {event['turn']}", " or ".join(map(str, sorted(turns)))
     if kind == "retry":
-        yield from _of_retry(event, before)
+        yield from _of_retry(at, event, call, before)
     before.usages += kind == "usage"
     if kind == "done" and chat.ended is not None and chat.ended.result is not None and at == chat.received[-1][0]:
         yield from _of_done(chat, event["result"], chat.ended.result, before.usages)
@@ -91,14 +94,19 @@ def _faults(chat: Chat, at: int, event: Mapping[str, Any], before: _Before) -> I
         yield from _of_call(kind, event, call)
 
 
-def _of_retry(event: Mapping[str, Any], before: _Before) -> Iterator[tuple[str, str]]:
+def _of_retry(at: int, event: Mapping[str, Any], call: ModelCall | None, before: _Before) -> Iterator[tuple[str, str]]:
     id_ = event.get("call_id")
     of = (id_, event["turn"])
     before.retries[of] += 1
     if event["attempt"] != before.retries[of]:
         yield f"`attempt` {event['attempt']}", f"{before.retries[of]}, how many have failed so far"
     least = event["error"].get("retry_after_ms", 0)
-    if id_ is not None and event["wait_ms"] < least - _ROUNDED:  # the wait before another model is the client's own
+    if id_ is None or event["wait_ms"] >= least - _ROUNDED:  # the wait before another model is the client's own
+        return
+    attempts = call.attempts if call is not None else []
+    waits = ((after.begun - last.ended) * 1000 for last, after in pairwise(attempts) if after.at > at)
+    # The event of a wait that is too short tells the truth: that wait is judged by XMCP-ERR-041.
+    if next(waits, math.inf) >= least - INSTANT * 1000:
         yield f"`wait_ms` {event['wait_ms']}", f"at least the {least} that its error asks for"
 
 
@@ -116,7 +124,10 @@ def _of_call(kind: str, event: Mapping[str, Any], call: ModelCall) -> Iterator[t
         if not is_beyond_a_double(written) and not same(told, written):
             yield f"`arguments` {quoted(str(told))}", quoted(str(written))
     if kind == "tool_result" and (said := _text_of_result(call)) is not None and event["text"] != said:
-        yield f"`text` `{quoted(event['text'])}`", f"`{quoted(said)}`, the text of the result"
+        whole = call.reply if 'truncated="true"' not in (call.content or "") else None
+        # What a client has read wrongly, and tells as it tells the model, is judged by the sentences about reading.
+        if whole is None or event["text"] != (whole.llm_output or ""):
+            yield f"`text` `{quoted(event['text'])}`", f"`{quoted(said)}`, the text of the result"
     if kind == "tool_error" and call.code is not None and event["error"]["code"] != call.code:
         yield f"the code {quoted(event['error']['code'])}", f"{call.code}, as in the document for the model"
 

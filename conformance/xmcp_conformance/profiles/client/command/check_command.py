@@ -14,6 +14,7 @@ from xmcp_conformance.core.command_environment import CommandEnvironment
 from xmcp_conformance.core.events import Emit, Noted, NotReached, Observed, RunEnded, RunStarted, SuiteStarted
 from xmcp_conformance.core.observation import Observation
 from xmcp_conformance.core.requirements import registry
+from xmcp_conformance.core.shown_command import shown_command
 from xmcp_conformance.profiles.client.checks.stop_reasons import is_unanswered
 from xmcp_conformance.profiles.client.driver import drive
 from xmcp_conformance.profiles.client.judge import PROFILE, observations
@@ -87,7 +88,7 @@ async def check_command(
     try:
         first = await Program.started(command, driving.limits.start, driving.environment)
     except ProgramFault as fault:
-        emit(NotReached(_without_value(command[0]), "", str(fault)))
+        emit(NotReached(shown_command(command), "", str(fault)))
         return {}
     name = first.name
     emit(RunStarted(name, name))
@@ -221,12 +222,6 @@ def _has_calls(scenario: Scenario) -> bool:
     """Return whether the model asks for a call that can reach a server."""
     asks = (ask for chat in scenario.chats for says in chat.script for ask in says.asks)
     return any(isinstance(ask.tool, int) and ask.written is None for ask in asks)
-
-
-def _without_value(word: str) -> str:
-    """Return a word of the command without what can be a secret: `API_KEY=…` is often meant as a command."""
-    name, equals, _ = word.partition("=")
-    return f"{name}=…" if equals else word
 
 
 def _unjudged(one: _Seen) -> str:
