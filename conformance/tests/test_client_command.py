@@ -76,7 +76,7 @@ def test_a_client_behind_a_command_is_judged_as_it_is_in_this_process(name: str)
     assert broken(report) == {one: ids for one, ids in expected.items() if ids}
     assert (report.peer, set(report.seen)) == (name, set(scenarios))
     assert report.exit_code == (1 if broken(report) else 0)
-    assert [note.partition(",")[0].partition(":")[0] for note in report.notes] == [
+    assert [note.partition(" for ")[0].partition(":")[0] for note in report.notes] == [
         "4 scenarios not run",
         f"{len(SCENARIOS) - len(scenarios) - 4} scenarios not run",
     ]

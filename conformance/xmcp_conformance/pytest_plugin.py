@@ -96,13 +96,16 @@ def _peer(server: object, headers: dict[str, str], env: dict[str, str], cwd: str
     Raises:
         TypeError: it is no server.
     """
+    from xmcp_conformance.core.command_environment import CommandEnvironment
     from xmcp_conformance.profiles.server.server_under_test import HttpPeer, StdioPeer, in_this_process
 
     if isinstance(server, str) and server.startswith(("http://", "https://")):
         return HttpPeer(server, tuple(headers.items()))
     words = shlex.split(server) if isinstance(server, str) else server
     if isinstance(words, list | tuple) and words:
-        return StdioPeer(tuple(map(str, words)), env=tuple(env.items()), cwd=None if cwd is None else str(cwd))
+        return StdioPeer(
+            tuple(map(str, words)), CommandEnvironment(tuple(env.items()), None if cwd is None else str(cwd))
+        )
     return in_this_process(server)
 
 

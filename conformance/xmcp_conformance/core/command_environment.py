@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from dataclasses import dataclass, field
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +31,7 @@ class CommandEnvironment:
         in_folder = self.cwd is not None and os.path.dirname(word) != ""
         name = os.path.join(self.cwd or "", word) if in_folder else word
         return shutil.which(name, path=self.variables().get("PATH")) is not None
+
+
+OURS: Final = CommandEnvironment()
+"""That of this process, with nothing added."""

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from xmcp_conformance.core.command_environment import CommandEnvironment
+from xmcp_conformance.core.command_environment import OURS, CommandEnvironment
 from xmcp_conformance.profiles.server.server_under_test import HttpPeer, Peer, StdioPeer
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -23,9 +23,7 @@ class Access:
     """What the command line gives the servers that it names."""
 
     headers: tuple[tuple[str, str], ...] = ()
-    env: tuple[tuple[str, str], ...] = ()
-    cwd: str | None = None
-    log: Path | None = None
+    environment: CommandEnvironment = OURS
 
     def of(self, peers: Sequence[Peer]) -> list[Peer]:
         """Return the servers with it.
@@ -35,19 +33,18 @@ class Access:
         """
         if self.headers and not any(isinstance(peer, HttpPeer) for peer in peers):
             raise click.UsageError("--header is for a server over HTTP, and none is named.")
-        if (self.env or self.cwd or self.log) and not any(isinstance(peer, StdioPeer) for peer in peers):
+        if self.environment != OURS and not any(isinstance(peer, StdioPeer) for peer in peers):
             raise click.UsageError("--env, --cwd and --log are for a command, and none is named.")
         if self.headers and len({urlsplit(peer.url)[:2] for peer in peers if isinstance(peer, HttpPeer)}) > 1:
             raise click.UsageError("--header would go to several servers; check or see them one by one.")
-        if self.log is not None:
-            self.log.write_bytes(b"")
+        _empty(self.environment.log)
         return [self._with(peer) for peer in peers]
 
     def _with(self, peer: Peer) -> Peer:
         if isinstance(peer, HttpPeer):
             return replace(peer, headers=self.headers)
         if isinstance(peer, StdioPeer):
-            return replace(peer, env=self.env, cwd=self.cwd, log=None if self.log is None else str(self.log))
+            return replace(peer, environment=self.environment)
         return peer
 
 
@@ -78,14 +75,19 @@ def _variables(
     return tuple(pairs)
 
 
-def _log(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
+def _log(_context: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
     """Return the path of a file that can be written; it is emptied when the command begins."""
     if path is not None:
         try:
-            path.open("ab").close()
+            Path(path).open("ab").close()
         except OSError as error:
             raise click.BadParameter(f"`{path}` cannot be written: {error.strerror}") from error
     return path
+
+
+def _empty(log: str | None) -> None:
+    if log is not None:
+        Path(log).write_bytes(b"")
 
 
 def _of_commands(what: str) -> tuple[Callable[[Any], Any], ...]:
@@ -105,7 +107,7 @@ def _of_commands(what: str) -> tuple[Callable[[Any], Any], ...]:
         ),
         click.option(
             "--log",
-            type=click.Path(dir_okay=False, path_type=Path),
+            type=click.Path(dir_okay=False),
             metavar="FILE",
             callback=_log,
             help=f"Keep in FILE what {what} writes to its standard error.",
@@ -119,12 +121,10 @@ def environment_options(what: str) -> Callable[[_Command], _Command]:
     def decorated(command: _Command) -> _Command:
         @functools.wraps(command)
         def with_environment(
-            *arguments: Any, env: tuple[tuple[str, str], ...], cwd: str | None, log: Path | None, **others: Any
+            *arguments: Any, env: tuple[tuple[str, str], ...], cwd: str | None, log: str | None, **others: Any
         ) -> Any:
-            if log is not None:
-                log.write_bytes(b"")
-            environment = CommandEnvironment(env, cwd, None if log is None else str(log))
-            return command(*arguments, environment=environment, **others)
+            _empty(log)
+            return command(*arguments, environment=CommandEnvironment(env, cwd, log), **others)
 
         wrapped: Any = with_environment
         for option in reversed(_of_commands(what)):
@@ -143,10 +143,10 @@ def access_options(command: _Command) -> _Command:
         headers: tuple[tuple[str, str], ...],
         env: tuple[tuple[str, str], ...],
         cwd: str | None,
-        log: Path | None,
+        log: str | None,
         **others: Any,
     ) -> Any:
-        return command(*arguments, access=Access(headers, env, cwd, log), **others)
+        return command(*arguments, access=Access(headers, CommandEnvironment(env, cwd, log)), **others)
 
     options = (
         click.option(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import islice
 
-from xmcp_conformance.core.command_environment import CommandEnvironment
+from xmcp_conformance.core.command_environment import OURS, CommandEnvironment
 from xmcp_conformance.core.events import Emit, Noted, NotReached, Observed, RunEnded, RunStarted, SuiteStarted
 from xmcp_conformance.core.observation import Observation
 from xmcp_conformance.core.requirements import registry
@@ -33,7 +33,7 @@ def check_command(
     seed: int = 20261121,
     start_timeout: float = 30.0,
     answer_timeout: float = 10.0,
-    environment: CommandEnvironment | None = None,
+    environment: CommandEnvironment = OURS,
 ) -> None:
     """Judge a codec by all vectors for which it has what they need.
 
@@ -49,10 +49,9 @@ def check_command(
         environment: what it runs in.
     """
     emit(SuiteStarted(PROFILE, registry().version, {"strict": strict, "examples": examples, "seed": seed}))
-    runs_in = environment or CommandEnvironment()
     times = {"start_timeout": start_timeout, "answer_timeout": answer_timeout}
     try:
-        with CommandCodec(command, **times, environment=runs_in) as codec:
+        with CommandCodec(command, **times, environment=environment) as codec:
             emit(RunStarted(codec.name, codec.name))
             of_codecs = [vector for vector in vectors if vector.direction in DIRECTIONS]
             lacked: Counter[str] = Counter()

@@ -22,7 +22,7 @@ from typing import IO, Any, Final, cast
 
 import jsonschema_rs
 
-from xmcp_conformance.core.command_environment import CommandEnvironment
+from xmcp_conformance.core.command_environment import OURS, CommandEnvironment
 from xmcp_conformance.core.last_words import LastWords
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.untrusted_text import printable, quoted
@@ -31,7 +31,6 @@ from .tagged_values import needed, tagged
 from .vector_checks import BadDisplay, CodecFault, CodecUnavailable, Illegal, Refused, Response
 from .vectors import Vector, untagged
 
-_USUAL: Final = CommandEnvironment()
 PROTOCOL: Final = 1
 SCHEMA: Final = Path(__file__).with_name("protocol.schema.json")
 MOST_READ: Final = 64 * 1024 * 1024
@@ -60,7 +59,7 @@ class CommandCodec:
         *,
         start_timeout: float = 30.0,
         answer_timeout: float = 10.0,
-        environment: CommandEnvironment = _USUAL,
+        environment: CommandEnvironment = OURS,
     ) -> None:
         """Judge a command.
 

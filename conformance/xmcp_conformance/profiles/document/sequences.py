@@ -11,19 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from xmcp_conformance.core.checks import Observations, check
+from xmcp_conformance.core.event_order import NEXT
 from xmcp_conformance.core.observation import Place, broken
 from xmcp_conformance.core.untrusted_text import quoted
 
-_NEXT: Final[Mapping[str, tuple[str, ...]]] = {
-    "": ("tool_call",),
-    "tool_call": ("tool_started", "tool_result", "tool_error"),
-    "tool_started": ("retry", "tool_result", "tool_error"),
-    "retry": ("retry", "tool_result", "tool_error"),
-    "tool_result": ("tool_display",),
-    "tool_error": ("tool_display",),
-    "tool_display": ("tool_display",),
-}
-"""What can follow each event of a call (XMCP-REC-002); the empty text is the beginning."""
 _CLOSING: Final = ("done", "failed")
 
 
@@ -46,7 +37,7 @@ class ChatEvents:
         yield from _order(self, event, kind, line)
         yield from _counts(self, event, kind, line)
         id_, turn = event.get("call_id"), event.get("turn")
-        if isinstance(id_, str) and kind in _NEXT:
+        if isinstance(id_, str) and kind in NEXT:
             self.last[id_] = kind
         self.turn = max(self.turn, turn) if isinstance(turn, int) else self.turn
         self.usages += kind == "usage"
@@ -56,12 +47,12 @@ class ChatEvents:
 @check("XMCP-REC-002", profile="document")
 def _order(chat: ChatEvents, event: Mapping[str, Any], kind: str, line: int) -> Observations:
     id_ = event.get("call_id")
-    if not isinstance(id_, str) or kind not in _NEXT:
+    if not isinstance(id_, str) or kind not in NEXT:
         return
     before = chat.last.get(id_, "")
-    if kind not in _NEXT[before]:
+    if kind not in NEXT[before]:
         seen = f"`{kind}` of `{quoted(id_)}` after {f'its `{before}`' if before else 'no other event of it'}"
-        yield broken("XMCP-REC-002", seen, " or ".join(_NEXT[before]), where=Place(line, 1))
+        yield broken("XMCP-REC-002", seen, " or ".join(NEXT[before]), where=Place(line, 1))
 
 
 @check("XMCP-REC-006", profile="document")

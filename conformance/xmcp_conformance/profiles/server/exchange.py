@@ -17,8 +17,6 @@ from .schema_strategies import MANY
 
 NO_ANSWER = "no answer within"
 """How `lost` begins where a call was not answered in time."""
-
-
 _LONGEST_REQUEST: Final = 50_000
 """Maximum number of characters of a call that is kept, to be made again."""
 

@@ -24,7 +24,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import RootModel, ValidationError
 
 from xmcp_conformance import suite_version
-from xmcp_conformance.core.command_environment import CommandEnvironment
+from xmcp_conformance.core.command_environment import OURS, CommandEnvironment
 from xmcp_conformance.core.last_words import LastWords
 from xmcp_conformance.core.shown_command import shown_command
 from xmcp_conformance.core.untrusted_text import quoted
@@ -69,16 +69,10 @@ class _DeclaringClient(Client):
 
 @dataclass(frozen=True, slots=True)
 class StdioPeer:
-    """A command that speaks MCP on its standard input and output.
-
-    It runs in the folder `cwd`, with the variables `env` besides those of the suite; what these hold is not printed.
-    What it writes to standard error is added to the file `log`.
-    """
+    """A command that speaks MCP on its standard input and output."""
 
     command: tuple[str, ...]
-    env: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    cwd: str | None = None
-    log: str | None = None
+    environment: CommandEnvironment = OURS
     transport: ClassVar[str] = "stdio"
 
     def __str__(self) -> str:
@@ -374,7 +368,7 @@ async def connect(
         if isinstance(message, Exception) and len(garbage) < _MAX_GARBAGE:
             garbage.append(_first_input(message))
 
-    with LastWords(peer.log if isinstance(peer, StdioPeer) else None) as stderr:
+    with LastWords(peer.environment.log if isinstance(peer, StdioPeer) else None) as stderr:
         client = _DeclaringClient(
             _transport(peer, stderr, bounds),
             mode=_MODES[era],
@@ -427,13 +421,13 @@ def _transport(peer: Peer, stderr: LastWords, bounds: Bounds) -> Any:
     if isinstance(peer, HttpPeer):
         return http_wire(peer.url, bounds, peer.headers)
     command, *arguments = peer.command
-    environment = CommandEnvironment(peer.env, peer.cwd, peer.log)
-    if not environment.has(command):
+    runs_in = peer.environment
+    if not runs_in.has(command):
         raise PeerUnavailable(
             f"The command `{quoted(command)}` does not exist or cannot be run; check the spelling and PATH."
         )
     # The command is the user's, and gets the user's environment.
-    given = StdioServerParameters(command=command, args=arguments, env=environment.variables(), cwd=peer.cwd)
+    given = StdioServerParameters(command=command, args=arguments, env=runs_in.variables(), cwd=runs_in.cwd)
     return stdio_wire(given, stderr, bounds)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -104,10 +103,12 @@ def _of_retry(at: int, event: Mapping[str, Any], call: ModelCall | None, before:
     if id_ is None or event["wait_ms"] >= least - _ROUNDED:  # the wait before another model is the client's own
         return
     attempts = call.attempts if call is not None else []
-    waits = ((after.begun - last.ended) * 1000 for last, after in pairwise(attempts) if after.at > at)
-    # The event of a wait that is too short tells the truth: that wait is judged by XMCP-ERR-041.
-    if next(waits, math.inf) >= least - INSTANT * 1000:
-        yield f"`wait_ms` {event['wait_ms']}", f"at least the {least} that its error asks for"
+    last, after = next((pair for pair in pairwise(attempts) if pair[1].at > at), (None, None))
+    if last is not None and after is not None:
+        asked = last.error.get("retry_after_ms", 0)
+        if (after.begun - last.ended) * 1000 < asked - INSTANT * 1000:
+            return  # the wait was that short, and the event tells the truth: XMCP-ERR-041
+    yield f"`wait_ms` {event['wait_ms']}", f"at least the {least} that its error asks for"
 
 
 _ROUNDED: Final = 1

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
+from itertools import pairwise
+from typing import Final
 
 from xmcp_conformance.core.checks import Observations, check
+from xmcp_conformance.core.event_order import NEXT
 from xmcp_conformance.core.observation import either
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import Chat
 
-_ORDER = re.compile(r"tool_call(?: tool_started)?(?: retry)*(?: (?:tool_result|tool_error))?(?: tool_display)*")
-_WHOLE = re.compile(r"tool_call(?: tool_started)?(?: retry)* (?:tool_result|tool_error)(?: tool_display)*")
-_OF_CALLS = ("tool_call", "tool_started", "tool_result", "tool_error", "tool_display")
+_ENDS: Final = ("tool_result", "tool_error")
 
 
 @check("XMCP-REC-002", profile="client")
@@ -26,12 +26,13 @@ def _event_order_of_a_call(trace: TraceIndex) -> Observations:
             if sum(call.id == id_ for call in calls) > 1:
                 continue  # the fault is that calls share an id, and not that their events are mixed
             events = [(at, r.event) for at, r in chat.received if r.event.get("call_id") == id_]
-            types = [str(event.get("type")) for _, event in events]
-            known = " ".join(type_ for type_ in types if type_ in _OF_CALLS or type_ == "retry")
+            types = [type_ for _, event in events if (type_ := str(event.get("type"))) in NEXT]
             whole = chat.ended is not None and chat.ended.result is not None
-            ok = bool((_WHOLE if whole else _ORDER).fullmatch(known))
-            ok = ok and not (whole and id_ in made and "tool_started" not in types)
-            yield either("XMCP-REC-002", ok, f"of `{id_}`: {known}", "the order of section 10.2", where=events[-1][0])
+            ok = all(after in NEXT[before] for before, after in pairwise(["", *types]))
+            if whole:
+                ok = ok and any(type_ in types for type_ in _ENDS) and ("tool_started" in types or id_ not in made)
+            seen = f"of `{id_}`: {' '.join(types)}"
+            yield either("XMCP-REC-002", ok, seen, "the order of section 10.2", where=events[-1][0])
 
 
 @check("XMCP-REC-003", profile="client")

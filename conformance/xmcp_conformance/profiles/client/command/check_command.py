@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from zlib import crc32
 
-from xmcp_conformance.core.command_environment import CommandEnvironment
+from xmcp_conformance.core.command_environment import OURS, CommandEnvironment
 from xmcp_conformance.core.events import Emit, Noted, NotReached, Observed, RunEnded, RunStarted, SuiteStarted
 from xmcp_conformance.core.observation import Observation
 from xmcp_conformance.core.requirements import registry
@@ -47,7 +47,7 @@ class Driving:
 
     jobs: int = 8
     limits: Limits = field(default_factory=Limits)
-    environment: CommandEnvironment = field(default_factory=CommandEnvironment)
+    environment: CommandEnvironment = OURS
     era: Era = "both"
     progress: Callable[[int, int], None] = lambda _done, _of: None
 
@@ -141,11 +141,14 @@ _UNSEEN: Final = "down"
 def _left_out(lacked: Counter[str]) -> Iterator[str]:
     """Yield the notes on scenarios that were not run."""
     if unseen := lacked.pop(_UNSEEN, 0):
-        number = "1 scenario" if unseen == 1 else f"{unseen} scenarios"
-        yield f"{number} not run: over HTTP nobody sees a call that never arrived at its server."
+        yield f"{_scenarios(unseen)} not run: over HTTP nobody sees a call that never arrived at its server."
     if lacked:
         each = ", ".join(f"{what} {number}" for what, number in lacked.most_common())
-        yield f"{lacked.total()} scenarios not run, which need what the client lacks: {each}."
+        yield f"{_scenarios(lacked.total())} not run for what the client lacks: {each}."
+
+
+def _scenarios(number: int) -> str:
+    return "1 scenario" if number == 1 else f"{number} scenarios"
 
 
 class _Crew:

@@ -18,13 +18,12 @@ from typing import Any, Final, Protocol, cast
 
 import jsonschema_rs
 
-from xmcp_conformance.core.command_environment import CommandEnvironment
+from xmcp_conformance.core.command_environment import OURS, CommandEnvironment
 from xmcp_conformance.core.last_words import LastWords
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.untrusted_text import printable, quoted
 from xmcp_conformance.profiles.client.adapter import Json
 
-_USUAL: Final = CommandEnvironment()
 PROTOCOL: Final = 1
 SCHEMA: Final = Path(__file__).with_name("protocol.schema.json")
 MOST_READ: Final = 64 * 1024 * 1024
@@ -78,7 +77,7 @@ class Program:
         self._lines = self._id = self._bytes = 0
 
     @classmethod
-    async def started(cls, command: Sequence[str], seconds: float, environment: CommandEnvironment = _USUAL) -> Program:
+    async def started(cls, command: Sequence[str], seconds: float, environment: CommandEnvironment = OURS) -> Program:
         """Start a command, and return the program once it has said hello.
 
         Args:

@@ -1,4 +1,4 @@
-"""A scripted server over HTTP, in both eras of MCP."""
+"""A scripted server over HTTP, in both eras of MCP or in the handshake era alone."""
 
 from __future__ import annotations
 

@@ -1,0 +1,17 @@
+"""The order of the events of one call (XMCP-REC-002)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+NEXT: Final[Mapping[str, tuple[str, ...]]] = {
+    "": ("tool_call",),
+    "tool_call": ("tool_started", "tool_result", "tool_error"),
+    "tool_started": ("retry", "tool_result", "tool_error"),
+    "retry": ("retry", "tool_result", "tool_error"),
+    "tool_result": ("tool_display",),
+    "tool_error": ("tool_display",),
+    "tool_display": ("tool_display",),
+}
+"""What can follow each type of event; the empty text is the beginning. Events of other types can stand anywhere."""
