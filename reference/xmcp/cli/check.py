@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import click
@@ -323,7 +324,7 @@ def _judge(
     waiting: Waiting,
     report: ServerReport,
     emit: Emit,
-    write: Callable[[str], None],
+    write: Callable[[str], None] | None,
 ) -> None:
     """Run the suite, fill the report and write the transcript; say what is waited for, and how many calls were made."""
 
@@ -337,9 +338,9 @@ def _judge(
             case RunStarted() | RunEnded():
                 waiting.end()
 
-    def record(protocol_version: str, client: str, exchange: Exchange) -> None:
+    def record(write: Callable[[str], None], protocol_version: str, client: str, exchange: Exchange) -> None:
         call, (seconds, result) = exchange.call, (exchange.seconds, exchange.result)
         failed = exchange.failed if result is None else ""
         write(line(protocol_version, client, call.name, call.arguments, seconds=seconds, result=result, failed=failed))
 
-    asyncio.run(judge(peers, options, add, record))
+    asyncio.run(judge(peers, options, add, partial(record, write) if write is not None else None))

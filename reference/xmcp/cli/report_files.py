@@ -83,6 +83,9 @@ class ReportFiles:
     def recorded(self, emit: Emit) -> Iterator[Emit]:
         """Provide what also writes each event to its file as it happens; end the process if that fails."""
         with lines_to(self.events) as write:
+            if write is None:
+                yield emit
+                return
 
             def both(event: Event) -> None:
                 write(line(event))
@@ -115,10 +118,10 @@ def report_options(command: _Command) -> _Command:
 
 
 @contextmanager
-def lines_to(path: Path | None) -> Iterator[Callable[[str], None]]:
-    """Provide what writes a line to a file at once, if there is one; end the process if that fails."""
+def lines_to(path: Path | None) -> Iterator[Callable[[str], None] | None]:
+    """Provide what writes a line to a file at once; `None` if there is no file. End the process if that fails."""
     if path is None:
-        yield lambda _: None
+        yield None
         return
     with _ended_by_faults(path):
         file = path.open("w", encoding="ascii", buffering=1)  # a reader follows it line by line
