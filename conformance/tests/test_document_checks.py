@@ -255,6 +255,57 @@ def test_a_turn_that_falls_and_a_wrong_number_of_requests_are_told():
     assert told_of(*ONE_CHAT[:-1], falls) == [("XMCP-REC-006", last)]
 
 
+def test_a_call_without_an_end_is_told_at_done_and_not_where_the_file_ends():
+    at = of_type("tool_result")
+    assert told_of(*ONE_CHAT[:at]) == []
+    assert told_of(*ONE_CHAT[:at], ONE_CHAT[-1])[0] == ("XMCP-REC-002", at + 1)
+
+
+def records(*of: tuple[str, int, str]) -> list[bytes]:
+    """Return audit records: the chat, the number and the kind of each."""
+    shared = {"timestamp": "2026-11-22T09:30:00Z", "session_id": "s", "tenant_id": None}
+    further = {"usage": {}, "message": {"role": "user", "content": "a"}, "stop_reason": "stop"}
+    members = {"message": ("message",), "chat_ended": ("stop_reason",)}
+    return [
+        json.dumps(
+            {"kind": kind, "chat_id": chat, "sequence": number, **shared}
+            | {name: further[name] for name in members.get(kind, ())}
+        ).encode()
+        for chat, number, kind in of
+    ]
+
+
+FIRST, LAST = ("a", 0, "chat_started"), ("a", 2, "chat_ended")
+
+
+@pytest.mark.parametrize(
+    ("of", "lines"),
+    [
+        ([FIRST, ("b", 0, "chat_started"), ("a", 1, "message"), LAST, ("b", 1, "message")], []),
+        ([FIRST, ("a", 1, "message")], []),  # the chat goes on
+        ([FIRST, LAST], [2]),
+        ([FIRST, ("a", 0, "chat_started")], [2]),
+        ([FIRST, ("a", 1, "chat_started")], [2]),
+        ([("a", 0, "message")], [1]),
+        ([("a", 1, "message"), LAST], [1]),
+        ([FIRST, ("a", 1, "message"), LAST, ("a", 3, "message")], [4]),
+    ],
+)
+def test_audit_records_are_numbered_from_nought_for_each_chat(of, lines):
+    assert told_of(*records(*of)) == [("XMCP-REC-022", line) for line in lines]
+
+
+REFERENCE = '{"type":"x-xmcp-reference","payload":{"type":"table","bytes":48213,"note":"a"}}'
+
+
+@pytest.mark.parametrize(("role", "ids"), [(None, ["XMCP-DSP-043"]), ("server", ["XMCP-DSP-043"]), ("client", [])])
+def test_what_a_client_writes_for_its_model_is_not_blamed_as_a_server_s(role, ids):
+    text = WELL.replace(b"</llm_output>", f"</llm_output><display>{REFERENCE}</display>".encode())
+    assert [id_ for id_, _ in told(of(text, role=role))] == ids
+    if role is not None:
+        assert [id_ for id_, _ in told(of(REFERENCE.encode(), kind="display_envelope", role=role))] == ids
+
+
 def test_a_snapshot_whose_calls_are_not_answered_is_told_at_its_message():
     snapshot = json.loads((ROOT / "schemas/examples/valid/snapshot/after-a-tool-call.json").read_text("utf-8"))
     place = next(at for at, message in enumerate(snapshot["history"]) if message["role"] == "tool")

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from lxml import etree
@@ -56,12 +57,14 @@ def looks_like_a_document(text: str) -> bool:
     return text.lstrip("\ufeff \t\r\n").startswith("<") and bool(re.search(r"<[A-Za-z_][^<>]*>", text))
 
 
-def read(text: str, lines: Lines | None = None) -> Reading:
+def read(text: str, lines: Lines | None = None, *, by_server: bool = True) -> Reading:
     """Read one document.
 
     Args:
         text: the text, such as that of the text block of a result.
         lines: its lines, for a caller that will show what is at a place.
+        by_server: whether a server wrote it: what a client writes for its model can have a display that only clients
+            create.
 
     Returns:
         The reading; `document` is `None` where a fault made the content unreliable.
@@ -69,11 +72,11 @@ def read(text: str, lines: Lines | None = None) -> Reading:
     seen: _Seen = {}
     document = None
     with suppress(_Stop):
-        document = _read(Source(text, lines or Lines(text), _ELEMENTS_READ), seen)
+        document = _read(Source(text, lines or Lines(text), _ELEMENTS_READ), seen, by_server)
     return Reading(document, list(seen.values()))
 
 
-def _read(source: Source, seen: _Seen) -> Document:
+def _read(source: Source, seen: _Seen, by_server: bool) -> Document:
     if source.elements > _ELEMENTS_READ or source.depth > _DEPTH_READ:
         _note(seen, next(o for o in sizes(source) if not o.ok))
         raise _Stop
@@ -89,7 +92,7 @@ def _read(source: Source, seen: _Seen) -> Document:
         attribute_space(source),
         _structure(root, document, source),
         _validity(root, source, seen),
-        _values(root, document, source, seen),
+        _values(root, document, source, seen, by_server),
     ):
         for observation in step:
             _note(seen, observation)
@@ -136,14 +139,17 @@ def _validity(root: etree._Element, source: Source, seen: _Seen) -> Iterator[Obs
         yield from validity(root, source)
 
 
-def _values(root: etree._Element, document: Document, source: Source, seen: _Seen) -> Iterator[Observation]:
+def _values(
+    root: etree._Element, document: Document, source: Source, seen: _Seen, by_server: bool
+) -> Iterator[Observation]:
     """Judge the text and the JSON in the elements, and set both in the document."""
     for child in own_children(root):
         if child.tag == "llm_output" and document.llm_output is None:
             document.llm_output = character_data(child)
         elif child.tag == "display" and not document.has_display:
             document.has_display = True
-            document.display = yield from _json_value(child, source, seen, display_envelope.observations)
+            judge_envelope = partial(display_envelope.observations, by_server=by_server)
+            document.display = yield from _json_value(child, source, seen, judge_envelope)
         elif child.tag == "server_populated" and document.server_populated is None:
             document.server_populated = yield from _json_value(child, source, seen, server_populated.observations)
         elif child.tag == "error" and document.error is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -12,7 +13,7 @@ from rich.console import Console
 
 from xmcp_conformance.core.events import Emit
 from xmcp_conformance.profiles.document.checks import MOST_READ, check_document, check_lines, start, unreadable
-from xmcp_conformance.profiles.document.kinds import FileName, kinds
+from xmcp_conformance.profiles.document.kinds import FileName, Role, kinds
 from xmcp_conformance.reports.document_json import to_dict
 from xmcp_conformance.reports.document_report import DocumentReport
 from xmcp_conformance.reports.document_terminal import show_file, show_verdict
@@ -27,6 +28,11 @@ _SUFFIXES = (".xml", ".json", ".jsonl")
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--kind", type=click.Choice(kinds()), help="Kind of the files, if it cannot be recognised.")
+@click.option(
+    "--role",
+    type=click.Choice(["server", "client"]),
+    help="Who wrote the documents: some sentences bind servers alone. Default: a server each tool response.",
+)
 @click.option("--strict", is_flag=True, help="Count a broken SHOULD like a broken MUST.")
 @click.option("--quiet", is_flag=True, help="List only files with a fault.")
 @json_option("report")
@@ -34,6 +40,7 @@ _SUFFIXES = (".xml", ".json", ".jsonl")
 def document(
     files: tuple[str, ...],
     kind: str | None,
+    role: Role | None,
     strict: bool,
     quiet: bool,
     json_path: Path | None,
@@ -54,7 +61,7 @@ def document(
             if reason:
                 unreadable(path, reason, emit)
             else:
-                _judge(path, kind, emit)
+                _judge(FileName(path, kind, role=role), emit)
             show_file(report.files[-1], console, quiet=quiet)
     show_verdict(report, console, quiet=quiet)
     if json_path is not None:
@@ -63,15 +70,16 @@ def document(
     sys.exit(report.exit_code)
 
 
-def _judge(path: str, kind: str | None, emit: Emit) -> None:
+def _judge(given: FileName, emit: Emit) -> None:
+    path = given.path
     parts = Path(path)
-    name = FileName(path, kind, parts.absolute().parent.name, parts.suffix.lower())
+    name = replace(given, folder=parts.absolute().parent.name, suffix=parts.suffix.lower())
     try:
         if path == STANDARD_INPUT:
             if sys.stdin is None:
                 unreadable(path, "Standard input is closed", emit)
             else:
-                check_document(sys.stdin.buffer.read(MOST_READ + 1), FileName(path, kind), emit)
+                check_document(sys.stdin.buffer.read(MOST_READ + 1), given, emit)
             return
         with open(path, "rb") as file:
             if name.suffix == ".jsonl":

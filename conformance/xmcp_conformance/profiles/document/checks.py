@@ -20,8 +20,9 @@ from xmcp_conformance.reader.source_positions import Lines
 from xmcp_conformance.reader.strict_json import DEEPEST, Json, JsonFault, locate, parse
 from xmcp_models.registry import VERSION
 
-from .kinds import XML, FileName, KindUnknown, is_xml, kind_of_value
-from .sequences import ChatEvents
+from .audit_sequences import AuditRecords
+from .event_sequences import ChatEvents
+from .kinds import XML, FileName, KindUnknown, Role, is_xml, kind_of_value
 
 PROFILE = "document"
 MOST_READ = 2 * MOST_BYTES
@@ -80,7 +81,8 @@ def check_lines(lines: Iterable[bytes], name: FileName, emit: Emit) -> None:
         name: what is known of it.
         emit: gets each event.
     """
-    kind, documents, found, chat = name.kind, 0, list[Observed](), ChatEvents()
+    kind, documents, found = name.kind, 0, list[Observed]()
+    sequences: dict[str | None, ChatEvents | AuditRecords] = {"chat_event": ChatEvents(), "audit_record": AuditRecords()}
     for above, line in enumerate(lines):
         line = line.rstrip(b"\r\n")
         if not line.strip(_SPACE):
@@ -94,9 +96,9 @@ def check_lines(lines: Iterable[bytes], name: FileName, emit: Emit) -> None:
         kind = checked.kind
         documents += 1
         found += islice(checked.observed(name.path, above), _MOST_FAULTS + 1 - len(found))
-        if kind == "chat_event":
-            of_chat = (Observed(one, name.path) for one in chat.then(checked.value, above + 1))
-            found += islice(of_chat, _MOST_FAULTS + 1 - len(found))
+        if kind in sequences:
+            in_sequence = (Observed(one, name.path) for one in sequences[kind].then(checked.value, above + 1))
+            found += islice(in_sequence, _MOST_FAULTS + 1 - len(found))
     if not documents:
         found += _Checked(kind, list(_empty_lines_file())).observed(name.path)
     _emit_file(name.path, kind, documents, found, emit)
@@ -156,7 +158,7 @@ def _check(data: bytes, name: FileName) -> _Checked:
     lines = Lines(text)
     if encoding := list(_encoding(data, text, bad, xml, lines)):
         return _Checked(kind, encoding, lines)
-    return _of_xml(text, lines) if xml else _of_json(text, name, lines)
+    return _of_xml(text, name.role, lines) if xml else _of_json(text, name, lines)
 
 
 def _decoded(data: bytes) -> tuple[str, int | None]:
@@ -199,8 +201,8 @@ def _encoding(data: bytes, text: str, bad: int | None, xml: bool, lines: Lines) 
         yield broken(requirement, "nothing: the file is empty", expected, where=Place(1, 1))
 
 
-def _of_xml(text: str, lines: Lines) -> _Checked:
-    reading = read(text, lines)
+def _of_xml(text: str, role: Role | None, lines: Lines) -> _Checked:
+    reading = read(text, lines, by_server=role != "client")
     version = (reading.document.version if reading.document else None) or VERSION
     if version.split(".")[0] != VERSION.split(".")[0]:
         # This specification does not say what a document of another major version may contain.
@@ -226,7 +228,7 @@ def _of_json(text: str, name: FileName, lines: Lines) -> _Checked:
     except JsonFault as fault:
         return _Checked(kind, list(_json_text(fault, lines)), lines)
     found = list(_depth(json, kind, lines))
-    for item in islice((item for item in _value(json.value, kind) if not item.ok), _MOST_FAULTS + 1):
+    for item in islice((item for item in _value(json.value, kind, name.role) if not item.ok), _MOST_FAULTS + 1):
         place = lines.place(locate(text, item.path))
         found.append(broken(item.requirement, item.seen, item.expected, where=place))
     return _Checked(kind, found, lines, value=json.value)
@@ -243,11 +245,11 @@ def _depth(json: Json, kind: str, lines: Lines) -> Observations:
         yield from _size(seen, f"at most {DEEPEST}", place)
 
 
-def _value(value: Any, kind: str) -> Observations:
+def _value(value: Any, kind: str, role: Role | None) -> Observations:
     """Yield what a JSON value shows; `where` is the path in it."""
     if kind == "display_envelope":
-        # An envelope in a file can be one that a client made for its model: `by_server` is not known.
-        yield from display_envelope.observations(value, by_server=False)
+        # Where nobody says it, an envelope in a file can be one that a client made for its model.
+        yield from display_envelope.observations(value, by_server=role == "server")
     elif kind == "server_populated":
         yield from server_populated.observations(value)
     else:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from xmcp_conformance.reader.schemas import names, schema
 
 XML = "tool_response"
+Role: TypeAlias = Literal["server", "client"]
+"""Who wrote a document: some sentences bind servers alone."""
 _SPACE = b" \t\r\n"
 _NO_TEXT = b"\xef\xbb\xbf\xff\xfe\x00"  # bytes of byte order marks, and every second byte of ASCII in UTF-16
 
@@ -21,12 +23,14 @@ class FileName:
         kind: its format, if the user states it.
         folder: the name of its folder.
         suffix: its suffix in lower case, with the dot.
+        role: who wrote it, if the user states it; else a server wrote each document in XML, and anybody the others.
     """
 
     path: str = ""
     kind: str | None = None
     folder: str = ""
     suffix: str = ""
+    role: Role | None = None
 
 
 class KindUnknown(Exception):
