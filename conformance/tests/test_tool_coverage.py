@@ -36,10 +36,21 @@ def report(*calls: CallMade, required: tuple[str, ...] = ()) -> ServerReport:
     return ServerReport.of([STARTED, *LISTED, *calls], tuple(map(Required, required)))
 
 
+def test_a_tool_that_the_user_left_out_is_not_counted_in_a_share() -> None:
+    without = ToolListed("r", "pay", called=False, displays=False, left_out=True)
+    made_and_left_out = [STARTED, LISTED[0], without, made("read", "succeeded")]
+    assert not ServerReport.of(made_and_left_out, (Required("100%"),)).shortcomings
+    assert ServerReport.of([*made_and_left_out, LISTED[2]], (Required("100%"),)).shortcomings == [
+        "required: 100% of the tools at work, and 1 of 2 were"
+    ]
+
+
 def test_a_tool_is_at_work_when_it_succeeded_and_showed_what_it_can_show() -> None:
     one = report(made("read", "succeeded"), made("chart", "succeeded", asked_to_show=True))
     assert (one.coverage.at_work, len(one.coverage.tools)) == (1, 3)
     assert one.gaps == ["Asked to show a display, and never did: `chart`."]
+    failing = report(made("chart", "succeeded"), made("chart", "failed", asked_to_show=True, code="INVALID_PAYLOAD"))
+    assert "Asked to show a display, and never did: `chart` (INVALID_PAYLOAD)." in failing.gaps
     unasked = report(made("read", "succeeded"), made("chart", "succeeded"))
     assert unasked.gaps == ["Can show a display, and was not asked to: `chart`."]
     two = report(made("read", "failed", code="NOT_FOUND"), made("chart", "succeeded", display="chart"))

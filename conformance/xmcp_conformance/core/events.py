@@ -81,13 +81,17 @@ class RunStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class ToolListed(Event):
-    """The peer lists a tool. `called`: the suite may call it. `displays`: it says that it can show a display."""
+    """The peer lists a tool. `called`: the suite may call it. `displays`: it says that it can show a display.
+
+    `left_out`: the user does not want it to be called.
+    """
 
     kind: ClassVar[str] = "tool_listed"
     run: str
     tool: str
     called: bool
     displays: bool
+    left_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)

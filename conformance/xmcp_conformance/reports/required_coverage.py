@@ -52,7 +52,7 @@ class Required:
         """
         if share := _SHARE.fullmatch(self.text):
             least, seen = float(share[1]), coverage.percent
-            told = f"{self.text} of the tools at work, and {coverage.at_work} of {len(coverage.tools)} were"
+            told = f"{self.text} of the tools at work, and {coverage.at_work} of {coverage.wanted} were"
             return told if seen < least else None
         if _ID.fullmatch(self.text):
             return None if self.text in judged else f"{self.text} judged, and nothing gave occasion"

@@ -20,13 +20,16 @@ class ToolCoverage:
     """One tool: whether it was called, and how often its calls with right arguments ended in which way."""
 
     called: bool = True
+    left_out: bool = False
     displays: bool = False
     succeeded: int = 0
     failed: int = 0
     unanswered: int = 0
     shown: int = 0
-    asked: bool = False
-    """Whether a call that succeeded asked for a display."""
+    dark: int = 0
+    """How many calls that succeeded had asked for a display and got none."""
+    refused: dict[str, None] = field(default_factory=dict)
+    """The codes with which calls failed that had asked for a display."""
     codes: dict[str, str] = field(default_factory=dict)
     """The codes of its errors, each with the `error_id` of the first that had one."""
 
@@ -34,6 +37,11 @@ class ToolCoverage:
     def at_work(self) -> bool:
         """True where it succeeded at least once and, if it can show a display, did so at least once."""
         return self.succeeded > 0 and (self.shown > 0 or not self.displays)
+
+    @property
+    def instead(self) -> str:
+        """The codes of its errors in the place of displays, in brackets; empty where it also succeeded without one."""
+        return f" ({', '.join(filter(None, self.refused))})" if not self.dark and any(self.refused) else ""
 
     def to_json(self) -> dict[str, Any]:
         """Return the tool as JSON values."""
@@ -51,7 +59,7 @@ class Coverage:
 
     def add_tool(self, event: ToolListed) -> None:
         """Take a tool of the list into account."""
-        tool = self.tools.setdefault(event.tool, ToolCoverage(event.called))
+        tool = self.tools.setdefault(event.tool, ToolCoverage(event.called, event.left_out))
         tool.displays = tool.displays or event.displays
 
     def add_call(self, event: CallMade) -> None:
@@ -62,7 +70,9 @@ class Coverage:
         tool.succeeded += event.ending == "succeeded"
         tool.failed += event.ending == "failed"
         tool.unanswered += event.ending == "unanswered"
-        tool.asked = tool.asked or (event.ending == "succeeded" and event.asked_to_show)
+        tool.dark += event.asked_to_show and event.ending == "succeeded" and not event.display
+        if event.asked_to_show and event.ending == "failed":
+            tool.refused[event.code] = None
         if event.code:
             tool.codes[event.code] = tool.codes.get(event.code) or event.error_id
         if event.display:
@@ -76,8 +86,13 @@ class Coverage:
 
     @property
     def percent(self) -> float:
-        """The share of the listed tools that were seen at work, in percent; 0 where none is listed."""
-        return 100 * self.at_work / len(self.tools) if self.tools else 0.0
+        """The share of the wanted tools that were seen at work, in percent; 0 where there is none."""
+        return 100 * self.at_work / self.wanted if self.wanted else 0.0
+
+    @property
+    def wanted(self) -> int:
+        """The number of listed tools that the user did not leave out."""
+        return sum(not tool.left_out for tool in self.tools.values())
 
     def gaps(self) -> Iterator[str]:
         """Yield a sentence for each kind of thing that was not seen, or that nobody but the server knows."""
@@ -97,12 +112,10 @@ class Coverage:
                 kept = "`--log` keeps that of a command"
                 reason = f" The server's log has the reason of `INTERNAL` by `error_id`{such}; {kept}."
             yield f"Never succeeded: {names}. At most their errors were judged.{advised}{reason}"
-        dark = {
-            name: tool.asked for name, tool in called.items() if tool.succeeded and tool.displays and not tool.shown
-        }
-        if asked := [name for name, was_asked in dark.items() if was_asked]:
-            yield f"Asked to show a display, and never did: {listed(asked)}."
-        if others := [name for name, was_asked in dark.items() if not was_asked]:
+        unseen = {name: tool for name, tool in called.items() if tool.succeeded and tool.displays and not tool.shown}
+        if asked := [name for name, tool in unseen.items() if tool.dark or tool.refused]:
+            yield f"Asked to show a display, and never did: {listed(asked, lambda name: unseen[name].instead)}."
+        if others := [name for name in unseen if name not in asked]:
             yield f"Can show a display, and was not asked to: {listed(others)}."
         if unknown := [name for name in self.types if name not in DISPLAY_TYPES and not name.startswith("x-")]:
             names = listed(unknown, lambda name: f" of `{self.types[name]}`")

@@ -82,7 +82,10 @@ def check_lines(lines: Iterable[bytes], name: FileName, emit: Emit) -> None:
         emit: gets each event.
     """
     kind, documents, found = name.kind, 0, list[Observed]()
-    sequences: dict[str | None, ChatEvents | AuditRecords] = {"chat_event": ChatEvents(), "audit_record": AuditRecords()}
+    sequences: dict[str | None, ChatEvents | AuditRecords] = {
+        "chat_event": ChatEvents(),
+        "audit_record": AuditRecords(),
+    }
     for above, line in enumerate(lines):
         line = line.rstrip(b"\r\n")
         if not line.strip(_SPACE):

@@ -188,7 +188,8 @@ class Run:
         for tool in catalogue.tools:
             called = self.options.calls_tool(tool) or tool.name == FIXTURE
             displays = tool.displays or tool.takes_show_user
-            self.emit(ToolListed(self.name, quoted(tool.name), called, displays))
+            left_out = not self.options.chooses(tool)
+            self.emit(ToolListed(self.name, quoted(tool.name), called, displays, left_out))
 
     def observed(self, observations: Iterable[Observation], call: ToolCall | None = None) -> None:
         """Emit what a check observed, of a call or of what the server lists."""
