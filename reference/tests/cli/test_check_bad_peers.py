@@ -24,7 +24,13 @@ VERDICTS = {
     "leaks-descriptors": (0, FINE),
     "ignores-sigterm": (0, FINE),
     "babbles": (0, FINE),
+    "notifies": (0, FINE),
 }
+NOTES = {
+    "babbles": "lines to stdout that are not MCP, first `DEBUG about to answer`",
+    "notifies": "messages that MCP does not allow, first `notifications/message` in MCP 2026-07-28, `params.data`: Field",
+}
+"""What is no broken sentence of ours, and is told."""
 
 
 @pytest.mark.parametrize("mode", bad_stdio.MODES)
@@ -41,6 +47,7 @@ def test_a_server_that_misbehaves_is_judged_and_leaves_no_process(mode: str, tmp
     assert done.returncode == code, done.stdout + done.stderr
     assert f"\n{verdict}" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
+    assert NOTES.get(mode, "") in " ".join(done.stdout.split())
     assert json.loads(report.read_text())["exit_code"] == code
     assert "hunter2" not in report.read_text() + done.stdout + done.stderr
     listing = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout

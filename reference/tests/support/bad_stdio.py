@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from typing import BinaryIO
 
-MODES = ("hangs", "crashes", "floods", "out-of-order", "leaks-descriptors", "ignores-sigterm", "babbles")
+MODES = ("hangs", "crashes", "floods", "out-of-order", "leaks-descriptors", "ignores-sigterm", "babbles", "notifies")
 _FLOOD = 64 * 1024 * 1024
 
 
@@ -55,6 +55,8 @@ class Line:
             return
         if self._mode == "babbles":
             sys.stdout.buffer.write(b"DEBUG about to answer\n")
+        if self._mode == "notifies":
+            sys.stdout.buffer.write(b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":17}}\n')
         self._send(line)
 
     def _send_backwards(self) -> None:

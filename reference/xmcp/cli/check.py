@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import signal
 import socket
@@ -42,6 +41,7 @@ from xmcp_conformance.reports.server_terminal import show
 from xmcp_conformance.reports.summary import of_server
 from xmcp_conformance.reports.transcript import line
 
+from . import sdk_log
 from .call_options import call_options
 from .check_client import client
 from .check_codec import codec
@@ -188,8 +188,7 @@ def server(
         settings = replace(settings, calls=_OF_SAMPLE)
     # Hypothesis would keep what it learns of modules here in the folder of the user.
     os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", os.devnull)
-    # The SDK logs invalid messages of a peer with tracebacks; here they become one sentence.
-    logging.getLogger("mcp").setLevel(logging.CRITICAL)
+    sdk_log.silence()
     console = Console(stderr=json_path == STANDARD_OUTPUT)
     known = _baseline(baseline_path, update=update_baseline)
     report = ServerReport(required=required, earlier=last, baseline=known)

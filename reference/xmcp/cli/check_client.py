@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import re
 import sys
 from collections.abc import Mapping
@@ -27,6 +26,7 @@ from xmcp_conformance.reports.case_report import CaseReport
 from xmcp_conformance.reports.case_terminal import show
 from xmcp_conformance.reports.summary import of_cases
 
+from . import sdk_log
 from .command_words import words_of
 from .report_files import STANDARD_OUTPUT, ReportFiles, json_option, report_options, source_of, write_json
 from .server_access import environment_options
@@ -156,8 +156,7 @@ def client(
     report = CaseReport(BY_SCENARIOS)
     console = Console(stderr=json_path == STANDARD_OUTPUT, highlight=False)
     limits = Limits(start_timeout, chat_timeout)
-    # The SDK logs what a client sends wrongly with tracebacks.
-    logging.getLogger("mcp").setLevel(logging.CRITICAL)
+    sdk_log.silence()
     with (
         Waiting("xmcp check client", console, quiet=quiet or json_path == STANDARD_OUTPUT) as waiting,
         reports.recorded(report.add) as emit,

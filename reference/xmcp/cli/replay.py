@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import sys
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +21,7 @@ from xmcp_conformance.profiles.server.replay import replay as make_again
 from xmcp_conformance.profiles.server.server_under_test import PeerUnavailable
 from xmcp_conformance.reports.past_faults import PastFault, past_faults
 
+from . import sdk_log
 from .named_servers import ServerCommand, server_named
 from .report_files import STANDARD_OUTPUT, json_option, write_json
 from .server_access import Access, access_options
@@ -65,7 +65,7 @@ def replay(
             "not keep as a call; `xmcp check server --transcript FILE` keeps every call."
         )
     (peer,) = access.of([server_named(*target)])
-    logging.getLogger("mcp").setLevel(logging.CRITICAL)
+    sdk_log.silence()
     try:
         exchange = asyncio.run(make_again(peer, fault.call, connect_timeout=connect_timeout, call_timeout=call_timeout))
     except PeerUnavailable as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import sys
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from xmcp_conformance.profiles.server.visit import NoSuchTool, VisitOptions, vis
 from xmcp_conformance.reports.see_json import to_dict
 from xmcp_conformance.reports.see_terminal import show
 
+from . import sdk_log
 from .named_servers import ServerCommand, server_named
 from .report_files import STANDARD_OUTPUT, json_option, write_json
 from .server_access import Access, access_options
@@ -101,8 +101,7 @@ def see(
     )
     besides = [] if beside is None else [server_named(beside, option="--beside")]
     peers: list[Peer] = access.of([server_named(*target), *besides])
-    # The SDK logs invalid messages of a peer with tracebacks; here they become one sentence.
-    logging.getLogger("mcp").setLevel(logging.CRITICAL)
+    sdk_log.silence()
     console = Console(stderr=json_path == STANDARD_OUTPUT, highlight=False)
     try:
         with Waiting("xmcp see", console, quiet=json_path == STANDARD_OUTPUT) as waiting:

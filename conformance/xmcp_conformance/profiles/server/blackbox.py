@@ -20,7 +20,7 @@ from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models.registry import EXTENSION_ID
 
-from .bounded_wire import StrayLines
+from .bounded_wire import Stray
 from .call_plan import Batch, Options, few_of_each, plan
 from .catalogue import Catalogue, ListedTool, announced_wire
 from .checks.announcement import extension_entry
@@ -57,7 +57,7 @@ async def check(
     for peer in peers:
         spoken: set[str] = set()
         echoes, forms, silent = Echoes(), FormsCompared(), set[str]()
-        stray = StrayLines()
+        stray = Stray()
         listed: dict[str, ListedTool] = {}
         try:
             for era in options.eras:
@@ -68,8 +68,8 @@ async def check(
                     spoken,
                     Seen(echoes, forms, silent=silent, in_any_era=listed),
                 )
-            if stray.note:
-                emit(Noted(peer.transport, stray.note))
+            for note in stray.notes():
+                emit(Noted(peer.transport, note))
         except PeerUnavailable as error:
             not_reached.append(NotReached(str(peer), peer.transport, str(error)))
         for repeat, observations in (*echoes.judged(), *forms.judged()):

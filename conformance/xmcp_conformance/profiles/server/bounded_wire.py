@@ -8,7 +8,7 @@ ends, and `Bounds.fault` says why.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from io import FileIO
@@ -43,36 +43,45 @@ _DRAIN_BYTES: Final = 16 * 1024 * 1024
 
 
 @dataclass(slots=True)
-class StrayLines:
-    """The lines that a command wrote to standard output and that are no message: their number, and the first."""
+class Stray:
+    """What a peer sent that MCP does not allow and that answers no call: the number of each kind, and the first."""
 
-    number: int = 0
-    first: str = ""
+    lines: int = 0
+    first_line: str = ""
+    messages: int = 0
+    first_message: str = ""
 
-    def add(self, line: bytes) -> None:
-        """Note a line; an empty one is none."""
+    def add_line(self, line: bytes) -> None:
+        """Note a line on the standard output of a command that is no message; an empty one is none."""
         if line.strip():
-            self.number += 1
-            self.first = self.first or line[:_LINE_BYTES].decode("utf-8", "replace").strip()
+            self.lines += 1
+            self.first_line = self.first_line or line[:_LINE_BYTES].decode("utf-8", "replace").strip()
 
-    @property
-    def note(self) -> str:
-        """What a person should know of them, as a sentence; empty if there are none."""
-        if not self.number:
-            return ""
-        lines = (
-            f"1 line to stdout that is not MCP: `{quoted(self.first)}`"
-            if self.number == 1
-            else f"{self.number} lines to stdout that are not MCP, first `{quoted(self.first)}`"
-        )
-        return f"The server wrote {lines}; print to stderr."
+    def add_message(self, method: str, version: str, fault: str) -> None:
+        """Note a notification or a request of the server that is not valid in the version of MCP."""
+        self.messages += 1
+        self.first_message = self.first_message or f"`{quoted(method)}` in MCP {version}, {fault}"
+
+    def notes(self) -> Iterator[str]:
+        """Yield what a person should know of them, as sentences."""
+        if self.lines:
+            lines = (
+                f"1 line to stdout that is not MCP: `{quoted(self.first_line)}`"
+                if self.lines == 1
+                else f"{self.lines} lines to stdout that are not MCP, first `{quoted(self.first_line)}`"
+            )
+            yield f"The server wrote {lines}; print to stderr."
+        if self.messages == 1:
+            yield f"The server sent a message that MCP does not allow: {self.first_message}."
+        elif self.messages:
+            yield f"The server sent {self.messages} messages that MCP does not allow, first {self.first_message}."
 
 
 class Bounds:
     """The bounds of one connection, and the first that was crossed."""
 
-    def __init__(self, stray: StrayLines | None = None) -> None:
-        self.stray = stray or StrayLines()
+    def __init__(self, stray: Stray | None = None) -> None:
+        self.stray = stray or Stray()
 
     asked: int = 0
     """How many requests a command has not answered."""
@@ -277,7 +286,7 @@ async def _hand_on(process: Any, arriving: Any, bounds: Bounds) -> None:
             begun, size = [], 0
             message = _message(line)
             if isinstance(message, Exception):
-                bounds.stray.add(line)
+                bounds.stray.add_line(line)
             answers = (
                 bounds.asked
                 and isinstance(message, SessionMessage)

@@ -23,7 +23,7 @@ from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.reader import Document
 from xmcp_models.registry import VERSION
 
-from .bounded_wire import StrayLines
+from .bounded_wire import Stray
 from .call_plan import Batch, Learned, Options
 from .calling import Caller
 from .catalogue import Catalogue, ListedTool, advice, announced_versions
@@ -150,7 +150,7 @@ class Run:
     """How fast, and for how long, the peer is called, over all runs."""
     record: Callable[[str, str, Exchange], None] | None = None
     """Gets the version of MCP, the kind of the client and the exchange, for each call that has ended."""
-    stray: StrayLines = field(default_factory=StrayLines)
+    stray: Stray = field(default_factory=Stray)
     """The lines of a command that are no message, over all runs of it."""
     plain: bool = False
     limited: bool = False

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, ClassVar
@@ -20,7 +20,8 @@ import mcp_types
 from mcp import Client, ClientSession, MCPError, StdioServerParameters
 from mcp.client import advertise
 from mcp.server import Server
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from mcp_types.methods import parse_server_notification, parse_server_request
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION
 from pydantic import RootModel, ValidationError
 
 from xmcp_conformance import suite_version
@@ -30,7 +31,7 @@ from xmcp_conformance.core.shown_command import shown_command
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models.registry import EXTENSION_ID, VERSION
 
-from .bounded_wire import Bounds, StrayLines, http_wire, stdio_wire
+from .bounded_wire import Bounds, Stray, http_wire, stdio_wire
 from .catalogue import HINTS, Catalogue, ListedTool
 from .exchange import NO_ANSWER, Exchange, ToolCall
 from .pace import Pace
@@ -52,7 +53,12 @@ class _RawResult(RootModel[dict[str, Any]]):
 
 
 class _DeclaringClient(Client):
-    """Declares its extensions in the handshake era under `experimental` alone, where section 6.1 permits it."""
+    """Declares its extensions in the handshake era under `experimental` alone, where section 6.1 permits it.
+
+    It notes the messages of a server that MCP's own schema of the negotiated version does not allow.
+    """
+
+    stray: Stray
 
     async def _build_session(self, exit_stack: AsyncExitStack) -> ClientSession:
         session = await super()._build_session(exit_stack)
@@ -64,7 +70,32 @@ class _DeclaringClient(Client):
             return found.model_copy(update=moved if version in HANDSHAKE_PROTOCOL_VERSIONS else {})
 
         session._build_capabilities = capabilities  # type: ignore[method-assign]
+        _let_note(session, self.stray)
         return session
+
+
+def _let_note(session: ClientSession, stray: Stray) -> None:
+    """Let a session note invalid notifications and requests of the server; the SDK drops them, and answers requests."""
+    on_notify, on_request = session._on_notify, session._on_request
+
+    def note(parse: Callable[[str, str, Any], object], method: str, params: Mapping[str, Any] | None) -> None:
+        version = session._negotiated_version or LATEST_HANDSHAKE_VERSION
+        with suppress(KeyError):  # a method that this version does not have is ignored
+            try:
+                parse(method, version, params)
+            except ValidationError as error:
+                stray.add_message(method, version, _first_fault(error))
+
+    async def noting_notify(dctx: Any, method: str, params: Mapping[str, Any] | None) -> None:
+        note(parse_server_notification, method, params)
+        await on_notify(dctx, method, params)
+
+    async def noting_request(dctx: Any, method: str, params: Mapping[str, Any] | None) -> dict[str, Any]:
+        note(parse_server_request, method, params)
+        return await on_request(dctx, method, params)
+
+    session._on_notify = noting_notify  # type: ignore[method-assign]
+    session._on_request = noting_request  # type: ignore[method-assign]
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,7 +370,7 @@ async def connect(
     call_timeout: float,
     declares: bool = True,
     max_bytes: int | None = None,
-    stray: StrayLines | None = None,
+    stray: Stray | None = None,
     tool_timeouts: Sequence[tuple[str, float]] = (),
     pace: Pace | None = None,
     record: Callable[[str, str, Exchange], None] | None = None,
@@ -377,6 +408,7 @@ async def connect(
             extensions=[advertise(EXTENSION_ID, declaration(era, max_bytes))] if declares else [],
             client_info=mcp_types.Implementation(name="xmcp-conformance", version=suite_version()),
         )
+        client.stray = bounds.stray
         connected, fault = False, None
         try:
             with anyio.CancelScope(deadline=anyio.current_time() + connect_timeout) as scope:

@@ -18,7 +18,7 @@ from xmcp_conformance.reader import read
 from xmcp_models.registry import DISPLAY_META_KEY, EXTENSION_ID
 
 from .arguments import readable, valid
-from .bounded_wire import StrayLines
+from .bounded_wire import Stray
 from .call_plan import NO_SUCH_TOOL
 from .catalogue import Catalogue, ListedTool, populated_parameters
 from .checks.plain_results import begins_a_document
@@ -85,7 +85,7 @@ async def visit(
         NoSuchTool: it does not have a tool that `options` names.
     """
     visited = Visit(str(peer), peer.transport)
-    stray = StrayLines()
+    stray = Stray()
     connected = partial(
         connect,
         peer,
@@ -121,7 +121,7 @@ async def visit(
             visited.declared_failure = str(error)
             for case in cases:
                 case.declared = case.declared or Answer(case.tool, None, failure=f"not asked again: {error}")
-    visited.note = stray.note
+    visited.note = " ".join(stray.notes())
     return visited
 
 

@@ -1,0 +1,11 @@
+"""The log of the MCP SDK: what a peer sends wrongly is in it with a traceback, and in our reports as a sentence."""
+
+from __future__ import annotations
+
+import logging
+
+
+def silence() -> None:
+    """Keep the SDK's log from the terminal. It names one of its loggers `client`."""
+    for name in ("mcp", "client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
