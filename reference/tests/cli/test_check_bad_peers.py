@@ -28,9 +28,9 @@ VERDICTS = {
 }
 NOTES = {
     "babbles": "lines to stdout that are not MCP, first `DEBUG about to answer`",
-    "notifies": "messages that MCP does not allow, first `notifications/message` in MCP 2026-07-28, `params.data`: Field",
+    "notifies": "messages that MCP does not allow, first `notifications/message` in MCP 2025-11-25, `params.data`: Field",
 }
-"""What is no broken sentence of ours, and is told."""
+"""What is no broken sentence of ours, and is told; before a version is negotiated, by the last one with a handshake."""
 
 
 @pytest.mark.parametrize("mode", bad_stdio.MODES)
