@@ -28,7 +28,7 @@ VERDICTS = {
 }
 NOTES = {
     "babbles": "lines to stdout that are not MCP, first `DEBUG about to answer`",
-    "notifies": "messages that MCP does not allow, first `notifications/message` in MCP 2025-11-25, `params.data`: Field",
+    "notifies": "messages that MCP does not allow, first `notifications/message` in MCP 2025-11-25, `params.data`",
 }
 """What is no broken sentence of ours, and is told; before a version is negotiated, by the last one with a handshake."""
 
