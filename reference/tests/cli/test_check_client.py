@@ -83,6 +83,46 @@ def test_what_cannot_be_judged_is_said_in_a_sentence(arguments: list[str], code:
     assert "\x1b" not in done.output
 
 
+OWN = {
+    "setup": {"servers": [{}], "tools": [{"server": 0, "name": "stock"}]},
+    "acts": {"0": [{"kind": "error", "code": "NOT_FOUND", "delay": 0.1}]},
+    "chats": [{"script": [{"text": "I look.", "asks": [{"tool": 0}]}, {"text": "There is none."}]}],
+}
+
+
+def test_scenarios_of_one_s_own_are_judged_beside_those_of_the_suite(tmp_path: Path) -> None:
+    file = tmp_path / "own.json"
+    file.write_text(json.dumps({"Our shop has none": OWN}))
+    jsonschema_rs.validator_for(json.loads(run("--scenario-schema").output)).validate(json.loads(file.read_text()))
+    mine = ("--scenarios", str(file), "--scenario", "shop", "--scenario", "one id in every turn")
+    right, wrong = run(f"{PROGRAM} Miniature", *mine), run(f"{PROGRAM} LosesText", *mine)
+    assert right.output.rstrip().splitlines()[-1] == "CONFORMS (2 scenarios)", right.output
+    assert "✗ XMCP-CLI-006" in wrong.output
+    assert "of Our shop has none" in wrong.output
+
+
+@pytest.mark.parametrize(
+    ("own", "says"),
+    [
+        ({"All Fail": OWN}, "`All Fail` is the name of another scenario"),
+        ({}, "0 scenarios; a file has 1 to 200"),
+        ([], "`the file`: input should be a valid dictionary"),
+        ({"a": {**OWN, "actz": {}}}, "`a.actz`: no such member"),
+        ({"a": {**OWN, "acts": {"1": []}}}, "`a`: `acts.1`: 1 is no index in `setup.tools`, which has 1"),
+        ({"a": {**OWN, "chats": []}}, "`a`: `chats`: at least one was expected"),
+        ({"a": {**OWN, "chats": [{"begins": 1e9}]}}, "`a`: `chats[0].begins`: 1e+09 seconds; at most 600"),
+        ({"a": {**OWN, "setup": {"servers": [], "tools": [{"server": 0, "name": "s"}]}}}, "0 is no index in `setup.s"),
+        ({"a": {**OWN, "chats": [{"script": [{"asks": [{"tool": 7}]}]}]}}, "`chats[0].script[0].asks[0].tool`: 7 is"),
+    ],
+)
+def test_what_is_no_scenario_is_said_before_anything_runs(own: object, says: str, tmp_path: Path) -> None:
+    file = tmp_path / "own.json"
+    file.write_text(json.dumps(own))
+    done = run("no-such-command", "--scenarios", str(file))
+    assert done.exit_code == 2
+    assert says in " ".join(done.output.replace("│", "").split()), done.output
+
+
 def test_names_and_protocol_are_printed() -> None:
     assert run("--list").output.splitlines() == [*SCENARIOS]
     assert json.loads(run("--schema").output) == json.loads(PROTOCOL.read_text())

@@ -18,6 +18,7 @@ from xmcp_conformance.profiles.client.command.adapter import Era, Limits
 from xmcp_conformance.profiles.client.command.check_command import Driving, check_command
 from xmcp_conformance.profiles.client.command.program import SCHEMA
 from xmcp_conformance.profiles.client.scenario import Scenario
+from xmcp_conformance.profiles.client.scenario_files import MOST_BYTES, NoScenarios, scenarios_in, schema
 from xmcp_conformance.profiles.client.scenarios import SCENARIOS
 from xmcp_conformance.profiles.client.trace import Trace
 from xmcp_conformance.reports.case_json import to_dict
@@ -51,6 +52,27 @@ def _folder(_context: click.Context, _parameter: click.Parameter, path: Path | N
     return path
 
 
+def _print_scenario_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        click.echo(json.dumps(schema(), indent=2))
+        context.exit()
+
+
+def _with_own(_context: click.Context, _parameter: click.Parameter, paths: tuple[Path, ...]) -> Mapping[str, Scenario]:
+    """Return the scenarios of the suite, and then those in files."""
+    found = dict(SCENARIOS)
+    for path in paths:
+        shown = printable(str(path))
+        try:
+            with path.open("rb") as file:
+                found |= scenarios_in(file.read(MOST_BYTES + 1), found)
+        except OSError as error:
+            raise click.BadParameter(f"`{shown}` cannot be read: {error.strerror}") from error
+        except NoScenarios as fault:
+            raise click.BadParameter(f"{shown}: {fault}") from fault
+    return found
+
+
 def _print_names(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
     if wanted and not context.resilient_parsing:
         for name in SCENARIOS:
@@ -66,6 +88,15 @@ def _print_names(context: click.Context, _parameter: click.Parameter, wanted: bo
     multiple=True,
     metavar="TEXT",
     help="Only the scenario of this name, or those with it in theirs. Repeatable.",
+)
+@click.option(
+    "--scenarios",
+    "known",
+    multiple=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    callback=_with_own,
+    help="Also run the scenarios in FILE, as JSON. Their names cannot be those of the suite. Repeatable.",
 )
 @click.option(
     "--era",
@@ -122,12 +153,21 @@ def _print_names(context: click.Context, _parameter: click.Parameter, wanted: bo
     callback=_print_schema,
     help="Print the JSON Schema of the protocol, and end.",
 )
+@click.option(
+    "--scenario-schema",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_scenario_schema,
+    help="Print the JSON Schema of a file of scenarios, and end.",
+)
 @environment_options("the command")
 @json_option("report")
 @report_options
 def client(
     command: str,
     names: tuple[str, ...],
+    known: Mapping[str, Scenario],
     era: Era,
     jobs: int,
     start_timeout: float,
@@ -151,7 +191,7 @@ def client(
     """
     if verbose and quiet:
         raise click.UsageError("--verbose and --quiet exclude each other.")
-    chosen = _chosen(names)
+    chosen = _chosen(names, known)
     words = words_of(command, "client")
     report = CaseReport(BY_SCENARIOS)
     console = Console(stderr=json_path == STANDARD_OUTPUT, highlight=False)
@@ -173,15 +213,15 @@ def client(
     sys.exit(report.exit_code)
 
 
-def _chosen(names: tuple[str, ...]) -> Mapping[str, Scenario]:
+def _chosen(names: tuple[str, ...], known: Mapping[str, Scenario]) -> Mapping[str, Scenario]:
     if not names:
-        return SCENARIOS
+        return known
     chosen: dict[str, Scenario] = {}
     for name in names:
-        found = [name] if name in SCENARIOS else [one for one in SCENARIOS if name.lower() in one]
-        chosen |= {one: SCENARIOS[one] for one in found}
+        found = [name] if name in known else [one for one in known if name.lower() in one.lower()]
+        chosen |= {one: known[one] for one in found}
         if not found:
-            hint = did_you_mean(name, SCENARIOS)
+            hint = did_you_mean(name, known)
             message = f"no scenario has `{printable(name)}` in its name.{hint} --list prints all names"
             raise click.BadParameter(message, param_hint="--scenario")
     return chosen

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, ClassVar, Final, Literal, TypeAlias
 
-from .trace import Setup, Tool
+from pydantic import ConfigDict
+
+from .trace import FORM, Setup, Tool
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class Act:
       extension, the same as `ok`;
     - `only_bad_display`: the same, and the document has nothing but that display.
     """
+
+    __pydantic_config__: ClassVar[ConfigDict] = FORM
 
     kind: Literal[
         "ok", "error", "flagged", "lost", "down", "late", "garbled", "forged", "bad_display", "only_bad_display"
@@ -65,6 +69,8 @@ class Ask:
     a name that the model writes as it is.
     """
 
+    __pydantic_config__: ClassVar[ConfigDict] = FORM
+
     tool: int | str
     arguments: Mapping[str, Any] = field(default_factory=dict)
     written: str | None = None
@@ -78,6 +84,8 @@ class Ask:
 @dataclass(frozen=True)
 class Says:
     """One answer of the model: text and calls, `delay` seconds after the request."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = FORM
 
     text: str = ""
     asks: Sequence[Ask] = ()
@@ -98,6 +106,8 @@ class Says:
 class Conversation:
     """One chat. When the script is at its end, the model answers `end`. Times are in seconds."""
 
+    __pydantic_config__: ClassVar[ConfigDict] = FORM
+
     script: Sequence[Says] = ()
     history: Sequence[Mapping[str, Any]] = ()
     query: str = "query"
@@ -117,6 +127,8 @@ class Change:
     it does not have any more with `UNKNOWN_TOOL`.
     """
 
+    __pydantic_config__: ClassVar[ConfigDict] = FORM
+
     time: float
     server: int
     tools: Sequence[Tool]
@@ -126,6 +138,8 @@ class Change:
 @dataclass(frozen=True)
 class Scenario:
     """A setup, the acts of each tool by its index in `Setup.tools`, and the chats. A tool without acts answers `ok`."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = FORM
 
     setup: Setup
     acts: Mapping[int, Sequence[Act]] = field(default_factory=dict)

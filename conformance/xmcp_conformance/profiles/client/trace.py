@@ -35,7 +35,7 @@ _Precision: TypeAlias = Annotated[
 ]
 LONGEST_NAME: Final = 128
 """Maximum number of characters of a name in `depends_on`."""
-_FORM: Final = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+FORM: Final = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 """How JSON becomes one of these classes: a member that nobody knows is refused, because it is a misspelt one."""
 
 
@@ -47,7 +47,7 @@ class NoTrace(ValueError):
 class Tool:
     """A tool as its server describes it. `server` is the index of the server in `Setup.servers`."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = _FORM
+    __pydantic_config__: ClassVar[ConfigDict] = FORM
 
     server: int
     name: str
@@ -75,7 +75,7 @@ class Tool:
 class Server:
     """A server. `given_name` is the name that the application gave it, if any; `xmcp`: it announces the extension."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = _FORM
+    __pydantic_config__: ClassVar[ConfigDict] = FORM
 
     given_name: str | None = None
     xmcp: bool = True
@@ -89,7 +89,7 @@ class Setup:
     The client has listed `tools` before the first record.
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = _FORM
+    __pydantic_config__: ClassVar[ConfigDict] = FORM
 
     servers: Sequence[Server]
     tools: Sequence[Tool]
@@ -124,7 +124,7 @@ class Setup:
 class Record:
     """Something that happened. `time` is in seconds of a monotonic clock."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = _FORM
+    __pydantic_config__: ClassVar[ConfigDict] = FORM
     kind: ClassVar[str]
     time: float = 0.0
 
@@ -413,11 +413,16 @@ def _read(what: type[T], value: Any, where: str) -> T:
     try:
         return TypeAdapter(what).validate_python(value)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        at = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
-        unknown = first["type"] == "unexpected_keyword_argument"
-        says = "no such member" if unknown else first["msg"][0].lower() + first["msg"][1:]
+        at, says = first_fault(error)
         raise NoTrace(f"`{where}{quoted(at)}`: {says}") from error
+
+
+def first_fault(error: ValidationError) -> tuple[str, str]:
+    """Return where JSON values are not as a class says, such as `.tools[0].name`, and what is wrong there."""
+    first = error.errors(include_url=False)[0]
+    at = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
+    unknown = first["type"] == "unexpected_keyword_argument"
+    return at, "no such member" if unknown else first["msg"][0].lower() + first["msg"][1:]
 
 
 def schema() -> dict[str, Any]:
