@@ -92,6 +92,8 @@ def spec(session: nox.Session) -> None:
 def release(session: nox.Session) -> None:
     """Write the package and the vectors of a release into dist/; refused while nobody owns the prefix."""
     session.run("python", "-m", "tools.lint.prefix", "--release")
+    session.run("python", "-m", "tools.lint.released")
+    session.run("python", "-m", "tools.generate")
     session.run("uv", "build", external=True)
     session.run("python", "-m", "tools.generate.export_vectors")
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import jsonschema_rs
 import pytest
+from rich.console import Console
 from server_reports import report_on
 
 from xmcp_conformance.core import checks, events
@@ -22,6 +24,7 @@ from xmcp_conformance.profiles.document import checks as document
 from xmcp_conformance.profiles.server import blackbox, call_plan
 from xmcp_conformance.profiles.server.server_under_test import InMemoryPeer
 from xmcp_conformance.reports import ndjson
+from xmcp_conformance.reports.judgements_terminal import show_broken
 from xmcp_conformance.reports.server_report import ServerReport
 from xmcp_conformance.wrong.clients.calls import turn
 from xmcp_conformance.wrong.registry import server_mutants
@@ -85,6 +88,18 @@ def test_run_all_runs_the_checks_of_one_profile(monkeypatch):
 def test_a_check_declares_each_requirement_once(ids):
     with pytest.raises(ValueError, match="must declare at least one"):
         check(*ids, profile="server")
+
+
+def test_a_sentence_whose_check_came_after_the_release_is_a_warning(monkeypatch):
+    later = replace(registry().requirements["XMCP-RSP-001"], later=True)
+    monkeypatch.setitem(registry().requirements, later.id, later)
+    fault = Observed(broken(later.id, "none", "a text"), "a run", "a call")
+    (judgement,) = judge([fault], [later])
+    assert judgement.status is Status.WARN
+    assert judge([fault], [later], strict=True)[0].status is Status.FAIL
+    console = Console(file=io.StringIO(), width=200)
+    show_broken(judgement, console, "a call")
+    assert "as a warning: its check came after the release of 1.0" in console.file.getvalue()
 
 
 def test_the_judge_gives_each_requirement_its_verdict():

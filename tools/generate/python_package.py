@@ -16,6 +16,7 @@ import yaml
 from tools import ROOT
 from tools.generate.registry_constants import constants
 from tools.generate.sources import NOTE, SCHEMAS, SUFFIX, json_schemas
+from tools.lint import released
 
 HEADER = f'"""{NOTE}"""\n'
 _CODEGEN_OPTIONS = """
@@ -88,6 +89,9 @@ def _write_data(data: Path) -> None:
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, copy)
     requirements = yaml.safe_load((ROOT / "spec" / "requirements.yaml").read_text(encoding="utf-8"))
+    late = released.later(requirements["version"], requirements["requirements"], released.read())
+    for row in requirements["requirements"]:
+        row |= {"later": True} if row["id"] in late else {}
     (data / "requirements.json").write_text(
         json.dumps(requirements, indent=1, ensure_ascii=False, sort_keys=False) + "\n", encoding="utf-8"
     )

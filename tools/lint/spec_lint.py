@@ -23,7 +23,7 @@ import yaml
 
 from tools import ROOT
 from tools.generate.embedded_examples import MARK
-from tools.lint import manifest
+from tools.lint import manifest, released
 from xmcp_conformance.core.checks import checks_by_requirement
 from xmcp_conformance.wrong.registry import wrong_implementations
 
@@ -293,6 +293,7 @@ def main() -> None:
         *lint_registry(current, entries),
         *lint_levels(entries),
         *lint_evidence(entries, evidence()),
+        *released.faults(entries, released.read()),
         *manifest.faults(ROOT),
     ]
     if faults:

@@ -16,6 +16,7 @@ class Requirement:
     `from_level` is the level of conformance from which it holds (section 1.6), `None` where there are no levels.
     `verified_by` names the means that can find it broken: `server`, `fixture`, `vectors`, `document`, `client`. Where
     it is empty, `excluded` says why, or `status` is `pending`: it is specified, and nothing implements it yet.
+    `later`: its first check came after the release of this version, and so a fault is a warning until the next one.
     """
 
     id: str
@@ -27,6 +28,7 @@ class Requirement:
     verified_by: tuple[str, ...] = ()
     excluded: str | None = None
     status: str | None = None
+    later: bool = False
 
     @property
     def mandatory(self) -> bool:
