@@ -18,6 +18,7 @@ from opentelemetry.trace import SpanContext, SpanKind, StatusCode
 from support.clock import never
 from support.scripted_model import ScriptedModel, asks
 from support.scripted_server import ScriptedServer
+from support.span_conventions import faults
 
 from xmcp import XMCP, AIClient, DisplayEnvelope, ErrorInfo, QuotaExceeded, XMCPError
 from xmcp.client import Middleware
@@ -125,8 +126,8 @@ async def test_a_chat_is_one_trace_with_a_span_for_each_call_of_the_model_and_of
         exported.clear()
         await ai.chat("q", [], tenant_id="acme", session_id="s-1")
         everything = exported.get_finished_spans()
-    chat = exported.one("xmcp chat")
-    assert exported.tree(chat) == ["xmcp chat", ["chat m-1"], ["execute_tool find", SENT], ["chat m-1"]]
+    chat = exported.one("invoke_agent")
+    assert exported.tree(chat) == ["invoke_agent", ["chat m-1"], ["execute_tool find", SENT], ["chat m-1"]]
     assert {trace_of(span) for span in everything} == {trace_of(chat)}
     assert told(chat) == {
         "gen_ai.operation.name": "invoke_agent",
@@ -161,7 +162,7 @@ async def test_tokens_that_the_vendor_did_not_count_and_a_model_without_a_name_a
     async with client(ScriptedModel("hello"), llm_model=None) as ai:
         await ai.chat("q", [])
     assert set(told(exported.one("chat"))) == {"gen_ai.operation.name", "gen_ai.provider.name", "xmcp.turn"}
-    assert set(told(exported.one("xmcp chat"))) == {"gen_ai.operation.name", "xmcp.stop_reason"}
+    assert set(told(exported.one("invoke_agent"))) == {"gen_ai.operation.name", "xmcp.stop_reason"}
 
 
 async def test_the_span_of_the_application_is_the_parent_and_stays_the_current_one(exported: Exported) -> None:
@@ -174,7 +175,7 @@ async def test_the_span_of_the_application_is_the_parent_and_stays_the_current_o
             assert trace.get_current_span() is own
             await ai.chat("q", [])
     request = exported.one("request")
-    assert [parent_of(chat) for chat in exported.named("xmcp chat")] == [id_of(request)] * 2
+    assert [parent_of(chat) for chat in exported.named("invoke_agent")] == [id_of(request)] * 2
     assert {trace_of(span) for span in exported.named("execute_tool find")} == {trace_of(request)}
 
 
@@ -187,8 +188,8 @@ async def test_each_attempt_to_ask_a_model_is_a_span_and_says_why_it_failed(expo
     )
     async with client(model, fallback_models=["m-2"]) as ai:
         await ai.chat("q", [])
-    chat = exported.one("xmcp chat")
-    assert exported.tree(chat) == ["xmcp chat", *[["chat m-1"]] * 3, ["chat m-2"]]
+    chat = exported.one("invoke_agent")
+    assert exported.tree(chat) == ["invoke_agent", *[["chat m-1"]] * 3, ["chat m-2"]]
     asked = [*exported.named("chat m-1"), exported.one("chat m-2")]
     assert [failure(span) for span in asked] == [None, "network", "rate_limit", None]
     assert ["gen_ai.usage.input_tokens" in told(span) for span in asked] == [True, False, False, True]
@@ -201,8 +202,8 @@ async def test_a_chat_that_no_model_answers_has_failed(exported: Exported) -> No
         with pytest.raises(ProviderError):
             await ai.chat("q", [])
     assert failure(exported.one("chat m-1")) == "auth"
-    assert failure(exported.one("xmcp chat")) is not None
-    assert "xmcp.stop_reason" not in told(exported.one("xmcp chat"))
+    assert failure(exported.one("invoke_agent")) is not None
+    assert "xmcp.stop_reason" not in told(exported.one("invoke_agent"))
 
 
 async def test_a_quota_that_is_used_up_is_told_where_it_stopped_the_chat(exported: Exported) -> None:
@@ -214,7 +215,7 @@ async def test_a_quota_that_is_used_up_is_told_where_it_stopped_the_chat(exporte
         with pytest.raises(QuotaExceeded):
             await ai.chat("q", [])
     assert failure(exported.one("chat m-1")) == "QuotaExceeded"
-    assert failure(exported.one("xmcp chat")) is not None
+    assert failure(exported.one("invoke_agent")) is not None
 
 
 async def test_a_tool_that_fails_leaves_its_code(exported: Exported) -> None:
@@ -224,7 +225,7 @@ async def test_a_tool_that_fails_leaves_its_code(exported: Exported) -> None:
     assert failure(exported.one("execute_tool refuse")) == "CONFLICT"
     assert failure(exported.one("execute_tool crash")) == "INTERNAL"
     assert exported.named("execute_tool nowhere") == []
-    assert failure(exported.one("xmcp chat")) is None
+    assert failure(exported.one("invoke_agent")) is None
 
 
 async def test_a_call_is_one_span_however_often_it_was_made_and_says_so(exported: Exported) -> None:
@@ -266,8 +267,8 @@ async def test_a_chat_that_is_broken_off_leaves_no_span_open(exported: Exported,
                 async for chunk in chunks:
                     if chunk.type == "tool_started":
                         break
-    root = exported.one("xmcp chat")
-    assert exported.tree(root) == ["xmcp chat", ["chat m-1"], ["execute_tool slow"]]
+    root = exported.one("invoke_agent")
+    assert exported.tree(root) == ["invoke_agent", ["chat m-1"], ["execute_tool slow"]]
     assert "xmcp.stop_reason" not in told(root)
 
 
@@ -300,7 +301,7 @@ async def test_nothing_that_was_said_or_returned_is_in_any_span(exported: Export
     assert repr(result["history"]).count("s3cret") > 10
     assert result["displays"]
     ended = exported.get_finished_spans()
-    assert {"xmcp chat", "chat m-2", "execute_tool show", "execute_tool broken"} <= {span.name for span in ended}
+    assert {"invoke_agent", "chat m-2", "execute_tool show", "execute_tool broken"} <= {span.name for span in ended}
     assert [span.name for span in ended if span.name.startswith("MCP send tools/call")]
     for span in ended:
         attributes = repr((span.name, told(span), span.links))
@@ -308,6 +309,15 @@ async def test_nothing_that_was_said_or_returned_is_in_any_span(exported: Export
         # FastMCP describes a failed call with the server's own words; of ours nobody is to learn them.
         if span.instrumentation_scope is None or span.instrumentation_scope.name == "xmcp.client":
             assert (span.status.description, span.events) == (None, ()), span.name
+
+
+async def test_the_spans_are_as_opentelemetry_says(exported: Exported) -> None:
+    model = ScriptedModel(asks(("find", {"what": "a"}), ("refuse", {"what": "b"})), Completion("done", usage=USED))
+    async with client(model, shop()) as ai:
+        await ai.chat("q", [])
+    ours = [one for one in exported.get_finished_spans() if one.instrumentation_scope.name == "xmcp.client"]  # type: ignore[union-attr]
+    assert len(ours) == 5
+    assert [fault for span in ours for fault in faults(span)] == []
 
 
 async def test_spans_of_chats_at_the_same_time_do_not_mix(exported: Exported) -> None:
@@ -332,7 +342,7 @@ async def test_spans_of_chats_at_the_same_time_do_not_mix(exported: Exported) ->
     tool = ["execute_tool find", SENT]
     for number in range(20):
         root = exported.one(f"request {number}")
-        chat = ["xmcp chat", ["chat m-1"], tool, tool, ["chat m-1"]]
+        chat = ["invoke_agent", ["chat m-1"], tool, tool, ["chat m-1"]]
         assert exported.tree(root) == [f"request {number}", chat]
         own = [span for span in exported.get_finished_spans() if trace_of(span) == trace_of(root)]
         assert len(own) == 12
@@ -391,5 +401,5 @@ def test_an_sdk_that_the_application_sets_up_late_gets_the_spans() -> None:
     answer, *names = run(between=between, after=after)
     assert answer == "five"
     assert names[0] == "chat"
-    assert names[-2:] == ["chat", "xmcp_chat"]
+    assert names[-2:] == ["chat", "invoke_agent"]
     assert {"execute_tool_add", "MCP_send_tools/call_add", "tools/call_add"} <= set(names)

@@ -19,6 +19,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode
 from pydantic import TypeAdapter, ValidationError
 from rich.logging import RichHandler
+from support.span_conventions import faults
 
 from xmcp import XMCP, XMCPError
 from xmcp_models.registry import RESULT_META_KEY
@@ -239,10 +240,24 @@ async def test_the_span_of_the_request_tells_the_outcome(exporter: InMemorySpanE
     fine, failed = (dict(span.attributes or {}) for span in spans)
     assert fine["xmcp.outcome"] == "ok"
     assert "xmcp.error_id" not in fine
-    assert (failed["xmcp.outcome"], failed["error.type"]) == ("error", "INTERNAL")
+    assert (failed["xmcp.outcome"], failed["xmcp.error_code"]) == ("error", "INTERNAL")
+    assert failed["error.type"] == "tool_error"
     assert failed["xmcp.error_id"] == crashed.meta["error_id"]
     assert [span.status.status_code for span in spans] == [StatusCode.UNSET, StatusCode.ERROR]
     assert [[event.name for event in span.events] for span in spans] == [[], ["exception"]]
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_the_spans_of_requests_are_as_opentelemetry_says(exporter: InMemorySpanExporter, mode: Any) -> None:
+    mcp = server()
+    async with Client(mcp, mode=mode) as client:
+        for tool in ("fine", "refused", "crashes", "nowhere"):
+            await client.call_tool(tool, raise_on_error=False)
+    spans = judged(exporter)
+    assert [fault for span in spans for fault in faults(span)] == []
+    assert [(span.attributes or {}).get("xmcp.error_code") for span in spans] == [
+        None, "CONFLICT", "INTERNAL", "UNKNOWN_TOOL",
+    ]  # fmt: skip
 
 
 async def test_the_span_of_a_failing_middleware_is_that_of_its_tool(exporter: InMemorySpanExporter, call: Any) -> None:

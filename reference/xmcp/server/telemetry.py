@@ -69,6 +69,9 @@ def record_call(
 ) -> None:
     """Log how `call` ended after `seconds`, and add it to the span that FastMCP opened for the request.
 
+    The span's attributes are those of OpenTelemetry's conventions for MCP, by which an error in a result has the type
+    `tool_error`, and `xmcp.outcome`, `xmcp.error_code` and `xmcp.error_id`.
+
     The record goes to the logger `xmcp.server` at level INFO. Its attributes are `tool`, `outcome` (`ok`, `error`,
     `cancelled`, `input_required` or `task`), `duration_ms` and, if known, `request_id`, `error_code` and `error_id`.
     """
@@ -89,9 +92,11 @@ def record_call(
     span = active_request_span()
     if span is None or not span.is_recording():
         return
-    span.set_attribute("xmcp.outcome", outcome)
+    span.set_attributes({"xmcp.outcome": outcome, "gen_ai.operation.name": "execute_tool"})
+    if request_id is not None:
+        span.set_attribute("jsonrpc.request.id", request_id)
     if code is not None:
-        span.set_attribute("error.type", code)
+        span.set_attributes({"error.type": "tool_error", "xmcp.error_code": code})
         if not _is_failed(span):
             # FastMCP marks only the failure of its own call of a tool: not that of a middleware, before which it has
             # not named the span either, and no error that is a result.

@@ -46,7 +46,7 @@ def end_tool_span(span: Span, code: str | None, attempts: int, *, cached: bool) 
 def chat_span(tenant_id: str | None, session_id: str | None) -> Span:
     """Begin the span of a chat; the caller ends it. It is never the current one: application code runs between."""
     attributes = {"gen_ai.operation.name": "invoke_agent", "xmcp.tenant_id": tenant_id, "xmcp.session_id": session_id}
-    return _tracer.start_span("xmcp chat", attributes=_given(attributes))
+    return _tracer.start_span("invoke_agent", attributes=_given(attributes))
 
 
 def llm_span(parent: Span | None, provider: str, model: str | None, turn: int) -> Span:
