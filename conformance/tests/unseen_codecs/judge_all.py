@@ -10,12 +10,19 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+import unseen_codecs_second.codecs
 
-from unseen_codecs.codecs import EXPECTED
+import unseen_codecs.codecs
 from xmcp_conformance.profiles.codec.check_command import check_command
 from xmcp_conformance.profiles.codec.vectors import load, shipped
 from xmcp_conformance.reports.case_report import VECTORS, CaseReport
 
+SETS: Final = {
+    "unseen_codecs": unseen_codecs.codecs.EXPECTED,
+    "unseen_codecs_second": unseen_codecs_second.codecs.EXPECTED,
+}
+EXPECTED: Final = {name: ids for expected in SETS.values() for name, ids in expected.items()}
+PACKAGE: Final = {name: package for package, expected in SETS.items() for name in expected}
 WRONG = [name for name, expected in EXPECTED.items() if expected]
 ODD = [name for name, expected in EXPECTED.items() if not expected]
 
@@ -33,13 +40,13 @@ def _found_by_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
 def broken(name: str) -> set[str]:
     """Return the ids that `xmcp check codec` reports broken, those of a SHOULD included."""
     report = CaseReport(VECTORS)
-    check_command([sys.executable, "-m", "unseen_codecs", name], load(shipped()), report.add, examples=500)
+    check_command([sys.executable, "-m", PACKAGE[name], name], load(shipped()), report.add, examples=500)
     assert report.not_judged == []
     return {judgement.requirement.id for judgement in report.judgements if judgement.broken}
 
 
-def test_there_are_twelve_wrong_codecs_and_four_odd_ones() -> None:
-    assert (len(WRONG), len(ODD)) == (12, 4)
+def test_there_are_twelve_wrong_codecs_and_four_odd_ones_in_each_set() -> None:
+    assert (len(WRONG), len(ODD)) == (12 * len(SETS), 4 * len(SETS))
 
 
 @pytest.mark.parametrize("name", WRONG)
