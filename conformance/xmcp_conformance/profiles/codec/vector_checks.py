@@ -209,10 +209,15 @@ def _encode(vector: Vector, codec: Codec) -> None:
     for parser, tree in _read_by_others(document):
         if parser == "lxml":
             _valid(tree)
-        if given.get("lossy") and tree.get("lossy") not in ("true", "1"):
+        if given.get("lossy") and not _is_true(tree.get("lossy")):
             raise _Wrong(quoted(document), 'lossy="true" on the root element')
         seen = _of_tree(tree)
         _same(seen, _in_its_notation(vector.expected_response, seen), f"{parser} reads ")
+
+
+def _is_true(boolean: str | None) -> bool:
+    """Return the value of a boolean of XML Schema, which can have white space around it; `None` is false."""
+    return boolean is not None and boolean.strip(" \t\r\n") in ("true", "1")
 
 
 def _lacks(document: str, strings: Iterable[str]) -> None:
@@ -263,9 +268,12 @@ def _before_own_elements(document: str) -> str:
 def _in_its_notation(expected: Any, seen: Any) -> Any:
     """Return what is expected, with each decimal number in the notation that was seen, where that is right.
 
-    XMCP-RSP-046 leaves it open whether a number is `1E+3`, `1e3` or `1000`.
+    XMCP-RSP-046 leaves it open whether a number is `1E+3`, `1e3` or `1000`. A language in which every number is a
+    double can take a whole one outside the range of XMCP-RSP-043 for an integer, and write its digits as a string.
     """
     match expected, seen:
+        case float(), str() if abs(expected) > _SAFE and expected.is_integer() and seen == str(int(expected)):
+            return seen
         case decimal.Decimal(), str() if _has_all_digits(seen, expected):
             return seen
         case decimal.Decimal(), _:
@@ -291,6 +299,7 @@ def _digits(number: str) -> str:
     return re.sub("[eE].*|[^0-9]", "", number).lstrip("0")
 
 
+_SAFE = 2**53 - 1
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _LONGEST_NUMBER = 1_000
 
@@ -315,12 +324,12 @@ def _of_tree(root: Any) -> Response:
             continue  # an element of the emitter's own (XMCP-RSP-012)
         if child.tag == "llm_output":
             members |= {"llm_output": child.text or "", "format": child.get("format")}
-            members["truncated"] = child.get("truncated") in ("true", "1")
+            members["truncated"] = _is_true(child.get("truncated"))
         elif child.tag == "error":
             members["error"] = _of_error(child)
         else:
             members[child.tag] = json.loads(child.text or "")
-    return members | {"lossy": any(element.get("lossy") in ("true", "1") for element in root.iter())}
+    return members | {"lossy": any(_is_true(element.get("lossy")) for element in root.iter())}
 
 
 def _of_error(element: Any) -> Response:
@@ -329,7 +338,7 @@ def _of_error(element: Any) -> Response:
     return {
         "code": element.get("code"),
         "message": (element.text or "").strip(" \t\r\n"),
-        "retryable": element.get("retryable") in ("true", "1"),
+        "retryable": _is_true(element.get("retryable")),
         "retry_after_ms": None if after is None else int(after),
         "category": element.get("category", registered),
         "meta": None if meta is None else json.loads(meta.text or ""),

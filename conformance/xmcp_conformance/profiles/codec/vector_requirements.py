@@ -19,6 +19,7 @@ ENCODE = (
     "XMCP-RSP-024",
     "XMCP-RSP-025",
     "XMCP-RSP-026",
+    "XMCP-RSP-027",
     "XMCP-RSP-028",
     "XMCP-RSP-029",
     "XMCP-RSP-040",

@@ -29,7 +29,7 @@ _MOST_STEPS: Final = 50
 """Maximum number of steps of the event loop in which a request leaves, while an answer waits to be judged."""
 _HEAD: Final = 10_000
 """Number of characters in which the start tag of an error is looked for; and the longest wait that is told apart."""
-_RETRYABLE: Final = re.compile(r"\bretryable\s{0,9}=\s{0,9}[\"']true")
+_RETRYABLE: Final = re.compile(r"\bretryable\s{0,9}=\s{0,9}[\"']\s{0,9}(?:true|1)")
 _AFTER: Final = re.compile(r"\bretry_after_ms\s{0,9}=\s{0,9}[\"'](\d{1,9})")
 
 
