@@ -93,6 +93,16 @@ class ChatScript:
         return {"id": id_, "name": name, "arguments": json.dumps(arguments) if ask.written is None else ask.written}
 
 
+_SHORT_PIECES: Final = 8
+
+
+def _pieces(text: str) -> list[str]:
+    """Return a text in pieces, as vendors send it: the first are a word, a part of one, or nothing but white space."""
+    parts = [*re.findall(r"\s+|\S+", text[:3]), *re.findall(r"\s+|\S+", text[3:])]
+    pieces = [*parts[:_SHORT_PIECES], "".join(parts[_SHORT_PIECES:])]
+    return [piece for piece in pieces if piece]
+
+
 class ObservedModel:
     """A model that says what the script of the chat says."""
 
@@ -121,7 +131,7 @@ class ObservedModel:
         text = "" if failed and whole else says.text
         said = Said(chat=chat, ask=ask, text=text, calls=calls, failed=failed, stalls=says.stalls, tokens=tokens)
         self._recorder.note(replace(said, finish=says.finish))
-        pieces = [piece for piece in (says.text[:3], says.text[3:]) if piece]
+        pieces = _pieces(says.text)
         return ModelAnswer(pieces, calls, tokens, failure, says.stalls, says.finish)
 
 

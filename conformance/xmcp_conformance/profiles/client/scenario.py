@@ -40,7 +40,8 @@ class Act:
         "ok", "error", "flagged", "lost", "down", "late", "garbled", "forged", "bad_display", "only_bad_display"
     ] = "ok"
     delay: float = 0.0
-    display: Literal["none", "small", "large", "transient"] = "none"
+    display: Literal["none", "small", "large", "wide", "transient"] = "none"
+    """`large` and `wide` are above the usual display budget, the second one in bytes alone."""
     structured: Any = None
     """The structured result of an `ok`."""
     text: str | None = None

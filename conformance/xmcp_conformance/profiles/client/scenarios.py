@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from .scenario import Act, Ask, Change, Conversation, Says, Scenario
+from .server_messages import LARGE
 from .trace import Server, Setup, Tool
 
 SYSTEM: Final = {"role": "system", "content": "Be brief."}
@@ -32,6 +33,21 @@ def _one(*turns: Says, **fields: Any) -> list[Conversation]:
     return [Conversation(turns, **fields)]
 
 
+_LARGE_DISPLAY: Final = '<display>{"type":"text","payload":"%s","title":"Shown before."}</display>' % ("x" * LARGE)
+SHOWN_BEFORE: Final = [
+    {"role": "user", "content": "earlier"},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "before-1", "type": "function", "function": {"name": "old", "arguments": "{}"}}],
+    },
+    {
+        "role": "tool",
+        "tool_call_id": "before-1",
+        "content": f'<tool_response tool_name="old"><llm_output>a</llm_output>{_LARGE_DISPLAY}</tool_response>',
+    },
+    {"role": "assistant", "content": "said earlier"},
+]
 ROWS: Final = {"rows": [[1]], "other": "o"}
 TIMED_OUT: Final[dict[str, Any]] = {"code": "TIMEOUT", "retryable": True, "retry_after_ms": 2000}
 LATE: Final[dict[str, Any]] = {"code": "DB_TIMEOUT", "retryable": True}
@@ -209,6 +225,16 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         {0: [Act(structured={"x": "three"})]},
         _one(Says("", [Ask(0), Ask(1)]), Says("sorry")),
     ),
+    "digits for a number": Scenario(
+        _setup(_tool("a"), _tool("b", depends_on=["a"], input_schema=_takes(x={"type": "integer"}))),
+        {0: [Act(structured={"x": "7"})]},
+        _one(Says("", [Ask(0), Ask(1)]), Says("sorry")),
+    ),
+    "what was handed on is there at the second attempt": Scenario(
+        _setup(_tool("a"), _tool("b", depends_on=["a"], read_only=True, input_schema=_takes("rows"))),
+        {0: [Act(structured=ROWS)], 1: [Act("error", **LATE), Act()]},
+        _one(Says("", [Ask(0), Ask(1, {"rows": "made up"})]), Says("done")),
+    ),
     "what a predecessor provides is not asked for": Scenario(
         _setup(
             _tool("a", provides="x"),
@@ -236,6 +262,11 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     ),
     "a tool that is too slow": Scenario(
         _setup(_tool("a"), tool_timeout=5), {0: [Act("late")]}, _one(Says("", [Ask(0)]), Says("sorry"))
+    ),
+    "an error that does not say that it can be retried": Scenario(
+        _setup(_tool("read", read_only=True)),
+        {0: [Act("error", code="DB_TIMEOUT", side_effects="none"), Act()]},
+        _one(Says("", [Ask(0)]), Says("sorry")),
     ),
     "a breaker opens, probes fail, a probe comes through": Scenario(
         _setup(_tool("a"), breaker_threshold=2, breaker_reset_after=10),
@@ -272,6 +303,15 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         [
             *[Conversation([Says("", [Ask(0)])], cancelled=5)] * 2,
             Conversation([Says("", [Ask(0)]), Says("done")], begins=6),
+        ],
+    ),
+    "a chat is cancelled between two failures and a breaker": Scenario(
+        _setup(_tool("a"), breaker_threshold=2, breaker_reset_after=30),
+        {0: [Act("lost"), Act(delay=20), Act("lost"), Act()]},
+        [
+            Conversation([Says("", [Ask(0)])]),
+            Conversation([Says("", [Ask(0)])], begins=1, cancelled=2),
+            Conversation([Says("", [Ask(0)]), Says("", [Ask(0)], delay=1), Says("sorry")], begins=4),
         ],
     ),
     "the chat of a probe is cancelled": Scenario(
@@ -330,6 +370,11 @@ SCENARIOS: Final[dict[str, Scenario]] = {
             Conversation([Says("", [Ask(0, tag="same")])], tenant="two", begins=5),
         ],
     ),
+    "a number and its digits and a cache": Scenario(
+        _setup(_tool("kept", cacheable=True, read_only=True), cache=True),
+        {},
+        _one(*[Says("", [Ask(0, {"x": x}, tag="same")]) for x in (7, "7", True, 1)], Says("done")),
+    ),
     "errors and a cache": Scenario(
         _setup(_tool("kept", cacheable=True, read_only=True), cache=True),
         {0: [Act("error", code="GONE"), Act()]},
@@ -339,6 +384,9 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         _setup(_tool("kept", cacheable=True, read_only=True), cache=True, display="continue"),
         {0: [Act(display="transient")]},
         _one(*[Says("", [Ask(0, tag="same")])] * 2, Says("done")),
+    ),
+    "a display that is large in bytes": Scenario(
+        _setup(_tool("a"), display="continue"), {0: [Act(display="wide")]}, _one(Says("", [Ask(0)]), Says("done"))
     ),
     "a large display and a cache": Scenario(
         _setup(_tool("kept", cacheable=True, read_only=True), cache=True, display="continue"),
@@ -415,6 +463,12 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         _setup(),
         {},
         _one(*[Says("half an ans", fails="network", broken=True)] * 2, Says("from the other"), events=True),
+        fallbacks=1,
+    ),
+    "three answers that break off and another model": Scenario(
+        _setup(),
+        {},
+        _one(*[Says("half an ans", fails="network", broken=True)] * 3, Says("from the other"), events=True),
         fallbacks=1,
     ),
     "another model": Scenario(_setup(), {}, _one(Says("", fails="network"), Says("from the other")), fallbacks=1),
@@ -520,6 +574,16 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         {},
         _one(Says("", [Ask(0), Ask("__summarize__", {"summary": "They said hello."})]), Says("done"), history=EARLIER),
     ),
+    "a summary after a turn of the chat": Scenario(
+        _setup(_tool("a"), meta_tools=("__summarize__",)),
+        {},
+        _one(
+            Says("", [Ask(0)]),
+            Says("", [Ask("__summarize__", {"summary": "They said hello."})]),
+            Says("done"),
+            history=EARLIER,
+        ),
+    ),
     "names that clash": Scenario(
         _setup(_tool("a"), _tool("a", server=1), servers=[Server(), Server()]),
         {},
@@ -615,6 +679,15 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         {},
         [Conversation([Says("done")]), Conversation([Says("done")], begins=70)],
         changes=[Change(1, 0, [_tool("b")], announced=False)],
+    ),
+    "a refreshed list and a parameter that is filled in": Scenario(
+        _setup(_tool("a", input_schema=_takes("q", "secret", required=["secret"])), params={"secret": "s3"}),
+        {},
+        [Conversation([Says("", [Ask(0)]), Says("done")], begins=begins) for begins in (0, 8)],
+        changes=[Change(5, 0, [_tool("a", input_schema=_takes("q", "r", "secret", required=["secret"]))])],
+    ),
+    "a large display in a given history": Scenario(
+        _setup(_tool("a")), {}, _one(Says("", [Ask(0)]), Says("done"), history=SHOWN_BEFORE)
     ),
     "a tool changes while it is called": Scenario(
         _setup(_tool("a"), _tool("b", depends_on=["a"])),

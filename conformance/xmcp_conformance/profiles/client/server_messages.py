@@ -19,6 +19,8 @@ from .trace import Answered, Tool
 
 LARGE: Final = 6000
 """Number of characters in the payload of a large display: more than the default of `Setup.display_budget`."""
+WIDE: Final = 3000
+"""Number of characters in the payload of a wide display: each has two bytes, so that it is larger in bytes alone."""
 
 
 def listing(description: str, tool: Tool) -> Json:
@@ -98,7 +100,7 @@ def _error(act: Act, message: str) -> Json:
 def _display(act: Act, call: int) -> Json | None:
     if act.display == "none":
         return None
-    payload = "x" * LARGE if act.display == "large" else f"shown {call}"
+    payload = {"large": "x" * LARGE, "wide": "ж" * WIDE}.get(act.display, f"shown {call}")
     display: Json = {"type": "text", "payload": payload, "title": f"display {call}"}
     return {**display, "meta": {"transient": True}} if act.display == "transient" else display
 
