@@ -76,7 +76,7 @@ class Miniature:
 
     async def chat(self, request: ChatRequest) -> ChatOutcome:
         """Run a chat."""
-        history = [*request.history, {"role": "user", "content": request.query}]
+        history = [*map(self._fitted, request.history), {"role": "user", "content": request.query}]
         try:
             return await self._loop(history, request.tenant)
         except asyncio.CancelledError:
@@ -203,6 +203,17 @@ class Miniature:
         if display is None or len(json.dumps(display)) <= self.setup.display_budget:
             return display
         return {"type": "x-xmcp-reference", "payload": {}, "title": display.get("title")}
+
+    def _fitted(self, message: Json) -> Json:
+        """Return a message of a given history, with a reference in the place of a display that is too large."""
+        content = message.get("content")
+        if message.get("role") != "tool" or not isinstance(content, str) or "<display>" not in content:
+            return message
+        document = read(content).document
+        if document is None or document.display is None:
+            return message
+        display = self._for_the_model(document.display)
+        return {**message, "content": result(document.llm_output, display, document.tool_name)}
 
     # What the variants below do in another way.
 
