@@ -11,7 +11,7 @@ from xmcp_conformance.profiles.client import expected_injections
 from xmcp_conformance.profiles.client.messages import same
 from xmcp_conformance.profiles.client.name_resolution import key_of
 from xmcp_conformance.profiles.client.permitted_codes import permitted_codes
-from xmcp_conformance.profiles.client.trace import Tool
+from xmcp_conformance.profiles.client.trace import INSTANT, Tool
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import Attempt, ModelCall, gives_text
 from xmcp_conformance.reader import Document
@@ -155,11 +155,23 @@ def _equal_call_waits(trace: TraceIndex) -> Observations:
             if _difference(trace, call, a) is None
         ]
         if running and call.turn.next is not None:
-            again = [a for a in call.sent if any(b.at < a.at < b.ended_at for b in running)]
+            again = [a for a in call.sent if any(_is_beside(a, b) for b in running)]
             at = again[0].at if again else call.turn.next_at
             yield either(
                 "XMCP-CLI-054", not again, f"{call} was made besides an equal one", "the answer of that one", where=at
             )
+
+
+def _is_beside(attempt: Attempt, running: Attempt) -> bool:
+    """Return whether an attempt began surely before a running one ended, and before the chat of that one was over.
+
+    By a real clock an answer, or the news of a cancellation, is on its way for a while; and where the chat of one was
+    cancelled, an equal call can be made again (section 11.11).
+    """
+    if not running.at < attempt.at < running.ended_at or running.call is None:
+        return False
+    chat = running.call.turn.chat
+    return attempt.begun < min(running.ended, chat.over) - (chat.instant if chat.instant > INSTANT else 0.0)
 
 
 @check("XMCP-CLI-055", profile="client")
