@@ -26,6 +26,10 @@ MAX_OPEN: Final = 190
 
 _LEVELS_IN_A_PIECE: Final = 6
 
+CAN_CUT: Final = re.fullmatch(rb"(?:ab?c)*+", b"abca") is None
+"""Whether possessive quantifiers are right. Before Python 3.11.5 they are not (gh-106052), and a text is decoded in one
+piece: other threads wait, and the value is the same."""
+
 
 def _members() -> re.Pattern[bytes]:
     """Return the pattern of members with the commas after them, and of a last member, which has none.
@@ -52,7 +56,8 @@ def decode_json(data: bytes) -> Any:
     Raises:
         ValueError: it is not JSON, or nested too deeply.
     """
-    return from_json(data) if len(data) <= PIECE or _is_sparse(data) else _Decoder(data).decode()
+    whole = len(data) <= PIECE or not CAN_CUT or _is_sparse(data)
+    return from_json(data) if whole else _Decoder(data).decode()
 
 
 def _is_sparse(data: bytes) -> bool:
