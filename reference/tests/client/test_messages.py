@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -62,6 +63,20 @@ def test_a_text_that_is_nested_too_deeply_is_refused(monkeypatch: pytest.MonkeyP
         assert (outcome(decode_json, text) != "refused") is accepted, depth
 
 
+CUTS = pytest.mark.skipif(not json_pieces.CAN_CUT, reason="before Python 3.11.5 a text is decoded in one piece")
+
+
+def test_this_python_decodes_in_pieces_if_its_possessive_quantifiers_are_right() -> None:
+    assert json_pieces.CAN_CUT is (sys.version_info >= (3, 11, 5))
+
+
+def test_where_they_are_wrong_a_large_text_is_decoded_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_pieces, "CAN_CUT", False)
+    monkeypatch.setattr(json_pieces, "_Decoder", None)
+    text = b"[" + b"1," * PIECE + b"1]"
+    assert decode_json(text) == [1] * (PIECE + 1)
+
+
 MIB = 1024 * 1024
 LARGE: dict[str, bytes] = {
     "numbers": b"[" + b"1," * MIB + b"1]",
@@ -76,6 +91,7 @@ LARGE: dict[str, bytes] = {
 }
 
 
+@CUTS
 @pytest.mark.parametrize("name", LARGE)
 def test_a_large_text_is_read_in_linear_time_and_in_small_pieces(name: str) -> None:
     data = LARGE[name]
@@ -109,6 +125,7 @@ def test_a_text_of_few_long_strings_is_decoded_at_once() -> None:
     assert sizes_of_pieces(data) == [len(data)]
 
 
+@CUTS
 @pytest.mark.parametrize(
     ("unit", "values"),
     [(b"1,", 1), (b"[],", 2), (b'{"":1},', 3), (b"[[[[[[[[1]]]]]]]],", 9), (b'{"":{"":{"":1}}},', 7)],
