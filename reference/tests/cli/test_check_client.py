@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 from pathlib import Path
+from typing import Any
 
 import jsonschema_rs
 import pytest
@@ -83,7 +84,7 @@ def test_what_cannot_be_judged_is_said_in_a_sentence(arguments: list[str], code:
     assert "\x1b" not in done.output
 
 
-OWN = {
+OWN: dict[str, Any] = {
     "setup": {"servers": [{}], "tools": [{"server": 0, "name": "stock"}]},
     "acts": {"0": [{"kind": "error", "code": "NOT_FOUND", "delay": 0.1}]},
     "chats": [{"script": [{"text": "I look.", "asks": [{"tool": 0}]}, {"text": "There is none."}]}],
@@ -109,7 +110,14 @@ def test_scenarios_of_one_s_own_are_judged_beside_those_of_the_suite(tmp_path: P
         ([], "`the file`: input should be a valid dictionary"),
         ({"a": {**OWN, "actz": {}}}, "`a.actz`: no such member"),
         ({"a": {**OWN, "acts": {"1": []}}}, "`a`: `acts.1`: 1 is no index in `setup.tools`, which has 1"),
-        ({"a": {**OWN, "chats": []}}, "`a`: `chats`: at least one was expected"),
+        ({"a": {**OWN, "chats": []}}, "`a`: `chats`: 0; 1 to 64"),
+        ({"a": {**OWN, "acts": {"0": []}}}, "`a`: `acts.0`: 0; 1 to 1000"),
+        ({"a": {**OWN, "fallbacks": 10**9}}, "`a`: `fallbacks`: 1000000000; 0 to 8"),
+        ('{"a": %s}' % ("1" * 5000), "a number in it has more than 4,300 digits"),
+        ({"a": {**OWN, "acts": {"0": [{"delay": float("nan")}]}}}, "it has no `NaN`"),
+        ({"a": {**OWN, "setup": {**OWN["setup"], "max_turns": 0}}}, "`a`: `setup.max_turns`: 0; 1 to 1000"),
+        ({"a\u001b[31m": OWN}, "a name has 1 to 120 printable characters"),
+        ({"aa": OWN, "AA": OWN}, "`AA` is the name of another scenario"),
         ({"a": {**OWN, "chats": [{"begins": 1e9}]}}, "`a`: `chats[0].begins`: 1e+09 seconds; at most 600"),
         ({"a": {**OWN, "setup": {"servers": [], "tools": [{"server": 0, "name": "s"}]}}}, "0 is no index in `setup.s"),
         ({"a": {**OWN, "chats": [{"script": [{"asks": [{"tool": 7}]}]}]}}, "`chats[0].script[0].asks[0].tool`: 7 is"),
@@ -117,7 +125,7 @@ def test_scenarios_of_one_s_own_are_judged_beside_those_of_the_suite(tmp_path: P
 )
 def test_what_is_no_scenario_is_said_before_anything_runs(own: object, says: str, tmp_path: Path) -> None:
     file = tmp_path / "own.json"
-    file.write_text(json.dumps(own))
+    file.write_text(own if isinstance(own, str) else json.dumps(own))
     done = run("no-such-command", "--scenarios", str(file))
     assert done.exit_code == 2
     assert says in " ".join(done.output.replace("│", "").split()), done.output
