@@ -32,6 +32,7 @@ SPELLED_IN: Final = (
     "docs/guides/from-fastmcp.md",
     "docs/guides/level-1.md",
     "docs/guides/server.md",
+    "docs/guides/tutorial.md",
     "examples/level1/go/xmcp.go",
     "examples/level1/python/server.py",
     "examples/level1/typescript/server.*",

@@ -87,7 +87,8 @@ class Coverage:
     @property
     def percent(self) -> float:
         """The share of the wanted tools that were seen at work, in percent; 0 where there is none."""
-        return 100 * self.at_work / self.wanted if self.wanted else 0.0
+        at_work = sum(tool.at_work and not tool.left_out for tool in self.tools.values())
+        return 100 * at_work / self.wanted if self.wanted else 0.0
 
     @property
     def wanted(self) -> int:

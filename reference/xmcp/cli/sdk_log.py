@@ -6,6 +6,6 @@ import logging
 
 
 def silence() -> None:
-    """Keep the SDK's log from the terminal. It names one of its loggers `client`."""
-    for name in ("mcp", "client"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+    """Keep the SDK's log from the terminal. It names one of its loggers `client`, which others may listen to."""
+    logging.getLogger("mcp").setLevel(logging.CRITICAL)
+    logging.getLogger("client").addHandler(logging.NullHandler())  # else records without a handler go to the terminal

@@ -41,6 +41,7 @@ _MAX_TOOLS = 2_000
 _MAX_CATALOGUE_BYTES = 16 * 1024 * 1024
 _FITS_NOTHING: dict[str, Any] = {"not": {}}
 _MAX_GARBAGE = 10  # only the first line is shown
+_MOST_FAULTS = 1000
 _LONGEST_WAIT = 300
 """Maximum of --connect-timeout in seconds."""
 _IN_THE_HANDSHAKE = {"versions": ["99.0", VERSION], "displayTypes": ["text", "markdown"]}
@@ -84,7 +85,8 @@ def _let_note(session: ClientSession, stray: Stray) -> None:
             try:
                 parse(method, version, params)
             except ValidationError as error:
-                stray.add_message(method, version, _first_fault(error))
+                many = error.error_count() > _MOST_FAULTS  # each would become an object, and a server chooses how many
+                stray.add_message(method, version, "with very many faults" if many else _first_fault(error))
 
     async def noting_notify(dctx: Any, method: str, params: Mapping[str, Any] | None) -> None:
         note(parse_server_notification, method, params)
