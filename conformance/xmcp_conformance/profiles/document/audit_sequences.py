@@ -1,7 +1,7 @@
 """Judge audit records in a file of JSON Lines as sequences: their numbers, and which is the first and the last.
 
-Each record names its chat, so the records of several chats can be mixed. One chat without `chat_ended` is no fault: it
-may go on when the file is read.
+Each record names its chat, so the records of several chats can be mixed. A chat without `chat_started` or `chat_ended`
+is no fault: its records can begin in a file before this one, and it may go on when the file is read.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class AuditRecords:
         chat, number, kind = record.get("chat_id"), record.get("sequence"), record.get("kind")
         if not isinstance(chat, str) or not isinstance(number, int) or isinstance(number, bool):
             return  # the schema says so
-        yield from _place(chat, number, kind, self._next.get(chat, 0), line, ended=chat in self._ended)
+        yield from _place(chat, number, kind, self._next.get(chat, number), line, ended=chat in self._ended)
         self._next[chat] = number + 1
         if kind == "chat_ended":
             self._ended.add(chat)

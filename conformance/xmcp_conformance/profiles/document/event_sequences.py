@@ -16,8 +16,6 @@ from xmcp_conformance.core.observation import Place, broken
 from xmcp_conformance.core.untrusted_text import quoted
 
 _CLOSING: Final = ("done", "failed")
-_OPEN: Final = ("tool_call", "tool_started", "retry")
-"""After these the result of a call is still to come."""
 
 
 @dataclass(slots=True)
@@ -37,7 +35,6 @@ class ChatEvents:
         if self.closed:
             self.last, self.turn, self.usages, self.closed = {}, 0, 0, ""
         yield from _order(self, event, kind, line)
-        yield from _ended(self, kind, line)
         yield from _counts(self, event, kind, line)
         id_, turn = event.get("call_id"), event.get("turn")
         if isinstance(id_, str) and kind in NEXT:
@@ -56,14 +53,6 @@ def _order(chat: ChatEvents, event: Mapping[str, Any], kind: str, line: int) -> 
     if kind not in NEXT[before]:
         seen = f"`{kind}` of `{quoted(id_)}` after {f'its `{before}`' if before else 'no other event of it'}"
         yield broken("XMCP-REC-002", seen, " or ".join(NEXT[before]), where=Place(line, 1))
-
-
-@check("XMCP-REC-002", profile="document")
-def _ended(chat: ChatEvents, kind: str, line: int) -> Observations:
-    open_calls = [id_ for id_, last in chat.last.items() if last in _OPEN] if kind == "done" else []
-    for id_ in open_calls:
-        seen = f"`done`, and the last event of `{quoted(id_)}` is its `{chat.last[id_]}`"
-        yield broken("XMCP-REC-002", seen, "`tool_result` or `tool_error` before it", where=Place(line, 1))
 
 
 @check("XMCP-REC-006", profile="document")
