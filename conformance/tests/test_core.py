@@ -175,6 +175,7 @@ async def test_a_server_of_another_version_is_not_shown_to_conform(versions, con
         (["serve", "--auth", "--verbose"], "serve --auth --verbose"),
         (["-c", "key = 3"], "-c 'key = 3'"),
         (["URL=x:y@z", "serve", "MODE=dev"], "URL=… serve MODE=dev"),
+        (["/opt/a=b/serve"], "/opt/a=b/serve"),
     ],
 )
 def test_a_command_is_shown_without_values_that_are_secret_by_their_names(words, shown):

@@ -23,7 +23,7 @@ def shown_command(words: Iterable[str]) -> str:
         is_name = _NAME.fullmatch(name) is not None and _SECRET.search(name) is not None
         if after_a_secret and not word.startswith("-"):
             shown.append("…")
-        elif equals and (is_name or not shown):
+        elif equals and (is_name or (not shown and _NAME.fullmatch(name))):
             shown.append(f"{name}=…")
         else:
             shown.append(shlex.quote(word))
