@@ -690,8 +690,8 @@ def of_events_that_arrive_after_the_end() -> TraceBuilder:
 
 def of_a_request_that_the_client_did_not_accept() -> TraceBuilder:
     s = TraceBuilder()
-    s.begin(events=True)
-    s.end(failure="refused")
+    s.begin("How many?", {"role": "tool", "tool_call_id": "t0", "content": "seven"}, events=True)
+    s.end(failure="refused", history=[])
     return s
 
 

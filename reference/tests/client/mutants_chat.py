@@ -217,6 +217,19 @@ def hides_the_limit(patch: pytest.MonkeyPatch) -> None:
     rewrite_result(patch, lambda _, result: {"stop_reason": "stop"} if result["stop_reason"] == "max_turns" else {})
 
 
+@breaks("XMCP-CLI-133")
+def refuses_the_chat_of_a_silent_model(patch: pytest.MonkeyPatch) -> None:
+    """Ends a chat with an exception where the model wrote nothing and called nothing."""
+    done = Chat._done
+
+    def refusing(chat: Chat, stop_reason: Any, answer: str = "") -> Done:
+        if stop_reason == "empty":
+            raise ValueError("The model said nothing.")
+        return done(chat, stop_reason, answer)
+
+    patch.setattr(Chat, "_done", refusing)
+
+
 @breaks("XMCP-CLI-072")
 def answers_with_a_result(patch: pytest.MonkeyPatch) -> None:
     """Gives the last result of a tool as the answer where the model gave none."""

@@ -92,6 +92,8 @@ class ChatOutcome:
     """The history with which the application can continue."""
     result: Mapping[str, Any] | None = None
     failure: Literal["provider", "quota", "cancelled", "refused", "crashed"] | None = None
+    sees_given: bool = True
+    """Whether a change of the list that the client got shows in `ChatRequest.history`."""
 
 
 class Model(Protocol):

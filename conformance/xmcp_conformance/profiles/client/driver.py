@@ -108,7 +108,7 @@ async def _converse(
             chat=name,
             result=None if outcome.result is None else copied([outcome.result])[0],
             history=copied(outcome.history),
-            given=copied(given),
+            given=copied(given) if outcome.sees_given else None,
             failure=outcome.failure,
         )
     )

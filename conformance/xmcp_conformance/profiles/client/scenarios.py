@@ -620,6 +620,7 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         {},
         _one(Says("Let me", [Ask(0)], finish="length"), Says("done")),
     ),
+    "a model that says nothing": Scenario(_setup(_tool("a")), {}, _one(Says("", [Ask(0)]), Says(""))),
     "a text beside a display": Scenario(
         _setup(_tool("a")), {0: [Act(display="small")]}, _one(Says("Here they are.", [Ask(0)]))
     ),

@@ -307,15 +307,17 @@ class Cancelled(Record):
 class ChatEnded(Record):
     """A chat ended. `result` is that of the event `done`; `None` where the chat failed: then `failure` says how.
 
+    `provider`: no model could be asked; `refused`: the client did not begin the chat, or did not start at all;
+    `crashed`: it ended with any other exception.
     `history` is the history that the application can continue with; `given` is the list that it had passed in, as it is
-    now.
+    now, or `None` where nobody saw it.
     """
 
     kind: ClassVar[str] = "chat_ended"
     chat: str
     result: Mapping[str, Any] | None
     history: Sequence[Mapping[str, Any]]
-    given: Sequence[Mapping[str, Any]]
+    given: Sequence[Mapping[str, Any]] | None
     failure: Literal["provider", "quota", "cancelled", "refused", "crashed"] | None = None
 
 

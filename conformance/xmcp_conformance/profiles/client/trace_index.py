@@ -115,6 +115,11 @@ class TraceIndex:
                 last[server] = tools if in_a_circle else ()
         return [tool for tools in last.values() for tool in tools]
 
+    @property
+    def starts_incomplete(self) -> bool:
+        """Whether a client starts without the tools of a server, which is away or whose tools are in a circle."""
+        return not all(server.reachable for server in self.setup.servers) or bool(self.refused_at(0))
+
     @cached_property
     def _lists(self) -> list[tuple[int, int, Sequence[Tool], bool]]:
         """Each list: the index of its record (-1 for the first), its server, its tools, whether it has a circle."""

@@ -188,11 +188,20 @@ def broken_arguments_stay_in_the_history(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-CLI-007", profile="client")
+def broken_arguments_become_a_member_of_the_object(wrong: bool) -> Trace:
+    s = turn(call(written='{"tag": "t1", '))
+    if wrong:
+        s.histories["a"][-1]["tool_calls"][0]["function"]["arguments"] = '{"INVALID_JSON": "{"}'
+    s.reply(content=error("VALIDATION_FAIL"))
+    s.finish()
+    return s.trace
+
+
 @breaks("XMCP-CLI-010", profile="client")
 def broken_arguments_are_mended(wrong: bool) -> Trace:
     s = turn(call(written='{"tag": "t1", '))
     if wrong:
-        s.histories["a"][-1]["tool_calls"][0]["function"]["arguments"] = '{"tag": "t1"}'
         s._written["t1"][1]["arguments"] = '{"tag": "t1"}'
         s.make()
     else:

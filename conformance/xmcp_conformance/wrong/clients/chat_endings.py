@@ -57,6 +57,47 @@ def the_wrong_limit_is_named(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-CLI-133", profile="client")
+def an_empty_answer_is_an_exception(wrong: bool) -> Trace:
+    s = TraceBuilder()
+    s.begin()
+    s.ask()
+    s.say("")
+    s.end(stop="empty", failure="crashed" if wrong else None)
+    return s.trace
+
+
+@breaks("XMCP-CLI-133", profile="client")
+def it_refuses_every_chat(wrong: bool) -> Trace:
+    s = TraceBuilder()
+    s.begin()
+    if not wrong:
+        s.ask()
+        s.say("Seven.")
+    s.end("Seven.", failure="refused" if wrong else None)
+    return s.trace
+
+
+@breaks("XMCP-CLI-133", profile="client")
+def a_model_that_was_not_asked_counts_as_failed(wrong: bool) -> Trace:
+    s = TraceBuilder()
+    s.begin()
+    if not wrong:
+        s.ask()
+        s.say(failed=True)
+    s.end(failure="provider")
+    return s.trace
+
+
+@breaks("XMCP-CLI-133", profile="client")
+def a_shown_answer_is_an_exception(wrong: bool) -> Trace:
+    s = turn(call())
+    s.answered(s.called(), display=TABLE)
+    s.reply()
+    s.end(stop="display", failure="crashed" if wrong else None)
+    return s.trace
+
+
 @breaks("XMCP-CLI-072", profile="client")
 def a_tool_s_result_is_the_answer(wrong: bool) -> Trace:
     s = turn(call(), max_turns=1)

@@ -306,6 +306,18 @@ def a_failure_beside_a_display_ends_the_chat(wrong: bool) -> Trace:
 
 
 @breaks("XMCP-CLI-013", profile="client")
+def a_failure_crashes_the_chat_and_leaves_no_history(wrong: bool) -> Trace:
+    s = turn(call())
+    s.failed(s.called())
+    s.reply()
+    if wrong:
+        s.end(failure="crashed", history=[])
+    else:
+        s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-013", profile="client")
 def a_failure_crashes_the_chat(wrong: bool) -> Trace:
     s = turn(call())
     s.failed(s.called())

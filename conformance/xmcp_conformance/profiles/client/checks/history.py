@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.histories import calls_of, fault_of_history
-from xmcp_conformance.core.observation import either
+from xmcp_conformance.core.observation import broken, either
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.messages import arguments_of, function_of, same, text_of
 from xmcp_conformance.profiles.client.permitted_codes import CUT_SHORT, permitted_codes
@@ -15,7 +15,7 @@ from xmcp_conformance.profiles.client.trace_model import ModelCall
 @check("XMCP-CLI-001", profile="client")
 def _given_history_unchanged(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
-        if chat.ended is not None:
+        if chat.ended is not None and chat.ended.given is not None:
             before, after = chat.began.history, chat.ended.given
             seen = f"the list of {len(before)} messages has {len(after)} now, or others"
             yield either(
@@ -44,6 +44,12 @@ def _arguments_are_an_object(trace: TraceIndex) -> Observations:
                 ok = isinstance(written, str) and bool(written.strip()) and arguments_of(written) is not None
                 seen = f"in the history for {to}, the arguments {quoted(str(written))}"
                 yield either("XMCP-CLI-007", ok, seen, "one JSON object", where=at)
+    for turn in trace.turns:
+        for call, entry in zip(turn.calls, [] if turn.at is None else calls_of(turn.messages[turn.at]), strict=False):
+            written = str(function_of(entry).get("arguments"))
+            if call.arguments is None and arguments_of(written):  # what is no object at all is blamed above
+                seen = f"{call} has the arguments {quoted(written)}, and the model wrote {quoted(call.written)}"
+                yield broken("XMCP-CLI-007", seen, "`{}`", where=turn.next_at)
 
 
 @check("XMCP-CLI-004", profile="client")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from xmcp_conformance.core.checks import Observations, check
-from xmcp_conformance.core.histories import calls_of
+from xmcp_conformance.core.histories import calls_of, fault_of_history
 from xmcp_conformance.core.observation import broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client import expected_injections
@@ -18,7 +18,6 @@ from xmcp_conformance.profiles.client.trace_model import Chat, ModelCall, Turn
 from .displays import display_of
 
 CLARIFY, SUMMARIZE, THINK = "__clarify__", "__summarize__", "__think__"
-_CRASHES = ("crashed", "refused")
 
 
 def said_to(turn: Turn, name: str, parameter: str) -> list[str]:
@@ -81,6 +80,9 @@ def _other_turns_go_on(trace: TraceIndex) -> Observations:
     for turn in trace.turns:
         chat = turn.chat
         if turn.next is None or not is_known(turn) or shows_everything(turn):
+            if bad := _failed_before_a_crash(turn):
+                seen = f"{bad} failed, and the chat ended (crashed)"
+                yield broken("XMCP-CLI-013", seen, "a chat that goes on", where=turn.next_at)
             continue
         if not turn.went_on and (may_end(trace, turn) or _judged_by_other_checks(trace, turn)):
             continue
@@ -106,6 +108,51 @@ def _judged_by_other_checks(trace: TraceIndex, turn: Turn) -> bool:
     if any(one.fails for _, one in chat.callbacks) and chat.ended is not None and chat.ended.failure == "crashed":
         return True
     return reason in ("max_turns", "timeout") and not turn.went_on and not _limit_is_met(trace, turn, reason)
+
+
+def _failed_before_a_crash(turn: Turn) -> ModelCall | None:
+    """Return a call that surely failed in a turn whose replies nobody saw, because the chat ended with an exception."""
+    chat = turn.chat
+    crashed = chat.ended is not None and turn.next is chat.ended and chat.ended.failure == "crashed"
+    if not crashed or is_known(turn) or chat.cancelled is not None or any(one.fails for _, one in chat.callbacks):
+        return None
+    for call in turn.calls:
+        last = call.attempts[-1] if call.attempts else None
+        unsent = last is None and not call.meta and (not call.offered or call.arguments is None)
+        if unsent or (last is not None and (last.outcome == "error" or last.transport_failed)):
+            return call
+    return None
+
+
+@check("XMCP-CLI-133", profile="client")
+def _ends_as_the_tables_say(trace: TraceIndex) -> Observations:
+    for chat in trace.chats.values():
+        if chat.ended is None or chat.cancelled is not None or _is_judged_elsewhere(trace, chat):
+            continue
+        how = chat.ended.failure
+        ok = {
+            None: True,
+            "provider": bool(chat.failed) or is_unanswered(chat),
+            "quota": bool(trace.setup.quota_tokens),
+            "refused": not chat.asks and fault_of_history(chat.began.history) is not None,
+        }.get(how, False)
+        expected = "a stop_reason, or a model that cannot be asked, or a quota that is used up"
+        yield either("XMCP-CLI-133", ok, f"the chat ended with the failure `{how}`", expected, where=chat.ended_at)
+
+
+def _is_judged_elsewhere(trace: TraceIndex, chat: Chat) -> bool:
+    """Return whether the end of a chat that is none of the tables is judged by another sentence, or is allowed."""
+    if not chat.asks and trace.starts_incomplete:
+        return True  # XMCP-CLI-038 and XMCP-CLI-094
+    if any(one.fails for _, one in chat.callbacks):
+        return True  # XMCP-CLI-064
+    turn = chat.turns[-1] if chat.turns else None
+    if turn is None or turn.next is not chat.ended or not turn.calls:
+        return False
+    if _failed_before_a_crash(turn) is not None:
+        return True  # XMCP-CLI-013
+    ends = (trace.setup.display == "exit" and shows_everything(turn)) or said_to(turn, CLARIFY, "question")
+    return is_known(turn) and not ends  # XMCP-CLI-013, 061, 062 and 071
 
 
 @check("XMCP-CLI-070", profile="client")

@@ -40,7 +40,7 @@ def _certainly_existing(trace: TraceIndex, began: int, at: int) -> list[Tool]:
 @check("XMCP-TOL-003", "XMCP-CLI-090", "XMCP-CLI-094", profile="client")
 def _every_tool_offered(trace: TraceIndex) -> Observations:
     """Judge that each tool is offered; unknown metadata and unreachable servers have requirements of their own."""
-    away = not all(server.reachable for server in trace.setup.servers) or bool(trace.refused_at(0))
+    away = trace.starts_incomplete
     for at, names, tools in _offers(trace):
         kept = {key_of(tool) for tool in trace.tools_within_limit_at(at)}
         within = [tool for tool in tools if key_of(tool) in kept]

@@ -60,6 +60,8 @@ class CommandAdapter:
         self._chats: set[str] = set()
         self.crashes: list[str] = []
         """What a person should know of each chat that ended with an exception."""
+        self.refusals: list[str] = []
+        """What the program says of each chat, or of all of them, that it refused."""
 
     async def __aenter__(self) -> CommandAdapter:
         return self
@@ -108,8 +110,9 @@ class CommandAdapter:
             servers=addresses,
         )
         if "refused" in answer:
+            self.refusals.append(f"the client refused to start: {quoted(answer['refused'])}")
             raise StartRefused(answer["refused"])
-        return _Client(self._program, self._limits, self._chats, self.crashes)
+        return _Client(self._program, self._limits, self._chats, self.crashes, self.refusals)
 
     def _host(self) -> Host:
         host = Host()
@@ -130,6 +133,7 @@ class _Client:
     limits: Limits
     chats: set[str]
     crashes: list[str]
+    refusals: list[str]
 
     async def chat(self, request: ChatRequest) -> ChatOutcome:
         self.chats.add(request.chat)
@@ -150,12 +154,19 @@ class _Client:
         except asyncio.CancelledError:
             self.program.tell({"command": "cancel", "chat": request.chat})
             ended = await ending
+        why = f": {quoted(ended['why'])}" if "why" in ended else ", and the adapter does not say why (`why`)"
         if ended.get("failure") == "crashed":
-            why = f": {quoted(ended['why'])}" if "why" in ended else ", and the adapter does not say which (`why`)"
             self.crashes.append(f"chat {request.chat} ended with an exception{why}")
+        elif ended.get("failure") == "refused":
+            self.refusals.append(f"chat {request.chat} was refused{why}")
         if "given" in ended:
             request.history[:] = ended["given"]
-        return ChatOutcome(history=ended["history"], result=ended.get("result"), failure=ended.get("failure"))
+        return ChatOutcome(
+            history=ended["history"],
+            result=ended.get("result"),
+            failure=ended.get("failure"),
+            sees_given="given" in ended,
+        )
 
     async def refresh_tools(self) -> None:
         await self.program.ask("refresh", self.limits.start)

@@ -15,13 +15,11 @@ from xmcp_conformance.core.events import Emit, Noted, NotReached, Observed, RunE
 from xmcp_conformance.core.observation import Observation
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.shown_command import shown_command
-from xmcp_conformance.profiles.client.checks.stop_reasons import is_unanswered
 from xmcp_conformance.profiles.client.driver import drive
 from xmcp_conformance.profiles.client.judge import PROFILE, observations
 from xmcp_conformance.profiles.client.observer import Recorder
 from xmcp_conformance.profiles.client.scenario import Scenario, needed_features, with_fixed_options
 from xmcp_conformance.profiles.client.trace import Called, Trace
-from xmcp_conformance.profiles.client.trace_index import TraceIndex
 
 from .adapter import CommandAdapter, Era, Limits
 from .program import Program, ProgramFault
@@ -59,6 +57,8 @@ class _Seen:
     trace: Trace
     fault: str = ""
     """What stopped the program or a chat in it; it is the verdict where no sentence was seen broken."""
+    refusals: str = ""
+    """What the program says of chats that it refused; it explains a sentence that is broken."""
     again: bool = False
     """Whether it was run again, alone, because something was broken beside others."""
 
@@ -99,17 +99,19 @@ async def check_command(
         one.fault = one.fault or _unjudged(one)
         for observation in _judged(one):
             emit(Observed(observation, name, scenario))
-        is_right = all(observation.ok for observation in _judged(one))
-        if one.fault:
-            emit(NotReached(scenario, "", one.fault) if is_right else Noted(name, f"`{scenario}`: {one.fault}"))
-        if one.again and is_right:
+        if one.fault and _is_right(one):
+            emit(NotReached(scenario, "", one.fault))
+        elif not _is_right(one) and (told := "; ".join(filter(None, (one.fault, one.refusals)))):
+            emit(Noted(name, f"`{scenario}`: {told}"))
+        if one.again and _is_right(one):
             emit(Noted(name, f"`{scenario}` was right only when it was run alone: its times depend on the machine."))
     if left := [scenario for scenario in chosen if scenario not in seen]:
         failed = sum(bool(one.fault) for one in seen.values())
         reason = f"the program failed in {failed} scenarios, so {len(left)} were not run; the first say why"
         emit(NotReached(name, "", reason))
     has_calls = any(isinstance(record, Called) for one in seen.values() for record in one.trace.records)
-    if any(map(_has_calls, chosen.values())) and not has_calls and not any(one.fault for one in seen.values()):
+    is_explained = any(one.fault or not _is_right(one) for one in seen.values())
+    if any(map(_has_calls, chosen.values())) and not has_calls and not is_explained:
         emit(NotReached(name, "", "no call reached a server in any scenario, so hardly anything was seen"))
     for text in _left_out(lacked):
         emit(Noted(name, text))
@@ -199,21 +201,21 @@ class _Crew:
 
     async def _run(self, name: str, scenario: Scenario, program: Program | None) -> tuple[Program | None, _Seen]:
         """Run a scenario; return the program, unless it is of no more use, and what was seen."""
-        recorder, fault = Recorder(asyncio.get_running_loop().time()), ""
+        recorder, fault, refusals = Recorder(asyncio.get_running_loop().time()), "", ""
         try:
             if program is None:
                 program = await Program.started(self._command, self._driving.limits.start, self._driving.environment)
             first = crc32(name.encode())
             async with CommandAdapter(program, self._driving.limits, self._driving.era, first) as adapter:
                 await drive(recorder, scenario, adapter, one_connection=False)
-            fault = "; ".join(adapter.crashes)
+            fault, refusals = "; ".join(adapter.crashes), "; ".join(adapter.refusals)
         except (ProgramFault, OSError, RuntimeError) as failed:
             own = "" if isinstance(failed, ProgramFault) else "the suite's own host failed: "
             fault = f"{own}{failed}"
             if program is not None:
                 await program.end()
                 program = None
-        return program, _Seen(Trace(scenario.setup, recorder.records, PRECISION), fault)
+        return program, _Seen(Trace(scenario.setup, recorder.records, PRECISION), fault, refusals)
 
     def _blame(self, name: str, fault: str) -> None:
         """Take note of what a program did after the end of a scenario."""
@@ -236,18 +238,16 @@ def _unjudged(one: _Seen) -> str:
         return "a record of something that never began"
     except Exception as error:  # what a client sends is data: no check may end the run
         return f"what the client sent has a form that the checks do not read ({type(error).__name__})"
-    index = TraceIndex(one.trace)
-    for chat in index.chats.values():
-        failure = chat.ended.failure if chat.ended is not None else None
-        if failure == "provider" and not chat.failed and not is_unanswered(chat):
-            return f"chat {chat.name} ended with the failure `provider`, and every request to the model was answered"
-        if failure == "quota" and not one.trace.setup.quota_tokens:
-            return f"chat {chat.name} ended with the failure `quota`, and there is none"
     return ""
 
 
 def _is_suspected(one: _Seen) -> bool:
-    return not one.fault and any(not observation.ok for observation in _judged(one))
+    return not one.fault and not _is_right(one)
+
+
+def _is_right(one: _Seen) -> bool:
+    """Return whether nothing was seen broken."""
+    return all(observation.ok for observation in _judged(one))
 
 
 def _judged(one: _Seen) -> list[Observation]:
