@@ -123,7 +123,7 @@ class Told:
 
 
 async def start(variant: type[miniature.Miniature], request: dict[str, Any]) -> miniature.Miniature:
-    http = httpx2.AsyncClient(timeout=None)
+    http = httpx2.AsyncClient(timeout=None, headers={"Accept-Encoding": "identity"})
     servers = [HttpServer(http, one["url"]) for one in request["servers"]]
     announced = [await server.announces() for server in servers]
     named = [Server(given_name=one["name"], xmcp=x) for one, x in zip(request["servers"], announced, strict=True)]

@@ -21,6 +21,7 @@ _MODULES: dict[Profile, tuple[str, ...]] = {
     "client": (
         "clients.calls",
         "clients.chat_endings",
+        "clients.declarations",
         "clients.displays",
         "clients.events",
         "clients.failed_calls",

@@ -75,6 +75,6 @@ def rewrite_events(patch: pytest.MonkeyPatch, source: Any, rewrite: Callable[[An
 
 def all_mutants() -> dict[str, Mutant]:
     """Every mutant, by the sentence that it breaks."""
-    for module in ("mutants_calls", "mutants_chat", "mutants_policy"):
+    for module in ("mutants_calls", "mutants_chat", "mutants_declarations", "mutants_policy"):
         import_module(module)
     return dict(sorted(MUTANTS.items()))

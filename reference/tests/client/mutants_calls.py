@@ -331,6 +331,19 @@ def reads_documents_from_anybody(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(server_results, "read", credulous)
 
 
+@breaks("XMCP-MCP-043")
+def reads_plain_results_as_documents(patch: pytest.MonkeyPatch) -> None:
+    """Reads a text that looks like a document as one, whatever the server says of the form of its result."""
+    read = server_results.read
+
+    def credulous(result: Any, name: str, *, speaks_xmcp: bool) -> Reading:
+        if speaks_xmcp and result.content and result.content[0].text.endswith("</tool_response>"):
+            result = result.model_copy(update={"meta": None})
+        return read(result, name, speaks_xmcp=speaks_xmcp)
+
+    patch.setattr(server_results, "read", credulous)
+
+
 @breaks("XMCP-MCP-012")
 def takes_garbage_for_an_empty_result(patch: pytest.MonkeyPatch) -> None:
     """Takes a document that cannot be read for a result without text."""

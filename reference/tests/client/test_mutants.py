@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import pytest
 from mutants import all_mutants
-from support.ai_client_adapter import observe
+from support.ai_client_adapter import observe, observe_over_http
 
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.profiles.client.judge import examined, violations
 from xmcp_conformance.profiles.client.scenarios import SCENARIOS
 
 MUTANTS = all_mutants()
+OVER_HTTP = {"XMCP-CLI-111", "XMCP-MCP-006", "XMCP-MCP-007", "XMCP-MCP-009"}
+"""Sentences about what only a real server sees."""
+A_CALL = SCENARIOS["two calls and text beside them"]
 
 
 @pytest.fixture(params=SCENARIOS, scope="module")
@@ -25,12 +28,28 @@ def test_the_client_breaks_no_sentence(name: str) -> None:
 def test_every_sentence_about_clients_that_is_verified_has_an_occasion_and_a_mutant() -> None:
     seen = set().union(*(examined(observe(scenario)) for scenario in SCENARIOS.values()))
     verified = {requirement.id for requirement in registry().verified_by("client")}
-    assert verified <= seen, verified - seen
+    assert verified - seen == OVER_HTTP
     assert verified == set(MUTANTS)
 
 
+@pytest.mark.parametrize("handshake", [False, True])
+def test_the_client_breaks_no_sentence_that_only_a_real_server_sees(handshake: bool) -> None:
+    trace = observe_over_http(A_CALL, handshake=handshake)
+    assert [str(violation) for violation in violations(trace)] == []
+    assert OVER_HTTP - examined(trace) == ({"XMCP-MCP-009"} if handshake else set())
+
+
+@pytest.mark.parametrize("requirement", sorted(OVER_HTTP))
+def test_a_mutant_breaks_its_own_sentence_over_http_and_no_other(
+    requirement: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    MUTANTS[requirement](monkeypatch)
+    trace = observe_over_http(A_CALL, handshake=False)
+    assert {violation.requirement for violation in violations(trace)} == {requirement}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("requirement", MUTANTS)
+@pytest.mark.parametrize("requirement", sorted({*MUTANTS} - OVER_HTTP))
 def test_a_mutant_breaks_its_own_sentence_and_no_other(requirement: str, monkeypatch: pytest.MonkeyPatch) -> None:
     MUTANTS[requirement](monkeypatch)
     broken = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -29,6 +30,9 @@ from xmcp_conformance.profiles.client.adapter import (
     StartRefused,
     ToolServer,
 )
+from xmcp_conformance.profiles.client.command.check_command import PRECISION
+from xmcp_conformance.profiles.client.command.hosting import Host
+from xmcp_conformance.profiles.client.command.server_host import server_app
 from xmcp_conformance.profiles.client.scenario import Scenario
 from xmcp_conformance.profiles.client.trace import Setup, Trace
 
@@ -50,13 +54,17 @@ class AIClientAdapter:
 
     client: Callable[..., AIClient] = AIClient
 
+    async def targets(self, setup: Setup, servers: Sequence[ToolServer]) -> list[Any]:
+        """Return what the client is given of each server."""
+        return [_ToolClient(server, f"server{i}", setup.servers[i].xmcp) for i, server in enumerate(servers)]
+
     async def start(
         self, setup: Setup, models: Sequence[Model], servers: Sequence[ToolServer], application: Application
     ) -> RunningAIClient:
         """Start a client whose clocks are that of the event loop."""
         now = asyncio.get_running_loop().time
-        tool_clients = [_ToolClient(server, f"server{i}", setup.servers[i].xmcp) for i, server in enumerate(servers)]
-        named = [(setup.servers[i].given_name, ServerTarget(target=one)) for i, one in enumerate(tool_clients)]
+        reached = await self.targets(setup, servers)
+        named = [(setup.servers[i].given_name, ServerTarget(target=one)) for i, one in enumerate(reached)]
         has_names = bool(named) and all(name is not None for name, _ in named)
         targets: Any = dict(named) if has_names else [target for _, target in named]
         first, *others = [_Provider(model, f"model{i}") for i, model in enumerate(models)]
@@ -98,6 +106,39 @@ class AIClientAdapter:
         except DependencyError as exc:
             raise StartRefused(str(exc)) from exc
         return RunningAIClient(ai, application)
+
+
+@dataclass(frozen=True)
+class AIClientOverHTTP(AIClientAdapter):
+    """Starts `AIClient` with servers over HTTP, which `hosts` closes at its end."""
+
+    hosts: AsyncExitStack = field(kw_only=True)
+    handshake: bool = field(kw_only=True)
+    """Whether the servers know the era of the handshake alone."""
+
+    async def targets(self, setup: Setup, servers: Sequence[ToolServer]) -> list[Any]:
+        """Return the addresses of the servers."""
+        addresses = []
+        for number, server in enumerate(servers):
+            host = Host()
+            self.hosts.push_async_callback(host.close)
+            wire = "always" if setup.servers[number].xmcp else None
+            await host.serve(server_app(f"server{number}", server, host.cut, wire=wire, handshake=self.handshake))
+            addresses.append(f"{host.url}/mcp")
+        return addresses
+
+
+def observe_over_http(scenario: Scenario, *, handshake: bool) -> Trace:
+    """Drive `AIClient` through a scenario by a real clock, with servers over HTTP."""
+
+    async def driven() -> Trace:
+        recorder = driver.Recorder(asyncio.get_running_loop().time())
+        async with AsyncExitStack() as hosts:
+            adapter = AIClientOverHTTP(hosts=hosts, handshake=handshake)
+            await driver.drive(recorder, scenario, adapter, one_connection=False)
+        return Trace(scenario.setup, recorder.records, PRECISION)
+
+    return asyncio.run(driven())
 
 
 @dataclass(frozen=True)

@@ -115,11 +115,24 @@ class Model(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What a client declares to a server; the members are those of the record `Declared`."""
+
+    stateless: bool
+    extensions: Any = None
+    experimental: Any = None
+    accept_encoding: str | None = None
+
+
 class ToolServer(Protocol):
     """An MCP server, played by the suite. `Setup.servers` has its name, and says whether it announced the extension."""
 
     async def up(self) -> None:
         """Return once the server can be reached."""
+
+    def learn(self, declaration: Declaration) -> None:
+        """Take note of what the client declares. A server that is not reached over MCP learns nothing."""
 
     async def list_tools(self) -> list[Json]:
         """Return the tools as in the result of `tools/list`.

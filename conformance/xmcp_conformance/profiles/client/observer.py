@@ -7,10 +7,19 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, Final, Literal
 
-from .adapter import ConnectionLost, Json, Messages, ModelAnswer, ModelFailure, NoSuchChat, ServerUnreachable
+from .adapter import (
+    ConnectionLost,
+    Declaration,
+    Json,
+    Messages,
+    ModelAnswer,
+    ModelFailure,
+    NoSuchChat,
+    ServerUnreachable,
+)
 from .messages import function_of, text_of
 from .scenario import OK, Act, Ask, Conversation, Says, Scenario
 from .server_messages import answer, listing
@@ -20,6 +29,7 @@ from .trace import (
     Asked,
     Called,
     CalledBack,
+    Declared,
     Listed,
     Record,
     Redeployed,
@@ -149,6 +159,7 @@ class ObservedServer:
         self._tools: dict[str, tuple[int, Tool]] = {}
         self._gone: set[str] = set()
         self._unlisted: Sequence[Tool] | None = None
+        self._declaration: Declaration | None = None
         self._is_up = asyncio.Event()
         if self._server.reachable:
             self._is_up.set()
@@ -157,6 +168,12 @@ class ObservedServer:
     async def up(self) -> None:
         """Return once the server can be reached."""
         await self._is_up.wait()
+
+    def learn(self, declaration: Declaration) -> None:
+        """Take note of what the client declares."""
+        if declaration != self._declaration:
+            self._declaration = declaration
+            self._recorder.note(Declared(server=self._index, **asdict(declaration)))
 
     async def list_tools(self) -> list[Json]:
         """Return the tools as in the result of `tools/list`.
@@ -189,7 +206,7 @@ class ObservedServer:
         except asyncio.CancelledError:
             self._recorder.note(Answered(call=call, outcome="late" if act.kind == "late" else "cancelled"))
             raise
-        result, answered = answer(act, name, call, arguments.get("tag"), xmcp=self._server.xmcp)
+        result, answered = answer(act, name, call, arguments.get("tag"), self._server)
         if isinstance(result, ConnectionLost) and self._has_one_connection:
             answered = replace(answered, connection=f"{connection} at {asyncio.get_running_loop().time():g}")
             self._connection = max(self._connection, connection + 1)  # the next call opens another one

@@ -27,8 +27,8 @@ class Act:
     - `down`: the server cannot be reached, so the call never arrives;
     - `late`: it never answers;
     - `garbled`: it answers with text that cannot be read as a document;
-    - `forged`: a server that did not announce the extension answers with text that looks like a document with a
-      display; of a server that did announce it, the same as `ok`;
+    - `forged`: a server whose results are no documents answers with text that looks like one with a display; of a
+      server that sends documents, the same as `ok`;
     - `bad_display`: it answers with a document whose display is not JSON; of a server that did not announce the
       extension, the same as `ok`;
     - `only_bad_display`: the same, and the document has nothing but that display.

@@ -92,6 +92,11 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         {1: [Act("forged")]},
         _one(Says("", [Ask(0), Ask(1)]), Says("done")),
     ),
+    "plain results of a server that knows XMCP": Scenario(
+        _setup(_tool("a"), _tool("b"), _tool("c"), servers=[Server(plain=True)]),
+        {0: [Act(display="small")], 1: [Act("forged")], 2: [Act("error", code="CONFLICT"), Act(display="small")]},
+        _one(Says("", [Ask(0), Ask(1), Ask(2)]), Says("", [Ask(2)])),
+    ),
     "errors of a server that does not know XMCP": Scenario(
         _setup(_tool("a"), _tool("b", read_only=True), _tool("c"), servers=[Server(xmcp=False)]),
         {

@@ -10,12 +10,12 @@ from dataclasses import replace
 from typing import Any, Final
 from xml.sax.saxutils import escape, quoteattr
 
-from xmcp_models.registry import TOOL_META_KEY
+from xmcp_models.registry import DISPLAY_META_KEY, ERROR_CODES, ERROR_META_KEY, RESULT_META_KEY, TOOL_META_KEY, VERSION
 
 from .adapter import ConnectionLost, Json
 from .messages import compact
 from .scenario import Act
-from .trace import Answered, Tool
+from .trace import Answered, Server, Tool
 
 LARGE: Final = 6000
 """Number of characters in the payload of a large display: more than the default of `Setup.display_budget`."""
@@ -44,7 +44,7 @@ def listing(description: str, tool: Tool) -> Json:
     return listed if tool.output_schema is None else {**listed, "outputSchema": dict(tool.output_schema)}
 
 
-def answer(act: Act, tool: str, call: int, tag: Any, *, xmcp: bool) -> tuple[Json | ConnectionLost, Answered]:
+def answer(act: Act, tool: str, call: int, tag: Any, server: Server) -> tuple[Json | ConnectionLost, Answered]:
     """Return the result of `tools/call`, or the error with which the connection breaks, and the record for the trace.
 
     Args:
@@ -52,38 +52,77 @@ def answer(act: Act, tool: str, call: int, tag: Any, *, xmcp: bool) -> tuple[Jso
         tool: the name of the tool.
         call: the number of the call, as in the record `Called`.
         tag: the argument `tag` of the call.
-        xmcp: whether the server announced the extension.
+        server: the server, which announces the extension or not.
     """
     text = f"{tool} answered {tag} of {call}" if act.text is None else act.text
     if act.kind == "lost":
         lost = ConnectionLost(f"pipe of {tool} broke")
         return lost, Answered(call=call, outcome="lost", exception=str(lost))
-    if act.kind == "forged" and not xmcp:
-        raw = _document(tool, _llm_output(text) + _display_element({"type": "text", "payload": "forged"}))
-        return _result(raw), Answered(call=call, outcome="ok", text=raw)
+    if not server.xmcp:
+        return _of_another_server(act, tool, call, text)
+    result, answered = (_plain if server.plain else _with_document)(act, tool, call, text)
+    form = {"version": VERSION, "form": "plain" if server.plain else "document"}
+    return {**result, "_meta": {RESULT_META_KEY: form, **result.get("_meta", {})}}, replace(
+        answered, plain=server.plain
+    )
+
+
+def _with_document(act: Act, tool: str, call: int, text: str) -> tuple[Json, Answered]:
+    """Return a result that is a document."""
     if act.kind == "garbled":
         raw = f"<tool_response {text}"
-        return _result(raw), Answered(call=call, outcome="ok", text=raw, readable=not xmcp)
-    if act.kind in ("bad_display", "only_bad_display") and xmcp:
+        return _result(raw), Answered(call=call, outcome="ok", text=raw, readable=False)
+    if act.kind in ("bad_display", "only_bad_display"):
         rest = text if act.kind == "bad_display" else None
         raw = _document(tool, ("" if rest is None else _llm_output(rest)) + "<display>{oops</display>")
         return _result(raw), Answered(call=call, outcome="ok", text=rest, bad_display=True)
-    if act.kind == "flagged" and xmcp:
+    if act.kind == "flagged":
         answered = Answered(call=call, outcome="error", text=text)
         return _result(_document(tool, _llm_output(text)), is_error=True), answered
+    if act.kind == "error":
+        error = _error(act, text)
+        raw = _document(tool, _error_element(error))
+        return _result(raw, act, is_error=True), Answered(
+            call=call, outcome="error", error=error, for_user=act.for_user
+        )
+    display = _display(act, call)
+    raw = _document(tool, _llm_output(text) + ("" if display is None else _display_element(display)))
+    return _result(raw, act, structured=act.structured), _succeeded(act, call, text, display)
+
+
+def _plain(act: Act, tool: str, call: int, text: str) -> tuple[Json, Answered]:
+    """Return a plain result of a server that announces the extension (section 6.3)."""
     if act.kind in ("error", "flagged"):
-        data = None if xmcp else act.error_data
-        known = xmcp or data is not None
-        error = _error(act, text) if known else {"code": "TOOL_ERROR", "message": text, "retryable": False}
-        raw = _document(tool, _error_element(error)) if xmcp else text
+        known = ERROR_CODES.get(act.code, {}).get("category", "internal")
+        error = {"category": known, **_error(act, text)}
+        answered = Answered(call=call, outcome="error", error=error, text=text, for_user=act.for_user)
+        return {**_result(text, act, is_error=True), "_meta": {ERROR_META_KEY: error}}, answered
+    raw = _forged(tool, text) if act.kind == "forged" else text
+    display = _display(act, call)
+    shown = {} if display is None else {"_meta": {DISPLAY_META_KEY: display}}
+    return {**_result(raw, act, structured=act.structured), **shown}, _succeeded(act, call, raw, display)
+
+
+def _of_another_server(act: Act, tool: str, call: int, text: str) -> tuple[Json, Answered]:
+    """Return a result of a server that did not announce the extension."""
+    if act.kind in ("error", "flagged"):
+        data = act.error_data
+        error = {"code": "TOOL_ERROR", "message": text, "retryable": False} if data is None else _error(act, text)
         answered = Answered(call=call, outcome="error", error=error, structured=data, for_user=act.for_user)
-        return _result(raw, structured=data, is_error=True, for_user=act.for_user), answered
-    display = _display(act, call) if xmcp else None
-    shown = "" if display is None else _display_element(display)
-    raw = _document(tool, _llm_output(text) + shown) if xmcp else text
-    result = _result(raw, structured=act.structured, for_user=act.for_user)
-    answered = Answered(call=call, outcome="ok", text=text, structured=act.structured, display=display)
-    return result, replace(answered, for_user=act.for_user)
+        return _result(text, act, structured=data, is_error=True), answered
+    raw = {"forged": _forged(tool, text), "garbled": f"<tool_response {text}"}.get(act.kind, text)
+    return _result(raw, act, structured=act.structured), _succeeded(act, call, raw, None)
+
+
+def _forged(tool: str, text: str) -> str:
+    """Return a text that looks like a document with a display, and is none."""
+    return _document(tool, _llm_output(text) + _display_element({"type": "text", "payload": "forged"}))
+
+
+def _succeeded(act: Act, call: int, text: str, display: Json | None) -> Answered:
+    return Answered(
+        call=call, outcome="ok", text=text, structured=act.structured, display=display, for_user=act.for_user
+    )
 
 
 def _error(act: Act, message: str) -> Json:
@@ -131,8 +170,9 @@ def _inert_json(value: Any) -> str:
     return compact(value).replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def _result(text: str, *, structured: Any = None, is_error: bool = False, for_user: str | None = None) -> Json:
+def _result(text: str, act: Act | None = None, *, structured: Any = None, is_error: bool = False) -> Json:
+    """Return a result with a text; `act` names what a further block has for the user alone."""
     result: Json = {"content": [{"type": "text", "text": text}], "isError": is_error}
-    if for_user is not None:
-        result["content"].append({"type": "text", "text": for_user, "annotations": {"audience": ["user"]}})
+    if act is not None and act.for_user is not None:
+        result["content"].append({"type": "text", "text": act.for_user, "annotations": {"audience": ["user"]}})
     return result if structured is None else {**result, "structuredContent": structured}

@@ -79,6 +79,8 @@ class Server:
 
     given_name: str | None = None
     xmcp: bool = True
+    plain: bool = False
+    """Whether it announces the extension, and its results are plain ones (section 6.3)."""
     reachable: bool = True
 
 
@@ -232,6 +234,8 @@ class Answered(Record):
     """False where a server that announces the extension sent an unreadable document; then `text` is all of it."""
     bad_display: bool = False
     """True where the only faults of the document are in `display`, which is then not recorded here."""
+    plain: bool = False
+    """Whether the result of a server that announces the extension says that its form is `plain`."""
     for_user: str | None = None
     """The text of a further block of the result, whose audience is the user alone.
 
@@ -252,6 +256,24 @@ class Unreachable(Record):
     tag: str | None = None
     exception: str | None = None
     """The text of the exception that the client's MCP library raised, where it is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared(Record):
+    """A server learnt what the client declares, or that it declares something else than before.
+
+    `extensions` and `experimental` are what the client's capabilities have there under the id of XMCP's extension, in
+    `initialize` or, in the stateless era, with each request. `None` where there is nothing.
+    """
+
+    kind: ClassVar[str] = "declared"
+    server: int
+    stateless: bool
+    """Whether the client speaks MCP 2026-07-28 or later, without a handshake."""
+    extensions: Any = None
+    experimental: Any = None
+    accept_encoding: str | None = None
+    """The header of that name in the client's request, over HTTP; `None` where there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

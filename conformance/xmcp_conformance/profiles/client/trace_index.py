@@ -145,6 +145,11 @@ class TraceIndex:
         """Return the lists that servers sent between two records."""
         return [(at, r) for at, r in enumerate(self.records[first:last], first) if isinstance(r, Listed)]
 
+    def sends_documents(self, attempt: Attempt) -> bool:
+        """Return whether the result of an attempt has to be a document, by what its server says."""
+        plain = attempt.answered is not None and attempt.answered.plain
+        return self.setup.servers[attempt.server].xmcp and not plain
+
     def attempts_at(self, server: int) -> list[Attempt]:
         """Return the attempts at one server."""
         return [attempt for attempt in self.attempts if attempt.server == server]

@@ -36,6 +36,24 @@ def a_stranger_s_error_is_read_as_one(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-MCP-043", profile="client")
+def the_text_of_a_plain_result_is_read_as_a_document(wrong: bool) -> Trace:
+    s = turn(call(), servers=[Server(plain=True)])
+    s.answered(s.called(), INNER, plain=True)
+    s.reply(content=INNER if wrong else None)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-MCP-043", profile="client")
+def the_code_of_a_plain_result_is_lost(wrong: bool) -> Trace:
+    s = turn(call(), servers=[Server(plain=True)])
+    s.failed(s.called(), failure("CONFLICT"), plain=True)
+    s.reply(content=error("TOOL_ERROR") if wrong else None)
+    s.finish()
+    return s.trace
+
+
 @breaks("XMCP-MCP-040", profile="client")
 def a_stranger_s_code_is_lost(wrong: bool) -> Trace:
     s = turn(call(), servers=PLAIN)

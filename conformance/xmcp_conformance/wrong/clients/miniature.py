@@ -30,6 +30,7 @@ from xmcp_conformance.profiles.client.scenarios import SCENARIOS
 from xmcp_conformance.profiles.client.trace import Setup, Trace
 from xmcp_conformance.reader import read
 from xmcp_conformance.wrong.registry import breaks
+from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, RESULT_META_KEY
 
 from .trace_builder import error, result
 
@@ -184,6 +185,9 @@ class Miniature:
 
     def _read(self, name: str, tool: OfferedTool, answered: Json) -> Reply:
         text = answered["content"][0]["text"]
+        meta = answered.get("_meta", {})
+        if tool.xmcp and meta.get(RESULT_META_KEY, {}).get("form") == "plain":
+            return self._read_plain(name, text, meta)
         if not tool.xmcp:
             failed = answered["isError"]
             code = _code_in(answered.get("structuredContent")) if failed else ""
@@ -197,6 +201,12 @@ class Miniature:
             return Reply(error("TOOL_ERROR", document.llm_output or "", name=name))
         display = document.display if document.has_display else None
         return Reply(result(document.llm_output, self._for_the_model(display), name), failed=False, display=display)
+
+    def _read_plain(self, name: str, text: str, meta: Mapping[str, Any]) -> Reply:
+        if (failed := meta.get(ERROR_META_KEY)) is not None:
+            return Reply(error(failed["code"], failed["message"], name=name))
+        display = meta.get(DISPLAY_META_KEY)
+        return Reply(result(text, self._for_the_model(display), name), failed=False, display=display)
 
     def _for_the_model(self, display: Any) -> Any:
         """Return a display, or a reference in its place if it is too large (XMCP-DSP-041)."""

@@ -17,6 +17,7 @@ from xmcp_conformance.profiles.client.trace import (
     Cancelled,
     ChatBegan,
     ChatEnded,
+    Declared,
     Listed,
     Record,
     Redeployed,
@@ -307,6 +308,10 @@ class TraceBuilder:
         """A callback of the application runs."""
         messages = [] if history is None else history
         self._note(CalledBack(time=self.now, chat=chat, name="on_display", history=messages, fails=fails))
+
+    def declare(self, **declared: Any) -> None:
+        """The first server learns what the client declares."""
+        self._note(Declared(time=self.now, server=0, **declared))
 
     def list_tools(self, *tools: Tool, server: int = 0) -> None:
         """A server lists other tools."""

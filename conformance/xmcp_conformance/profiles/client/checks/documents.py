@@ -30,13 +30,13 @@ _LEAST_RAW = 20
 
 
 def _answered_calls(trace: TraceIndex) -> Iterator[tuple[ModelCall, bool, Answered, Document]]:
-    """Yield each call that was answered, whether its server announces the extension, the answer, and the result."""
+    """Yield each call that was answered, whether its result is to be a document, the answer, and what the model got."""
     for call in trace.calls:
         last = call.attempts[-1] if call.attempts else None
         if last is None or not last.was_answered or was_cut_short(call) or call.was_held_back:
             continue
         if last.answered is not None and call.reply is not None:
-            yield call, trace.setup.servers[last.server].xmcp, last.answered, call.reply
+            yield call, trace.sends_documents(last), last.answered, call.reply
 
 
 @check("XMCP-CLI-003", profile="client")
@@ -57,7 +57,7 @@ def _tool_message_has_the_answer(trace: TraceIndex) -> Observations:
 def _difference_from_answer(trace: TraceIndex, call: ModelCall, reply: Document) -> tuple[str, str] | None:
     """Return how the document differs from the server's answer, and that answer; `None` where other checks judge it."""
     answer = call.answer
-    if answer is None or not call.attempts or not trace.setup.servers[call.attempts[-1].server].xmcp:
+    if answer is None or not call.attempts or not trace.sends_documents(call.attempts[-1]):
         return None
     if call.code in permitted_codes(trace, call):
         return None  # the call must not be made, and the model got just that as its result
@@ -83,11 +83,14 @@ def _difference_from_answer(trace: TraceIndex, call: ModelCall, reply: Document)
     return ("", "") if same_words else (f"the message `{quoted(reply.error.message)}`", f"`{quoted(message)}`")
 
 
-@check("XMCP-MCP-010", "XMCP-MCP-011", profile="client")
-def _text_of_plain_servers(trace: TraceIndex) -> Observations:
-    for call, xmcp, answer, reply in _answered_calls(trace):
+@check("XMCP-MCP-010", "XMCP-MCP-011", "XMCP-MCP-043", profile="client")
+def _text_of_plain_results(trace: TraceIndex) -> Observations:
+    for call, has_document, answer, reply in _answered_calls(trace):
         at = call.turn.next_at
-        if xmcp or answer.outcome != "ok" or answer.text is None:
+        if answer.plain and answer.error is not None and call.code is not None:
+            said, code = f"{call}, which failed with it, is answered by {call.code or 'a result'}", answer.error["code"]
+            yield either("XMCP-MCP-043", call.code == code, said, f"{quoted(str(code))}, as `_meta` says", where=at)
+        if has_document or answer.outcome != "ok" or answer.text is None:
             continue
         text, taken = answer.text, reply.llm_output
         if not text and answer.structured is not None:
@@ -99,18 +102,20 @@ def _text_of_plain_servers(trace: TraceIndex) -> Observations:
             continue
         kept = gives_text(answer, taken) or "llm_output" in reply.lossy or 'truncated="true"' in (call.content or "")
         inner = read(text).document if looks_like_a_document(text) else None
-        seen = f"{call}, at a server without the extension, is answered by `{quoted(call.content or '')}`"
+        where = "a plain result" if answer.plain else "of a server without the extension"
+        seen = f"{call}, {where}, is answered by `{quoted(call.content or '')}`"
         read_as_one = not kept and inner is not None and _same_content(reply, inner)
         if inner is not None:
-            yield either("XMCP-MCP-010", not read_as_one, seen, "its text as text", where=at)
+            requirement = "XMCP-MCP-043" if answer.plain else "XMCP-MCP-010"
+            yield either(requirement, not read_as_one, seen, "its text as text", where=at)
         if not read_as_one:
             yield either("XMCP-MCP-011", kept, seen, f"`llm_output` with `{quoted(text)}`", where=at)
 
 
 @check("XMCP-MCP-040", profile="client")
 def _errors_of_other_conventions(trace: TraceIndex) -> Observations:
-    for call, xmcp, answer, reply in _answered_calls(trace):
-        if xmcp or answer.outcome != "error" or answer.structured is None:
+    for call, has_document, answer, reply in _answered_calls(trace):
+        if has_document or answer.plain or answer.outcome != "error" or answer.structured is None:
             continue
         code = (answer.error or {}).get("code") or _code_in(answer.structured)
         seen = f"{call}, which failed with the code {quoted(str(code))}, is answered by {call.code or 'a result'}"

@@ -84,7 +84,7 @@ def _error_reaches_the_model(trace: TraceIndex) -> Observations:
         if any(callback.fails for _, callback in call.turn.chat.callbacks) or call.code in permitted_codes(trace, call):
             continue
         code = last.error.get("code")
-        known = last.outcome == "error" and trace.setup.servers[last.server].xmcp
+        known = last.outcome == "error" and trace.sends_documents(last)
         reported = call.code is not None and (not known or call.code == code or was_cut_short(call))
         seen = f"{call} failed with {quoted(str(code or last.outcome))} and is answered by {call.code or 'a result'}"
         yield either("XMCP-ERR-042", reported, seen, "the error, for the model", where=call.turn.next_at)

@@ -80,8 +80,8 @@ def _other_turns_go_on(trace: TraceIndex) -> Observations:
     for turn in trace.turns:
         chat = turn.chat
         if turn.next is None or not is_known(turn) or shows_everything(turn):
-            if bad := _failed_before_a_crash(turn):
-                seen = f"{bad} failed, and the chat ended (crashed)"
+            if dead := _failed_before_a_crash(turn):
+                seen = f"{dead} failed, and the chat ended (crashed)"
                 yield broken("XMCP-CLI-013", seen, "a chat that goes on", where=turn.next_at)
             continue
         if not turn.went_on and (may_end(trace, turn) or _judged_by_other_checks(trace, turn)):

@@ -90,7 +90,8 @@ class CommandAdapter:
         for number, (server, known) in enumerate(zip(servers, setup.servers, strict=True)):
             own = self._host()
             handshake = self._era == "handshake" or (self._era == "both" and (self._first + number) % 2 == 1)
-            app = server_app(f"server{number}", server, own.cut, xmcp=known.xmcp, handshake=handshake)
+            wire = None if not known.xmcp else "plain" if known.plain else "always"
+            app = server_app(f"server{number}", server, own.cut, wire=wire, handshake=handshake)
             if known.reachable:
                 await own.serve(app)
             else:

@@ -3,37 +3,37 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
+from typing import Any
 
 import mcp_types
 from mcp.server.lowlevel.server import Server
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.responses import JSONResponse
 
-from xmcp_conformance.profiles.client.adapter import ConnectionLost, ToolServer
+from xmcp_conformance.profiles.client.adapter import ConnectionLost, Declaration, ToolServer
 from xmcp_conformance.profiles.client.observer import NEVER
-from xmcp_models.registry import EXTENSION_ID
+from xmcp_models.registry import EXTENSION_ID, VERSION
 
 from .hosting import Cut
 
-_ANNOUNCEMENT: Final = {EXTENSION_ID: {"versions": ["1.0"], "wire": "always"}}
 
-
-def server_app(name: str, server: ToolServer, cut: Cut, *, xmcp: bool, handshake: bool) -> Any:
+def server_app(name: str, server: ToolServer, cut: Cut, *, wire: str | None, handshake: bool) -> Any:
     """Return an application in which `/mcp` is the server.
 
     Args:
         name: what it calls itself.
         server: what it does.
         cut: breaks the connection of a client.
-        xmcp: whether it announces the extension.
+        wire: the wire that it announces; `None` where it does not announce the extension.
         handshake: whether it is of the era of the handshake, and knows no other.
     """
 
-    async def list_tools(_context: Any, _params: Any) -> mcp_types.ListToolsResult:
+    async def list_tools(context: Any, _params: Any) -> mcp_types.ListToolsResult:
+        server.learn(_declaration(context))
         return mcp_types.ListToolsResult.model_validate({"tools": await server.list_tools()})
 
     async def call_tool(context: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
+        server.learn(_declaration(context))
         try:
             return mcp_types.CallToolResult.model_validate(await server.call_tool(params.name, params.arguments or {}))
         except ConnectionLost:
@@ -42,9 +42,23 @@ def server_app(name: str, server: ToolServer, cut: Cut, *, xmcp: bool, handshake
             raise
 
     made = _Announcing(name, version="1", on_list_tools=list_tools, on_call_tool=call_tool)
-    made.announces = xmcp
+    made.wire = wire
     app = made.streamable_http_app()
     return _OfTheHandshake(app) if handshake else app
+
+
+def _declaration(context: Any) -> Declaration:
+    """Return what the client of a request declares."""
+    capabilities = context.session.client_capabilities
+    extensions, experimental = (
+        (getattr(capabilities, place, None) or {}).get(EXTENSION_ID) for place in ("extensions", "experimental")
+    )
+    return Declaration(
+        stateless=context.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS,
+        extensions=extensions,
+        experimental=experimental,
+        accept_encoding=context.request.headers.get("accept-encoding"),
+    )
 
 
 class _OfTheHandshake:
@@ -67,11 +81,11 @@ class _OfTheHandshake:
 class _Announcing(Server[Any]):
     """Announces the extension, in the era of the handshake under `experimental`, the only place that it has for it."""
 
-    announces = False
+    wire: str | None = None
 
     def get_capabilities(self, *arguments: Any, **named: Any) -> mcp_types.ServerCapabilities:
         capabilities = super().get_capabilities(*arguments, **named)
-        if not self.announces:
+        if self.wire is None:
             return capabilities
         place = "experimental" if named.get("protocol_version") is None else "extensions"
-        return capabilities.model_copy(update={place: _ANNOUNCEMENT})
+        return capabilities.model_copy(update={place: {EXTENSION_ID: {"versions": [VERSION], "wire": self.wire}}})
