@@ -6,6 +6,7 @@ import asyncio
 import http.client
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -75,7 +76,9 @@ def test_a_client_behind_a_command_is_judged_as_it_is_in_this_process(name: str)
     assert report.not_judged == []
     assert broken(report) == {one: ids for one, ids in expected.items() if ids}
     assert (report.peer, set(report.seen)) == (name, set(scenarios))
-    assert report.exit_code == (1 if broken(report) else 0)
+    (short,) = report.shortcomings
+    assert re.fullmatch(r"`dependencies` is what every client needs, and \d\d scenarios about it were not run", short)
+    assert report.exit_code == 1
     assert [note.partition(" for ")[0].partition(":")[0] for note in report.notes] == [
         "4 scenarios not run",
         f"{len(SCENARIOS) - len(scenarios) - 4} scenarios not run",
@@ -118,6 +121,17 @@ def test_a_chat_that_does_not_end_is_bounded(tmp_path: Path) -> None:
     path.write_text(PROGRAM.read_text().replace("asyncio.create_task(run(client, request))", "None"))
     report = report_on([sys.executable, str(path), "Miniature"], ONE, limits=Limits(60.0, 1.0))
     assert [event.reason for event in report.not_judged] == ["no answer to `chat` of chat 0 within 1 s"]
+
+
+def test_a_client_that_waits_for_a_tool_for_ever_is_judged_by_its_call(tmp_path: Path) -> None:
+    path = tmp_path / "patient.py"
+    patient = '**{**request["setup"], "tool_timeout": 1e9})'
+    path.write_text(PROGRAM.read_text().replace('**request["setup"])', patient))
+    slow = SCENARIOS["a tool that is too slow"]
+    slow = replace(slow, setup=replace(slow.setup, tool_timeout=1.0))
+    report = report_on([sys.executable, str(path), "Miniature"], {"slow": slow}, limits=Limits(60.0, 4.0))
+    assert broken(report) == {"slow": {"XMCP-CLI-041"}}
+    assert report.notes == ["`slow`: no answer to `chat` of chat 0 within 4 s"]
 
 
 def test_a_chat_that_ends_with_an_exception_is_a_fault_and_the_program_goes_on(tmp_path: Path) -> None:
@@ -238,6 +252,15 @@ def test_a_trace_says_how_precise_its_clock_is() -> None:
     written = json.loads(json.dumps(trace.to_json()))
     assert json.loads(json.dumps(Trace.of(written).to_json())) == written
     assert not any(isinstance(event, Noted) for event in events)
+
+
+def test_the_list_that_a_client_got_is_judged_only_where_the_program_tells_it(tmp_path: Path) -> None:
+    path = tmp_path / "discreet.py"
+    path.write_text(PROGRAM.read_text().replace('"given": given, ', ""))
+    for program, judged in ((PROGRAM, True), (path, False)):
+        report = report_on([sys.executable, str(program), "Miniature"])
+        (one,) = [one for one in report.judgements if one.requirement.id == "XMCP-CLI-001"]
+        assert (one.occasions > 0) == judged
 
 
 async def test_a_host_refuses_until_it_serves_and_breaks_what_it_is_told_to() -> None:

@@ -17,9 +17,10 @@ from xmcp_conformance.profiles.client.judge import examined, violations
 from xmcp_conformance.profiles.client.scenario import Act, needed_features, supported
 from xmcp_conformance.profiles.client.scenarios import SCENARIOS
 from xmcp_conformance.profiles.client.server_messages import answer
-from xmcp_conformance.profiles.client.trace import Trace
+from xmcp_conformance.profiles.client.trace import Server, Trace
 from xmcp_conformance.profiles.client.virtual_time import Stuck
 from xmcp_conformance.reader import read
+from xmcp_conformance.reader.schemas import faults
 from xmcp_conformance.wrong.clients.miniature import (
     FEATURES,
     CallsByOfferedName,
@@ -28,6 +29,7 @@ from xmcp_conformance.wrong.clients.miniature import (
     MiniatureAdapter,
     QuotesExceptions,
 )
+from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, RESULT_META_KEY, VERSION
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs/guides/judge-a-client.md"
 SUPPORTED = supported(SCENARIOS, FEATURES)
@@ -80,7 +82,8 @@ def test_a_scenario_is_json(scenario):
     ],
 )
 def test_what_a_scripted_server_writes_is_a_document_without_a_fault(act):
-    result, answered = answer(act, "search", 1, "<&]]>", xmcp=True)
+    result, answered = answer(act, "search", 1, "<&]]>", Server())
+    assert result["_meta"] == {RESULT_META_KEY: {"version": VERSION, "form": "document"}}
     reading = read(result["content"][0]["text"])
     assert reading.faultless
     assert reading.document.llm_output == answered.text
@@ -88,6 +91,28 @@ def test_what_a_scripted_server_writes_is_a_document_without_a_fault(act):
     if answered.error is not None:
         assert reading.document.error.code == answered.error["code"]
         assert reading.document.error.message == answered.error["message"]
+
+
+def test_what_a_scripted_server_writes_in_a_plain_result_is_as_section_6_3_says():
+    shown, answered = answer(Act(display="small", for_user="Thank you."), "search", 1, "t1", Server(plain=True))
+    assert shown["_meta"] == {
+        RESULT_META_KEY: {"version": VERSION, "form": "plain"},
+        DISPLAY_META_KEY: answered.display,
+    }
+    assert [block["text"] for block in shown["content"]] == [answered.text, "Thank you."]
+    failed, answered = answer(Act("error", code="DB_TIMEOUT", retryable=True), "search", 1, "t1", Server(plain=True))
+    assert failed["isError"]
+    assert failed["_meta"][ERROR_META_KEY] == answered.error
+    assert [
+        *faults(
+            "chat_event", {"type": "tool_error", "turn": 1, "call_id": "c", "tool_name": "a", "error": answered.error}
+        )
+    ] == []
+    forged, answered = answer(Act("forged"), "search", 1, "t1", Server(plain=True))
+    assert read(forged["content"][0]["text"]).document is not None
+    assert (answered.text, answered.display) == (forged["content"][0]["text"], None)
+    of_another, _ = answer(Act("ok"), "search", 1, "t1", Server(xmcp=False))
+    assert "_meta" not in of_another
 
 
 def test_a_scenario_says_which_features_it_needs():

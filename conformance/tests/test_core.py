@@ -124,7 +124,13 @@ async def test_every_event_has_a_json_form_and_a_report_is_folded_from_events_al
     document.check_document(b"<a", document.FileName("a.xml"), seen.append)
     rows = [json.loads(ndjson.line(event)) for event in seen]
     kinds = {value.kind for value in vars(events).values() if isinstance(value, type) and hasattr(value, "kind")}
-    assert {row["event"] for row in rows} | {"note", "not_reached", "other_versions", "time_over"} == kinds
+    assert {row["event"] for row in rows} | {
+        "note",
+        "not_reached",
+        "other_versions",
+        "shortcoming",
+        "time_over",
+    } == kinds
     schema = jsonschema_rs.Draft202012Validator(json.loads(ndjson.SCHEMA.read_text("utf-8")))
     for row, event in zip(rows, seen, strict=True):
         schema.validate(row)

@@ -165,6 +165,15 @@ class Noted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Shortcoming(Event):
+    """What was not seen, and has to be before anybody can say that the peer conforms; `text` is for a person."""
+
+    kind: ClassVar[str] = "shortcoming"
+    run: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class TimeOver(Event):
     """The time that a check can take was over before all calls were made: so many `seconds`."""
 

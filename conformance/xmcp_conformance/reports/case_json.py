@@ -32,6 +32,7 @@ def to_dict(report: CaseReport) -> dict[str, Any]:
             for one in report.seen.values()
         ],
         "notes": report.notes,
+        "shortcomings": report.shortcomings,
         "not_judged": [{"name": printable(one.peer), "reason": one.reason} for one in report.not_judged],
         "requirements": [_requirement(judgement) for judgement in report.judgements],
     }

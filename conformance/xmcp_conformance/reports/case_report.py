@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from xmcp_conformance.core.checks import Profile
-from xmcp_conformance.core.events import Event, Noted, NotReached, Observed, RunStarted, SuiteStarted
+from xmcp_conformance.core.events import Event, Noted, NotReached, Observed, RunStarted, Shortcoming, SuiteStarted
 from xmcp_conformance.core.judge import ExitCode, Judgement, Status, Tally
 from xmcp_conformance.core.requirements import registry
 
@@ -50,6 +50,7 @@ class CaseReport:
     """What the peer calls itself; empty for one of which only files are there."""
     seen: dict[str, CaseSeen] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    _short: list[str] = field(default_factory=list)
     not_judged: list[NotReached] = field(default_factory=list)
     _tallies: dict[str, Tally] = field(default_factory=dict)
 
@@ -70,6 +71,8 @@ class CaseReport:
                     case.faults.append(event)
             case Noted():
                 self.notes.append(event.text)
+            case Shortcoming():
+                self._short.append(event.text)
             case NotReached():
                 self.not_judged.append(event)
 
@@ -83,9 +86,16 @@ class CaseReport:
         return [self._tallies.get(one.id, Tally()).judgement(one, strict=self.strict) for one in requirements]
 
     @property
+    def shortcomings(self) -> list[str]:
+        """What was not seen, and has to be before anybody can say that the peer conforms."""
+        if self._tallies or self.not_judged:
+            return self._short
+        return [f"no requirement applied in these {self.cases.one}s", *self._short]
+
+    @property
     def exit_code(self) -> ExitCode:
         """What the command returns: a case that could not be judged outranks a broken requirement."""
         if self.not_judged:
             return ExitCode.SUITE_FAILED
         broken = any(one.status is Status.FAIL for one in self.judgements)
-        return ExitCode.DOES_NOT_CONFORM if broken or not self._tallies else ExitCode.CONFORMS
+        return ExitCode.DOES_NOT_CONFORM if broken or self.shortcomings else ExitCode.CONFORMS

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.text import Text
 
 from xmcp_conformance.core.events import Observed
-from xmcp_conformance.core.judge import ExitCode, Status
+from xmcp_conformance.core.judge import ExitCode, Judgement, Status
 from xmcp_conformance.core.untrusted_text import printable
 
 from .case_report import CaseReport
@@ -39,7 +41,7 @@ def show(report: CaseReport, console: Console, *, verbose: bool = False, quiet: 
     if not quiet:
         if not verbose:
             unseen = [one for one in judgements if one.status is Status.NOT_OBSERVED]
-            show_not_judged(unseen, console, lambda requirement: requirement.quote)
+            show_not_judged(unseen, console, lambda requirement: requirement.quote, _why_not_judged(judgements))
         if judgements:
             console.print()
             console.print(counted(judgements))
@@ -47,6 +49,13 @@ def show(report: CaseReport, console: Console, *, verbose: bool = False, quiet: 
         line = Text(f"{printable(event.peer)}: NOT JUDGED: {event.reason}", style="bold red")
         console.print(line, soft_wrap=True)
     _show_verdict(report, console)
+
+
+def _why_not_judged(judgements: Sequence[Judgement]) -> str:
+    """Return why sentences were not judged: what a call came to is in a document, where it is one."""
+    if any(one.requirement.id == "XMCP-CLI-003" and one.first is not None for one in judgements):
+        return "nothing in this run gave occasion, or the tool messages are no documents (XMCP-CLI-003)"
+    return "nothing in this run gave occasion"
 
 
 def _place(first: Observed) -> str:
@@ -85,5 +94,5 @@ def _show_verdict(report: CaseReport, console: Console) -> None:
     elif report.exit_code is ExitCode.CONFORMS:
         console.print(Text(f"CONFORMS{of}", style="bold green"))
     elif not report.not_judged:
-        said = f"NOT SHOWN TO CONFORM: no requirement applied in these {report.cases.one}s"
-        console.print(Text(said, style="bold red"))
+        said = "; ".join(report.shortcomings)
+        console.print(Text(f"NOT SHOWN TO CONFORM{of}: {said}", style="bold red"), soft_wrap=True)

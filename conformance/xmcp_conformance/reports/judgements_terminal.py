@@ -116,12 +116,17 @@ def show_broken(judgement: Judgement, console: Console, place: str) -> None:
     console.print(Padding(grid, (0, 0, 0, 2)))
 
 
-def show_not_judged(judgements: list[Judgement], console: Console, says: Callable[[Requirement], str]) -> None:
+def show_not_judged(
+    judgements: list[Judgement],
+    console: Console,
+    says: Callable[[Requirement], str],
+    why: str = "nothing in this run gave occasion",
+) -> None:
     """Print what was not judged: each requirement with what `says` says if they are few, else the number by chapter."""
     if not judgements:
         return
     console.print()
-    line = Text(f"Not judged, because nothing in this run gave occasion ({len(judgements)}):")
+    line = Text(f"Not judged, because {why} ({len(judgements)}):")
     if len(judgements) > _MOST_LISTED:
         chapters = Counter(_CHAPTERS.get(_chapter(one), _chapter(one)) for one in judgements)
         line.append(f" {', '.join(f'{name} {number}' for name, number in chapters.items())}; --verbose lists them.")

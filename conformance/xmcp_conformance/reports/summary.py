@@ -84,7 +84,10 @@ def of_cases(report: CaseReport, source: str | None = None) -> Summary:
         specification=report.specification,
         judged=f"{report.cases.peer}{of}",
         verdict=_verdict(report.exit_code, fails=any(one.status is Status.FAIL for one in judgements)),
-        why=[f"{printable(event.peer)}: NOT JUDGED: {event.reason}" for event in report.not_judged],
+        why=[
+            *report.shortcomings,
+            *(f"{printable(event.peer)}: NOT JUDGED: {event.reason}" for event in report.not_judged),
+        ],
         exit_code=report.exit_code,
         judgements=judgements,
         not_judged={},

@@ -53,6 +53,9 @@ async def drive(recorder: Recorder, scenario: Scenario, adapter: ClientAdapter, 
         await asyncio.gather(*changes)
         if recorder.has_calls:
             await asyncio.sleep(_GRACE)
+    except BaseException:
+        recorder.note_late(scenario.setup.tool_timeout)  # a client that hangs on a call
+        raise
     finally:
         for change in changes:
             change.cancel()

@@ -67,8 +67,19 @@ class Recorder:
     @property
     def has_calls(self) -> bool:
         """Whether a server is still at work on a call."""
+        return bool(self._unanswered())
+
+    def note_late(self, limit: float) -> None:
+        """Record of each call that a server has been at work on for more than `limit` seconds that it had no answer."""
+        now = asyncio.get_running_loop().time() - self._began
+        for call in self._unanswered():
+            if now - call.time > limit:
+                self.note(Answered(call=call.call, outcome="late"))
+
+    def _unanswered(self) -> list[Called]:
         answered = {record.call for record in self.records if isinstance(record, Answered)}
-        return any(isinstance(record, Called) and record.call not in answered for record in self.records)
+        calls = [record for record in self.records if isinstance(record, Called)]
+        return [call for call in calls if call.call not in answered]
 
     def new_call(self) -> int:
         """Return a new number for a call of a server."""

@@ -192,6 +192,9 @@ _IS_NEEDED: Final[Mapping[Feature, Callable[[Scenario], bool]]] = {
 }
 
 
+NEEDED_BY_ALL: Final[frozenset[Feature]] = frozenset(("dependencies",))
+"""Features without which no client conforms (chapter 11, "What a client needs"); one can be built step by step."""
+
 _DEFAULTS: Final = Setup(servers=(), tools=())
 
 

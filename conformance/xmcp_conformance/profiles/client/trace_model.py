@@ -160,6 +160,13 @@ class ModelCall:
         return self.reply.error.code if self.reply is not None and self.reply.error is not None else None
 
     @property
+    def came_to(self) -> str:
+        """What the model got, for a person: the code of an error, or what else it is."""
+        if self.content is None:
+            return "nothing"
+        return self.code or ("a result" if self.reply is not None else "what is no document")
+
+    @property
     def succeeded(self) -> bool:
         """Whether the model got a result without an error."""
         return self.reply is not None and self.reply.error is None

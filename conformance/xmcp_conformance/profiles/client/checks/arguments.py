@@ -40,8 +40,8 @@ def _refused(trace: TraceIndex, call: ModelCall, id_: str, code: str, why: str) 
     """Judge that a call was not made and that the model got one of the permitted error codes."""
     if call.sent:
         yield broken(id_, f"a server was called for {call}, {why}", f"{code}, and no call", where=call.sent[0].at)
-    elif call.content is not None:
-        seen = f"{call}, {why}, is answered by {call.code or 'a result'}"
+    elif call.reply is not None:  # what is no document is blamed by XMCP-CLI-003
+        seen = f"{call}, {why}, is answered by {call.came_to}"
         yield either(id_, call.code in permitted_codes(trace, call), seen, code, where=call.turn.next_at)
 
 

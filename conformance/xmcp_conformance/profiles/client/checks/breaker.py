@@ -249,7 +249,7 @@ def _of_answer(trace: TraceIndex, breaker: _Breaker, call: ModelCall) -> Observa
         yield obeyed(moments[0].closed_by, where=turn.next_at)
     elif not call.attempts and not trace.setup.cache and _certainly_open(trace, call, moments):
         ok = call.code in permitted_codes(trace, call) - {"CIRCUIT_OPEN"}
-        seen = f"{call} is answered by {call.code or 'a result'} while the breaker is open"
+        seen = f"{call} is answered by {call.came_to} while the breaker is open"
         yield either(_HOLDS, ok, seen, "CIRCUIT_OPEN", where=turn.next_at)
 
 

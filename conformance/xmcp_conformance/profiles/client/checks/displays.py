@@ -110,7 +110,7 @@ def _failing_callback(trace: TraceIndex) -> Observations:
                 )
                 continue
             changed = [call for call in turn.calls if _differs_from_answer(trace, call)]
-            seen = f"the model got {changed[0].code or 'a result'} as the answer to {changed[0]}" if changed else ""
+            seen = f"the model got {changed[0].came_to} as the answer to {changed[0]}" if changed else ""
             yield either("XMCP-CLI-064", not changed, seen, "the server's answer", where=turn.next_at)
 
 

@@ -88,7 +88,7 @@ def _text_of_plain_results(trace: TraceIndex) -> Observations:
     for call, has_document, answer, reply in _answered_calls(trace):
         at = call.turn.next_at
         if answer.plain and answer.error is not None and call.code is not None:
-            said, code = f"{call}, which failed with it, is answered by {call.code or 'a result'}", answer.error["code"]
+            said, code = f"{call}, which failed with it, is answered by {call.came_to}", answer.error["code"]
             yield either("XMCP-MCP-043", call.code == code, said, f"{quoted(str(code))}, as `_meta` says", where=at)
         if has_document or answer.outcome != "ok" or answer.text is None:
             continue
@@ -118,7 +118,7 @@ def _errors_of_other_conventions(trace: TraceIndex) -> Observations:
         if has_document or answer.plain or answer.outcome != "error" or answer.structured is None:
             continue
         code = (answer.error or {}).get("code") or _code_in(answer.structured)
-        seen = f"{call}, which failed with the code {quoted(str(code))}, is answered by {call.code or 'a result'}"
+        seen = f"{call}, which failed with the code {quoted(str(code))}, is answered by {call.came_to}"
         as_said = reply.error is not None and reply.error.code == code
         yield either("XMCP-MCP-040", as_said, seen, f"the error {quoted(str(code))}", where=call.turn.next_at)
 
@@ -252,7 +252,7 @@ def _unreadable_document(trace: TraceIndex) -> Observations:
         at = call.turn.next_at
         if answer.readable or not xmcp:
             continue
-        seen = f"{call}, whose document cannot be read, is answered by {call.code or 'a result'}"
+        seen = f"{call}, whose document cannot be read, is answered by {call.came_to}"
         yield either("XMCP-MCP-012", call.code == "INVALID_XML", seen, "INVALID_XML", where=at)
         raw = (answer.text or "").strip()
         if len(raw) >= _LEAST_RAW or "<" in raw:
@@ -274,7 +274,9 @@ def _bad_display_dropped(trace: TraceIndex) -> Observations:
         events = [received.event.get("type") for _, received in call.turn.chat.received]
         failed = reply.error is not None and answer.outcome == "ok"
         silent = bool(events) and "warning" not in events
-        seen = f"{call} is answered by {call.code}" if failed else "no event `warning`"
+        seen = "no event `warning`"
+        if failed or reply.has_display:
+            seen = f"{call} is answered by {call.code if failed else 'a document with that display'}"
         ok = not (failed or reply.has_display or silent)
         yield either("XMCP-RSP-072", ok, seen, "the rest of the document, and a warning for the application", where=at)
 

@@ -63,7 +63,7 @@ def _cut_short_call_is_marked(trace: TraceIndex) -> Observations:
         if last is None and call.turn.cut and not call.succeeded and not _shares_a_request(trace, call):
             ended_by_client, codes = True, codes | permitted_codes(trace, call)
         if ended_by_client:
-            seen = f"{call}, which was ended before there was a result, is answered by {call.code or 'a result'}"
+            seen = f"{call}, which was ended before there was a result, is answered by {call.came_to}"
             yield either("XMCP-CLI-004", call.code in codes, seen, "CANCELLED or TIMEOUT", where=call.turn.next_at)
 
 

@@ -33,7 +33,7 @@ def _code_of_a_lost_connection(trace: TraceIndex) -> Observations:
         lost = bool(call.attempts) and call.attempts[-1].outcome in ("unreachable", "lost")
         if not lost or call.unclear or call.reply is None or was_cut_short(call):
             continue
-        seen = f"{call}, whose server could not be reached or was lost, is answered by {call.code or 'a result'}"
+        seen = f"{call}, whose server could not be reached or was lost, is answered by {call.came_to}"
         ok = call.code == "CONNECTION_FAILED" or call.code in permitted_codes(trace, call)
         yield either("XMCP-CLI-125", ok, seen, "CONNECTION_FAILED", where=call.turn.next_at)
 
@@ -86,7 +86,7 @@ def _error_reaches_the_model(trace: TraceIndex) -> Observations:
         code = last.error.get("code")
         known = last.outcome == "error" and trace.sends_documents(last)
         reported = call.code is not None and (not known or call.code == code or was_cut_short(call))
-        seen = f"{call} failed with {quoted(str(code or last.outcome))} and is answered by {call.code or 'a result'}"
+        seen = f"{call} failed with {quoted(str(code or last.outcome))} and is answered by {call.came_to}"
         yield either("XMCP-ERR-042", reported, seen, "the error, for the model", where=call.turn.next_at)
 
 
@@ -111,7 +111,7 @@ def _unknown_category_is_internal(trace: TraceIndex) -> Observations:
         last = call.attempts[-1] if call.attempts else None
         if last is None or (category := _undefined_category(last)) is None or call.reply is None:
             continue
-        seen = f"{call} failed with the category `{quoted(category)}` and is answered by {call.code or 'a result'}"
+        seen = f"{call} failed with the category `{quoted(category)}` and is answered by {call.came_to}"
         ok = call.code == last.error.get("code") or was_cut_short(call)
         yield either(
             "XMCP-ERR-012", ok, seen, f"the error {quoted(str(last.error.get('code')))}", where=call.turn.next_at
@@ -170,8 +170,8 @@ def _timed_out_call_cancelled(trace: TraceIndex) -> Observations:
             seen = f"`{attempt.tool}` was at work for {took:.1f} s"
             yield either("XMCP-CLI-041", took <= most, seen, f"{limit:g} s at most", where=attempt.at)
     for call in trace.calls:
-        if call.attempts and call.attempts[-1].outcome == "late" and call.content is not None:
-            seen = f"{call}, which got no answer, has the code {call.code}"
+        if call.attempts and call.attempts[-1].outcome == "late" and call.reply is not None:
+            seen = f"{call}, which got no answer, is answered by {call.came_to}"
             ok = call.code == "TIMEOUT" or was_cut_short(call) or _opened_meanwhile(trace, call)
             yield either("XMCP-CLI-041", ok, seen, "TIMEOUT", where=call.turn.next_at)
 

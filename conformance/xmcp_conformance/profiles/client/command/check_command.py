@@ -11,14 +11,23 @@ from typing import Final
 from zlib import crc32
 
 from xmcp_conformance.core.command_environment import OURS, CommandEnvironment
-from xmcp_conformance.core.events import Emit, Noted, NotReached, Observed, RunEnded, RunStarted, SuiteStarted
+from xmcp_conformance.core.events import (
+    Emit,
+    Noted,
+    NotReached,
+    Observed,
+    RunEnded,
+    RunStarted,
+    Shortcoming,
+    SuiteStarted,
+)
 from xmcp_conformance.core.observation import Observation
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.shown_command import shown_command
 from xmcp_conformance.profiles.client.driver import drive
 from xmcp_conformance.profiles.client.judge import PROFILE, observations
 from xmcp_conformance.profiles.client.observer import Recorder
-from xmcp_conformance.profiles.client.scenario import Scenario, needed_features, with_fixed_options
+from xmcp_conformance.profiles.client.scenario import NEEDED_BY_ALL, Scenario, needed_features, with_fixed_options
 from xmcp_conformance.profiles.client.trace import Called, Trace
 
 from .adapter import CommandAdapter, Era, Limits
@@ -115,6 +124,9 @@ async def check_command(
         emit(NotReached(name, "", "no call reached a server in any scenario, so hardly anything was seen"))
     for text in _left_out(lacked):
         emit(Noted(name, text))
+    for feature in NEEDED_BY_ALL & {*lacked}:
+        about = "1 scenario" if lacked[feature] == 1 else f"{lacked[feature]} scenarios"
+        emit(Shortcoming(name, f"`{feature}` is what every client needs, and {about} about it were not run"))
     emit(RunEnded(name))
     return {scenario: one.trace for scenario, one in seen.items()}
 
@@ -129,9 +141,9 @@ def _chosen(scenarios: Mapping[str, Scenario], program: Program) -> tuple[dict[s
         if any(act.kind == "down" for acts in scenario.acts.values() for act in acts):
             lacked[_UNSEEN] += 1
         elif missing:
-            lacked[f"`{missing[0]}`"] += 1
+            lacked[missing[0]] += 1
         elif fitted is None:
-            lacked["another value of a `fixed` option"] += 1
+            lacked[_FIXED] += 1
         else:
             chosen[name] = fitted
     return chosen, lacked
@@ -141,13 +153,18 @@ _UNSEEN: Final = "down"
 """Stands for what a server over HTTP cannot show: a call that never arrived there."""
 
 
+_FIXED: Final = "another value of a `fixed` option"
+"""Stands for what a client cannot set."""
+
+
 def _left_out(lacked: Counter[str]) -> Iterator[str]:
     """Yield the notes on scenarios that were not run."""
-    if unseen := lacked.pop(_UNSEEN, 0):
+    if unseen := lacked[_UNSEEN]:
         yield f"{_scenarios(unseen)} not run: over HTTP nobody sees a call that never arrived at its server."
-    if lacked:
-        each = ", ".join(f"{what} {number}" for what, number in lacked.most_common())
-        yield f"{_scenarios(lacked.total())} not run for what the client lacks: {each}."
+    others = Counter({what: number for what, number in lacked.items() if what != _UNSEEN})
+    if others:
+        each = ", ".join(f"{what if what == _FIXED else f'`{what}`'} {n}" for what, n in others.most_common())
+        yield f"{_scenarios(others.total())} not run for what the client lacks: {each}."
 
 
 def _scenarios(number: int) -> str:
