@@ -112,10 +112,10 @@ def of_two_equally_far(part: str) -> TraceBuilder:
     return s
 
 
-def of_a_text_that_was_cut() -> TraceBuilder:
+def of_a_text_that_was_cut(mark: str = "true") -> TraceBuilder:
     s = turn(call())
     s.answered(s.called(), "a very long text")
-    s.reply(content=result("a very").replace("<llm_output", '<llm_output truncated="true"'))
+    s.reply(content=result("a very").replace("<llm_output", f'<llm_output truncated="{mark}"'))
     return s
 
 
@@ -238,6 +238,7 @@ def of_dependencies_that_the_schema_refuses(*names: str) -> TraceBuilder:
         of_two_reasons_for_one_refusal("VALIDATION_FAIL"),
         of_two_equally_far("of c"),
         of_two_equally_far("of d"),
+        of_a_text_that_was_cut("1"),
         of_a_text_that_was_cut(),
         of_a_number_in_another_spelling(),
         of_equal_calls_without_a_cache(),

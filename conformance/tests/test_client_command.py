@@ -257,8 +257,8 @@ def test_a_trace_says_how_precise_its_clock_is() -> None:
 def test_the_list_that_a_client_got_is_judged_only_where_the_program_tells_it(tmp_path: Path) -> None:
     path = tmp_path / "discreet.py"
     path.write_text(PROGRAM.read_text().replace('"given": given, ', ""))
-    for program, judged in ((PROGRAM, True), (path, False)):
-        report = report_on([sys.executable, str(program), "Miniature"])
+    for command, judged in ((PROGRAM, True), (path, False)):
+        report = report_on([sys.executable, str(command), "Miniature"])
         (one,) = [one for one in report.judgements if one.requirement.id == "XMCP-CLI-001"]
         assert (one.occasions > 0) == judged
 

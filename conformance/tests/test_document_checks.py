@@ -283,6 +283,11 @@ FIRST, LAST = ("a", 0, "chat_started"), ("a", 2, "chat_ended")
         ([("a", 0, "message")], [1]),
         ([("a", 1, "message"), LAST], []),  # the file begins later
         ([FIRST, ("a", 1, "message"), LAST, ("a", 3, "message")], [4]),
+        ([LAST, ("a", 1, "message"), FIRST], []),  # the order of the lines is open
+        ([LAST, FIRST], [1]),
+        ([("a", 1.0, "message"), FIRST, ("a", 2, "message")], []),
+        ([FIRST, ("a", 2.0, "message")], [2]),
+        ([FIRST, ("a", 1, "chat_ended"), LAST], [2]),
     ],
 )
 def test_audit_records_are_numbered_from_nought_for_each_chat(of, lines):

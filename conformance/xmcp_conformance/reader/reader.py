@@ -126,12 +126,18 @@ def _structure(root: etree._Element, document: Document, source: Source) -> Iter
     if (version := root.get("version")) is not None:
         document.version = version if VERSION.fullmatch(version) else None
         yield from elements_and_attributes.version(version, root, source)
-    document.lossy = frozenset(str(e.tag) for e in root.iter("*") if (e.get("lossy") or "").strip() in ("true", "1"))
+    document.lossy = frozenset(str(element.tag) for element in root.iter("*") if _is_marked(element, "lossy"))
+    document.truncated = any(child.tag == "llm_output" and _is_marked(child, "truncated") for child in children)
     for child in children:
         if child.tag == "error":
             for observation in error_element.attributes(attributes_of(child)):
                 yield replace(observation, where=_place_in_error(observation.path, child, source))
             yield from elements_and_attributes.text_after_meta(child, source)
+
+
+def _is_marked(element: etree._Element, name: str) -> bool:
+    """Return whether a boolean attribute is true, in either of the two ways in which XML Schema writes it."""
+    return (element.get(name) or "").strip() in ("true", "1")
 
 
 def _validity(root: etree._Element, source: Source, seen: _Seen) -> Iterator[Observation]:

@@ -14,7 +14,7 @@ from .checks.error_element import ErrorElement
 class Document:
     """A tool response. Parts that are absent or cannot be read are `None`.
 
-    `lossy` has the names of the elements that are marked `lossy`.
+    `lossy` has the names of the elements that are marked `lossy`; `truncated` says whether `llm_output` is marked so.
     """
 
     tool_name: str = ""
@@ -25,6 +25,7 @@ class Document:
     error: ErrorElement | None = None
     server_populated: Any = None
     lossy: frozenset[str] = frozenset()
+    truncated: bool = False
 
 
 @dataclass(slots=True)

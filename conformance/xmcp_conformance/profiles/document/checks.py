@@ -82,10 +82,8 @@ def check_lines(lines: Iterable[bytes], name: FileName, emit: Emit) -> None:
         emit: gets each event.
     """
     kind, documents, found = name.kind, 0, list[Observed]()
-    sequences: dict[str | None, ChatEvents | AuditRecords] = {
-        "chat_event": ChatEvents(),
-        "audit_record": AuditRecords(),
-    }
+    records = AuditRecords()
+    sequences: dict[str | None, ChatEvents | AuditRecords] = {"chat_event": ChatEvents(), "audit_record": records}
     for above, line in enumerate(lines):
         line = line.rstrip(b"\r\n")
         if not line.strip(_SPACE):
@@ -102,6 +100,8 @@ def check_lines(lines: Iterable[bytes], name: FileName, emit: Emit) -> None:
         if kind in sequences:
             in_sequence = (Observed(one, name.path) for one in sequences[kind].then(checked.value, above + 1))
             found += islice(in_sequence, _MOST_FAULTS + 1 - len(found))
+    at_the_end = (Observed(one, name.path) for one in records.ended())
+    found += islice(at_the_end, _MOST_FAULTS + 1 - len(found))
     if not documents:
         found += _Checked(kind, list(_empty_lines_file())).observed(name.path)
     _emit_file(name.path, kind, documents, found, emit)

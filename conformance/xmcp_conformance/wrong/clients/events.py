@@ -8,7 +8,7 @@ from xmcp_conformance.profiles.client.trace import Trace
 from xmcp_conformance.wrong.registry import breaks
 
 from .calls import turn
-from .trace_builder import TABLE, TraceBuilder, call, error, tool
+from .trace_builder import TABLE, TraceBuilder, call, error, result, tool
 
 READS = tool(read_only=True)
 
@@ -85,6 +85,22 @@ def a_wait_is_told_as_none(wrong: bool) -> Trace:
 @breaks("XMCP-REC-006", profile="client")
 def the_text_of_a_result_is_left_out(wrong: bool) -> Trace:
     return told(**{"tool_result": {"text": ""}} if wrong else {}).trace
+
+
+@breaks("XMCP-REC-006", profile="client")
+def the_application_gets_the_text_that_xml_can_hold(wrong: bool) -> Trace:
+    s = turn(call())
+    s.tell("tool_call", call_id="t1")
+    s.tell("tool_started", call_id="t1")
+    s.answered(s.called(), "a\x0cb")
+    lossy = result("a\ufffdb").replace(" tool_name", ' lossy="true" tool_name').replace("t>a", 't lossy="true">a')
+    s.reply(content=lossy)
+    s.tell("tool_result", call_id="t1", text="a\ufffdb" if wrong else "a\x0cb")
+    s.ask()
+    s.say("Seven.")
+    s.tell("done")
+    s.end("Seven.")
+    return s.trace
 
 
 @breaks("XMCP-REC-006", profile="client")

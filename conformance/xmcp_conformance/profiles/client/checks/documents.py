@@ -68,7 +68,7 @@ def _difference_from_answer(trace: TraceIndex, call: ModelCall, reply: Document)
             if was_cut_short(call):
                 return None
             return f"the error {quoted(reply.error.code)}", "the result that the server gave"
-        cut = 'truncated="true"' in (call.content or "") or "llm_output" in reply.lossy
+        cut = reply.truncated or "llm_output" in reply.lossy
         if answer.text is None or cut or gives_text(answer, reply.llm_output):
             return "", ""
         if not answer.text and answer.display is not None and reply.llm_output is None:
@@ -94,13 +94,13 @@ def _text_of_plain_results(trace: TraceIndex) -> Observations:
             continue
         text, taken = answer.text, reply.llm_output
         if not text and answer.structured is not None:
-            changed = "llm_output" in reply.lossy or 'truncated="true"' in (call.content or "")
+            changed = reply.truncated or "llm_output" in reply.lossy
             if answer.for_user is None and not changed:
                 expected = f"`structuredContent` as JSON: `{quoted(compact(answer.structured))}`"
                 said = f"{call}, whose result has no text, is answered by `{quoted(taken or '')}`"
                 yield either("XMCP-MCP-011", _is_json_of(taken, answer.structured), said, expected, where=at)
             continue
-        kept = gives_text(answer, taken) or "llm_output" in reply.lossy or 'truncated="true"' in (call.content or "")
+        kept = gives_text(answer, taken) or "llm_output" in reply.lossy or reply.truncated
         inner = read(text).document if looks_like_a_document(text) else None
         where = "a plain result" if answer.plain else "of a server without the extension"
         seen = f"{call}, {where}, is answered by `{quoted(call.content or '')}`"

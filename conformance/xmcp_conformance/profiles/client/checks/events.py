@@ -125,9 +125,9 @@ def _of_call(kind: str, event: Mapping[str, Any], call: ModelCall) -> Iterator[t
         if not is_beyond_a_double(written) and not same(told, written):
             yield f"`arguments` {quoted(str(told))}", quoted(str(written))
     if kind == "tool_result" and (said := _text_of_result(call)) is not None and event["text"] != said:
-        whole = call.reply if 'truncated="true"' not in (call.content or "") else None
+        changed = call.reply is None or call.reply.truncated or "llm_output" in call.reply.lossy
         # What a client has read wrongly, and tells as it tells the model, is judged by the sentences about reading.
-        if whole is None or event["text"] != (whole.llm_output or ""):
+        if changed or call.reply is None or event["text"] != (call.reply.llm_output or ""):
             yield f"`text` `{quoted(event['text'])}`", f"`{quoted(said)}`, the text of the result"
     if kind == "tool_error" and call.code is not None and event["error"]["code"] != call.code:
         yield f"the code {quoted(event['error']['code'])}", f"{call.code}, as in the document for the model"

@@ -33,7 +33,7 @@ def answer_that_fits(exchange: Exchange, document: Document, before: Twin) -> Ob
     if code == (before.code or _TOO_LARGE):
         yield obeyed("XMCP-MCP-051")
     elif document.error is None:
-        if not before.failed and _is_cut(exchange, document, before.text or ""):
+        if not before.failed and _is_cut(document, before.text or ""):
             yield broken("XMCP-MCP-051", "a text that was cut", f"the error `{_TOO_LARGE}`")
         elif before.has_display and not document.has_display and document.llm_output == before.text:
             yield broken("XMCP-MCP-051", "the same text without its display", f"the error `{_TOO_LARGE}`")
@@ -49,8 +49,7 @@ def data_of_what_is_too_large(exchange: Exchange, document: Document, before: Tw
         yield either("XMCP-MCP-004", structured is None, f"`structuredContent` beside `{_TOO_LARGE}`", "none")
 
 
-def _is_cut(exchange: Exchange, document: Document, before: str) -> bool:
+def _is_cut(document: Document, before: str) -> bool:
     """Return whether a text says that it was cut, and is the beginning of the one before."""
     text = (document.llm_output or "").rstrip(" .…")
-    says_so = 'truncated="true"' in (exchange.text or "")
-    return says_so and len(text) < len(before) and before.startswith(text)
+    return document.truncated and len(text) < len(before) and before.startswith(text)
