@@ -31,8 +31,8 @@ from xmcp_conformance.profiles.client.command.model_host import models_app
 from xmcp_conformance.profiles.client.command.program import SCHEMA, Program
 from xmcp_conformance.profiles.client.driver import observe
 from xmcp_conformance.profiles.client.judge import violations
-from xmcp_conformance.profiles.client.observer import _chat_of, _offered_name
-from xmcp_conformance.profiles.client.scenario import Scenario, supported, with_fixed_options
+from xmcp_conformance.profiles.client.observer import ChatScript, _chat_of, _offered_name
+from xmcp_conformance.profiles.client.scenario import Conversation, Scenario, supported, with_fixed_options
 from xmcp_conformance.profiles.client.scenarios import SCENARIOS
 from xmcp_conformance.profiles.client.trace import Trace
 from xmcp_conformance.reports.case_report import SCENARIOS as BY_SCENARIOS
@@ -386,12 +386,14 @@ async def test_the_model_reads_what_clients_of_other_languages_send() -> None:
 
 
 def test_a_request_that_quotes_the_query_is_none_of_the_chat() -> None:
-    query = [{"role": "user", "content": "query chat=0"}]
-    assert _chat_of(query, has_tools=False) == "0"
-    assert _chat_of([{"role": "user", "content": [{"type": "text", "text": "query chat=0"}]}], has_tools=False) == "0"
+    long = "Was Ada's order of the third of May sent, and if it was, when does it arrive at her door?\n\nTell me."
+    scripts = {name: ChatScript(name, Conversation(query=query)) for name, query in (("0", "query"), ("1", long))}
+    for content in ("query chat=0", [{"type": "text", "text": "query chat=0"}]):
+        assert _chat_of([{"role": "user", "content": content}], scripts, has_tools=False) == "0"
+    assert _chat_of([{"role": "user", "content": f"{long} chat=1"}], scripts, has_tools=False) == "1"
     title = [{"role": "user", "content": "Write a title for this chat, in at most five words: query chat=0 (end)"}]
     with pytest.raises(NoSuchChat):
-        _chat_of(title, has_tools=False)
+        _chat_of(title, scripts, has_tools=False)
     assert _chat_of([{"role": "user", "content": "At noon: query chat=0. Be brief."}], has_tools=True) == "0"
     with pytest.raises(NoSuchChat):
         _chat_of([{"role": "user", "content": "hello"}])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from xmcp_conformance.profiles.server.checks.declared_limit import answer_that_fits
-from xmcp_conformance.profiles.server.exchange import Exchange, ToolCall, Twin
+from xmcp_conformance.profiles.server.exchange import Twin
 from xmcp_conformance.reader import read
 
 BEFORE = {"echoes": (), "populates": False, "failed": False, "size": 9_000}
@@ -25,8 +25,7 @@ DISPLAY = '<display>{"type":"text","payload":"a"}</display>'
 )
 def test_a_display_is_not_left_out_to_make_a_document_fit(text: str, had: bool, answer: str, right: bool) -> None:
     written = f'<tool_response tool_name="t">{answer}</tool_response>'
-    exchange = Exchange(ToolCall(None, "t", {}), result={"content": [{"type": "text", "text": written}]})
     document = read(written).document
     assert document is not None
     twin = Twin(**BEFORE, text=text, has_display=had)
-    assert all(one.ok for one in answer_that_fits(exchange, document, twin)) is right
+    assert all(one.ok for one in answer_that_fits(document, twin)) is right

@@ -91,6 +91,22 @@ OWN: dict[str, Any] = {
 }
 
 
+def with_setup(**members: Any) -> Any:
+    return {"a": {**OWN, "setup": {**OWN["setup"], **members}}}
+
+
+def with_tool(**members: Any) -> Any:
+    return with_setup(tools=[{"server": 0, "name": "stock", **members}])
+
+
+def with_act(**members: Any) -> Any:
+    return {"a": {**OWN, "acts": {"0": [members]}}}
+
+
+def with_ask(**members: Any) -> Any:
+    return {"a": {**OWN, "chats": [{"script": [{"asks": [{"tool": 0, **members}]}]}]}}
+
+
 def test_scenarios_of_one_s_own_are_judged_beside_those_of_the_suite(tmp_path: Path) -> None:
     file = tmp_path / "own.json"
     file.write_text(json.dumps({"Our shop has none": OWN}))
@@ -121,6 +137,25 @@ def test_scenarios_of_one_s_own_are_judged_beside_those_of_the_suite(tmp_path: P
         ({"a": {**OWN, "chats": [{"begins": 1e9}]}}, "`a`: `chats[0].begins`: 1e+09 seconds; at most 600"),
         ({"a": {**OWN, "setup": {"servers": [], "tools": [{"server": 0, "name": "s"}]}}}, "0 is no index in `setup.s"),
         ({"a": {**OWN, "chats": [{"script": [{"asks": [{"tool": 7}]}]}]}}, "`chats[0].script[0].asks[0].tool`: 7 is"),
+        ({"a": {**OWN, "chats": [{"script": [{"asks": [{"tool": -1}]}]}]}}, "-1 is no index in `setup.tools`"),
+        (with_ask(arguments={"tag": 1}), "`chats[0].script[0].asks[0].arguments`: the suite gives `tag` itself"),
+        ({"a": {**OWN, "chats": [{"script": [{"fails": "oops"}]}]}}, "chats[0].script[0].fails"),
+        ({"a": {**OWN, "chats": [{"script": [{"tokens": -1}]}]}}, "`chats[0].script[0].tokens`: -1; 0 to"),
+        ({"a": {**OWN, "chats": [{"cancelled": 1e9}]}}, "`chats[0].cancelled`: 1e+09 seconds; at most 600"),
+        (with_tool(name="a b"), "`setup.tools[0].name`: `a b`; 1 to 128 letters"),
+        (with_tool(input_schema={"type": "string"}), "`setup.tools[0].input_schema`: its `type` is not `object`"),
+        (with_tool(input_schema={"properties": 7}), "`setup.tools[0].input_schema`: no JSON Schema: 7 is not of type"),
+        (with_act(structured=[1]), "`acts.0[0].structured`: MCP's `structuredContent` is an object"),
+        (with_act(kind="error", code="not found"), "`acts.0[0].code`: `not found` is no code (section 4.1)"),
+        (with_act(kind="error", category="Odd!"), "`acts.0[0].category`: `Odd!`; small letters"),
+        (with_act(kind="error", retry_after_ms=-1), "`acts.0[0].retry_after_ms`: -1; 0 to 600000"),
+        (with_act(text="a\x00b"), "`acts.0[0].text`: XML has no U+0000, so a server cannot send it"),
+        ({"a": {**OWN, "changes": [{"time": 0.1, "server": 0, "tools": []}]}}, "`changes[0].time`: 0.1 s; at least 1"),
+        (with_setup(servers=[{"given_name": "a"}] * 2), "`setup.servers[0].given_name`: `a`; 1 to 32 letters"),
+        (with_setup(tools=[{"server": 0, "name": "s"}] * 2), "`s` is the name of 2 tools of one server"),
+        (with_setup(quota_tokens={"acme": -1}), "`setup.quota_tokens.acme`: -1; 0 to"),
+        ('{"a": {}, "a": {}}', "an object has the member `a` more than once"),
+        ('{"a": "\\ud800"}', "a text in it has half of a surrogate pair"),
     ],
 )
 def test_what_is_no_scenario_is_said_before_anything_runs(own: object, says: str, tmp_path: Path) -> None:

@@ -44,8 +44,6 @@ NEVER: Final = 1e9
 _MARKER: Final = "chat="
 """Text in each query before the name of the chat, by which the model recognizes the chat of a request."""
 _MARKED: Final = re.compile(rf"{_MARKER}(\d+)")
-_QUERY: Final = re.compile(rf".{{0,60}}{_MARKER}(\d+)")
-"""A whole query of a scenario."""
 
 
 class Recorder:
@@ -97,7 +95,7 @@ class ChatScript:
 
     def __init__(self, name: str, conversation: Conversation) -> None:
         self.query = f"{conversation.query} {_MARKER}{name}"
-        self._name = name
+        self.name = name
         self._says = iter(conversation.script)
         self._tags = 0
 
@@ -108,9 +106,9 @@ class ChatScript:
     def call(self, ask: Ask, tools: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         """Return a call as the model writes it, under the name by which the tool is offered."""
         self._tags += 1
-        arguments = {"tag": ask.tag or f"{self._name}.{self._tags}", **ask.arguments}
+        arguments = {"tag": ask.tag or f"{self.name}.{self._tags}", **ask.arguments}
         name = ask.tool if isinstance(ask.tool, str) else _offered_name(ask.tool, tools)
-        id_ = f"call_{self._name}_{self._tags}" if ask.id is None else ask.id
+        id_ = f"call_{self.name}_{self._tags}" if ask.id is None else ask.id
         return {"id": id_, "name": name, "arguments": json.dumps(arguments) if ask.written is None else ask.written}
 
 
@@ -138,7 +136,7 @@ class ObservedModel:
         Raises:
             NoSuchChat: it belongs to no chat.
         """
-        chat, ask = _chat_of(messages, has_tools=bool(tools)), self._recorder.new_ask()
+        chat, ask = _chat_of(messages, self._scripts, has_tools=bool(tools)), self._recorder.new_ask()
         offered = copied(tools)
         self._recorder.note(Asked(chat=chat, ask=ask, messages=copied(messages), tools=offered))
         script = self._scripts[chat]
@@ -293,8 +291,8 @@ def copied(objects: Sequence[Mapping[str, Any]]) -> list[Json]:
     return copy
 
 
-def _chat_of(messages: Messages, *, has_tools: bool = True) -> str:
-    """Return the chat whose marker ends the newest query.
+def _chat_of(messages: Messages, scripts: Mapping[str, ChatScript] = {}, *, has_tools: bool = True) -> str:
+    """Return the chat whose query is the newest one, or whose marker is the last in any.
 
     A request without tools can be one beside the chat that quotes the query: it belongs to the chat only if its newest
     query is nothing else.
@@ -303,9 +301,11 @@ def _chat_of(messages: Messages, *, has_tools: bool = True) -> str:
         NoSuchChat: no query has a marker.
     """
     queries = [text_of(message).strip() for message in messages if message.get("role") == "user"]
-    if queries and (found := _QUERY.fullmatch(queries[-1])):
-        return found[1]
     marks = [mark for query in queries for mark in _MARKED.findall(query)]
+    if queries and (found := _MARKED.findall(queries[-1])):
+        script = scripts.get(found[-1])
+        if script is not None and script.query.strip() == queries[-1]:
+            return script.name
     if not marks or not has_tools:
         raise NoSuchChat
     return str(marks[-1])

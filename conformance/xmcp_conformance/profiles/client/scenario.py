@@ -90,7 +90,7 @@ class Says:
 
     text: str = ""
     asks: Sequence[Ask] = ()
-    fails: str | None = None
+    fails: Literal["auth", "content", "network", "rate_limit"] | None = None
     """The category of the failure with which the request ends, after `text`."""
     broken: bool = False
     """Whether the failure is one in the middle of an answer, so that the request may not simply be repeated."""

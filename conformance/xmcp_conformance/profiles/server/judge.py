@@ -105,7 +105,7 @@ def limited_observations(exchange: Exchange, form: RequiredForm, before: Twin) -
     if document is not None:
         yield from mcp_results.result_of_document(exchange, document)
         yield from documents.tool_name(exchange.call, document)
-        yield from declared_limit.answer_that_fits(exchange, document, before)
+        yield from declared_limit.answer_that_fits(document, before)
         yield from declared_limit.data_of_what_is_too_large(exchange, document, before)
         if document.error is not None:
             yield from errors.error_of_call(document.error)

@@ -23,7 +23,7 @@ def document_size(exchange: Exchange) -> Observations:
 
 
 @check("XMCP-MCP-051", profile="server")
-def answer_that_fits(exchange: Exchange, document: Document, before: Twin) -> Observations:
+def answer_that_fits(document: Document, before: Twin) -> Observations:
     """Judge the answer to a call whose document was larger than `LEAST` without the declaration.
 
     A server that gives less today, is busy, or fails in another way than before can be right: nobody knows what
