@@ -182,6 +182,10 @@ async def test_a_server_of_another_version_is_not_shown_to_conform(versions, con
         (["-c", "key = 3"], "-c 'key = 3'"),
         (["URL=x:y@z", "serve", "MODE=dev"], "URL=… serve MODE=dev"),
         (["/opt/a=b/serve"], "/opt/a=b/serve"),
+        (["env", "DATABASE_URL=postgres://u:p@db/x"], "env 'DATABASE_URL=postgres://…@db/x'"),
+        (["env", "SENTRY_DSN=https://k@h/1", "serve"], "env SENTRY_DSN=… serve"),
+        (["serve", "--db", "redis://:p@h:1/0"], "serve --db 'redis://…@h:1/0'"),
+        (["npx", "@scope/server", "https://h/@me"], "npx @scope/server https://h/@me"),
     ],
 )
 def test_a_command_is_shown_without_values_that_are_secret_by_their_names(words, shown):

@@ -53,6 +53,8 @@ def test_a_tool_is_at_work_when_it_succeeded_and_showed_what_it_can_show() -> No
     assert one.gaps == ["Asked to show a display, and never did: `chart`."]
     failing = report(made("chart", "succeeded"), made("chart", "failed", asked_to_show=True, code="INVALID_PAYLOAD"))
     assert "Asked to show a display, and never did: `chart` (INVALID_PAYLOAD)." in failing.gaps
+    silent = report(made("chart", "succeeded"), made("chart", "unanswered", asked_to_show=True))
+    assert "Asked to show a display, and never did: `chart` (no answer)." in silent.gaps
     unasked = report(made("read", "succeeded"), made("chart", "succeeded"))
     assert unasked.gaps == ["Can show a display, and was not asked to: `chart`."]
     two = report(made("read", "failed", code="NOT_FOUND"), made("chart", "succeeded", display="chart"))

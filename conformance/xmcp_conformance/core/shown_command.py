@@ -7,14 +7,18 @@ import shlex
 from collections.abc import Iterable
 from typing import Final
 
-_SECRET: Final = re.compile(r"(?i)(?:^|[-_])(?:key|token|secret|password|passwd|pwd|auth|authorization|credentials?)$")
+_SECRET: Final = re.compile(
+    r"(?i)(?:^|[-_])(?:key|token|secret|password|passwd|pwd|auth|authorization|credentials?|dsn)$"
+)
+_CREDENTIALS: Final = re.compile(r"(?<=://)[^\s/@]+@")
 _NAME: Final = re.compile(r"-{0,2}[A-Za-z_][\w-]*")
 
 
 def shown_command(words: Iterable[str]) -> str:
     """Return the words of a command; `…` takes the place of a value after `--api-key`, `--token=` or `API_KEY=`.
 
-    `NAME=value` in the place of the program was meant for the environment: its value can be a secret, too.
+    `NAME=value` in the place of the program was meant for the environment: its value can be a secret, too. So can what
+    stands before the `@` of an address.
     """
     shown: list[str] = []
     after_a_secret = False
@@ -26,6 +30,6 @@ def shown_command(words: Iterable[str]) -> str:
         elif equals and (is_name or (not shown and _NAME.fullmatch(name))):
             shown.append(f"{name}=…")
         else:
-            shown.append(shlex.quote(word))
+            shown.append(shlex.quote(_CREDENTIALS.sub("…@", word)))
         after_a_secret = is_name and not equals and word.startswith("-")
     return " ".join(shown)

@@ -29,7 +29,7 @@ class ToolCoverage:
     dark: int = 0
     """How many calls that succeeded had asked for a display and got none."""
     refused: dict[str, None] = field(default_factory=dict)
-    """The codes with which calls failed that had asked for a display."""
+    """The codes with which calls failed that had asked for a display, and `no answer` for one that had none."""
     codes: dict[str, str] = field(default_factory=dict)
     """The codes of its errors, each with the `error_id` of the first that had one."""
 
@@ -71,8 +71,8 @@ class Coverage:
         tool.failed += event.ending == "failed"
         tool.unanswered += event.ending == "unanswered"
         tool.dark += event.asked_to_show and event.ending == "succeeded" and not event.display
-        if event.asked_to_show and event.ending == "failed":
-            tool.refused[event.code] = None
+        if event.asked_to_show and event.ending in ("failed", "unanswered"):
+            tool.refused[event.code or ("no answer" if event.ending == "unanswered" else "")] = None
         if event.code:
             tool.codes[event.code] = tool.codes.get(event.code) or event.error_id
         if event.display:

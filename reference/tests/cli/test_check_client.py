@@ -118,6 +118,19 @@ def test_scenarios_of_one_s_own_are_judged_beside_those_of_the_suite(tmp_path: P
     assert "of Our shop has none" in wrong.output
 
 
+def test_each_scenario_has_a_file_for_its_trace_whatever_its_script_is(tmp_path: Path) -> None:
+    file, traces = tmp_path / "own.json", tmp_path / "traces"
+    file.write_text(json.dumps({"нет болтов!": OWN, "нет болтов?": OWN, "在庫なし": OWN, "—": OWN}))
+    mine = ("--scenarios", str(file), "--scenario", "нет", "--scenario", "在庫なし", "--scenario", "—")
+    assert run(f"{PROGRAM} Miniature", *mine, "--era", "newest", "--traces", str(traces)).exit_code == 0
+    assert {one.name for one in traces.iterdir()} == {
+        "нет-болтов.json",
+        "нет-болтов-2.json",
+        "在庫なし.json",
+        "scenario.json",
+    }
+
+
 @pytest.mark.parametrize(
     ("own", "says"),
     [

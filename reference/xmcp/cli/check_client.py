@@ -7,7 +7,9 @@ import json
 import re
 import sys
 from collections.abc import Mapping
+from itertools import chain, count
 from pathlib import Path
+from typing import Final
 
 import click
 from rich.console import Console
@@ -227,10 +229,18 @@ def _chosen(names: tuple[str, ...], known: Mapping[str, Scenario]) -> Mapping[st
     return chosen
 
 
+_LONGEST_FILE_NAME: Final = 60
+"""Maximum number of characters of the name of a trace's file: each can have four bytes, and systems allow 255."""
+
+
 def _write_traces(folder: Path, traces: Mapping[str, Trace]) -> None:
     try:
+        taken: set[str] = set()
         for name, trace in traces.items():
-            file = folder / f"{re.sub('[^a-z0-9]+', '-', name.lower()).strip('-')}.json"
+            short = re.sub(r"[\W_]+", "-", name.casefold()).strip("-")[:_LONGEST_FILE_NAME] or "scenario"
+            free = next(one for one in chain([short], (f"{short}-{n}" for n in count(2))) if one not in taken)
+            taken.add(free)
+            file = folder / f"{free}.json"
             file.write_text(json.dumps(trace.to_json(), indent=1), encoding="utf-8")
     except OSError as error:
         click.echo(f"xmcp check client: the traces cannot be written to {folder}: {error.strerror}", err=True)
