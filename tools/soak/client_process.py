@@ -56,10 +56,11 @@ STALL = 0.1
 LOOKS = 10
 """How often, at most, what is left after `aclose()` is looked at: the system needs a moment for killed processes."""
 
+HONEST_SECONDS = 30.0
 OPTIONS: dict[str, Any] = {
     # Hostile calls hang until they time out, so the application gives them short limits, and more slots than hanging
     # calls can take. The limits of honest calls are long: a machine without a free processor must not break them.
-    "tool_timeout": dict.fromkeys(HONEST_TOOLS, 30.0) | {"*": 2.0},
+    "tool_timeout": dict.fromkeys(HONEST_TOOLS, HONEST_SECONDS) | {"*": 2.0},
     "connect_timeout": 3.0,
     "llm_timeout": 15.0,
     "max_concurrency": 64,
@@ -201,8 +202,9 @@ class Soak:
         from xmcp.storage import MemoryCache
 
         self._deck = Deck(Random(seed))
-        credential = ServerTarget(f"{honest}/mcp", headers=lambda chat: {"x-tenant": chat.tenant_id})
-        servers: dict[str, Any] = {"honest": f"{honest}/mcp", "vault": credential}
+        url, patient = f"{honest}/mcp", HONEST_SECONDS
+        credential = ServerTarget(url, headers=lambda chat: {"x-tenant": chat.tenant_id}, connect_timeout=patient)
+        servers: dict[str, Any] = {"honest": ServerTarget(url, connect_timeout=patient), "vault": credential}
         if hostile is not None:
             servers |= {name: f"{hostile}/{name}/mcp" for name in ("liar", "shifty")}
             servers["mortal"] = f"{mortal}/mortal/mcp"

@@ -11,7 +11,7 @@ import fastmcp
 import pytest
 from support.http_host import HttpHost, listening, never_answer
 
-from xmcp.client import AIClient
+from xmcp.client import AIClient, ServerTarget
 from xmcp.providers import ScriptedProvider, Turn
 from xmcp.wire import ToolResponse
 from xmcp_models.registry import EXTENSION_ID
@@ -121,6 +121,22 @@ async def test_a_server_that_never_answers_costs_no_more_than_the_connect_timeou
     assert len(warnings) == 2
     assert all("within 1 s" in text or "initialize" in text for text in warnings), warnings
     assert not [task for task in asyncio.all_tasks() - before if "xmcp" in task.get_name()]
+
+
+@pytest.mark.parametrize("headers", [None, {"x-a": "b"}, lambda chat: {"x-tenant": chat.tenant_id}])
+async def test_a_server_can_have_a_connect_timeout_of_its_own(servers: Any, headers: Any) -> None:
+    async with listening(never_answer) as port:
+        hasty = ServerTarget(f"http://127.0.0.1:{port}", headers=headers, connect_timeout=0.5)
+        async with asyncio.timeout(30), ai([hasty, servers.plain()], connect_timeout=300) as client:
+            told = [chunk async for chunk in client.stream_chat("q", [], tenant_id="a")]
+    (warning,) = [chunk.text or "" for chunk in told if chunk.type == "warning"]
+    assert "within 0.5 s" in warning
+
+
+@pytest.mark.parametrize("seconds", [0, -1, True, "3", float("nan")])
+def test_a_connect_timeout_that_is_no_number_of_seconds_is_refused(seconds: Any) -> None:
+    with pytest.raises(ValueError, match="connect_timeout must be a number of seconds above 0, not "):
+        ai([ServerTarget("http://localhost:1", connect_timeout=seconds)])
 
 
 async def test_a_chat_without_any_server_is_a_chat() -> None:

@@ -248,8 +248,9 @@ class Servers:
         )
 
     def _maker(self, name: str | None, target: Target) -> Callable[[], PoolMember | CredentialPool]:
-        timeout, log, sleep, publish = self._connect_timeout, self._log, self._sleep, self._publish_reconnected
         given = target if isinstance(target, ServerTarget) else ServerTarget(target=target)
+        timeout = self._timeout_of(given)
+        log, sleep, publish = self._log, self._sleep, self._publish_reconnected
         most = self._max_tools
         tools = given.target
         if isinstance(tools, ToolClient):
@@ -266,8 +267,11 @@ class Servers:
         place = source(given, timeout, self._sampling)
         return lambda: PoolMember(lambda member: Server(place, name, timeout, log, member, sleep), publish, most)
 
+    def _timeout_of(self, target: ServerTarget) -> float:
+        return self._connect_timeout if target.connect_timeout is None else target.connect_timeout
+
     def _credential_pool(self, name: str | None, target: ServerTarget) -> CredentialPool:
-        timeout, log, sleep, most = self._connect_timeout, self._log, self._sleep, self._max_tools
+        timeout, log, sleep, most = self._timeout_of(target), self._log, self._sleep, self._max_tools
         names: set[str] = set()
 
         def make(with_credentials: ServerTarget) -> PoolMember:

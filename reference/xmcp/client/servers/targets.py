@@ -65,6 +65,7 @@ class ServerTarget:
         xmcp: Whether the text of results is read as documents. `None`: if the server announces the extension
             (XMCP-MCP-010).
         mode: The protocol era: `auto`, `legacy`, or a revision from 2026-07-28 on.
+        connect_timeout: Seconds for connecting to this server and listing its tools; `None`: as for the others.
     """
 
     target: Any
@@ -76,6 +77,7 @@ class ServerTarget:
     roots: Roots | Callable[[], Roots] | None = None
     xmcp: bool | None = None
     mode: str = "auto"
+    connect_timeout: float | None = None
 
     def __repr__(self) -> str:
         return f"ServerTarget({_label(self.target)!r}, xmcp={self.xmcp!r}, mode={self.mode!r})"
@@ -179,6 +181,9 @@ def check(given: ServerTarget) -> None:
         _check_function(option, getattr(given, option))
     if not _MODE.fullmatch(given.mode):
         raise ValueError(f"mode must be 'auto', 'legacy' or a revision such as '2026-07-28', not {given.mode!r}.")
+    seconds = given.connect_timeout
+    if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0):
+        raise ValueError(f"connect_timeout must be a number of seconds above 0, not {seconds!r}.")
 
 
 def _check_function(option: str, value: Any) -> None:
