@@ -180,7 +180,9 @@ def test_what_is_no_scenario_is_said_before_anything_runs(own: object, says: str
 
 
 def test_names_and_protocol_are_printed() -> None:
-    assert run("--list").output.splitlines() == [*SCENARIOS]
+    listed = run("--list").output.splitlines()
+    assert [line.partition("\t")[0] for line in listed] == [*SCENARIOS]
+    assert "a cache and two tenants\tcache, chats_at_the_same_time" in listed
     assert json.loads(run("--schema").output) == json.loads(PROTOCOL.read_text())
     jsonschema_rs.meta.validate(json.loads(PROTOCOL.read_text()))
 

@@ -115,6 +115,14 @@ def told(**members: Any) -> Any:
     ).response
 
 
+def test_of_the_meta_of_an_error_only_what_no_document_can_hold_is_left_out() -> None:
+    deep: Any = {}
+    for _ in range(80):
+        deep = {"a": deep}
+    error = told(**{ERROR_META_KEY: {**ERROR, "meta": {"error_id": "e1", "params": deep}}}).error
+    assert (error.code, dict(error.meta)) == ("NOT_FOUND", {"error_id": "e1"})
+
+
 def test_a_code_alone_is_an_error() -> None:
     error = told(**{ERROR_META_KEY: {"code": "NOT_FOUND"}}).error
     assert (error.code, error.message, error.retryable, error.category) == (

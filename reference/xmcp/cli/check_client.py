@@ -19,7 +19,7 @@ from xmcp_conformance.core.untrusted_text import printable
 from xmcp_conformance.profiles.client.command.adapter import Era, Limits
 from xmcp_conformance.profiles.client.command.check_command import Driving, check_command
 from xmcp_conformance.profiles.client.command.program import SCHEMA
-from xmcp_conformance.profiles.client.scenario import Scenario
+from xmcp_conformance.profiles.client.scenario import Scenario, needed_features
 from xmcp_conformance.profiles.client.scenario_files import MOST_BYTES, NoScenarios, scenarios_in, schema
 from xmcp_conformance.profiles.client.scenarios import SCENARIOS
 from xmcp_conformance.profiles.client.trace import Trace
@@ -77,8 +77,9 @@ def _with_own(_context: click.Context, _parameter: click.Parameter, paths: tuple
 
 def _print_names(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
     if wanted and not context.resilient_parsing:
-        for name in SCENARIOS:
-            click.echo(name)
+        for name, scenario in SCENARIOS.items():
+            needs = ", ".join(sorted(needed_features(scenario)))
+            click.echo(f"{name}\t{needs}" if needs else name)
         context.exit()
 
 
@@ -145,7 +146,7 @@ def _print_names(context: click.Context, _parameter: click.Parameter, wanted: bo
     is_eager=True,
     expose_value=False,
     callback=_print_names,
-    help="Print the names of the scenarios, and end.",
+    help="Print the names of the scenarios, and what features each needs, and end.",
 )
 @click.option(
     "--schema",

@@ -154,7 +154,7 @@ def _read_members(result: CallToolResult, tool_name: str, text: str, meta: Mappi
     error = response.error
     if (given := meta.get(ERROR_META_KEY)) is not None:  # a failure also where `isError` got lost on the way
         try:
-            error = _writable(ToolResponse(tool_name, error=_error_of(given))).error
+            error = _with_writable_meta(_error_of(given))
         except (TypeError, ValueError) as fault:
             warnings.append(f"the error in `_meta` is not valid: {str(fault)[:MAX_FAULT]}")
     display = meta.get(DISPLAY_META_KEY)
@@ -199,6 +199,22 @@ def _error_of(given: Any) -> ErrorInfo:
             with suppress(TypeError, ValueError):
                 error = replace(error, **{name: given[name]})
     return error
+
+
+def _with_writable_meta(error: ErrorInfo) -> ErrorInfo:
+    """Return an error without the members of its `meta` that no document can hold (spec section 6.4)."""
+
+    def is_writable(meta: Mapping[str, Any]) -> bool:
+        try:
+            encode(ToolResponse("tool", error=replace(error, meta=meta)), check=False)
+        except (TypeError, ValueError):
+            return False
+        return True
+
+    meta = error.meta or {}
+    if is_writable(meta):
+        return error
+    return replace(error, meta={name: value for name, value in meta.items() if is_writable({name: value})})
 
 
 def _writable(response: ToolResponse) -> ToolResponse:
