@@ -84,8 +84,8 @@ def _blocks_for_the_user_shown(trace: TraceIndex) -> Observations:
         in_events = [t.event.get("envelope") for _, t in chat.received if t.event.get("type") == "tool_display"]
         shown = compact([*in_events, *((chat.ended.result or {}).get("displays") or ())])
         for call in (call for turn in chat.turns for call in turn.calls):
-            text = call.answer.for_user if call.answer is not None else None
-            if not (text or "").strip() or was_cut_short(call) or call.was_held_back:
+            text = (call.answer.for_user if call.answer is not None else None) or ""
+            if not text.strip() or was_cut_short(call) or call.was_held_back:
                 continue  # whether the person is shown an empty one is open (section 11.11)
             seen = f"no display with `{quoted(text)}`, which {call} was answered with for the user"
             is_shown = compact(text)[1:-1] in shown
