@@ -15,3 +15,5 @@ NEXT: Final[Mapping[str, tuple[str, ...]]] = {
     "tool_display": ("tool_display",),
 }
 """What can follow each type of event; the empty text is the beginning. Events of other types can stand anywhere."""
+TYPES: Final = frozenset((*filter(None, NEXT), "llm_delta", "warning", "usage", "done", "failed"))
+"""The types of events of section 10.2; others are a client's own."""

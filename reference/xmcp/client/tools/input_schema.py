@@ -10,6 +10,9 @@ from urllib.parse import unquote
 _NAMING: Final = ("properties", "required", "dependentRequired", "dependentSchemas", "dependencies")
 """Keywords whose members, or whose strings, are names of parameters."""
 
+_CONDITIONAL: Final = {"if": ("if", "then", "else"), "not": ("not",)}
+"""Keywords that go as a whole where they name a parameter that goes, with those that have no effect without them."""
+
 _APPLYING: Final[Mapping[str, Literal["reference", "list", "schema", "mapping"]]] = {
     **dict.fromkeys(("$ref", "$dynamicRef"), "reference"),
     **dict.fromkeys(("allOf", "anyOf", "oneOf"), "list"),
@@ -126,9 +129,10 @@ def _without(node: Any, parts: Collection[int], having: Collection[int], names: 
     if made.get("required") == []:
         del made["required"]
     # Without the names a condition would hold always, and its denial never; nobody can say which way it goes.
-    for keyword in ("if", "not"):
+    for keyword, gone in _CONDITIONAL.items():
         if id(node.get(keyword)) in having:
-            del made[keyword]
+            for name in gone:
+                made.pop(name, None)
     # Alternatives that differed only in the removed names now all fit, which `oneOf` forbids.
     if "oneOf" in made and "anyOf" not in made:
         made["anyOf"] = made.pop("oneOf")

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from xmcp_conformance.core.checks import Observations, check
+from xmcp_conformance.core.event_order import TYPES
 from xmcp_conformance.core.observation import broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.messages import is_beyond_a_double, same
@@ -51,8 +52,8 @@ def _members_say_what_happened(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         before = _Before(_calls_by_id(chat))
         for at, told in chat.received:
-            if _fault_of(told.event) is not None:
-                continue  # another check says that
+            if _fault_of(told.event) is not None or told.event["type"] not in TYPES:
+                continue  # another check says that, or it is a type of the client's own
             faults = list(_faults(chat, at, told.event, before))
             for seen, expected in faults:
                 yield broken("XMCP-REC-006", f"{_name(told.event)} with {seen}", expected, where=at)
