@@ -217,6 +217,15 @@ def hides_the_limit(patch: pytest.MonkeyPatch) -> None:
     rewrite_result(patch, lambda _, result: {"stop_reason": "stop"} if result["stop_reason"] == "max_turns" else {})
 
 
+@breaks("XMCP-RSP-029")
+def forgets_that_characters_were_lost(patch: pytest.MonkeyPatch) -> None:
+    """Leaves the mark `lossy` out of a document that it writes anew, without a large display."""
+    with_reference = context_budget._with_reference
+    patch.setattr(
+        context_budget, "_with_reference", lambda response, *rest: replace(with_reference(response, *rest), lossy=False)
+    )
+
+
 @breaks("XMCP-CLI-133")
 def refuses_the_chat_of_a_silent_model(patch: pytest.MonkeyPatch) -> None:
     """Ends a chat with an exception where the model wrote nothing and called nothing."""

@@ -22,6 +22,16 @@ Message: TypeAlias = Mapping[str, Any]
 ROLES: Final = frozenset({"system", "developer", "user", "assistant", "tool"})
 
 
+def text_of(message: Message) -> str:
+    """Return the text of a message, whose content is a text or a list of parts; other parts than texts have none."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list | tuple) else ()
+    texts = (part.get("text") for part in parts if isinstance(part, Mapping) and part.get("type") == "text")
+    return "".join(text for text in texts if isinstance(text, str))
+
+
 def user_message(text: str) -> dict[str, Any]:
     """Return the message of the person. Half of a surrogate pair cannot be sent and becomes U+FFFD."""
     return {"role": "user", "content": as_text(text)}

@@ -155,14 +155,19 @@ def application_values(trace: TraceIndex, tool: Tool) -> dict[str, Any]:
 
 
 def _levels(call: ModelCall) -> list[list[ModelCall]]:
-    """Return the direct and indirect dependencies of a call, grouped by distance, the nearest group first."""
+    """Return the direct and indirect dependencies of a call, grouped by distance, the nearest group first.
+
+    Within a group they are in the order of section 11.3: of what one `depends_on` names, the last name comes first.
+    """
     levels: list[list[ModelCall]] = []
     seen = {id(call)}
     current = [call]
     while current:
         following = []
         for one in current:
-            for other in dependencies_of(one):
+            named = list(one.tool.depends_on) if one.tool is not None else []
+            of = sorted(dependencies_of(one), key=lambda other: -named.index(other.tool.name) if other.tool else 0)
+            for other in of:
                 if id(other) not in seen:
                     seen.add(id(other))
                     following.append(other)
@@ -175,9 +180,8 @@ def _levels(call: ModelCall) -> list[list[ModelCall]]:
 def _expected(tool: Tool, name: str, levels: Sequence[Sequence[ModelCall]], *, member: bool) -> Expected | None:
     """Return the expected values of a parameter; `None` if no dependency has a value for it.
 
-    The values come from the nearest level that has any; of several calls of one tool, from the last successful one.
-    Among direct dependencies the tool that `depends_on` names last has priority. For indirect dependencies the
-    specification defines no priority, so the value of each tool is correct.
+    The values come from the nearest level that has any, there from the first tool in the order of section 11.3, and of
+    several calls of that tool from the last successful one.
     """
     by_level = []
     for level in levels:
@@ -190,7 +194,7 @@ def _expected(tool: Tool, name: str, levels: Sequence[Sequence[ModelCall]], *, m
     by_tool: dict[str, list[Value]] = {}
     for value in sorted(by_level[nearest], key=lambda value: value.source.place):
         by_tool.setdefault(value.tool.name, []).append(value)
-    chosen = [max(by_tool, key=list(tool.depends_on).index)] if nearest == 0 else list(by_tool)
+    chosen = [by_level[nearest][0].tool.name]
     values = tuple(by_tool[one][-1] for one in chosen)
     earlier = tuple(value for one in chosen for value in by_tool[one][:-1])
     rest = [value for one, values in by_tool.items() if one not in chosen for value in values]

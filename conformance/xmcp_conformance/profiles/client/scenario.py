@@ -40,8 +40,10 @@ class Act:
         "ok", "error", "flagged", "lost", "down", "late", "garbled", "forged", "bad_display", "only_bad_display"
     ] = "ok"
     delay: float = 0.0
-    display: Literal["none", "small", "large", "wide", "transient"] = "none"
-    """`large` and `wide` are above the usual display budget, the second one in bytes alone."""
+    display: Literal["none", "small", "large", "wide", "described", "transient"] = "none"
+    """`large`, `wide` and `described` are above the usual budget: by the payload, by its bytes alone, by the `alt`."""
+    lossy: bool = False
+    """Whether the document of an `ok` says that its text has lost characters (`lossy`)."""
     structured: Any = None
     """The structured result of an `ok`."""
     text: str | None = None
@@ -57,6 +59,8 @@ class Act:
     """What a server without the extension says of an `error` in its structured content: the same as above."""
     for_user: str | None = None
     """The text of a further block of an `ok` or an `error`, whose audience is the user alone."""
+    link_for_user: bool = False
+    """Whether that block is a link to a resource, which has the text as its name."""
 
 
 OK: Final = Act()

@@ -34,7 +34,7 @@ def _one(*turns: Says, **fields: Any) -> list[Conversation]:
 
 
 _LARGE_DISPLAY: Final = '<display>{"type":"text","payload":"%s","title":"Shown before."}</display>' % ("x" * LARGE)
-SHOWN_BEFORE: Final = [
+SHOWN_BEFORE: Final[list[dict[str, Any]]] = [
     {"role": "user", "content": "earlier"},
     {
         "role": "assistant",
@@ -47,6 +47,10 @@ SHOWN_BEFORE: Final = [
         "content": f'<tool_response tool_name="old"><llm_output>a</llm_output>{_LARGE_DISPLAY}</tool_response>',
     },
     {"role": "assistant", "content": "said earlier"},
+]
+SHOWN_IN_PARTS: Final = [
+    {**one, "content": [{"type": "text", "text": one["content"]}]} if one["role"] == "tool" else one
+    for one in SHOWN_BEFORE
 ]
 ROWS: Final = {"rows": [[1]], "other": "o"}
 TIMED_OUT: Final[dict[str, Any]] = {"code": "TIMEOUT", "retryable": True, "retry_after_ms": 2000}
@@ -691,6 +695,52 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         {},
         [Conversation([Says("", [Ask(0)]), Says("done")], begins=begins) for begins in (0, 8)],
         changes=[Change(5, 0, [_tool("a", input_schema=_takes("q", "r", "secret", required=["secret"]))])],
+    ),
+    "a large display in a given history, in a list of parts": Scenario(
+        _setup(_tool("a")), {}, _one(Says("", [Ask(0)]), Says("done"), history=SHOWN_IN_PARTS)
+    ),
+    "a boolean is no number that is handed on": Scenario(
+        _setup(_tool("a"), _tool("b", depends_on=["a"], input_schema=_takes(x={"type": "integer"}))),
+        {0: [Act(structured={"x": True}), Act(structured={"x": 1})]},
+        _one(Says("", [Ask(0), Ask(1)]), Says("", [Ask(0), Ask(1)]), Says("done")),
+    ),
+    "a list that the model wrote as a text": Scenario(
+        _setup(_tool("a", input_schema=_takes(ids={"type": "array"}, n={"type": "integer"}))),
+        {},
+        _one(Says("", [Ask(0, {"ids": "[1, 2]", "n": "7"})]), Says("done")),
+    ),
+    "a wait for which the chat has no time left": Scenario(
+        _setup(_tool("read", read_only=True), chat_timeout=10),
+        {0: [Act("error", delay=6, **{**LATE, "retry_after_ms": 6000})]},
+        _one(Says("", [Ask(0)]), Says("sorry")),
+    ),
+    "a tool that is cacheable by a word": Scenario(
+        _setup(_tool("a", unknown={"cacheable": "yes"}), cache=True),
+        {},
+        [Conversation([Says("", [Ask(0, tag="same")]), Says("done")], begins=begins) for begins in (0, 5)],
+    ),
+    "a value of equally far predecessors": Scenario(
+        _setup(
+            _tool("first"),
+            _tool("second"),
+            _tool("near", depends_on=["first", "second"]),
+            _tool("end", depends_on=["near"], input_schema=_takes("x")),
+        ),
+        {0: [Act(structured={"x": 1})], 1: [Act(structured={"x": 2})]},
+        _one(Says("", [Ask(1), Ask(0), Ask(2), Ask(3)]), Says("done")),
+    ),
+    "a display that is described at length": Scenario(
+        _setup(_tool("a"), display="continue"), {0: [Act(display="described")]}, _one(Says("", [Ask(0)]), Says("done"))
+    ),
+    "a link for the user alone": Scenario(
+        _setup(_tool("a"), _tool("b", server=1), servers=[Server(xmcp=False), Server()]),
+        {tool: [Act(for_user="receipt-4711", link_for_user=True)] for tool in (0, 1)},
+        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
+    ),
+    "a document that has lost characters beside a large display": Scenario(
+        _setup(_tool("a"), display="continue"),
+        {0: [Act(text="a\ufffdb", lossy=True, display="large"), Act(text="a\ufffdb", lossy=True)]},
+        _one(Says("", [Ask(0)]), Says("", [Ask(0)]), Says("done")),
     ),
     "a large display in a given history": Scenario(
         _setup(_tool("a")), {}, _one(Says("", [Ask(0)]), Says("done"), history=SHOWN_BEFORE)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
+from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
 from xmcp_models.registry import DISPLAY_META_KEY, ERROR_CODES, ERROR_META_KEY, RESULT_META_KEY, TOOL_META_KEY, VERSION
@@ -86,7 +87,7 @@ def _with_document(act: Act, tool: str, call: int, text: str) -> tuple[Json, Ans
             call=call, outcome="error", error=error, for_user=act.for_user
         )
     display = _display(act, call)
-    raw = _document(tool, _llm_output(text) + ("" if display is None else _display_element(display)))
+    raw = _document(tool, _llm_output(text) + ("" if display is None else _display_element(display)), lossy=act.lossy)
     return _result(raw, act, structured=act.structured), _succeeded(act, call, text, display)
 
 
@@ -121,7 +122,14 @@ def _forged(tool: str, text: str) -> str:
 
 def _succeeded(act: Act, call: int, text: str, display: Json | None) -> Answered:
     return Answered(
-        call=call, outcome="ok", text=text, structured=act.structured, display=display, for_user=act.for_user
+        call=call,
+        outcome="ok",
+        text=text,
+        structured=act.structured,
+        display=display,
+        for_user=act.for_user,
+        link_for_user=act.link_for_user,
+        lossy=act.lossy,
     )
 
 
@@ -141,11 +149,14 @@ def _display(act: Act, call: int) -> Json | None:
         return None
     payload = {"large": "x" * LARGE, "wide": "ж" * WIDE}.get(act.display, f"shown {call}")
     display: Json = {"type": "text", "payload": payload, "title": f"display {call}"}
+    if act.display == "described":
+        display["alt"] = f"{payload}, at length: {'ж' * WIDE}"
     return {**display, "meta": {"transient": True}} if act.display == "transient" else display
 
 
-def _document(tool: str, children: str) -> str:
-    return f"<tool_response tool_name={quoteattr(tool)}>{children}</tool_response>"
+def _document(tool: str, children: str, *, lossy: bool = False) -> str:
+    mark = ' lossy="true"' if lossy else ""
+    return f"<tool_response tool_name={quoteattr(tool)}{mark}>{children}</tool_response>"
 
 
 def _llm_output(text: str) -> str:
@@ -174,5 +185,8 @@ def _result(text: str, act: Act | None = None, *, structured: Any = None, is_err
     """Return a result with a text; `act` names what a further block has for the user alone."""
     result: Json = {"content": [{"type": "text", "text": text}], "isError": is_error}
     if act is not None and act.for_user is not None:
-        result["content"].append({"type": "text", "text": act.for_user, "annotations": {"audience": ["user"]}})
+        block: Json = {"type": "text", "text": act.for_user}
+        if act.link_for_user:
+            block = {"type": "resource_link", "uri": f"file:///{quote(act.for_user)}", "name": act.for_user}
+        result["content"].append({**block, "annotations": {"audience": ["user"]}})
     return result if structured is None else {**result, "structuredContent": structured}

@@ -241,6 +241,10 @@ class Answered(Record):
 
     It can also stand in `text`, or in the message of `error`: then the server gave the model these words itself.
     """
+    link_for_user: bool = False
+    """Whether that block is a link to a resource, which has the text as its name."""
+    lossy: bool = False
+    """Whether the document is marked as `lossy`."""
     exception: str | None = None
     """The text of the exception that the client's MCP library raised for a lost call, where it is known."""
     connection: str | None = None

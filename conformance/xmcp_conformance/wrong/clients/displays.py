@@ -54,6 +54,16 @@ def the_code_of_a_plain_result_is_lost(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-RSP-029", profile="client")
+def the_mark_of_lost_characters_is_left_out(wrong: bool) -> Trace:
+    s = turn(call())
+    s.answered(s.called(), "a\ufffdb", lossy=True)
+    marked = result("a\ufffdb").replace("<tool_response", '<tool_response lossy="true"')
+    s.reply(content=result("a\ufffdb") if wrong else marked)
+    s.finish()
+    return s.trace
+
+
 @breaks("XMCP-MCP-040", profile="client")
 def a_stranger_s_code_is_lost(wrong: bool) -> Trace:
     s = turn(call(), servers=PLAIN)

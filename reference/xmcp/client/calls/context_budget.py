@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from xmcp.chat.messages import Message
+from xmcp.chat.messages import Message, text_of
 from xmcp.wire import REFERENCE_TYPE, DecodeError, DisplayEnvelope, ToolResponse, decode, encode
 
 DISPLAY_BUDGET: Final = 4096
@@ -65,18 +65,15 @@ def fit(messages: Sequence[dict[str, Any]], budget: int) -> list[dict[str, Any]]
 
 def can_be_large(message: Message, budget: int) -> bool:
     """Return whether a message can have a display above `budget` bytes, without reading it as a document."""
-    content = message.get("content")
-    return (
-        message.get("role") == "tool"
-        and isinstance(content, str)
-        and "<display" in content
-        and 4 * len(content) > budget  # a character is four bytes at most
-    )
+    if message.get("role") != "tool":
+        return False
+    content = text_of(message)
+    return "<display" in content and 4 * len(content) > budget  # a character is four bytes at most
 
 
 def _fit(message: dict[str, Any], budget: int) -> dict[str, Any]:
     try:
-        response = decode(message["content"], bad_display="drop")
+        response = decode(text_of(message), bad_display="drop")
     except DecodeError:
         return message
     if response.display is None or size(response.display) <= budget:

@@ -85,8 +85,11 @@ def _blocks_for_the_user_shown(trace: TraceIndex) -> Observations:
         shown = compact([*in_events, *((chat.ended.result or {}).get("displays") or ())])
         for call in (call for turn in chat.turns for call in turn.calls):
             text = (call.answer.for_user if call.answer is not None else None) or ""
-            if not text.strip() or was_cut_short(call) or call.was_held_back:
-                continue  # whether the person is shown an empty one is open (section 11.11)
+            answer = call.answer
+            if answer is None or answer.link_for_user or not text.strip():
+                continue  # no display carries a link; whether the person is shown an empty text is open (section 11.11)
+            if was_cut_short(call) or call.was_held_back:
+                continue
             seen = f"no display with `{quoted(text)}`, which {call} was answered with for the user"
             is_shown = compact(text)[1:-1] in shown
             yield either("XMCP-MCP-046", is_shown, seen, "a display with that text", where=chat.ended_at)

@@ -83,6 +83,15 @@ def _difference_from_answer(trace: TraceIndex, call: ModelCall, reply: Document)
     return ("", "") if same_words else (f"the message `{quoted(reply.error.message)}`", f"`{quoted(message)}`")
 
 
+@check("XMCP-RSP-029", profile="client")
+def _loss_is_said_again(trace: TraceIndex) -> Observations:
+    for call, has_document, answer, reply in _answered_calls(trace):
+        if has_document and answer.lossy and answer.outcome == "ok" and reply.error is None:
+            seen = f"{call}, whose document was marked as lossy, is answered by one without the mark"
+            is_said = "tool_response" in reply.lossy
+            yield either("XMCP-RSP-029", is_said, seen, '`lossy="true"` on the root element', where=call.turn.next_at)
+
+
 @check("XMCP-MCP-010", "XMCP-MCP-011", "XMCP-MCP-043", profile="client")
 def _text_of_plain_results(trace: TraceIndex) -> Observations:
     for call, has_document, answer, reply in _answered_calls(trace):
