@@ -46,7 +46,8 @@ def test_every_check_has_a_fault():
 def test_every_check_is_of_a_sentence_for_clients():
     sentences = registry().requirements
     roles = {id_: sentences[id_].role for id_ in checks_by_requirement("client")}
-    assert {id_: role for id_, role in roles.items() if role != "client"} == {}
+    # What a client writes for its model is the document of an emitter (section 11.1).
+    assert {id_: role for id_, role in roles.items() if role not in ("client", "emitter")} == {}
 
 
 @pytest.mark.parametrize("fault", [fault for _, fault in FAULTS], ids=lambda fault: fault.__name__)
@@ -221,6 +222,12 @@ def of_dependencies_that_the_schema_refuses(*names: str) -> TraceBuilder:
     return s
 
 
+def test_of_equally_far_predecessors_the_one_that_is_declared_later_counts():
+    builder = of_two_equally_far("of c")
+    builder.finish()
+    assert {violation.requirement for violation in violations(builder.trace)} == {"XMCP-CLI-032"}
+
+
 @pytest.mark.parametrize(
     "builder",
     [
@@ -236,7 +243,6 @@ def of_dependencies_that_the_schema_refuses(*names: str) -> TraceBuilder:
         of_a_client_that_never_tries_again(),
         of_two_reasons_for_one_refusal("UNKNOWN_TOOL"),
         of_two_reasons_for_one_refusal("VALIDATION_FAIL"),
-        of_two_equally_far("of c"),
         of_two_equally_far("of d"),
         of_a_text_that_was_cut("1"),
         of_a_text_that_was_cut(),

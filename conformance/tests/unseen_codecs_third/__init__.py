@@ -1,1 +1,1 @@
-"""A third set of codecs that the suite has not seen: twelve wrong ones and four odd ones."""
+"""A third set of codecs that the suite has not seen: eleven wrong ones and four odd ones."""

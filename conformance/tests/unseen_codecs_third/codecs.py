@@ -1,5 +1,6 @@
-"""Twelve further wrong codecs, each with one mistake, and four further that look unusual and are right.
+"""Eleven further wrong codecs, each with one mistake, and four further that look unusual and are right.
 
+A twelfth allowed what a chart cannot contain (XMCP-DSP-014), which no codec has to know: it is not here any more.
 `CODECS` has them by name, `EXPECTED` the ids of the broken sentence and of those that a fair judge might name instead;
 a codec that is right has none.
 """
@@ -21,9 +22,7 @@ Document = str | bytes
 
 _LONE = re.compile("[\ud800-\udfff]")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
-_LOSSY_TAG = re.compile(
-    r'<(?:tool_response|llm_output|display|error|meta|server_populated)\b[^>]* lossy="true"[^>]*>'
-)
+_LOSSY_TAG = re.compile(r'<(?:tool_response|llm_output|display|error|meta|server_populated)\b[^>]* lossy="true"[^>]*>')
 _IN_CHARTS = ("url", "href", "params", "transform", "expr", "signal", "usermeta", "config")
 _ALIASES = frozenset(alias for row in ERROR_CODES.values() for alias in row.get("aliases", ()))
 
@@ -133,35 +132,6 @@ class NamesMeetAfterTheCheck(MiniatureCodec):
         return text
 
 
-class ChecksTheOuterChartAlone(MiniatureCodec):
-    """Looks for members that a chart cannot have in the display itself, not in charts within a group or a fallback."""
-
-    _MARK = "inner-chart:"
-
-    def encode(self, response: Response, *, illegal: Illegal = "replace") -> str:
-        given: Any = response
-        display = given.get("display")
-        if not isinstance(display, dict):
-            return super().encode(response, illegal=illegal)
-        written = super().encode({**given, "display": self._inner(display, outer=True)}, illegal=illegal)
-        return written.replace(f'"{self._MARK}', '"')
-
-    def _inner(self, envelope: Any, *, outer: bool = False) -> Any:
-        if not isinstance(envelope, dict):
-            return envelope
-        made, payload = dict(envelope), envelope.get("payload")
-        if envelope.get("type") == "group" and isinstance(payload, list):
-            made["payload"] = [self._inner(member) for member in payload]
-        if envelope.get("type") == "chart" and not outer:
-            made["payload"] = _copied(payload, _same, self._hidden)
-        if "fallback" in envelope:
-            made["fallback"] = self._inner(envelope["fallback"])
-        return made
-
-    def _hidden(self, members: dict[Any, Any]) -> dict[Any, Any]:
-        return {self._MARK + name if name in _IN_CHARTS else name: member for name, member in members.items()}
-
-
 # Decode
 
 
@@ -224,7 +194,7 @@ class LineEndsOfEachPiece(MiniatureCodec):
 
 
 class NamesAsTheyAreWritten(MiniatureCodec):
-    r"""Compares the names of an object as they are written, so that `"a"` and `"\u0061"` are two; the last one counts."""
+    r"""Compares the names of an object as they are written: `"a"` and `"\u0061"` are two, and the last one counts."""
 
     _PART = re.compile(r"(<(display|meta|server_populated)\b[^<>]*>)([^<>&]*)(</\2\s*>)")
     _MARK = " (as written)"
@@ -358,7 +328,7 @@ class AiryJson(MiniatureCodec):
     def decode_pieces(self, pieces: Any, *, bad_display: BadDisplay = "raise") -> Any:
         given = list(pieces)
         whole = "".join(given) if all(isinstance(piece, str) for piece in given) else _joined(given)
-        return self.decode(whole, bad_display=bad_display)
+        return super().decode_pieces([whole], bad_display=bad_display)
 
     def _airy(self, between: str) -> str:
         return re.sub(r"\s*([,:\[\]{}])\s*", r" \1\n\t", between)
@@ -370,7 +340,6 @@ _WRONG: tuple[tuple[str, type[MiniatureCodec], tuple[str, ...]], ...] = (
     ("names-as-references", NamesAsReferences, ("XMCP-RSP-042",)),
     ("zero-is-no-wait", ZeroIsNoWait, ("XMCP-ERR-005",)),
     ("names-meet-after-the-check", NamesMeetAfterTheCheck, ("XMCP-RSP-052", "XMCP-RSP-041")),
-    ("checks-the-outer-chart-alone", ChecksTheOuterChartAlone, ("XMCP-DSP-014",)),
     ("encoding-by-python", EncodingByPython, ("XMCP-RSP-062",)),
     ("message-up-to-the-comment", MessageUpToTheComment, ("XMCP-RSP-067", "XMCP-ERR-014")),
     ("line-ends-of-each-piece", LineEndsOfEachPiece, ("XMCP-RSP-071",)),

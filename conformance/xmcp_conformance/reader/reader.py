@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import takewhile
 from typing import Any
 
 from lxml import etree
@@ -119,14 +120,15 @@ def _structure(root: etree._Element, document: Document, source: Source) -> Iter
     children = own_children(root)
     yield from elements_and_attributes.children_of_root(root, children, source)
     yield from elements_and_attributes.text_between(root, source)
-    for element in (root, *children, *[meta for child in children for meta in own_children(child)]):
+    own = (root, *children, *(meta for child in children for meta in own_children(child)))
+    for element in own:
         yield from elements_and_attributes.known_attributes(element, source)
     document.tool_name = root.get("tool_name", "")
     yield from elements_and_attributes.tool_name(document.tool_name, root, source)
     if (version := root.get("version")) is not None:
         document.version = version if VERSION.fullmatch(version) else None
         yield from elements_and_attributes.version(version, root, source)
-    document.lossy = frozenset(str(element.tag) for element in root.iter("*") if _is_marked(element, "lossy"))
+    document.lossy = frozenset(str(element.tag) for element in own if _is_marked(element, "lossy"))
     document.truncated = any(child.tag == "llm_output" and _is_marked(child, "truncated") for child in children)
     for child in children:
         if child.tag == "error":
@@ -182,13 +184,19 @@ def _error(child: etree._Element, document: Document, source: Source, seen: _See
         yield from observations
     error = document.error = error_element.ErrorElement.of(
         attributes_of(child),
-        child.text or "",
+        _before_meta(child),
         value,
         has_meta=meta is not None,
         meta_reads=is_readable(observations),
     )
     if error.meta_reads:
         yield from _placed(error_element.observations(error), seen, lambda path: _place_in_error(path, child, source))
+
+
+def _before_meta(error: etree._Element) -> str:
+    """Return the character data of an error before its `meta`; comments and processing instructions do not end it."""
+    before = takewhile(lambda inner: not isinstance(inner.tag, str), error)
+    return "".join([error.text or "", *(inner.tail or "" for inner in before)])
 
 
 def _placed(observations: Iterable[Observation], seen: _Seen, place: Callable[[Path], Place]) -> Iterator[Observation]:

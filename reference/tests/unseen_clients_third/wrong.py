@@ -125,9 +125,7 @@ def each_chat_without_a_tenant_is_one() -> None:
 def second_level_in_written_order() -> None:
     """Go through the predecessors of predecessors from the first name to the last (XMCP-CLI-032)."""
 
-    def nearest_first(
-        start: Any, before: Callable[[Any], Sequence[Any]], limit: int | None = None
-    ) -> dict[Any, Any]:
+    def nearest_first(start: Any, before: Callable[[Any], Sequence[Any]], limit: int | None = None) -> dict[Any, Any]:
         reached = {start: start}
         queue = [start]
         followed = 0

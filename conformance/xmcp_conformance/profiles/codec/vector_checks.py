@@ -323,13 +323,21 @@ def _of_tree(root: Any) -> Response:
         if child.tag.startswith("{"):
             continue  # an element of the emitter's own (XMCP-RSP-012)
         if child.tag == "llm_output":
-            members |= {"llm_output": child.text or "", "format": child.get("format")}
+            members |= {"llm_output": _text(child), "format": child.get("format")}
             members["truncated"] = _is_true(child.get("truncated"))
         elif child.tag == "error":
             members["error"] = _of_error(child)
         else:
-            members[child.tag] = json.loads(child.text or "")
-    return members | {"lossy": any(_is_true(element.get("lossy")) for element in root.iter())}
+            members[child.tag] = json.loads(_text(child))
+    own = [child for child in root if not child.tag.startswith("{")]
+    marked = (root, *own, *(part for child in own for part in child if not part.tag.startswith("{")))
+    return members | {"lossy": any(_is_true(element.get("lossy")) for element in marked)}
+
+
+def _text(element: Any) -> str:
+    """Return the character data before the first element inside; a comment or a processing instruction is none."""
+    before = itertools.takewhile(lambda inner: not isinstance(inner.tag, str), element)
+    return "".join([element.text or "", *(inner.tail or "" for inner in before)])
 
 
 def _of_error(element: Any) -> Response:
@@ -337,11 +345,11 @@ def _of_error(element: Any) -> Response:
     registered = ERROR_CODES.get(element.get("code"), {}).get("category", "internal")
     return {
         "code": element.get("code"),
-        "message": (element.text or "").strip(" \t\r\n"),
+        "message": _text(element).strip(" \t\r\n"),
         "retryable": _is_true(element.get("retryable")),
         "retry_after_ms": None if after is None else int(after),
         "category": element.get("category", registered),
-        "meta": None if meta is None else json.loads(meta.text or ""),
+        "meta": None if meta is None else json.loads(_text(meta)),
     }
 
 
