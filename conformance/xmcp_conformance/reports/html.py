@@ -61,7 +61,7 @@ def _page(summary: Summary) -> Iterator[str]:
     yield '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
     yield "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
     yield f"<title>{title}</title><style>{_STYLE}</style></head><body>"
-    yield f'<h1 class="{_TONES.get(summary.verdict, "bad")}">{escape(summary.verdict)}</h1>'
+    yield f'<h1 class="{_TONES.get(summary.verdict, "bad")}">{escape(summary.headline)}</h1>'
     yield f"<p><code>{escape(summary.judged)}</code></p>"
     yield f'<p class="dim">Judged by XMCP {escape(summary.specification)}, suite {escape(summary.suite)}.</p>'
     yield from _bar(summary)
@@ -126,7 +126,7 @@ def _tools(summary: Summary) -> Iterator[str]:
         (f"<code>{escape(name)}</code>", *_worked(tool), str(tool.succeeded), str(tool.failed), _shown(tool))
         for name, tool in summary.tools.items()
     ]
-    yield from _table(("tool", "at work", "succeeded", "failed", "displays"), rows)
+    yield from _table(("tool", "at work", "succeeded", "ended in an error", "displays"), rows)
 
 
 def _worked(tool: ToolCoverage) -> tuple[str]:

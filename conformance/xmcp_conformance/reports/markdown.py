@@ -22,7 +22,7 @@ def to_markdown(summary: Summary) -> str:
 
 
 def _lines(summary: Summary) -> Iterator[str]:
-    yield f"## {_MARKS.get(summary.verdict, '✗')} {summary.verdict}: XMCP {summary.specification}"
+    yield f"## {_MARKS.get(summary.verdict, '✗')} {summary.headline}: XMCP {summary.specification}"
     yield ""
     yield from _code(summary.judged)
     yield f"{counted(summary)} Suite {summary.suite}."

@@ -85,5 +85,7 @@ def _results(number: int, judgement: Judgement, summary: Summary) -> Iterator[di
 def _file(fault: Observed, summary: Summary) -> dict[str, Any]:
     name = fault.run if summary.source is None else summary.source
     at = fault.observation.place
-    region = {"region": {"startLine": at.line, "startColumn": at.column}} if at is not None else {}
+    # Of a server, the place is one in the document that it sent, and not in its source.
+    is_there = at is not None and summary.source is None
+    region = {"region": {"startLine": at.line, "startColumn": at.column}} if at is not None and is_there else {}
     return {"artifactLocation": {"uri": quote(os.fsencode(name.replace("\\", "/")))}, **region}

@@ -52,6 +52,13 @@ class Summary:
     source: str | None = None
     suite: str = field(default_factory=suite_version)
 
+    @property
+    def headline(self) -> str:
+        """The verdict, with how many of a server's tools were seen at work where they are not all."""
+        at_work = sum(tool.at_work for tool in self.tools.values())
+        is_part = self.exit_code is ExitCode.CONFORMS and at_work < len(self.tools)
+        return f"{self.verdict} ({at_work} of {len(self.tools)} tools seen at work)" if is_part else self.verdict
+
     def of(self, *statuses: Status) -> list[Judgement]:
         """Return the judgements with one of these statuses."""
         return [one for one in self.judgements if one.status in statuses]
@@ -117,8 +124,7 @@ def of_documents(report: DocumentReport) -> Summary:
 
 def place(first: Observed) -> str:
     """Return where something was seen first: the call or the case, and the run; of a document, the line."""
-    at = first.observation.place
-    return " over ".join(printable(part) for part in (first.call, first.run) if part) + (f":{at}" if at else "")
+    return " over ".join(printable(part) for part in (first.call, first.run) if part) + _at(first)
 
 
 WORDS: Final = {
@@ -133,8 +139,16 @@ WORDS: Final = {
 
 def where(fault: Observed) -> str:
     """Return the tool or the case that a fault is of."""
+    named = printable(fault.tool or fault.call or fault.run)
+    return named if fault.call else named + _at(fault)
+
+
+def _at(fault: Observed) -> str:
+    """Return the place of a fault: in the file that was judged, or in the document that a server answered with."""
     at = fault.observation.place
-    return printable(fault.tool or fault.call or fault.run) + (f":{at}" if at else "")
+    if at is None:
+        return ""
+    return f", line {at.line}, column {at.column} of the document" if fault.call else f":{at}"
 
 
 def counted(summary: Summary) -> str:

@@ -106,14 +106,16 @@ def report_options(command: _Command) -> _Command:
     @functools.wraps(command)
     def with_reports(*arguments: Any, **options: Any) -> Any:
         paths = [(form, options.pop(form.name)) for form in _FORMS]
-        wanted = tuple(one for one in paths if one[1] is not None)
+        wanted = tuple((form, path) for form, several in paths for path in several)
         return command(*arguments, reports=ReportFiles(wanted, options.pop("events_path")), **options)
 
     wrapped: Any = with_reports
     wrapped = lines_option("events", "Also write each event of the run as a line of JSON.")(wrapped)
     for form in reversed(_FORMS):
         kind = click.Path(dir_okay=False, path_type=Path)
-        wrapped = click.option(f"--{form.name}", metavar="FILE", type=kind, callback=_checked, help=form.help)(wrapped)
+        wrapped = click.option(
+            f"--{form.name}", metavar="FILE", type=kind, multiple=True, callback=_all_checked, help=form.help
+        )(wrapped)
     return wrapped  # type: ignore[no-any-return]
 
 
@@ -180,6 +182,17 @@ def _checked_file(context: click.Context, parameter: click.Parameter, path: Path
     if path == STANDARD_OUTPUT:
         raise click.BadParameter("name a file: standard output has the report for people")
     return _checked(context, parameter, path)
+
+
+def _all_checked(context: click.Context, parameter: click.Parameter, paths: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Return the paths if a report can be written to each.
+
+    Raises:
+        click.BadParameter: It cannot; the message says why.
+    """
+    for path in paths:
+        _checked(context, parameter, path)
+    return paths
 
 
 def _checked(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:

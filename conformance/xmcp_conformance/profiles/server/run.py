@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
@@ -48,6 +49,8 @@ from .text_changes import says_cut
 _MUCH = 4
 _MOST_NAMED = 10
 """Number of announced versions that are named."""
+_TIMES = 5
+"""How often a call is made again whose answer tells against the server only if it is the same each time."""
 _FEW = 3  # number of tools, and of displays, that a server with another wire is asked for as a plain client
 
 
@@ -267,10 +270,29 @@ class Run:
                 call = exchange.call
                 connected = exchange.lost is None
                 if not (exchange.is_busy or exchange.timed_out):
-                    self.observed(limited_observations(exchange, form, seen.twins[call.key]), call)
+                    observe = partial(limited_observations, form=form, before=seen.twins[call.key])
+                    self.observed(await self._confirmed(caller, exchange, observe), call)
                 self.called(exchange)
         self.end()
         return connected
+
+    async def _confirmed(
+        self, caller: Caller, exchange: Exchange, observe: Callable[[Exchange], Iterator[Observation]]
+    ) -> list[Observation]:
+        """Return what was observed, without faults that do not come each time.
+
+        What is judged is a call that was made before: a tool that fails now and then can end it in another way.
+        """
+        observations = list(observe(exchange))
+        faults = {one.requirement for one in observations if not one.ok}
+        for _ in range(_TIMES):
+            if not faults or exchange.lost is not None or self.pace.is_over:
+                break
+            again = await caller.again(exchange.call)
+            if again.lost is not None:
+                break
+            faults &= {one.requirement for one in observe(again) if not one.ok}
+        return [one for one in observations if one.ok or one.requirement in faults]
 
 
 @dataclass(slots=True)
