@@ -12,7 +12,8 @@ from xmcp_conformance.core.checks import checks_by_requirement
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.profiles.client.expected_injections import expected_values
 from xmcp_conformance.profiles.client.judge import examined, violations
-from xmcp_conformance.profiles.client.trace import Answered, Asked, ChatBegan, Server, Setup, Told, Trace
+from xmcp_conformance.profiles.client.name_resolution import resolve
+from xmcp_conformance.profiles.client.trace import Answered, Asked, ChatBegan, Server, Setup, Told, Tool, Trace
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import gives_text
 from xmcp_conformance.wrong.clients.calls import FIRST, STOCK, THEN, turn
@@ -220,6 +221,41 @@ def of_dependencies_that_the_schema_refuses(*names: str) -> TraceBuilder:
     s.reply("ta", error("NOT_FOUND"))
     s.reply("tb")
     return s
+
+
+def of_a_schema(schema: dict, value: object, *, given: bool) -> TraceBuilder:
+    taker = Tool(server=0, name="b", depends_on=("a",), input_schema={**schema, "properties": {"x": {"pattern": "^a"}}})
+    s = turn(call("a", "ta"), call("b", "tb"), tools=[tool("a"), taker])
+    s.make("ta", structured={"x": value})
+    if given:
+        s.answered(s.called("tb", x=value))
+        s.reply("tb")
+    else:
+        s.reply("tb", content=error("DEPENDENCY_FAILED", name="b"))
+    return s
+
+
+@pytest.mark.parametrize("given", [True, False])
+@pytest.mark.parametrize("dialect", ["http://json-schema.org/draft-07/schema#", None])
+def test_a_schema_that_not_every_client_can_check_is_left_to_the_server(dialect, given):
+    builder = of_a_schema({"$schema": dialect} if dialect else {}, "b", given=given)
+    builder.finish()
+    expected = {"XMCP-CLI-036"} if given and dialect is None else set()
+    assert {violation.requirement for violation in violations(builder.trace)} == expected
+
+
+def test_a_tool_is_known_by_its_description_whatever_it_is_called():
+    tools = [Tool(server=0, name=name, description=f"tool {number}") for number, name in enumerate(["a", "b", "c"])]
+    offered = [
+        {"type": "function", "function": {"name": f"srv0-{one}", "description": f"Of srv0: {said}."}}
+        for one, said in (("x", "tool 1"), ("y", "tool 10"), ("z", "tool 0"))
+    ]
+    asked = Asked(chat="a", ask=1, messages=[], tools=offered)
+    names = {
+        name: resolve(Setup(servers=[Server()], tools=tools), asked, name, tools, {}, ())
+        for name in ("srv0-x", "srv0-y", "srv0-z")
+    }
+    assert [one and one.name for one in names.values()] == ["b", None, "a"]
 
 
 def test_of_equally_far_predecessors_the_one_that_is_declared_later_counts():

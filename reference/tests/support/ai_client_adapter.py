@@ -33,6 +33,7 @@ from xmcp_conformance.profiles.client.adapter import (
 from xmcp_conformance.profiles.client.command.check_command import PRECISION
 from xmcp_conformance.profiles.client.command.hosting import Host
 from xmcp_conformance.profiles.client.command.server_host import server_app
+from xmcp_conformance.profiles.client.observer import described
 from xmcp_conformance.profiles.client.scenario import Scenario
 from xmcp_conformance.profiles.client.trace import Setup, Trace
 
@@ -136,7 +137,7 @@ def observe_over_http(scenario: Scenario, *, handshake: bool) -> Trace:
         async with AsyncExitStack() as hosts:
             adapter = AIClientOverHTTP(hosts=hosts, handshake=handshake)
             await driver.drive(recorder, scenario, adapter, one_connection=False)
-        return Trace(scenario.setup, recorder.records, PRECISION)
+        return Trace(described(scenario.setup), recorder.records, PRECISION)
 
     return asyncio.run(driven())
 

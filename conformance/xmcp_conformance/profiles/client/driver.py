@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from . import virtual_time
 from .adapter import ChatOutcome, ChatRequest, ClientAdapter, RunningClient, StartRefused
-from .observer import ChatScript, ObservedApplication, ObservedModel, ObservedServer, Recorder, copied
+from .observer import ChatScript, ObservedApplication, ObservedModel, ObservedServer, Recorder, copied, described
 from .scenario import Change, Conversation, Scenario
 from .trace import Cancelled, ChatBegan, ChatEnded, Trace
 
@@ -22,7 +22,7 @@ def observe(scenario: Scenario, adapter: ClientAdapter) -> Trace:
     """
     recorder = Recorder()
     virtual_time.run(drive(recorder, scenario, adapter))
-    return Trace(scenario.setup, recorder.records)
+    return Trace(described(scenario.setup), recorder.records)
 
 
 async def drive(recorder: Recorder, scenario: Scenario, adapter: ClientAdapter, *, one_connection: bool = True) -> None:

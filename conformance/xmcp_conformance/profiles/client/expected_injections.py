@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -133,7 +134,9 @@ def only_required_parameter(trace: TraceIndex, tool: Tool) -> str | None:
 def without_fitting_value(call: ModelCall, values: Mapping[str, Expected]) -> list[str]:
     """Return the parameters whose schema allows none of the expected values."""
     tool = call.tool
-    return [n for n, entry in values.items() if tool and not any(_fits(tool, n, v.value) for v in entry.values)]
+    if tool is None or not _can_be_checked(tool):
+        return []
+    return [name for name, entry in values.items() if not any(_fits(tool, name, one.value) for one in entry.values)]
 
 
 def expected_arguments(trace: TraceIndex, call: ModelCall) -> dict[str, Any] | None:
@@ -211,8 +214,11 @@ def _place(call: ModelCall) -> int:
     return call.place
 
 
-def _unnamed(trace: TraceIndex, call: ModelCall, tool: Tool) -> dict[str, Expected]:
-    """Return the value that XMCP-CLI-120 gives a call that gets none by a name; empty if it gives none."""
+def _unnamed(trace: TraceIndex, call: ModelCall, tool: Tool) -> dict[str, Expected] | None:
+    """Return the value that XMCP-CLI-120 gives a call that gets none by a name; empty if it gives none.
+
+    `None` where a client can do both, because not every client can check the schema.
+    """
     source = only_dependency(trace, tool, call.turn.asked_at)
     name = only_required_parameter(trace, tool)
     if source is None or name is None or call.arguments is None or name in call.arguments:
@@ -221,7 +227,7 @@ def _unnamed(trace: TraceIndex, call: ModelCall, tool: Tool) -> dict[str, Expect
     results = [_whole(other, tool, name) for other in calls if other.succeeded]
     value = results[-1] if results else None
     if value is None or not _fits(tool, name, value.value):
-        return {}
+        return {} if value is None or _can_be_checked(tool) else None
     return {name: Expected((value,), tuple(one for one in results[:-1] if one is not None), (), unnamed=True)}
 
 
@@ -256,6 +262,17 @@ def _json_or_text(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return text
+
+
+def _can_be_checked(tool: Tool) -> bool:
+    """Return whether each client can check an input schema: it is of 2020-12, and has no pattern beyond the common."""
+    text = compact(dict(tool.input_schema))
+    dialect = tool.input_schema.get("$schema", _DIALECT)
+    return str(dialect).rstrip("#") == _DIALECT and _RARE_PATTERN.search(text) is None
+
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_RARE_PATTERN = re.compile(r'"(?:pattern|patternProperties)":[^,]*\(\?|\\\\[pPkb]')
 
 
 def _fits(tool: Tool, name: str, value: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import Any
 
 from .messages import function_of, parameters_of
 from .trace import Asked, Setup, Tool
@@ -103,8 +104,9 @@ def resolve(
 ) -> Tool | None:
     """Return the tool that an offered name means; `None` where that is open.
 
-    Where the rules allow several tools, it is the one that was first called by the name; else the one that was called
-    by no other name and that has the parameters which were offered.
+    A tool is known by a description that no other one has. Else, where the rules for names allow several tools, it is
+    the one that was first called by the name; else the one that was called by no other name and that has the parameters
+    which were offered.
 
     Args:
         setup: the names of the servers, and the parameters that are hidden from the model.
@@ -114,6 +116,10 @@ def resolve(
         called: the tools that were first called, by the names that were used.
         renamed: the tools that can have another name because theirs is taken.
     """
+    described = next((str(function_of(one).get("description")) for one in asked.tools if _name(one) == name), "")
+    fits = [tool for tool in tools if tool.description is not None and is_said_in(tool.description, described)]
+    if len(fits) == 1:
+        return fits[0]
     exact = [tool for tool in tools if full_name(setup, tool) == name]
     sure = len(exact) == 1 and not _may_have_lost_its_name(setup, asked, exact[0], tools, renamed)
     fits = exact if sure else [tool for tool in tools if may_name(setup, name, tool, renamed)]
@@ -124,6 +130,15 @@ def resolve(
     if len(fits) > 1:
         fits = [tool for tool in fits if shows(setup, asked, name, tool)]
     return fits[0] if len(fits) == 1 else None
+
+
+def is_said_in(description: str, offered: str) -> bool:
+    """Return whether a description is part of another one: a client can add words to it."""
+    return re.search(rf"\b{re.escape(description)}\b", offered) is not None
+
+
+def _name(offered: Mapping[str, Any]) -> Any:
+    return function_of(offered).get("name")
 
 
 def _may_have_lost_its_name(

@@ -21,6 +21,7 @@ from .adapter import (
     ServerUnreachable,
 )
 from .messages import function_of, text_of
+from .name_resolution import is_said_in
 from .scenario import OK, Act, Ask, Conversation, Says, Scenario
 from .server_messages import answer, listing
 from .trace import (
@@ -34,6 +35,7 @@ from .trace import (
     Record,
     Redeployed,
     Said,
+    Setup,
     Told,
     Tool,
     Unreachable,
@@ -172,6 +174,7 @@ class ObservedServer:
         self._is_up = asyncio.Event()
         if self._server.reachable:
             self._is_up.set()
+        self._numbers = {tool.name: n for n, tool in enumerate(scenario.setup.tools) if tool.server == index}
         self._list([tool for tool in scenario.setup.tools if tool.server == index])
 
     async def up(self) -> None:
@@ -195,7 +198,7 @@ class ObservedServer:
         if self._unlisted is not None:
             self._recorder.note(Listed(server=self._index, tools=self._unlisted))
             self._unlisted = None
-        return [listing(_description(number), tool) for number, tool in self._tools.values()]
+        return [listing(tool) for _, tool in self._tools.values()]
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> Json:
         """Return the result of `tools/call`.
@@ -226,22 +229,22 @@ class ObservedServer:
 
     def change_tools(self, tools: Sequence[Tool]) -> None:
         """Have these tools from now on."""
-        self._list(tools)
-        self._recorder.note(Listed(server=self._index, tools=tools))
+        self._recorder.note(Listed(server=self._index, tools=self._list(tools)))
 
     def redeploy(self, tools: Sequence[Tool]) -> None:
         """Have these tools from now on, and know nothing of those it had before; be up, if it was not."""
         self._is_up.set()
         before = set(self._tools)
-        self._list(tools)
+        self._unlisted = self._list(tools)
         self._gone = (self._gone | before) - set(self._tools)
-        self._unlisted = tools
-        self._recorder.note(Redeployed(server=self._index, tools=tools))
+        self._recorder.note(Redeployed(server=self._index, tools=self._unlisted))
 
-    def _list(self, tools: Sequence[Tool]) -> None:
-        """Number the tools: one of the setup keeps its number, and with it its acts."""
-        numbers = {t.name: number for number, t in enumerate(self._scenario.setup.tools) if t.server == self._index}
-        self._tools = {tool.name: (numbers.get(tool.name, 900 + place), tool) for place, tool in enumerate(tools)}
+    def _list(self, tools: Sequence[Tool]) -> list[Tool]:
+        """Number the tools, and return them described: one of the setup keeps its number, and with it its acts."""
+        numbers = [self._numbers.get(tool.name, 900 + place) for place, tool in enumerate(tools)]
+        described = [replace(tool, description=_description(n)) for n, tool in zip(numbers, tools, strict=True)]
+        self._tools = {tool.name: (n, tool) for n, tool in zip(numbers, described, strict=True)}
+        return described
 
     def _next_act(self, name: str) -> Act:
         if name in self._gone:
@@ -316,12 +319,16 @@ def _description(number: int) -> str:
     return f"tool {number}"
 
 
+def described(setup: Setup) -> Setup:
+    """Return a setup whose tools have the descriptions that the servers of a scenario give them."""
+    tools = [replace(tool, description=_description(number)) for number, tool in enumerate(setup.tools)]
+    return replace(setup, tools=tools)
+
+
 def _offered_name(number: int, tools: Sequence[Mapping[str, Any]]) -> str:
     functions = [function_of(tool) for tool in tools]
-    is_it = re.compile(rf"\b{_description(number)}\b")  # a client may add words to a description
-    return next(
-        (str(f.get("name")) for f in functions if is_it.search(str(f.get("description", "")))), f"missing_{number}"
-    )
+    offered = (f for f in functions if is_said_in(_description(number), str(f.get("description", ""))))
+    return next((str(f.get("name")) for f in offered), f"missing_{number}")
 
 
 def _last_repeated(answers: Sequence[bool]) -> Iterator[bool]:

@@ -24,7 +24,7 @@ WIDE: Final = 3000
 """Number of characters in the payload of a wide display: each has two bytes, so that it is larger in bytes alone."""
 
 
-def listing(description: str, tool: Tool) -> Json:
+def listing(tool: Tool) -> Json:
     """Return a tool as an entry of `tools/list`, with the additional parameter `tag`."""
     metadata: Json = {"depends_on": list(tool.depends_on), **tool.unknown}
     if tool.provides:
@@ -37,7 +37,7 @@ def listing(description: str, tool: Tool) -> Json:
     schema["properties"] = {"tag": {}, **schema.get("properties", {})}
     listed: Json = {
         "name": tool.name,
-        "description": description,
+        "description": tool.description,
         "inputSchema": schema,
         "annotations": {"readOnlyHint": tool.read_only, "idempotentHint": tool.idempotent},
         "_meta": {TOOL_META_KEY: metadata},

@@ -51,6 +51,8 @@ class Tool:
 
     server: int
     name: str
+    description: str | None = None
+    """A description that no other tool has. Where the client offers it, the tool is known by it under any name."""
     input_schema: Mapping[str, Any] = field(default_factory=dict)
     output_schema: Mapping[str, Any] | None = None
     depends_on: Sequence[str] = ()

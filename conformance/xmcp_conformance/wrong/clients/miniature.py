@@ -25,6 +25,7 @@ from xmcp_conformance.profiles.client.adapter import (
     ToolServer,
 )
 from xmcp_conformance.profiles.client.driver import observe
+from xmcp_conformance.profiles.client.messages import text_of
 from xmcp_conformance.profiles.client.scenario import Feature
 from xmcp_conformance.profiles.client.scenarios import SCENARIOS
 from xmcp_conformance.profiles.client.trace import Setup, Trace
@@ -200,7 +201,10 @@ class Miniature:
         if answered["isError"]:
             return Reply(error("TOOL_ERROR", document.llm_output or "", name=name))
         display = document.display if document.has_display else None
-        return Reply(result(document.llm_output, self._for_the_model(display), name), failed=False, display=display)
+        seen = result(document.llm_output, self._for_the_model(display), name)
+        if document.lossy:  # XMCP-RSP-029
+            seen = seen.replace("<tool_response", '<tool_response lossy="true"', 1)
+        return Reply(seen, failed=False, display=display)
 
     def _read_plain(self, name: str, text: str, meta: Mapping[str, Any]) -> Reply:
         if (failed := meta.get(ERROR_META_KEY)) is not None:
@@ -216,8 +220,8 @@ class Miniature:
 
     def _fitted(self, message: Json) -> Json:
         """Return a message of a given history, with a reference in the place of a display that is too large."""
-        content = message.get("content")
-        if message.get("role") != "tool" or not isinstance(content, str) or "<display>" not in content:
+        content = text_of(message)
+        if message.get("role") != "tool" or "<display>" not in content:
             return message
         document = read(content).document
         if document is None or document.display is None:
@@ -255,7 +259,8 @@ def _arguments(written: str) -> Json | None:
 
 def _for_user(answered: Json) -> list[str]:
     """Return the texts whose audience is the user alone (XMCP-MCP-046); the suite puts none of them first."""
-    return [block["text"] for block in answered["content"][1:] if block["annotations"] == {"audience": ["user"]}]
+    blocks = [block for block in answered["content"][1:] if block["annotations"] == {"audience": ["user"]}]
+    return [block["text"] for block in blocks if block["type"] == "text"]
 
 
 def _code_in(structured: Any) -> str:

@@ -130,8 +130,12 @@ def _of_call(kind: str, event: Mapping[str, Any], call: ModelCall) -> Iterator[t
         # What a client has read wrongly, and tells as it tells the model, is judged by the sentences about reading.
         if changed or call.reply is None or event["text"] != (call.reply.llm_output or ""):
             yield f"`text` `{quoted(event['text'])}`", f"`{quoted(said)}`, the text of the result"
-    if kind == "tool_error" and call.code is not None and event["error"]["code"] != call.code:
-        yield f"the code {quoted(event['error']['code'])}", f"{call.code}, as in the document for the model"
+    told = call.reply.error if kind == "tool_error" and call.reply is not None else None
+    if told is not None and event["error"]["code"] != told.code:
+        yield f"the code {quoted(event['error']['code'])}", f"{told.code}, as in the document for the model"
+    elif told is not None and told.category is not None and event["error"].get("category") != told.category:
+        category = quoted(str(event["error"].get("category")))
+        yield f"the category {category}", f"{quoted(told.category)}, as in the document for the model"
 
 
 def _turns(chat: Chat, at: int, kind: str) -> set[int]:

@@ -26,7 +26,7 @@ from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.shown_command import shown_command
 from xmcp_conformance.profiles.client.driver import drive
 from xmcp_conformance.profiles.client.judge import PROFILE, observations
-from xmcp_conformance.profiles.client.observer import Recorder
+from xmcp_conformance.profiles.client.observer import Recorder, described
 from xmcp_conformance.profiles.client.scenario import NEEDED_BY_ALL, Scenario, needed_features, with_fixed_options
 from xmcp_conformance.profiles.client.trace import Called, Trace
 
@@ -232,7 +232,7 @@ class _Crew:
             if program is not None:
                 await program.end()
                 program = None
-        return program, _Seen(Trace(scenario.setup, recorder.records, PRECISION), fault, refusals)
+        return program, _Seen(Trace(described(scenario.setup), recorder.records, PRECISION), fault, refusals)
 
     def _blame(self, name: str, fault: str) -> None:
         """Take note of what a program did after the end of a scenario."""
