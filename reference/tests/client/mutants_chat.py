@@ -390,7 +390,7 @@ def drops_large_displays(patch: pytest.MonkeyPatch) -> None:
         display = response.display
         if display is None or context_budget.size(display) <= budgets[0].display:
             return for_model(response, document, *budgets)
-        bare = ToolResponse(response.tool_name, response.llm_output, error=response.error)
+        bare = ToolResponse(response.tool_name, response.llm_output, error=response.error, lossy=response.lossy)
         return for_model(bare, None, *budgets)
 
     patch.setattr(context_budget, "for_model", dropping)
