@@ -154,6 +154,10 @@ def test_each_scenario_has_a_file_for_its_trace_whatever_its_script_is(tmp_path:
         (with_ask(arguments={"tag": 1}), "`chats[0].script[0].asks[0].arguments`: the suite gives `tag` itself"),
         ({"a": {**OWN, "chats": [{"script": [{"fails": "oops"}]}]}}, "chats[0].script[0].fails"),
         ({"a": {**OWN, "chats": [{"script": [{"tokens": -1}]}]}}, "`chats[0].script[0].tokens`: -1; 0 to"),
+        (
+            {"a": {**OWN, "chats": [{"script": [{"asks": [{"tool": 0}], "stalls": True}]}]}},
+            "`chats[0].script[0]`: an answer that fails or stalls has no `asks`",
+        ),
         ({"a": {**OWN, "chats": [{"cancelled": 1e9}]}}, "`chats[0].cancelled`: 1e+09 seconds; at most 600"),
         (with_tool(name="a b"), "`setup.tools[0].name`: `a b`; 1 to 128 letters"),
         (with_tool(input_schema={"type": "string"}), "`setup.tools[0].input_schema`: its `type` is not `object`"),

@@ -205,7 +205,7 @@ def client(
         reports.recorded(report.add) as emit,
     ):
         waiting.begin(f"`{printable(words[0])}` to start", start_timeout)
-        driving = Driving(jobs, limits, environment, era, lambda done, of: waiting.show(f"{done} of {of} scenarios"))
+        driving = Driving(jobs, limits, environment, era, waiting.show)
         traces = asyncio.run(check_command(words, chosen, emit, strict=strict, driving=driving))
     show(report, console, verbose=verbose, quiet=quiet)
     if json_path is not None:

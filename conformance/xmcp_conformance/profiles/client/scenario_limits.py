@@ -66,6 +66,10 @@ def faults(scenario: Scenario) -> Iterator[str]:
     for index, acts in scenario.acts.items():
         for at, act in enumerate(acts):
             yield from _act(f"acts.{index}[{at}]", act)
+    for at, chat in enumerate(scenario.chats):
+        for turn, says in enumerate(chat.script):
+            if says.asks and (says.stalls or says.fails):
+                yield f"`chats[{at}].script[{turn}]`: an answer that fails or stalls has no `asks`"
     for where, ask in _asks(scenario):
         if "tag" in ask.arguments:
             yield f"`{where.removesuffix('.tool')}.arguments`: the suite gives `tag` itself; use `tag` beside it"

@@ -49,14 +49,14 @@ class Driving:
         environment: what the programs run in.
         era: `both`: the servers are in turn of the handshake alone and of both eras; `newest`: all are of both;
             `handshake`: all know the handshake alone.
-        progress: is told the number of scenarios that were run, and of all.
+        progress: is told in words how far it is.
     """
 
     jobs: int = 8
     limits: Limits = field(default_factory=Limits)
     environment: CommandEnvironment = OURS
     era: Era = "both"
-    progress: Callable[[int, int], None] = lambda _done, _of: None
+    progress: Callable[[str], None] = lambda _: None
 
 
 @dataclass(slots=True)
@@ -177,7 +177,7 @@ class _Crew:
     def __init__(self, command: Sequence[str], driving: Driving, number: int) -> None:
         self._command, self._driving, self._number = command, driving, number
         self._seen: dict[str, _Seen] = {}
-        self._faults = 0
+        self._faults = self._done = 0
 
     async def run(self, scenarios: Mapping[str, Scenario], first: Program) -> dict[str, _Seen]:
         """Return what the scenarios showed, in their order; a scenario that was not run is left out."""
@@ -188,6 +188,7 @@ class _Crew:
                 group.create_task(self._work(longest_first, first if job == 0 else None))
         suspected = [(name, scenarios[name]) for name, one in self._seen.items() if _is_suspected(one)]
         if suspected and jobs > 1:
+            self._number, self._done = len(suspected), 0
             await self._work(iter(suspected), None, again=True)
         return {name: self._seen[name] for name in scenarios if name in self._seen}
 
@@ -208,8 +209,9 @@ class _Crew:
                 one.again = again
                 self._faults += program is None
                 self._seen[name], last = one, name
-                if not again:
-                    self._driving.progress(len(self._seen), self._number)
+                self._done += 1
+                what = "broken scenarios, again and alone" if again else "scenarios"
+                self._driving.progress(f"{self._done} of {self._number} {what}")
         finally:
             if program is not None:
                 if program.fault is not None:
