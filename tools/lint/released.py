@@ -1,6 +1,6 @@
 """What counts in each released version of the specification: written once, when it is released, and never changed.
 
-python -m tools.lint.released     add the version of the registry, with the sentences that are verified today
+python -m tools.lint.released     add the version of the registry, with the sentences that are verified today; once
 """
 
 from __future__ import annotations
@@ -62,6 +62,9 @@ def main() -> None:
     """Command line."""
     registry = yaml.safe_load((ROOT / "spec" / "requirements.yaml").read_text(encoding="utf-8"))
     path = ROOT / RELEASED
+    if registry["version"] in read():
+        print(f"{registry['version']} is in {RELEASED} already: what counts in it stays")
+        return
     try:
         text = with_version(path.read_text(encoding="utf-8"), registry["version"], registry["requirements"])
     except ValueError as error:
