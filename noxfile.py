@@ -92,6 +92,7 @@ def spec(session: nox.Session) -> None:
 def release(session: nox.Session) -> None:
     """Write the package and the vectors of a release into dist/; refused while nobody owns the prefix."""
     session.run("python", "-m", "tools.lint.prefix", "--release")
+    session.run("python", "-m", "tools.lint.spec_lint")
     session.run("python", "-m", "tools.lint.released")
     session.run("python", "-m", "tools.lint.spec_lint", "--accept")  # the checksum of that file
     session.run("python", "-m", "tools.generate")
