@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from xmcp import XMCP
-from xmcp.client import AIClient
+from xmcp.client import AIClient, sync
 from xmcp.client.sync import SyncAIClient
 from xmcp.providers import ProviderError, ScriptedProvider, Turn
 
@@ -193,6 +193,29 @@ def test_ctrl_c_in_the_calling_thread_cancels_the_chat(how: str) -> None:
     finally:
         other.join(SECONDS)
         signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("how", ["chat", "stream_chat"])
+def test_ctrl_c_as_soon_as_the_chat_was_begun_cancels_it_too(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    peer, start = Peer(), sync._Running.start
+
+    def interrupted(running: Any) -> None:
+        start(running)
+        if how == "chat":  # a stream makes its first step when it is asked for it
+            assert peer.begun.wait(SECONDS)
+        raise KeyboardInterrupt
+
+    with client(CALL_HANG, peer=peer) as ai:
+        idle = tasks(ai)
+        with monkeypatch.context() as patch:
+            patch.setattr(sync._Running, "start", interrupted)
+            # What was caught holds the frames of the interrupted call, as a debugger does: nothing is left to the
+            # garbage collector.
+            with pytest.raises(KeyboardInterrupt) as caught:
+                list(getattr(ai, how)("q", []))
+        assert how != "chat" or peer.cancelled.wait(SECONDS)
+        assert tasks(ai) == idle
+        assert caught.traceback
 
 
 def test_a_client_that_is_not_open_says_so() -> None:

@@ -8,12 +8,12 @@ import inspect
 import os
 import queue
 import threading
-from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Generator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Generator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, wait
-from contextlib import ExitStack, aclosing, contextmanager
+from contextlib import ExitStack, aclosing
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import IO, Any, Concatenate, Final, ParamSpec, Self, TypeVar
+from typing import IO, Any, Concatenate, Final, Generic, ParamSpec, Self, TypeVar
 
 from anyio.from_thread import start_blocking_portal
 
@@ -204,8 +204,14 @@ class SyncAIClient:
         return self._await(called)
 
     def _await(self, function: Callable[[AIClient], Coroutine[Any, Any, _T]]) -> _T:
-        with self._running(function) as future:
-            return future.result()
+        running = self._registered(function)
+        try:
+            running.start()
+            return running.future.result()
+        except CancelledError:
+            raise _closed() from None
+        finally:
+            running.leave()
 
     def _iterate(self, stream: AsyncGenerator[ChatChunk, None]) -> Generator[ChatChunk, None, None]:
         """Yield from the stream. One task takes its steps, each on request, as an `async for` would."""
@@ -220,45 +226,76 @@ class SyncAIClient:
                     received.put(chunk)
                     await requested.acquire()
 
-        with self._running(steps) as future:
-            future.add_done_callback(lambda _: received.put(None))
-            while not future.done():
+        running = self._registered(steps)
+        try:
+            running.start()
+            running.future.add_done_callback(lambda _: received.put(None))
+            while not running.future.done():
                 loop.call_soon_threadsafe(requested.release)
                 if (chunk := received.get()) is not None:
                     yield chunk
-            future.result()
+            running.future.result()
+        except CancelledError:
+            raise _closed() from None
+        finally:
+            running.leave()
 
-    @contextmanager
-    def _running(self, function: Callable[[AIClient], Coroutine[Any, Any, _T]]) -> Iterator[Future[_T]]:
-        """Run `function` in the background during the block; after the block it has ended."""
-        future: Future[_T] = Future()
-        tasks: list[asyncio.Task[_T]] = []
-
-        def start() -> None:
-            tasks.append(asyncio.create_task(function(opened.ai)))
-            tasks[0].add_done_callback(end)
-
-        def end(task: asyncio.Task[_T]) -> None:
-            if task.cancelled():
-                future.set_exception(CancelledError())
-            elif (exc := task.exception()) is not None:
-                future.set_exception(exc)
-            else:
-                future.set_result(task.result())
-
+    def _registered(self, function: Callable[[AIClient], Coroutine[Any, Any, _T]]) -> _Running[_T]:
+        """Return what will run `function` in the background; nothing runs yet."""
         # Under the lock, so that `close` either sees it in `running` or has already closed the client.
         with self._lock:
             opened = self._opened()
-            opened.running[future] = lambda: tasks[0].cancel()
-            opened.loop.call_soon_threadsafe(start)
-        try:
-            yield future
-        except CancelledError:
-            raise RuntimeError("The SyncAIClient was closed while this was running.") from None
-        finally:
-            if not future.done():
-                opened.cancel([future])
-            del opened.running[future]
+            running = _Running(opened, function)
+            opened.running[running.future] = running.cancel
+        return running
+
+
+class _Running(Generic[_T]):
+    """One function that runs in the background.
+
+    Ctrl-C can raise in the waiting thread after any call. So the caller has its own `try` around `start` and all that
+    follows, and no context manager, which could be left between its start and its block.
+    """
+
+    def __init__(self, opened: _Open, function: Callable[[AIClient], Coroutine[Any, Any, _T]]) -> None:
+        self.future: Future[_T] = Future()
+        self._opened = opened
+        self._function = function
+        self._task: asyncio.Task[_T] | None = None
+
+    def start(self) -> None:
+        """Begin, soon."""
+        self._opened.loop.call_soon_threadsafe(self._start)
+
+    def leave(self) -> None:
+        """Cancel it if it has not ended, and wait for its end; for a `finally`."""
+        if not self.future.done():
+            self._opened.cancel([self.future])
+        self._opened.running.pop(self.future, None)
+
+    def cancel(self) -> None:
+        """Cancel it, in the background thread; one that has not begun does not begin."""
+        if self._task is not None:
+            self._task.cancel()
+        elif not self.future.done():
+            self.future.set_exception(CancelledError())
+
+    def _start(self) -> None:
+        if not self.future.done():
+            self._task = asyncio.create_task(self._function(self._opened.ai))
+            self._task.add_done_callback(self._end)
+
+    def _end(self, task: asyncio.Task[_T]) -> None:
+        if task.cancelled():
+            self.future.set_exception(CancelledError())
+        elif (exc := task.exception()) is not None:
+            self.future.set_exception(exc)
+        else:
+            self.future.set_result(task.result())
+
+
+def _closed() -> RuntimeError:
+    return RuntimeError("The SyncAIClient was closed while this was running.")
 
 
 class SyncConversation:
