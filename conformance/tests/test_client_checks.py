@@ -258,6 +258,63 @@ def test_a_tool_is_known_by_its_description_whatever_it_is_called():
     assert [one and one.name for one in names.values()] == ["b", None, "a"]
 
 
+@pytest.mark.parametrize(
+    ("offered", "meant"),
+    [
+        ("Search the shop", "search"),
+        ("Search the shop, and buy.", "buy"),  # the shorter description is in it
+        ("srv0: Search the shop, and buy. (write)", "buy"),
+        ("Research the shops", None),
+        ("", None),
+    ],
+)
+def test_of_descriptions_that_hold_each_other_the_longest_counts(offered, meant):
+    described = {"search": "Search the shop", "buy": "Search the shop, and buy."}
+    tools = [Tool(server=0, name=name, description=said) for name, said in described.items()]
+    asked = Asked(chat="a", ask=1, messages=[], tools=[{"function": {"name": "x", "description": offered}}])
+    found = resolve(Setup(servers=[Server()], tools=tools), asked, "x", tools, {}, ())
+    assert (found and found.name) == meant
+
+
+def test_a_text_that_nobody_can_check_is_handed_on_as_it_is_or_as_its_json():
+    for value in ("7", 7):
+        taker = Tool(
+            server=0,
+            name="b",
+            depends_on=("a",),
+            input_schema={
+                "$schema": "http://json-schema.org/draft-07/schema#",
+                "properties": {"x": {"type": "integer"}},
+            },
+        )
+        s = turn(call("a", "ta"), call("b", "tb"), tools=[tool("a", provides="x"), taker])
+        s.make("ta", "7")
+        s.answered(s.called("tb", x=value))
+        s.reply("tb")
+        s.finish()
+        assert violations(s.trace) == []
+
+
+def test_a_model_that_failed_once_and_answered_then_is_no_reason_to_fail():
+    s = TraceBuilder()
+    s.begin()
+    s.ask()
+    s.say(failed=True)
+    s.ask()
+    s.say("Seven.")
+    s.end(failure="provider")
+    assert {violation.requirement for violation in violations(s.trace)} == {"XMCP-CLI-133"}
+
+
+@pytest.mark.parametrize("event", [{"type": ["x"]}, {"type": "tool_call", "call_id": ["x"]}])
+def test_an_odd_event_hides_nothing(event):
+    s = turn(call())
+    s.make()
+    s.finish()
+    s.records.insert(-1, Told(chat="a", event=event))
+    assert "XMCP-REC-001" in {violation.requirement for violation in violations(s.trace)}
+
+
 def test_of_equally_far_predecessors_the_one_that_is_declared_later_counts():
     builder = of_two_equally_far("of c")
     builder.finish()

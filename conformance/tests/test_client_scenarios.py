@@ -79,6 +79,8 @@ def test_a_scenario_is_json(scenario):
         Act("error"),
         Act("error", code="DB_TIMEOUT", retryable=True, retry_after_ms=7, side_effects="none", category="timeout"),
         Act("error", retry_after_ms=7),
+        Act(text="a\r\nb"),
+        Act("error", text="a\r\nb"),
     ],
 )
 def test_what_a_scripted_server_writes_is_a_document_without_a_fault(act):

@@ -162,6 +162,8 @@ def test_each_scenario_has_a_file_for_its_trace_whatever_its_script_is(tmp_path:
         (with_tool(name="a b"), "`setup.tools[0].name`: `a b`; 1 to 128 letters"),
         (with_tool(input_schema={"type": "string"}), "`setup.tools[0].input_schema`: its `type` is not `object`"),
         (with_tool(input_schema={"properties": 7}), "`setup.tools[0].input_schema`: no JSON Schema: 7 is not of type"),
+        (with_tool(input_schema={"$schema": "https://example.com/none"}), "its `$schema` is not one of https://json"),
+        ('{"a": 1e999}', "is larger than a double can be"),
         (with_act(structured=[1]), "`acts.0[0].structured`: MCP's `structuredContent` is an object"),
         (with_act(kind="error", code="not found"), "`acts.0[0].code`: `not found` is no code (section 4.1)"),
         (with_act(kind="error", category="Odd!"), "`acts.0[0].category`: `Odd!`; small letters"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -113,6 +113,10 @@ def expected_values(trace: TraceIndex, call: ModelCall) -> dict[str, Expected] |
         entry = _expected(call.tool, name, levels, member=True) or _expected(call.tool, name, levels, member=False)
         if entry is not None:
             found[name] = entry
+    if not _can_be_checked(call.tool) and any(
+        _is_read_from_text(one) for entry in found.values() for one in entry.values
+    ):
+        return None  # the text as it is, or what it is as JSON: who cannot check the schema cannot tell
     return found or _unnamed(trace, call, call.tool)
 
 
@@ -228,6 +232,8 @@ def _unnamed(trace: TraceIndex, call: ModelCall, tool: Tool) -> dict[str, Expect
     value = results[-1] if results else None
     if value is None or not _fits(tool, name, value.value):
         return {} if value is None or _can_be_checked(tool) else None
+    if not _can_be_checked(tool) and _is_read_from_text(value):
+        return None
     return {name: Expected((value,), tuple(one for one in results[:-1] if one is not None), (), unnamed=True)}
 
 
@@ -257,6 +263,12 @@ def _whole(call: ModelCall, taker: Tool, name: str) -> Value | None:
     return Value(whole, call, call.tool, False)
 
 
+def _is_read_from_text(value: Value) -> bool:
+    """Return whether a whole result is the JSON value that a text is, and not the text."""
+    answer = value.source.answer
+    return not value.member and answer is not None and answer.structured is None and not isinstance(value.value, str)
+
+
 def _json_or_text(text: str) -> Any:
     try:
         return json.loads(text)
@@ -266,13 +278,27 @@ def _json_or_text(text: str) -> Any:
 
 def _can_be_checked(tool: Tool) -> bool:
     """Return whether each client can check an input schema: it is of 2020-12, and has no pattern beyond the common."""
-    text = compact(dict(tool.input_schema))
     dialect = tool.input_schema.get("$schema", _DIALECT)
-    return str(dialect).rstrip("#") == _DIALECT and _RARE_PATTERN.search(text) is None
+    return str(dialect).rstrip("#") == _DIALECT and not any(map(_RARE.search, _patterns(tool.input_schema)))
 
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_RARE_PATTERN = re.compile(r'"(?:pattern|patternProperties)":[^,]*\(\?|\\\\[pPkb]')
+_RARE = re.compile(r"\(\?|\\[pPkbBAzZG]|[+*?}]\+|\[\[")
+"""What not every kind of regular expressions has, or means in the same way."""
+
+
+def _patterns(schema: Any) -> Iterator[str]:
+    """Yield the regular expressions in a schema."""
+    waiting = [schema]
+    for part in waiting:
+        if isinstance(part, Mapping):
+            if isinstance(part.get("pattern"), str):
+                yield part["pattern"]
+            if isinstance(part.get("patternProperties"), Mapping):
+                yield from map(str, part["patternProperties"])
+            waiting.extend(part.values())
+        elif isinstance(part, list | tuple):
+            waiting.extend(part)
 
 
 def _fits(tool: Tool, name: str, value: Any) -> bool:

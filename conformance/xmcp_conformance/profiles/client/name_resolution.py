@@ -117,9 +117,8 @@ def resolve(
         renamed: the tools that can have another name because theirs is taken.
     """
     described = next((str(function_of(one).get("description")) for one in asked.tools if _name(one) == name), "")
-    fits = [tool for tool in tools if tool.description is not None and is_said_in(tool.description, described)]
-    if len(fits) == 1:
-        return fits[0]
+    if (known := _described(tools, described)) is not None:
+        return known
     exact = [tool for tool in tools if full_name(setup, tool) == name]
     sure = len(exact) == 1 and not _may_have_lost_its_name(setup, asked, exact[0], tools, renamed)
     fits = exact if sure else [tool for tool in tools if may_name(setup, name, tool, renamed)]
@@ -132,9 +131,27 @@ def resolve(
     return fits[0] if len(fits) == 1 else None
 
 
+def _described(tools: Sequence[Tool], offered: str) -> Tool | None:
+    """Return the tool of an offered description; `None` where several can be meant, or one has no description."""
+    if not all(tool.description for tool in tools):
+        return None
+    said = [tool for tool in tools if is_said_in(tool.description or "", offered)]
+    longest = max((len(tool.description or "") for tool in said), default=0)
+    fits = [tool for tool in said if len(tool.description or "") == longest]
+    return fits[0] if len(fits) == 1 else None
+
+
 def is_said_in(description: str, offered: str) -> bool:
-    """Return whether a description is part of another one: a client can add words to it."""
-    return re.search(rf"\b{re.escape(description)}\b", offered) is not None
+    """Return whether a description is part of another one, between words: a client can add words to it."""
+    at = offered.find(description)
+    while at >= 0:
+        before, after = offered[:at][-1:], offered[at + len(description) :][:1]
+        if not (before + description[:1]).isalnum() and not (description[-1:] + after).isalnum():
+            return True
+        if not before and not after:
+            return True
+        at = offered.find(description, at + 1)
+    return False
 
 
 def _name(offered: Mapping[str, Any]) -> Any:

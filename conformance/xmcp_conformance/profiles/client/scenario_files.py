@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection
 from typing import Any, Final, NoReturn
 
@@ -40,7 +41,7 @@ def scenarios_in(data: bytes, taken: Collection[str]) -> dict[str, Scenario]:
         raise NoScenarios(f"more than {MOST_BYTES:,} bytes")
     try:
         raw = json.loads(data.decode("utf-8-sig"), parse_constant=_refuse, object_pairs_hook=_object)
-        json.dumps(raw, ensure_ascii=False).encode()
+        json.dumps(raw, ensure_ascii=False, allow_nan=False).encode()
         found = _SCENARIOS.validate_python(raw)
     except UnicodeDecodeError as error:
         raise NoScenarios(f"no UTF-8, from byte {error.start} on") from error
@@ -56,7 +57,7 @@ def scenarios_in(data: bytes, taken: Collection[str]) -> dict[str, Scenario]:
     except ValueError as error:  # Python reads no integer of so many digits
         if isinstance(error, NoScenarios):
             raise
-        raise NoScenarios("a number in it has more than 4,300 digits") from error
+        raise NoScenarios("a number in it has more than 4,300 digits, or is larger than a double can be") from error
     if not 0 < len(found) <= MOST:
         raise NoScenarios(f"{len(found)} scenarios; a file has 1 to {MOST}")
     known = {name.casefold() for name in taken}
@@ -81,8 +82,7 @@ def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
     """
     found = dict(members)
     if len(found) < len(members):
-        names = [name for name, _ in members]
-        twice = next(name for name in names if names.count(name) > 1)
+        (twice, _), *_ = Counter(name for name, _ in members).most_common(1)
         raise NoScenarios(f"an object has the member `{quoted(twice)}` more than once")
     return found
 

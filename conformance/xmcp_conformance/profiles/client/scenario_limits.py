@@ -37,6 +37,11 @@ _TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _GIVEN_NAME: Final = re.compile(r"[A-Za-z0-9-]{1,32}")
 _CODE: Final = re.compile(r"[A-Z][A-Z0-9_]{0,62}")
 _CATEGORY: Final = re.compile(r"[a-z][a-z0-9_]{0,62}")
+_DIALECTS: Final = (
+    "https://json-schema.org/draft/2020-12/schema",
+    "https://json-schema.org/draft/2019-09/schema",
+    "http://json-schema.org/draft-07/schema",
+)
 _NOT_IN_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -149,9 +154,12 @@ def _tool(where: str, tool: Tool) -> Iterator[str]:
 
 def _fault_of_schema(schema: Any) -> str | None:
     """Return why a schema of a tool is none of an object."""
+    dialect = schema.get("$schema")
+    if dialect is not None and (not isinstance(dialect, str) or dialect.rstrip("#") not in _DIALECTS):
+        return f"its `$schema` is not one of {', '.join(_DIALECTS)}"
     try:
         jsonschema_rs.meta.validate(schema)
-    except (jsonschema_rs.ValidationError, ValueError) as error:
+    except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
         return f"no JSON Schema: {quoted(str(error).partition(chr(10))[0])}"
     return None if schema.get("type", "object") == "object" else "its `type` is not `object`"
 

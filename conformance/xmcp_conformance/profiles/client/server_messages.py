@@ -159,8 +159,13 @@ def _document(tool: str, children: str, *, lossy: bool = False) -> str:
     return f"<tool_response tool_name={quoteattr(tool)}{mark}>{children}</tool_response>"
 
 
+def _written(text: str) -> str:
+    """Return a text as character data (XMCP-RSP-022, XMCP-RSP-024)."""
+    return escape(text).replace("\r", "&#13;")
+
+
 def _llm_output(text: str) -> str:
-    return f"<llm_output>{escape(text)}</llm_output>"
+    return f"<llm_output>{_written(text)}</llm_output>"
 
 
 def _display_element(display: Mapping[str, Any]) -> str:
@@ -173,7 +178,7 @@ def _error_element(error: Mapping[str, Any]) -> str:
     attributes += ' retryable="true"' if error["retryable"] else ""
     side_effects = error.get("side_effects")
     meta = "" if side_effects is None else f"<meta>{_inert_json({'side_effects': side_effects})}</meta>"
-    return f"<error{attributes}>{escape(error['message'])}{meta}</error>"
+    return f"<error{attributes}>{_written(error['message'])}{meta}</error>"
 
 
 def _inert_json(value: Any) -> str:

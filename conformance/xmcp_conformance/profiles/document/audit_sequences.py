@@ -53,7 +53,9 @@ def _places(of: str, records: list[tuple[int, int, str]]) -> Observations:
             yield broken("XMCP-REC-022", seen, "one `chat_ended`, and last", where=Place(line, 1))
     for (before, _, _), (number, line, kind) in pairwise(records):
         where = Place(line, 1)
-        if last is not None and before == last:
+        if number == before:
+            yield broken("XMCP-REC-022", f"`sequence` {number} {of} a second time", str(before + 1), where=where)
+        elif last is not None and before == last:
             yield broken("XMCP-REC-022", f"`{quoted(kind)}` {of} after its `chat_ended`", "none", where=where)
         elif number != before + 1:
             yield broken("XMCP-REC-022", f"`sequence` {number} {of}", str(before + 1), where=where)

@@ -26,7 +26,7 @@ from xmcp_models.registry import VERSION
 
 from .bounded_wire import Stray
 from .call_plan import Batch, Learned, Options
-from .calling import Caller
+from .calling import Caller, asks_to_wait
 from .catalogue import Catalogue, ListedTool, advice, announced_versions
 from .checks.declared_limit import LEAST
 from .checks.displays import listed_again
@@ -49,6 +49,7 @@ from .text_changes import says_cut
 _MUCH = 4
 _MOST_NAMED = 10
 """Number of announced versions that are named."""
+_OF_THE_LIMIT = "XMCP-MCP-051"
 _TIMES = 5
 """How often a call is made again whose answer tells against the server only if it is the same each time."""
 _FEW = 3  # number of tools, and of displays, that a server with another wire is asked for as a plain client
@@ -279,20 +280,21 @@ class Run:
     async def _confirmed(
         self, caller: Caller, exchange: Exchange, observe: Callable[[Exchange], Iterator[Observation]]
     ) -> list[Observation]:
-        """Return what was observed, without faults that do not come each time.
+        """Return what was observed, without a fault of the limit that does not come each time.
 
         What is judged is a call that was made before: a tool that fails now and then can end it in another way.
         """
         observations = list(observe(exchange))
-        faults = {one.requirement for one in observations if not one.ok}
+        faults = {one.requirement for one in observations if not one.ok} & {_OF_THE_LIMIT}
         for _ in range(_TIMES):
             if not faults or exchange.lost is not None or self.pace.is_over:
                 break
             again = await caller.again(exchange.call)
             if again.lost is not None:
                 break
-            faults &= {one.requirement for one in observe(again) if not one.ok}
-        return [one for one in observations if one.ok or one.requirement in faults]
+            if asks_to_wait(again) is None:
+                faults &= {one.requirement for one in observe(again) if not one.ok}
+        return [one for one in observations if one.ok or one.requirement in faults or one.requirement != _OF_THE_LIMIT]
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.reader.schemas import faults
 from xmcp_models.registry import EXTENSION_ID
 
-_UNCOMPRESSED: Final = re.compile(r"\s*(?:identity\s*(?:;[^,]*)?|[^,;]*;\s*q=0(?:\.0*)?\s*)?", re.IGNORECASE)
+_UNCOMPRESSED: Final = re.compile(r"(?:identity(?:[ \t]*;.*)?|[^;]*;[ \t]*q=0(?:\.0*)?)?", re.IGNORECASE)
 """One coding in `Accept-Encoding` that asks for no compression."""
 
 
@@ -42,6 +42,6 @@ def _declares_the_extension(trace: TraceIndex) -> Observations:
 def _asks_for_no_compression(trace: TraceIndex) -> Observations:
     for at, one in _declared(trace):
         codings = (one.accept_encoding or "").split(",")
-        ok = all(_UNCOMPRESSED.fullmatch(coding) for coding in codings)
+        ok = all(_UNCOMPRESSED.fullmatch(coding.strip()) for coding in codings)
         seen = f"a request to server {one.server} has `Accept-Encoding: {quoted(one.accept_encoding or '')}`"
         yield either("XMCP-CLI-111", ok, seen, "no header of this name, or `identity`", where=at)

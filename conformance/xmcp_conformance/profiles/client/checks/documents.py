@@ -97,7 +97,7 @@ def _text_of_plain_results(trace: TraceIndex) -> Observations:
     for call, has_document, answer, reply in _answered_calls(trace):
         at = call.turn.next_at
         if answer.plain and answer.error is not None and call.code is not None:
-            said, code = f"{call}, which failed with it, is answered by {call.came_to}", answer.error["code"]
+            said, code = f"{call}, which failed with it, is answered by {call.came_to}", answer.error.get("code")
             yield either("XMCP-MCP-043", call.code == code, said, f"{quoted(str(code))}, as `_meta` says", where=at)
         if has_document or answer.outcome != "ok" or answer.text is None:
             continue

@@ -21,8 +21,9 @@ def _event_order_of_a_call(trace: TraceIndex) -> Observations:
         calls = [call for turn in chat.turns for call in turn.calls]
         clear = [call for call in calls if call.sent and not call.unclear]
         made = {call.id for call in clear if call.offered and call.arguments is not None}
-        told = [r.event for _, r in chat.received if r.event.get("type") in NEXT]  # a client can have types of its own
-        ids = dict.fromkeys(event["call_id"] for event in told if event.get("call_id"))
+        # A client can have types of its own.
+        told = [r.event for _, r in chat.received if str(r.event.get("type")) in NEXT]
+        ids = dict.fromkeys(id_ for event in told if isinstance(id_ := event.get("call_id"), str) and id_)
         for id_ in ids:
             if sum(call.id == id_ for call in calls) > 1:
                 continue  # the fault is that calls share an id, and not that their events are mixed

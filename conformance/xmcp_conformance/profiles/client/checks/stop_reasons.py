@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.histories import calls_of, fault_of_history
@@ -132,12 +133,21 @@ def _ends_as_the_tables_say(trace: TraceIndex) -> Observations:
         how = chat.ended.failure
         ok = {
             None: True,
-            "provider": bool(chat.failed) or is_unanswered(chat),
-            "quota": bool(trace.setup.quota_tokens),
-            "refused": not chat.asks and fault_of_history(chat.began.history) is not None,
+            "provider": _last_request_failed(chat) or is_unanswered(chat),
+            "quota": chat.began.tenant in trace.setup.quota_tokens,
+            "refused": not chat.asks and _can_be_refused(chat.began.history),
         }.get(how, False)
         expected = "a stop_reason, or a model that cannot be asked, or a quota that is used up"
         yield either("XMCP-CLI-133", ok, f"the chat ended with the failure `{how}`", expected, where=chat.ended_at)
+
+
+def _can_be_refused(history: Sequence[Mapping[str, Any]]) -> bool:
+    odd = any(message.get("role") not in ("system", "developer", "user", "assistant", "tool") for message in history)
+    return odd or fault_of_history(history) is not None
+
+
+def _last_request_failed(chat: Chat) -> bool:
+    return bool(chat.failed) and (not chat.turns or chat.failed[-1][0] > chat.turns[-1].said_at)
 
 
 def _is_judged_elsewhere(trace: TraceIndex, chat: Chat) -> bool:
