@@ -264,6 +264,8 @@ def test_a_tool_is_known_by_its_description_whatever_it_is_called():
         ("Search the shop", "search"),
         ("Search the shop, and buy.", "buy"),  # the shorter description is in it
         ("srv0: Search the shop, and buy. (write)", "buy"),
+        ("Search the shop (of srv0)", "search"),
+        ("Of srv0: Search the shop", "search"),
         ("Research the shops", None),
         ("", None),
     ],

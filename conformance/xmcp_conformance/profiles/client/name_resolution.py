@@ -143,15 +143,17 @@ def _described(tools: Sequence[Tool], offered: str) -> Tool | None:
 
 def is_said_in(description: str, offered: str) -> bool:
     """Return whether a description is part of another one, between words: a client can add words to it."""
-    at = offered.find(description)
+    at = offered.find(description) if description else -1
     while at >= 0:
-        before, after = offered[:at][-1:], offered[at + len(description) :][:1]
-        if not (before + description[:1]).isalnum() and not (description[-1:] + after).isalnum():
-            return True
-        if not before and not after:
+        end = at + len(description)
+        if not _is_inside_a_word(offered, at) and not _is_inside_a_word(offered, end):
             return True
         at = offered.find(description, at + 1)
     return False
+
+
+def _is_inside_a_word(text: str, at: int) -> bool:
+    return 0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum()
 
 
 def _name(offered: Mapping[str, Any]) -> Any:
