@@ -1061,7 +1061,7 @@ def test_without_a_text_and_a_display_an_empty_text_is_handed_on(display, handed
     s.ask()
     trace = TraceIndex(s.trace)
     values = expected_values(trace, trace.calls[1]) or {}
-    assert {name: entry.values[0].value for name, entry in values.items()} == ({"x": ""} if handed_on else {})
+    assert {name: entry.right.value for name, entry in values.items()} == ({"x": ""} if handed_on else {})
 
 
 def test_a_call_that_first_reached_nobody_began_with_that_attempt():

@@ -22,7 +22,7 @@ from xmcp_conformance.core.events import (
     SuiteStarted,
     ToolListed,
 )
-from xmcp_conformance.core.observation import broken, obeyed
+from xmcp_conformance.core.observation import Place, broken, obeyed
 from xmcp_conformance.profiles.document import checks as documents
 from xmcp_conformance.reports.badge import to_badge_json, to_badge_svg
 from xmcp_conformance.reports.baseline import Baseline
@@ -131,7 +131,7 @@ def of_two_tools(baseline: Baseline | None = None) -> Summary:
         report.add(ToolListed("stdio", name, called=called, displays=False))
     for name in ("one", "two", "two"):
         report.add(CallMade("stdio", f"{name}({{}})", name, "succeeded"))
-        fault = broken("XMCP-RSP-020", f"{name} {HOSTILE}", "text")
+        fault = broken("XMCP-RSP-020", f"{name} {HOSTILE}", "text", where=Place(1, 86))
         report.add(Observed(fault, "stdio", f"{name}({{}})", tool=name))
     report.add(Observed(broken("XMCP-MCP-047", "no block", "a block"), "stdio", "one({})", tool="one"))
     return of_server(report, "server.js")
@@ -185,9 +185,10 @@ def test_sarif_has_a_result_for_each_tool_in_the_file_of_the_server() -> None:
     for (requirement, _), result in results.items():
         assert rules[result["ruleIndex"]] == requirement
         (location,) = result["locations"]
-        assert location["physicalLocation"]["artifactLocation"]["uri"] == "server.js"
+        assert location["physicalLocation"] == {"artifactLocation": {"uri": "server.js"}}, "no line: it is in an answer"
         assert "suppressions" not in result
     said = results["XMCP-RSP-020", "two"]["message"]["text"]
+    assert "line 1, column 86 of the document" in said
     assert "\\]\\]> & <testcase/>" in said, "what could be read as markup of SARIF is escaped"
     for escape, sign in (("\\]", "]"), ("\\[", "["), ("{{", "{"), ("}}", "}"), ("\\\\", "\\")):
         said = said.replace(escape, sign)
@@ -217,6 +218,20 @@ def test_sarif_has_the_line_of_each_fault_in_a_document() -> None:
     assert place["artifactLocation"]["uri"] == "a%20folder/a.xml"
     assert place["region"]["startLine"] == 3
     assert run["properties"]["verdict"] == "DOES NOT CONFORM"
+
+
+def test_a_page_says_how_many_tools_were_seen_where_not_all_were() -> None:
+    report = ServerReport()
+    report.add(SuiteStarted("server-blackbox", "1.0-draft", {"strict": False}))
+    report.add(RunStarted("stdio", "node server.js", "stdio", "2026-07-28", "declared", 2))
+    for name, called in (("one", True), ("two", False)):
+        report.add(ToolListed("stdio", name, called=called, displays=False))
+    report.add(CallMade("stdio", "one({})", "one", "succeeded"))
+    report.add(Observed(obeyed("XMCP-RSP-020"), "stdio", "one({})", tool="one"))
+    summary = of_server(report)
+    assert to_markdown(summary).startswith("## ✓ CONFORMS (1 of 2 tools seen at work): XMCP ")
+    assert '<h1 class="good">CONFORMS (1 of 2 tools seen at work)</h1>' in to_html(summary)
+    assert of_two_tools().headline == "DOES NOT CONFORM"
 
 
 def test_a_badge_says_the_verdict_and_how_much_was_seen() -> None:

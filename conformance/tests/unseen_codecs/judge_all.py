@@ -2,6 +2,7 @@
 
 `nox -s matrix` runs this file; it takes three minutes. On the first run of the second set, five of the twelve wrong
 codecs were caught under their sentences, and one of the four odd ones was blamed, for a boolean with a space before it.
+Of the third set, five of twelve were caught so, and one odd one was blamed, for an element of its own.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Final
 
 import pytest
 import unseen_codecs_second.codecs
+import unseen_codecs_third.codecs
 
 import unseen_codecs.codecs
 from xmcp_conformance.profiles.codec.check_command import check_command
@@ -21,6 +23,7 @@ from xmcp_conformance.reports.case_report import VECTORS, CaseReport
 SETS: Final = {
     "unseen_codecs": unseen_codecs.codecs.EXPECTED,
     "unseen_codecs_second": unseen_codecs_second.codecs.EXPECTED,
+    "unseen_codecs_third": unseen_codecs_third.codecs.EXPECTED,
 }
 EXPECTED: Final = {name: ids for expected in SETS.values() for name, ids in expected.items()}
 PACKAGE: Final = {name: package for package, expected in SETS.items() for name in expected}
@@ -47,7 +50,8 @@ def broken(name: str) -> set[str]:
 
 
 def test_there_are_twelve_wrong_codecs_and_four_odd_ones_in_each_set() -> None:
-    assert (len(WRONG), len(ODD)) == (12 * len(SETS), 4 * len(SETS))
+    # One of the third set was wrong about a sentence that is for servers alone.
+    assert (len(WRONG), len(ODD)) == (12 * len(SETS) - 1, 4 * len(SETS))
 
 
 @pytest.mark.parametrize("name", WRONG)

@@ -96,6 +96,17 @@ def test_each_report_of_documents_can_be_written(form: str, workplace: Path) -> 
     assert ("does not conform" if form == "badge" else "XMCP-RSP-0") in said
 
 
+def test_a_form_can_be_written_several_times(workplace: Path) -> None:
+    (workplace / "a.xml").write_text(DOCUMENT)
+    done = CliRunner().invoke(check, ["document", "a.xml", "--badge", "a.svg", "--badge", "a.json"])
+    assert done.exit_code == 1
+    assert (workplace / "a.svg").read_text().startswith("<svg")
+    assert json.loads((workplace / "a.json").read_text())["message"] == "does not conform"
+    refused = CliRunner().invoke(check, ["document", "a.xml", "--badge", "b.svg", "--badge", "no-folder/a.json"])
+    assert refused.exit_code == 2
+    assert "the folder `no-folder` does not exist" in refused.output.replace("\n", " ").replace("│", "")
+
+
 def test_events_are_lines_that_fit_their_schema(workplace: Path) -> None:
     (workplace / "a.xml").write_text(DOCUMENT)
     CliRunner().invoke(check, ["document", "a.xml", "missing.xml", "--events", "events.ndjson"])

@@ -33,14 +33,14 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The values that are correct for a parameter, and the values that a client with a known fault injects instead.
+    """The value that is correct for a parameter, and the values that a client with a known fault injects instead.
 
-    `values`: one of these must be injected. `earlier_calls`: values of earlier calls of the same tools. `other_tools`:
+    `earlier_calls`: values of earlier calls of the same tool. `other_tools`:
     values of other tools, which have lower priority. `unnamed`: the value comes from the only tool in `depends_on`,
     and neither a member nor `provides` has the parameter's name (XMCP-CLI-120).
     """
 
-    values: tuple[Value, ...]
+    right: Value
     earlier_calls: tuple[Value, ...]
     other_tools: tuple[Value, ...]
     unnamed: bool = False
@@ -48,7 +48,7 @@ class Expected:
     @property
     def by_member(self) -> bool:
         """Whether the correct value is a member of a structured result, not a whole result."""
-        return self.values[0].member
+        return self.right.member
 
 
 def dependencies_of(call: ModelCall) -> list[ModelCall]:
@@ -113,9 +113,7 @@ def expected_values(trace: TraceIndex, call: ModelCall) -> dict[str, Expected] |
         entry = _expected(call.tool, name, levels, member=True) or _expected(call.tool, name, levels, member=False)
         if entry is not None:
             found[name] = entry
-    if not _can_be_checked(call.tool) and any(
-        _is_read_from_text(one) for entry in found.values() for one in entry.values
-    ):
+    if not _can_be_checked(call.tool) and any(_is_read_from_text(entry.right) for entry in found.values()):
         return None  # the text as it is, or what it is as JSON: who cannot check the schema cannot tell
     return found or _unnamed(trace, call, call.tool)
 
@@ -140,17 +138,15 @@ def without_fitting_value(call: ModelCall, values: Mapping[str, Expected]) -> li
     tool = call.tool
     if tool is None or not _can_be_checked(tool):
         return []
-    return [name for name, entry in values.items() if not any(_fits(tool, name, one.value) for one in entry.values)]
+    return [name for name, entry in values.items() if not _fits(tool, name, entry.right.value)]
 
 
 def expected_arguments(trace: TraceIndex, call: ModelCall) -> dict[str, Any] | None:
-    """Return the arguments with which a call must be made; `None` if the specification allows more than one choice."""
+    """Return the arguments with which a call must be made; `None` where they are not known."""
     values = expected_values(trace, call)
     if call.tool is None or call.arguments is None or values is None:
         return None
-    if any(len(entry.values) > 1 for entry in values.values()):
-        return None
-    injected = {name: entry.values[0].value for name, entry in values.items()}
+    injected = {name: entry.right.value for name, entry in values.items()}
     written = {name: value for name, value in call.arguments.items() if name not in trace.setup.params}
     return {**written, **injected, **application_values(trace, call.tool)}
 
@@ -201,12 +197,10 @@ def _expected(tool: Tool, name: str, levels: Sequence[Sequence[ModelCall]], *, m
     by_tool: dict[str, list[Value]] = {}
     for value in sorted(by_level[nearest], key=lambda value: value.source.place):
         by_tool.setdefault(value.tool.name, []).append(value)
-    chosen = [by_level[nearest][0].tool.name]
-    values = tuple(by_tool[one][-1] for one in chosen)
-    earlier = tuple(value for one in chosen for value in by_tool[one][:-1])
-    rest = [value for one, values in by_tool.items() if one not in chosen for value in values]
-    rest += [value for values in by_level[nearest + 1 :] for value in values]
-    return Expected(values, earlier, tuple(rest))
+    chosen = by_level[nearest][0].tool.name
+    *earlier, right = by_tool.pop(chosen)
+    rest = [value for values in (*by_tool.values(), *by_level[nearest + 1 :]) for value in values]
+    return Expected(right, tuple(earlier), tuple(rest))
 
 
 def _last_successes(level: Sequence[ModelCall]) -> list[ModelCall]:
@@ -234,7 +228,7 @@ def _unnamed(trace: TraceIndex, call: ModelCall, tool: Tool) -> dict[str, Expect
         return {} if value is None or _can_be_checked(tool) else None
     if not _can_be_checked(tool) and _is_read_from_text(value):
         return None
-    return {name: Expected((value,), tuple(one for one in results[:-1] if one is not None), (), unnamed=True)}
+    return {name: Expected(value, tuple(one for one in results[:-1] if one is not None), (), unnamed=True)}
 
 
 def _value(call: ModelCall, taker: Tool, name: str, *, member: bool) -> Value | None:

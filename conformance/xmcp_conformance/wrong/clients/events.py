@@ -134,6 +134,20 @@ def another_code_is_told(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-REC-006", profile="client")
+def another_category_is_told(wrong: bool) -> Trace:
+    s = turn(call())
+    s.tell("tool_call", call_id="t1")
+    s.tell("tool_started", call_id="t1")
+    s.failed(s.called())
+    s.reply(content=error("CONFLICT").replace('code="CONFLICT"', 'code="CONFLICT" category="not_found"'))
+    told = {"code": "CONFLICT", "message": "It failed.", "retryable": False}
+    s.tell("tool_error", call_id="t1", error={**told, "category": "conflict" if wrong else "not_found"})
+    s.finish()
+    s.tell("done")
+    return s.trace
+
+
 _OTHER = {"code": "INTERNAL", "message": "It failed.", "retryable": False, "category": "internal"}
 
 

@@ -42,7 +42,7 @@ def _approval_before_call(trace: TraceIndex) -> Observations:
                 yield either(
                     "XMCP-CLI-080", bool(asked), f"{call} was made unasked", "an approval first", where=attempt.at
                 )
-        if denied and call.content is not None and not call.sent:
+        if denied and call.reply is not None and not call.sent:
             seen = f"{call}, which was not approved, is answered by {call.came_to}"
             yield either(
                 "XMCP-CLI-081", call.code in permitted_codes(trace, call), seen, "FORBIDDEN", where=call.turn.next_at

@@ -113,7 +113,7 @@ def _dependency_failed(trace: TraceIndex, call: ModelCall, id_: str, why: str) -
         yield broken(
             id_, f"a server was called for {call}, {why}", "DEPENDENCY_FAILED, and no call", where=call.sent[0].at
         )
-    elif call.content is not None:
+    elif call.reply is not None:  # what is no document is blamed by XMCP-CLI-003
         seen = f"{call}, {why}, is answered by {call.came_to}"
         yield either(id_, call.code in permitted_codes(trace, call), seen, "DEPENDENCY_FAILED", where=call.turn.next_at)
 

@@ -84,8 +84,8 @@ def _blocks_for_the_user_shown(trace: TraceIndex) -> Observations:
         in_events = [t.event.get("envelope") for _, t in chat.received if t.event.get("type") == "tool_display"]
         shown = compact([*in_events, *((chat.ended.result or {}).get("displays") or ())])
         for call in (call for turn in chat.turns for call in turn.calls):
-            text = (call.answer.for_user if call.answer is not None else None) or ""
             answer = call.answer
+            text = (answer.for_user if answer is not None else None) or ""
             if answer is None or answer.link_for_user or not text.strip():
                 continue  # no display carries a link; whether the person is shown an empty text is open (section 11.11)
             if was_cut_short(call) or call.was_held_back:

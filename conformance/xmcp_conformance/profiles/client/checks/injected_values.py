@@ -45,9 +45,9 @@ def _judged_parameter(call: ModelCall, at: int, name: str, given: Any, entry: Ex
         requirements.append(_NEAREST)
     if entry.earlier_calls:
         requirements.append(_LAST)
-    if from_model is not _MISSING and not _is_among(from_model, entry.values):
+    if from_model is not _MISSING and not same(from_model, entry.right.value):
         requirements.append(_REPLACES)
-    if _is_among(given, entry.values):
+    if _is_among(given, [entry.right]):
         yield from (obeyed(id_, where=at) for id_ in requirements)
         return
     broken_id = requirements[0]
@@ -59,7 +59,7 @@ def _judged_parameter(call: ModelCall, at: int, name: str, given: Any, entry: Ex
         elif _is_among(given, entry.other_tools):
             broken_id = _NEAREST
     seen = f"`{name}` of {call} is {_shown(given)}"
-    yield broken(broken_id, seen, f"{_shown(entry.values[-1].value)}, from {entry.values[-1].source}", where=at)
+    yield broken(broken_id, seen, f"{_shown(entry.right.value)}, from {entry.right.source}", where=at)
 
 
 def _is_among(given: Any, values: Sequence[Value]) -> bool:
