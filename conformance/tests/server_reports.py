@@ -7,8 +7,8 @@ from typing import Final
 
 from xmcp_conformance.core.events import Event, Observed
 from xmcp_conformance.profiles.server.blackbox import check
-from xmcp_conformance.profiles.server.call_plan import Options
-from xmcp_conformance.profiles.server.server_under_test import InMemoryPeer, Peer
+from xmcp_conformance.profiles.server.options import Options
+from xmcp_conformance.profiles.server.peers import InMemoryPeer, Peer
 from xmcp_conformance.reports.server_report import ServerReport
 from xmcp_conformance.wrong.servers.miniature import Miniature
 

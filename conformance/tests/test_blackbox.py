@@ -14,14 +14,16 @@ from rich.console import Console
 from server_reports import report_on
 
 from xmcp_conformance.profiles.server import arguments
-from xmcp_conformance.profiles.server.call_plan import Learned, Options, plan
+from xmcp_conformance.profiles.server.call_plan import Learned, plan
 from xmcp_conformance.profiles.server.calling import Caller, asks_to_wait
 from xmcp_conformance.profiles.server.catalogue import Catalogue, ListedTool, advice
 from xmcp_conformance.profiles.server.checks import documents
 from xmcp_conformance.profiles.server.exchange import Exchange, Intent, ToolCall
 from xmcp_conformance.profiles.server.judge import catalogue_observations, exchange_observations
+from xmcp_conformance.profiles.server.options import Options
+from xmcp_conformance.profiles.server.peers import HttpPeer, PeerUnavailable
 from xmcp_conformance.profiles.server.schema_strategies import MANY
-from xmcp_conformance.profiles.server.server_under_test import HttpPeer, PeerUnavailable, Session
+from xmcp_conformance.profiles.server.server_under_test import Session
 from xmcp_conformance.reader import MOST_BYTES
 from xmcp_conformance.reports.server_terminal import show
 from xmcp_conformance.wrong.servers.miniature import Failure, Miniature, Negotiated

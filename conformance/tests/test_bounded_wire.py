@@ -21,8 +21,9 @@ from xmcp_conformance.hosts.picture import picture
 from xmcp_conformance.hosts.rules import hosts
 from xmcp_conformance.profiles.server import server_under_test
 from xmcp_conformance.profiles.server.bounded_wire import MAX_MESSAGE_BYTES
-from xmcp_conformance.profiles.server.call_plan import Options
-from xmcp_conformance.profiles.server.server_under_test import HttpPeer, PeerUnavailable, Session, StdioPeer
+from xmcp_conformance.profiles.server.options import Options
+from xmcp_conformance.profiles.server.peers import HttpPeer, PeerUnavailable, StdioPeer
+from xmcp_conformance.profiles.server.server_under_test import Session
 from xmcp_conformance.profiles.server.visit import VisitOptions, visit
 from xmcp_conformance.reports.see_terminal import show
 from xmcp_models.registry import EXTENSION_ID

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from xmcp_conformance.profiles.server.call_plan import Options
+from xmcp_conformance.profiles.server.options import Options
 from xmcp_conformance.wrong.expected import Expectations, Expected
 from xmcp_conformance.wrong.kill_matrix import Tried, remembered, reported
 from xmcp_conformance.wrong.registry import server_mutants

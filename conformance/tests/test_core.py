@@ -22,7 +22,7 @@ from xmcp_conformance.profiles.client import judge as client
 from xmcp_conformance.profiles.codec import vector_checks
 from xmcp_conformance.profiles.document import checks as document
 from xmcp_conformance.profiles.server import blackbox, call_plan
-from xmcp_conformance.profiles.server.server_under_test import InMemoryPeer
+from xmcp_conformance.profiles.server.peers import InMemoryPeer
 from xmcp_conformance.reports import ndjson
 from xmcp_conformance.reports.judgements_terminal import show_broken
 from xmcp_conformance.reports.server_report import ServerReport

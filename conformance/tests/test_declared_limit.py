@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from server_reports import report_on
 
-from xmcp_conformance.profiles.server.call_plan import Options
 from xmcp_conformance.profiles.server.checks.declared_limit import LEAST, answer_that_fits
 from xmcp_conformance.profiles.server.exchange import Twin
+from xmcp_conformance.profiles.server.options import Options
 from xmcp_conformance.reader import read
 from xmcp_conformance.wrong.servers.miniature import Failure, Miniature
 

@@ -8,8 +8,8 @@ import pytest
 
 from xmcp_conformance.core.events import Event, Observed
 from xmcp_conformance.profiles.server import blackbox
-from xmcp_conformance.profiles.server.call_plan import Options
-from xmcp_conformance.profiles.server.server_under_test import InMemoryPeer
+from xmcp_conformance.profiles.server.options import Options
+from xmcp_conformance.profiles.server.peers import InMemoryPeer
 from xmcp_conformance.wrong.registry import server_mutants
 from xmcp_conformance.wrong.servers.direct_session import direct_connect
 from xmcp_conformance.wrong.servers.miniature import Miniature, Negotiated, Plain

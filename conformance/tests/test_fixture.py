@@ -14,9 +14,9 @@ from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.generators import texts
 from xmcp_conformance.generators.responses import fits, responses
 from xmcp_conformance.generators.shrinking import smaller
-from xmcp_conformance.profiles.server.call_plan import Options
 from xmcp_conformance.profiles.server.fixture import comparison
 from xmcp_conformance.profiles.server.fixture.run import NAME
+from xmcp_conformance.profiles.server.options import Options
 from xmcp_conformance.wrong.registry import registered, wrong_implementations
 from xmcp_conformance.wrong.servers.fixture import Emitting, EmittingPlainly
 

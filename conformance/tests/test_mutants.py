@@ -10,7 +10,8 @@ from server_reports import report_on
 
 from xmcp_conformance.core.judge import ExitCode, Status
 from xmcp_conformance.core.requirements import registry
-from xmcp_conformance.profiles.server.call_plan import NO_SUCH_TOOLS, Options
+from xmcp_conformance.profiles.server.call_plan import NO_SUCH_TOOLS
+from xmcp_conformance.profiles.server.options import Options
 from xmcp_conformance.reports.server_report import ServerReport
 from xmcp_conformance.wrong.registry import server_mutants
 from xmcp_conformance.wrong.servers.miniature import Failure, Miniature, Negotiated, Plain

@@ -13,8 +13,8 @@ from odd_servers import ODD
 
 from xmcp_conformance.core.observation import broken
 from xmcp_conformance.profiles.server import blackbox, run
-from xmcp_conformance.profiles.server.call_plan import Options
 from xmcp_conformance.profiles.server.exchange import Exchange, Intent, ToolCall
+from xmcp_conformance.profiles.server.options import Options
 from xmcp_conformance.wrong.kill_matrix import reported
 
 FEW = Options(examples=2, calls=24)

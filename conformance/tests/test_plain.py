@@ -10,14 +10,15 @@ import pytest
 from server_reports import report_on
 from support.http_host import hosted
 
-from xmcp_conformance.profiles.server.call_plan import Options
 from xmcp_conformance.profiles.server.catalogue import Catalogue, ListedTool
 from xmcp_conformance.profiles.server.checks.documents import replaced_code_points
 from xmcp_conformance.profiles.server.checks.plain_results import begins_a_document
 from xmcp_conformance.profiles.server.checks.required_form import RequiredForm, required_form
 from xmcp_conformance.profiles.server.exchange import Exchange, Intent, ToolCall, Twin
 from xmcp_conformance.profiles.server.judge import catalogue_observations, exchange_observations
-from xmcp_conformance.profiles.server.server_under_test import HttpPeer, PeerUnavailable, Session
+from xmcp_conformance.profiles.server.options import Options
+from xmcp_conformance.profiles.server.peers import HttpPeer, PeerUnavailable
+from xmcp_conformance.profiles.server.server_under_test import Session
 from xmcp_conformance.reader import Document
 from xmcp_conformance.wrong.registry import server_mutants
 from xmcp_conformance.wrong.servers.miniature import Miniature, Negotiated, Plain

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 from server_reports import report_on
 
-from xmcp_conformance.profiles.server.call_plan import Options
+from xmcp_conformance.profiles.server.options import Options
 from xmcp_conformance.reports.earlier_run import SCHEMA
 from xmcp_conformance.reports.server_json import to_dict
 from xmcp_conformance.reports.server_report import ServerReport

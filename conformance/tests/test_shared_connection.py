@@ -14,9 +14,10 @@ from mcp import MCPError
 
 from xmcp_conformance.core.events import CallMade, Event, RunStarted
 from xmcp_conformance.profiles.server import blackbox
-from xmcp_conformance.profiles.server.call_plan import Options
 from xmcp_conformance.profiles.server.exchange import Exchange, ToolCall
-from xmcp_conformance.profiles.server.server_under_test import InMemoryPeer, PeerUnavailable, Session
+from xmcp_conformance.profiles.server.options import Options
+from xmcp_conformance.profiles.server.peers import InMemoryPeer, PeerUnavailable
+from xmcp_conformance.profiles.server.server_under_test import Session
 from xmcp_conformance.wrong.servers.direct_session import DirectSession
 from xmcp_conformance.wrong.servers.miniature import Negotiated
 from xmcp_models.registry import EXTENSION_ID

@@ -11,7 +11,7 @@ from server_reports import report_on
 from xmcp_conformance.core.events import CallMade, RunStarted, ToolListed
 from xmcp_conformance.core.judge import ExitCode
 from xmcp_conformance.core.requirements import registry
-from xmcp_conformance.profiles.server.call_plan import Options
+from xmcp_conformance.profiles.server.options import Options
 from xmcp_conformance.reports.earlier_run import earlier_run
 from xmcp_conformance.reports.required_coverage import Required
 from xmcp_conformance.reports.server_json import to_dict

@@ -14,7 +14,7 @@ from xmcp_conformance.hosts.picture import picture
 from xmcp_conformance.hosts.rules import hosts
 from xmcp_conformance.profiles.server import visit as module
 from xmcp_conformance.profiles.server.arguments import readable
-from xmcp_conformance.profiles.server.server_under_test import InMemoryPeer
+from xmcp_conformance.profiles.server.peers import InMemoryPeer
 from xmcp_conformance.profiles.server.visit import NO_TOOL, SHOWN, NoSuchTool, VisitOptions, visit
 from xmcp_conformance.reports import see_terminal
 from xmcp_conformance.reports.see_terminal import show

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from xmcp_conformance.profiles.server.server_under_test import Peer
+    from xmcp_conformance.profiles.server.peers import Peer
     from xmcp_conformance.reports.server_report import ServerReport
 
 
@@ -64,8 +64,8 @@ def check(
     """
     __tracebackhide__ = True
     from xmcp_conformance.profiles.server import blackbox
-    from xmcp_conformance.profiles.server.call_plan import Options
-    from xmcp_conformance.profiles.server.server_under_test import PeerUnavailable
+    from xmcp_conformance.profiles.server.options import Options
+    from xmcp_conformance.profiles.server.peers import PeerUnavailable
     from xmcp_conformance.reports.baseline import Baseline, read_baseline
     from xmcp_conformance.reports.required_coverage import Required
     from xmcp_conformance.reports.server_report import ServerReport
@@ -97,7 +97,7 @@ def _peer(server: object, headers: dict[str, str], env: dict[str, str], cwd: str
         TypeError: it is no server.
     """
     from xmcp_conformance.core.command_environment import CommandEnvironment
-    from xmcp_conformance.profiles.server.server_under_test import HttpPeer, StdioPeer, in_this_process
+    from xmcp_conformance.profiles.server.peers import HttpPeer, StdioPeer, in_this_process
 
     if isinstance(server, str) and server.startswith(("http://", "https://")):
         return HttpPeer(server, tuple(headers.items()))

@@ -18,7 +18,8 @@ from xmcp_conformance.generators.responses import responses
 from xmcp_conformance.profiles.server.checks.required_form import required_form
 from xmcp_conformance.profiles.server.exchange import ToolCall
 from xmcp_conformance.profiles.server.fixture.run import NAME, Fixture, check_fixture, tool_of
-from xmcp_conformance.profiles.server.server_under_test import Session, StdioPeer, connect
+from xmcp_conformance.profiles.server.peers import StdioPeer
+from xmcp_conformance.profiles.server.server_under_test import Session, connect
 
 SERVER: Final = "xmcp.samples.conformance:mcp"
 RESPONSES: Final = 1_000

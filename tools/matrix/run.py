@@ -13,7 +13,7 @@ from typing import Final
 
 import anyio
 
-from xmcp_conformance.profiles.server.call_plan import Options
+from xmcp_conformance.profiles.server.options import Options
 from xmcp_conformance.wrong.kill_matrix import Tried, remembered, try_mutant
 
 OPTIONS: Final = Options(examples=2, calls=75)

@@ -25,8 +25,8 @@ from unseen_third.registry import unseen_third
 from unseen_twelfth.registry import unseen_twelfth
 
 from unseen.registry import Unseen, unseen
-from xmcp_conformance.profiles.server.call_plan import Options
-from xmcp_conformance.profiles.server.server_under_test import InMemoryPeer
+from xmcp_conformance.profiles.server.options import Options
+from xmcp_conformance.profiles.server.peers import InMemoryPeer
 
 SETS = (
     *(unseen, unseen_second, unseen_third, unseen_fourth, unseen_fifth, unseen_sixth, unseen_seventh, unseen_eighth),

@@ -12,8 +12,8 @@ from unittest.mock import patch
 
 from xmcp_conformance.core.events import Event, Observed
 from xmcp_conformance.profiles.server import arguments, blackbox, run
-from xmcp_conformance.profiles.server.call_plan import Options
-from xmcp_conformance.profiles.server.server_under_test import InMemoryPeer, Peer
+from xmcp_conformance.profiles.server.options import Options
+from xmcp_conformance.profiles.server.peers import InMemoryPeer, Peer
 
 from .registry import server_mutants
 from .servers.conditional import CONDITIONS, Conditional, Watched

@@ -329,7 +329,7 @@ def test_a_server_that_dies_in_a_call_is_judged_by_it(tmp_path):
 
 def test_a_terminated_check_leaves_no_sample_server_behind():
     script = (
-        "import os, signal, xmcp.cli.check as c\n"
+        "import os, signal, xmcp.cli.check_server as c\n"
         "from rich.console import Console\n"
         "with c.Waiting('xmcp check', Console()) as waiting, c._bundled(waiting, 60) as peers:\n"
         "    print(peers[1].url.split(':')[2].split('/')[0], flush=True)\n"

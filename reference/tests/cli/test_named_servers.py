@@ -9,7 +9,7 @@ import click
 import pytest
 
 from xmcp.cli.named_servers import ServerCommand, server_named
-from xmcp_conformance.profiles.server.server_under_test import HttpPeer, StdioPeer
+from xmcp_conformance.profiles.server.peers import HttpPeer, StdioPeer
 
 SERVE = (sys.executable, "-m", "xmcp", "serve")
 STDIO = ("--transport", "stdio")

@@ -14,8 +14,8 @@ from support.declaration import DECLARES
 
 from xmcp import XMCP, DisplayEnvelope, XMCPError, use_xmcp
 from xmcp_conformance.profiles.server.blackbox import check
-from xmcp_conformance.profiles.server.call_plan import Options
-from xmcp_conformance.profiles.server.server_under_test import InMemoryPeer
+from xmcp_conformance.profiles.server.options import Options
+from xmcp_conformance.profiles.server.peers import InMemoryPeer
 from xmcp_conformance.reports.server_report import ServerReport
 from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, EXTENSION_ID, RESULT_META_KEY, TOOL_META_KEY
 

@@ -11,64 +11,29 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import NoReturn
 
 import click
 
+from xmcp.cli.lazy_commands import LazyCommand, LazyGroup
 from xmcp.cli.narrow_encodings import write_ascii_where_needed
-from xmcp.cli.suggestions import did_you_mean
 from xmcp_models.registry import VERSION
 
 _INTERRUPTED = 130
 _FAILED = 3
 
 
-@dataclass(frozen=True, slots=True)
-class _Command:
-    """The module of a command, and its line in `xmcp --help`. The click object in the module has the command's name."""
-
-    module: str
-    summary: str
-
-
-COMMANDS: dict[str, _Command] = {
-    "see": _Command("xmcp.cli.see", "See what the model and the person get of a server's results, in each host."),
-    "check": _Command("xmcp.cli.check", "Check whether a server or documents conform to the specification."),
-    "replay": _Command(
+COMMANDS: dict[str, LazyCommand] = {
+    "see": LazyCommand("xmcp.cli.see", "See what the model and the person get of a server's results, in each host."),
+    "check": LazyCommand("xmcp.cli.check", "Check whether a server or documents conform to the specification."),
+    "replay": LazyCommand(
         "xmcp.cli.replay", "Make the call again with which a server broke a sentence, and see the answer."
     ),
-    "serve": _Command("xmcp.cli.serve", "Serve an XMCP or FastMCP server from a module or a file."),
-    "bindings": _Command("xmcp.cli.type_bindings", "Write the generated types for your language."),
-    "demo": _Command("xmcp.cli.demo", "See it work: a sample server, a scripted model, your terminal."),
+    "serve": LazyCommand("xmcp.cli.serve", "Serve an XMCP or FastMCP server from a module or a file."),
+    "bindings": LazyCommand("xmcp.cli.type_bindings", "Write the generated types for your language."),
+    "demo": LazyCommand("xmcp.cli.demo", "See it work: a sample server, a scripted model, your terminal."),
 }
-
-
-class _LazyGroup(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in COMMANDS:
-            return None
-        command = getattr(import_module(COMMANDS[cmd_name].module), cmd_name)
-        if not isinstance(command, click.Command):
-            raise TypeError(f"{COMMANDS[cmd_name].module}.{cmd_name} is not a click command")
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        word = args[0]
-        if word not in COMMANDS and not word.startswith("-") and not ctx.resilient_parsing:
-            ctx.fail(f"No such command {word!r}.{did_you_mean(word, COMMANDS)}")
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, command.summary) for name, command in COMMANDS.items()])
 
 
 def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
@@ -81,7 +46,7 @@ def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) ->
         ctx.exit()
 
 
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, lazy=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
 )

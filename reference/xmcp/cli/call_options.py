@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from xmcp_conformance.core.untrusted_text import printable
-from xmcp_conformance.profiles.server.call_plan import ERAS, Options
+from xmcp_conformance.profiles.server.options import ERAS, Options
 
 _DEFAULTS: Final = Options()
 _LARGEST: Final = 5_000_000
@@ -148,8 +148,13 @@ _OPTIONS: Final = (
         metavar="SECONDS",
         help="Time after which no other call is made; the check then fails, unless all were made.",
     ),
+    click.option(
+        "--one-process",
+        is_flag=True,
+        help="Start a command again only after it has ended: slower, for a server that cannot run twice.",
+    ),
 )
 _NAMES: Final = (
     *("allow_writes", "strict", "include", "exclude", "known", "examples", "calls", "seed", "connect_timeout"),
-    *("rate", "max_time"),
+    *("rate", "max_time", "one_process"),
 )

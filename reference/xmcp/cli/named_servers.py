@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from xmcp_conformance.profiles.server.server_under_test import HttpPeer, StdioPeer, without_secrets
+from xmcp_conformance.profiles.server.peers import HttpPeer, StdioPeer, without_secrets
 
 from .suggestions import likely
 

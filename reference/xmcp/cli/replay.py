@@ -17,8 +17,8 @@ from xmcp_conformance.core.plain_json import plain
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.untrusted_text import printable
 from xmcp_conformance.profiles.server.exchange import Exchange
+from xmcp_conformance.profiles.server.peers import PeerUnavailable
 from xmcp_conformance.profiles.server.replay import replay as make_again
-from xmcp_conformance.profiles.server.server_under_test import PeerUnavailable
 from xmcp_conformance.reports.past_faults import PastFault, past_faults
 
 from . import sdk_log

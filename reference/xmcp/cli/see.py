@@ -16,8 +16,8 @@ from xmcp_conformance.hosts.answers import Visit
 from xmcp_conformance.hosts.picture import picture
 from xmcp_conformance.hosts.rules import Host, hosts
 from xmcp_conformance.hosts.tokens import tokenizer
-from xmcp_conformance.profiles.server.call_plan import ERAS
-from xmcp_conformance.profiles.server.server_under_test import Peer, PeerUnavailable
+from xmcp_conformance.profiles.server.options import ERAS
+from xmcp_conformance.profiles.server.peers import Peer, PeerUnavailable
 from xmcp_conformance.profiles.server.visit import NoSuchTool, VisitOptions, visit
 from xmcp_conformance.reports.see_json import to_dict
 from xmcp_conformance.reports.see_terminal import show

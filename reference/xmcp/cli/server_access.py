@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import click
 
 from xmcp_conformance.core.command_environment import OURS, CommandEnvironment
-from xmcp_conformance.profiles.server.server_under_test import HttpPeer, Peer, StdioPeer
+from xmcp_conformance.profiles.server.peers import HttpPeer, Peer, StdioPeer
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 

@@ -12,8 +12,9 @@ handshake era each has its own.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from functools import partial
 
 from xmcp_conformance.core.events import Connecting, Emit, Noted, NotReached, Observed, SuiteStarted, TimeOver
 from xmcp_conformance.core.requirements import registry
@@ -21,23 +22,30 @@ from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models.registry import EXTENSION_ID
 
 from .bounded_wire import Stray
-from .call_plan import Batch, Options, few_of_each, plan
+from .call_plan import Batch, few_of_each, plan
 from .catalogue import Catalogue, ListedTool, announced_wire
 from .checks.announcement import extension_entry
 from .checks.declared_limit import LEAST
 from .checks.echoes import Echoes
 from .checks.forms_compared import FormsCompared
+from .command_process import StartedAhead
 from .exchange import Exchange
 from .fixture.run import without_tool
+from .options import Options
 from .pace import Pace
+from .peers import Peer, PeerUnavailable
 from .run import Run, Seen
-from .server_under_test import Peer, PeerUnavailable, Session, connect
+from .server_under_test import Session, connect
 
 PROFILE = "server-blackbox"
 
 
 async def check(
-    peers: list[Peer], options: Options, emit: Emit, record: Callable[[str, str, Exchange], None] | None = None
+    peers: list[Peer],
+    options: Options,
+    emit: Emit,
+    record: Callable[[str, str, Exchange], None] | None = None,
+    first: StartedAhead | None = None,
 ) -> None:
     """Judge the peers as one implementation.
 
@@ -46,6 +54,7 @@ async def check(
         options: how to judge.
         emit: gets each event.
         record: gets the version of MCP, the kind of the client and the exchange, for each call that has ended.
+        first: a process that was started for the first peer; the caller ends it if it is not used.
 
     Raises:
         PeerUnavailable: no peer can be reached at all. Where only some cannot, each of them is an event.
@@ -59,12 +68,13 @@ async def check(
         echoes, forms, silent = Echoes(), FormsCompared(), set[str]()
         stray = Stray()
         listed: dict[str, ListedTool] = {}
+        ahead, first = first or StartedAhead(peer, alone=options.one_process), None
         try:
             for era in options.eras:
                 if spoken and pace.holds_back():
                     break
                 await _check_in_era(
-                    Run(peer, era, options, emit, pace, record, stray),
+                    Run(peer, era, options, emit, pace, record, stray, ahead),
                     spoken,
                     Seen(echoes, forms, silent=silent, in_any_era=listed),
                 )
@@ -72,6 +82,8 @@ async def check(
                 emit(Noted(peer.transport, note))
         except PeerUnavailable as error:
             not_reached.append(NotReached(str(peer), peer.transport, str(error)))
+        finally:
+            await ahead.stop()
         for repeat, observations in (*echoes.judged(), *forms.judged()):
             for observation in observations:
                 emit(Observed(observation, repeat.run, str(repeat.call), tool=repeat.call.of_tool))
@@ -83,10 +95,12 @@ async def check(
         emit(TimeOver(options.max_time))
 
 
-def _connected(run: Run) -> AbstractAsyncContextManager[Session]:
+@asynccontextmanager
+async def _connected(run: Run) -> AsyncIterator[Session]:
     run.emit(Connecting(str(run.peer), run.peer.transport))
     options = run.options
-    return connect(
+    opened = partial(
+        connect,
         run.peer,
         run.era,
         connect_timeout=options.connect_timeout,
@@ -98,6 +112,15 @@ def _connected(run: Run) -> AbstractAsyncContextManager[Session]:
         pace=run.pace,
         record=run.record,
     )
+    started = run.ahead.take()
+    async with AsyncExitStack() as stack:
+        try:
+            session = await stack.enter_async_context(opened(started=started))
+        except PeerUnavailable:
+            if started is None:
+                raise
+            session = await stack.enter_async_context(opened())  # it may not run twice at the same time
+        yield session
 
 
 async def _check_in_era(run: Run, spoken: set[str], seen: Seen) -> None:
@@ -121,6 +144,9 @@ async def _check_in_era(run: Run, spoken: set[str], seen: Seen) -> None:
             _judge_announcement_alone(catalogue, run)
             return
         seen.negotiates = announced_wire(catalogue) == "negotiated"
+        others = not session.is_stateless and (first or seen.negotiates)  # each needs a connection of its own
+        if others or (first and len(options.eras) > 1):
+            await run.ahead.start()
         batches = seen.kept(plan(without_tool(catalogue), options, run.note, seen.learned, again=not first))
         is_open = await run.judge(session, catalogue, batches, seen)
         if session.is_stateless and is_open and not seen.silent:
@@ -143,6 +169,8 @@ async def _check_as_other_clients(run: Run, seen: Seen, *, first: bool, shared: 
             return
         limited, used, shared = replace(run, limited=True), shared, None
         async with _unreachable_noted(limited), _as_client(limited, used) as session:
+            if used is None:
+                await run.ahead.start()
             if await limited.judge_limited(session, await session.catalogue(), seen):
                 shared = used
     if (not seen.negotiates and not (first and seen.samples)) or run.pace.holds_back():

@@ -8,21 +8,21 @@ ends, and `Bounds.fault` says why.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from io import FileIO
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import anyio
 import httpx2
 import mcp_types
 from mcp.client import stdio as sdk
-from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
 from xmcp_conformance.core.untrusted_text import quoted
+
+from .command_process import CommandProcess
 
 MAX_MESSAGE_BYTES: Final = 32 * 1024 * 1024
 """Maximum size of a message: a body, an event or a line. A document may have 8 MiB (section 2.6), with its data."""
@@ -199,21 +199,17 @@ class _BoundedBody(httpx2.AsyncByteStream):
 
 
 @asynccontextmanager
-async def stdio_wire(given: StdioServerParameters, stderr: FileIO, bounds: Bounds) -> AsyncIterator[tuple[Any, Any]]:
+async def stdio_wire(start: Callable[[], Awaitable[CommandProcess]], bounds: Bounds) -> AsyncIterator[tuple[Any, Any]]:
     """Run a command; yield the streams of the messages from it and to it. It has ended when the block has.
 
     The SDK's client for commands keeps a line of any length, and joins it again for each piece that arrives.
 
     Raises:
+        PeerUnavailable: there is no such program.
         OSError: it cannot be started.
     """
-    process: Any = await sdk._create_platform_compatible_process(
-        command=await sdk._get_executable_command(given.command),
-        args=given.args,
-        env=given.env,
-        errlog=cast("Any", stderr),  # a process needs only the descriptor of the file
-        cwd=given.cwd,
-    )
+    started = await start()
+    process = started.process
     # No `await` until the task group is entered: a cancellation in between would leave the command running.
     arriving, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, leaving = anyio.create_memory_object_stream[SessionMessage](0)
@@ -259,7 +255,7 @@ async def stdio_wire(given: StdioServerParameters, stderr: FileIO, bounds: Bound
                 outgoing.close()
                 with anyio.move_on_after(_FLUSH_SECONDS):
                     await written.wait()
-                await sdk._stop_server_process(process)
+                await started.stop()
                 arriving.close()
                 leaving.close()
             tasks.cancel_scope.cancel()

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, Final, TypeAlias
 
 from xmcp_conformance.core.untrusted_text import quoted
@@ -19,10 +18,9 @@ from .exchange import Intent, ToolCall, has_huge_number
 from .hostile_arguments import Hostile, hostile, hostile_everywhere
 from .hostile_texts import HOSTILE, marked
 from .input_schema import Arguments, differently_formed, expanded, fitting, pointer, sendable, without
+from .options import Options
 from .refusals import Refusal, alone_at_the_most, at_borders, extremes, of_each_kind, refusals
 
-ERAS = ("newest", "handshake")
-"""The protocol eras that a server is judged in: the newest that it supports, and the handshake of MCP 2025-11-25."""
 _MAX_NAMES = 10
 """Maximum number of tool names in a note."""
 NO_SUCH_TOOL = "xmcp_conformance_no_such_tool"
@@ -59,53 +57,6 @@ _AT_LENGTH: Final = 300_000
 """The size, in bytes, of an answer that would be beyond all limits if it were a hundred times as long."""
 _MOST_CALLS: Final = 1_200
 """Maximum number of calls of all tools in a run, unless each gets `_FEWEST_CALLS`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How to judge a server. Times are in seconds.
-
-    Attributes:
-        examples: number of right arguments that are drawn for each tool.
-        calls: maximum number of calls of each tool in a run; `None`: fewer for each, the more tools there are.
-        include: patterns of names, as of files; other tools are not called. None: all are.
-        exclude: patterns of the names of tools that are not called.
-        tool_timeouts: times for tools whose name fits a pattern, the first that fits; others have `call_timeout`.
-        rate: maximum number of calls in a second; `None`: any.
-        max_time: time after which no other call is made; `None`: none.
-        known: by the name of a tool, arguments with which it succeeds.
-    """
-
-    examples: int = 8
-    calls: int | None = None
-    seed: int = 20261121
-    allow_writes: bool = False
-    strict: bool = False
-    eras: tuple[str, ...] = ERAS
-    connect_timeout: float = 30.0
-    call_timeout: float = 30.0
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    tool_timeouts: tuple[tuple[str, float], ...] = ()
-    rate: float | None = None
-    max_time: float | None = None
-    known: Mapping[str, Sequence[Arguments]] = field(default_factory=dict)
-
-    def chooses(self, tool: ListedTool) -> bool:
-        """Return whether the user wants a tool called, if it only reads."""
-        is_included = not self.include or any(fnmatchcase(tool.name, pattern) for pattern in self.include)
-        return is_included and not any(fnmatchcase(tool.name, pattern) for pattern in self.exclude)
-
-    def calls_tool(self, tool: ListedTool) -> bool:
-        """Return whether a tool is called."""
-        return self.chooses(tool) and (tool.read_only or self.allow_writes)
-
-    def unmatched(self, tools: Sequence[ListedTool]) -> str:
-        """Return the first pattern that no tool matches, which is misspelt or out of date; empty if there is none."""
-        names = [tool.name for tool in tools]
-        patterns = (*self.include, *self.exclude, *(pattern for pattern, _ in self.tool_timeouts))
-        lost = (one for one in patterns if not any(fnmatchcase(name, one) for name in names))
-        return next(chain(lost, (name for name in self.known if name not in names)), "")
 
 
 @dataclass(slots=True)

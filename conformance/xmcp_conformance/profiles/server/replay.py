@@ -8,7 +8,8 @@ from xmcp_conformance.core.past_call import PastCall
 
 from .checks.declared_limit import LEAST
 from .exchange import Exchange, ToolCall
-from .server_under_test import Peer, connect
+from .peers import Peer
+from .server_under_test import connect
 
 
 async def replay(peer: Peer, past: PastCall, *, connect_timeout: float, call_timeout: float) -> Exchange:

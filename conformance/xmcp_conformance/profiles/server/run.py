@@ -25,7 +25,7 @@ from xmcp_conformance.reader import Document
 from xmcp_models.registry import VERSION
 
 from .bounded_wire import Stray
-from .call_plan import Batch, Learned, Options
+from .call_plan import Batch, Learned
 from .calling import Caller, asks_to_wait
 from .catalogue import Catalogue, ListedTool, advice, announced_versions
 from .checks.declared_limit import LEAST
@@ -36,13 +36,16 @@ from .checks.mcp_results import repeats_its_text
 from .checks.plain_results import begins_a_document
 from .checks.required_form import RequiredForm, required_form
 from .checks.tool_metadata import wrapped_for_every_client
+from .command_process import StartedAhead
 from .exchange import Exchange, Intent, ToolCall, Twin, call_made
 from .fixture.run import NAME as FIXTURE
 from .fixture.run import RESPONSES_FOR_AN_EXAMPLE, Fixture, check_fixture, tool_of
 from .input_schema import Arguments
 from .judge import catalogue_observations, exchange_observations, limited_observations
+from .options import Options
 from .pace import Pace
-from .server_under_test import Peer, PeerUnavailable, Session, kind_of_client
+from .peers import Peer, PeerUnavailable
+from .server_under_test import Session, kind_of_client
 from .shrinking import shrunk
 from .text_changes import says_cut
 
@@ -152,10 +155,12 @@ class Run:
     emit: Emit
     pace: Pace
     """How fast, and for how long, the peer is called, over all runs."""
-    record: Callable[[str, str, Exchange], None] | None = None
+    record: Callable[[str, str, Exchange], None] | None
     """Gets the version of MCP, the kind of the client and the exchange, for each call that has ended."""
-    stray: Stray = field(default_factory=Stray)
+    stray: Stray
     """The lines of a command that are no message, over all runs of it."""
+    ahead: StartedAhead
+    """Starts the processes of a command, over all runs of it."""
     plain: bool = False
     limited: bool = False
     started: bool = False

@@ -9,32 +9,29 @@ import logging
 import math
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any, ClassVar
-from urllib.parse import urlsplit, urlunsplit
+from typing import Any
 
 import anyio
 import httpx2
 import mcp_types
-from mcp import Client, ClientSession, MCPError, StdioServerParameters
+from mcp import Client, ClientSession, MCPError
 from mcp.client import advertise
-from mcp.server import Server
 from mcp_types.methods import parse_server_notification, parse_server_request
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION
 from pydantic import RootModel, ValidationError
 
 from xmcp_conformance import suite_version
-from xmcp_conformance.core.command_environment import OURS, CommandEnvironment
 from xmcp_conformance.core.last_words import LastWords
-from xmcp_conformance.core.shown_command import shown_command
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models.registry import EXTENSION_ID, VERSION
 
 from .bounded_wire import Bounds, Stray, http_wire, stdio_wire
 from .catalogue import HINTS, Catalogue, ListedTool
+from .command_process import CommandProcess, start
 from .exchange import NO_ANSWER, Exchange, ToolCall
 from .pace import Pace
+from .peers import HttpPeer, InMemoryPeer, Peer, PeerUnavailable, StdioPeer
 
 _PAGES = 100
 _MAX_TOOLS = 2_000
@@ -98,80 +95,6 @@ def _let_note(session: ClientSession, stray: Stray) -> None:
 
     session._on_notify = noting_notify  # type: ignore[method-assign]
     session._on_request = noting_request  # type: ignore[method-assign]
-
-
-@dataclass(frozen=True, slots=True)
-class StdioPeer:
-    """A command that speaks MCP on its standard input and output."""
-
-    command: tuple[str, ...]
-    environment: CommandEnvironment = OURS
-    transport: ClassVar[str] = "stdio"
-
-    def __str__(self) -> str:
-        return shown_command(self.command)
-
-
-def without_secrets(url: str) -> str:
-    """Return a URL without a user, a password, the values of its query and its fragment: others see what is printed."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:  # such as half of an IPv6 address
-        return f"{url.partition(':')[0]}://…"
-    pairs = [part.partition("=") for part in parts.query.split("&")] if parts.query else []
-    names = "&".join(f"{name}=…" if equals else "…" for name, equals, _ in pairs)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=names, fragment=""))
-
-
-@dataclass(frozen=True, slots=True)
-class HttpPeer:
-    """The URL of a streamable HTTP endpoint, and headers of each request, which are not printed."""
-
-    url: str
-    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    transport: ClassVar[str] = "http"
-
-    @property
-    def has_credentials(self) -> bool:
-        """Whether the URL has a user or a password, which the HTTP client sends as Basic."""
-        return "@" in urlsplit(self.url).netloc
-
-    def __str__(self) -> str:
-        return without_secrets(self.url)
-
-
-@dataclass(frozen=True, slots=True)
-class InMemoryPeer:
-    """A low-level server object of the MCP SDK in this process: for the suite's own miniatures."""
-
-    server: Server[Any]
-    transport: ClassVar[str] = "memory"
-
-    def __str__(self) -> str:
-        return self.server.name
-
-
-Peer = StdioPeer | HttpPeer | InMemoryPeer
-
-
-_INNER = ("_mcp_server", "_lowlevel_server")
-"""Where the high-level servers of FastMCP and of the SDK have the low-level one."""
-
-
-def in_this_process(server: object) -> InMemoryPeer:
-    """Return a server object as a peer: a low-level one of the MCP SDK, or one of FastMCP or the SDK, which has one.
-
-    Raises:
-        TypeError: it is neither.
-    """
-    inner = next((one for name in _INNER if (one := getattr(server, name, None)) is not None), server)
-    if not isinstance(inner, Server):
-        raise TypeError(f"{server!r} is no server: name a command, a URL or a server object of FastMCP or the MCP SDK")
-    return InMemoryPeer(inner)
-
-
-class PeerUnavailable(Exception):
-    """The peer cannot be judged. The message is a sentence for the person who runs the suite."""
 
 
 class Session:
@@ -376,6 +299,7 @@ async def connect(
     tool_timeouts: Sequence[tuple[str, float]] = (),
     pace: Pace | None = None,
     record: Callable[[str, str, Exchange], None] | None = None,
+    started: CommandProcess | None = None,
 ) -> AsyncIterator[Session]:
     """Open a session.
 
@@ -390,6 +314,7 @@ async def connect(
         tool_timeouts: seconds for a call of a tool whose name fits a pattern, the first that fits.
         pace: says when the next call can be made.
         record: gets the version of MCP, the kind of the client and the exchange, for each call that has ended.
+        started: a process of the command, which is used instead of a new one, and ended.
 
     Raises:
         PeerUnavailable: the session cannot be opened; the message says what to look at.
@@ -401,9 +326,13 @@ async def connect(
         if isinstance(message, Exception) and len(garbage) < _MAX_GARBAGE:
             garbage.append(_first_input(message))
 
-    with LastWords(peer.environment.log if isinstance(peer, StdioPeer) else None) as stderr:
+    with (
+        started.stderr
+        if started
+        else LastWords(peer.environment.log if isinstance(peer, StdioPeer) else None) as stderr
+    ):
         client = _DeclaringClient(
-            _transport(peer, stderr, bounds),
+            _transport(peer, stderr, bounds, started),
             mode=_MODES[era],
             cache=None,
             message_handler=on_message,
@@ -449,20 +378,16 @@ async def connect(
             raise PeerUnavailable(sentence) from error
 
 
-def _transport(peer: Peer, stderr: LastWords, bounds: Bounds) -> Any:
+def _transport(peer: Peer, stderr: LastWords, bounds: Bounds, started: CommandProcess | None) -> Any:
     if isinstance(peer, InMemoryPeer):
         return peer.server
     if isinstance(peer, HttpPeer):
         return http_wire(peer.url, bounds, peer.headers)
-    command, *arguments = peer.command
-    runs_in = peer.environment
-    if not runs_in.has(command):
-        raise PeerUnavailable(
-            f"The command `{quoted(command)}` does not exist or cannot be run; check the spelling and PATH."
-        )
-    # The command is the user's, and gets the user's environment.
-    given = StdioServerParameters(command=command, args=arguments, env=runs_in.variables(), cwd=runs_in.cwd)
-    return stdio_wire(given, stderr, bounds)
+
+    async def process() -> CommandProcess:
+        return started or await start(peer, stderr)
+
+    return stdio_wire(process, bounds)
 
 
 def _first_input(error: Exception) -> str:

@@ -24,8 +24,9 @@ from .catalogue import Catalogue, ListedTool, populated_parameters
 from .checks.plain_results import begins_a_document
 from .exchange import Exchange, ToolCall
 from .input_schema import without
+from .peers import Peer, PeerUnavailable
 from .refusals import refusals
-from .server_under_test import Peer, PeerUnavailable, Session, connect
+from .server_under_test import Session, connect
 
 EXAMPLES: Final = 4
 """Maximum number of generated arguments that are tried until a call succeeds."""

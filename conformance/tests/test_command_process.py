@@ -1,0 +1,105 @@
+"""A command is started again while it is judged, so that nobody waits: what becomes of these processes."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from left_processes import left
+from server_reports import report_on
+
+from xmcp_conformance.profiles.server.command_process import StartedAhead
+from xmcp_conformance.profiles.server.options import Options
+from xmcp_conformance.profiles.server.peers import HttpPeer, StdioPeer
+
+OPTIONS = Options(calls=2, examples=1)
+SERVER = """
+import fcntl, os, runpy, sys
+folder, kind = sys.argv[1], sys.argv.pop(2)
+with open(folder + "/starts", "a") as starts:
+    starts.write(str(os.getpid()) + "\\n")
+lock = open(folder + "/lock", "w")
+if kind == "waits":
+    fcntl.flock(lock, fcntl.LOCK_EX)
+elif kind in ("refuses", "refuses later"):
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        if kind == "refuses later":
+            sys.stdin.readline()
+        sys.exit("another instance runs")
+sys.argv[1:] = ["negotiated"]
+runpy.run_module("xmcp_conformance.mutants", run_name="__main__")
+"""
+
+
+def command(folder: Path, kind: str = "") -> StdioPeer:
+    """Return the miniature as a command, which notes each start in a file `starts` of the folder."""
+    return StdioPeer((sys.executable, "-c", SERVER, str(folder), kind))
+
+
+def starts(folder: Path) -> list[str]:
+    return (folder / "starts").read_text().split()
+
+
+RUNS = 3
+"""Processes that a server needs whose wire is negotiated: the stateless era, and two clients of the handshake."""
+
+
+@pytest.mark.parametrize("one_process", [False, True])
+async def test_a_command_is_started_as_often_as_it_is_needed_and_nothing_is_left(tmp_path, one_process):
+    report = await report_on(command(tmp_path), replace(OPTIONS, one_process=one_process))
+    assert report.conforms
+    assert len(starts(tmp_path)) == RUNS
+    assert left(str(tmp_path)) == []
+
+
+@pytest.mark.parametrize("kind", ["refuses", "refuses later"])
+async def test_the_next_process_starts_while_the_one_before_is_judged_unless_one_process_is_asked_for(tmp_path, kind):
+    counts: dict[bool, int] = {}
+    for one_process in (False, True):
+        folder = tmp_path / str(one_process)
+        folder.mkdir()
+        # One that cannot run twice ends: it is started again after the one before has ended.
+        report = await report_on(command(folder, kind), replace(OPTIONS, one_process=one_process))
+        assert report.conforms
+        assert not [note for run in report.runs for note in run.notes if "Not judged" in note]
+        counts[one_process] = len(starts(folder))
+    assert counts[True] == RUNS
+    assert counts[False] > RUNS
+
+
+async def test_a_command_that_waits_for_the_one_before_it_is_judged_in_every_run(tmp_path):
+    report = await report_on(command(tmp_path, "waits"), OPTIONS)
+    assert report.conforms
+    assert not [note for run in report.runs for note in run.notes if "Not judged" in note]
+    assert left(str(tmp_path)) == []
+
+
+async def test_a_process_that_nobody_takes_is_ended(tmp_path):
+    ahead = StartedAhead(command(tmp_path))
+    await ahead.start()
+    await ahead.start()  # one is enough
+    await ahead.stop()
+    assert len(ahead._all) == 1
+    assert left(str(tmp_path)) == []
+
+
+async def test_a_process_that_ended_by_itself_is_not_taken():
+    ahead = StartedAhead(StdioPeer((sys.executable, "-c", "pass")))
+    await ahead.start()
+    await ahead._all[0].process.wait()
+    assert ahead.take() is None
+    await ahead.stop()
+
+
+@pytest.mark.parametrize(
+    "peer", [StdioPeer(("no-such-program-of-xmcp",)), StdioPeer(("/",)), HttpPeer("http://127.0.0.1:1/mcp")]
+)
+async def test_what_cannot_be_started_ahead_is_started_or_reached_when_it_is_needed(peer):
+    ahead = StartedAhead(peer)
+    await ahead.start()
+    assert ahead.take() is None
+    await ahead.stop()
