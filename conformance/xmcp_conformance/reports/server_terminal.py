@@ -144,4 +144,6 @@ def _way_on(report: ServerReport) -> str:
             'Mark each tool that only reads, in FastMCP with @mcp.tool(annotations={"readOnlyHint": True}), and check '
             "again; or have all tools called with --allow-writes."
         )
+    if report.over is not None:
+        return "The time was over before a tool had answered. --max-time allows more; it begins with the check itself."
     return "Every call failed. The notes above say why; `xmcp see` shows each call with its answer."
