@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import xmcp
-import xmcp_conformance
+import xmcp_conformance.core.requirements
 import xmcp_models.registry
 from tools import ROOT
 
@@ -36,7 +36,8 @@ def texts() -> Iterator[Path]:
 
 def test_package_command_and_metadata_have_the_version_of_pyproject() -> None:
     said = subprocess.run([sys.executable, "-m", "xmcp", "--version"], check=True, capture_output=True, text=True)
-    assert said.stdout == f"xmcp {PACKAGE}, specification {SPECIFICATION}\n"
+    assert said.stdout == f"xmcp {PACKAGE}, specification {xmcp_conformance.core.requirements.registry().version}\n"
+    assert xmcp_conformance.core.requirements.registry().version.partition("-")[0] == SPECIFICATION
     assert xmcp.__version__ == version("xmcp") == PACKAGE, "after a change of the version: uv sync --group dev"
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import xmcp.cli
 from xmcp.cli import COMMANDS, in_a_line, run
-from xmcp_models.registry import VERSION
+from xmcp_conformance.core.requirements import registry
 
 HEAVY = ("fastmcp", "mcp", "openai", "hypothesis", "rich", "pydantic")
 
@@ -78,7 +78,7 @@ def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[
 
 def test_the_version_names_the_specification(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--version"]) == 0
-    assert capsys.readouterr().out.endswith(f"specification {VERSION}\n")
+    assert capsys.readouterr().out.endswith(f"specification {registry().version}\n")
 
 
 @pytest.mark.parametrize("args", [["nope"], ["serve"], ["serve", "x", "--transport", "carrier-pigeon"]])

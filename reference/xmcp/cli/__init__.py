@@ -18,7 +18,6 @@ import click
 
 from xmcp.cli.lazy_commands import LazyCommand, LazyGroup
 from xmcp.cli.narrow_encodings import write_ascii_where_needed
-from xmcp_models.registry import VERSION
 
 _INTERRUPTED = 130
 _FAILED = 3
@@ -38,11 +37,13 @@ COMMANDS: dict[str, LazyCommand] = {
 
 def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
     if wanted:
+        from xmcp_conformance.core.requirements import registry
+
         try:
             own = version("xmcp")
         except PackageNotFoundError:
             own = "(not installed)"
-        click.echo(f"xmcp {own}, specification {VERSION}")
+        click.echo(f"xmcp {own}, specification {registry().version}")
         ctx.exit()
 
 
