@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 
 import xmcp.cli
 from xmcp.cli import COMMANDS, in_a_line, run
+from xmcp.cli.check import COMMANDS as CHECKS
 from xmcp_conformance.core.requirements import registry
 
 HEAVY = ("fastmcp", "mcp", "openai", "hypothesis", "rich", "pydantic")
@@ -28,7 +30,7 @@ def command(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], No
         module = ModuleType("played")
         module.play = click.command("play")(function)  # type: ignore[attr-defined]
         monkeypatch.setitem(sys.modules, "played", module)
-        monkeypatch.setitem(COMMANDS, "play", xmcp.cli._Command("played", "Play."))
+        monkeypatch.setitem(COMMANDS, "play", xmcp.cli.LazyCommand("played", "Play."))
 
     return add
 
@@ -133,7 +135,7 @@ def test_a_reader_that_leaves_early_is_no_failure_to_talk_about(lines: int) -> N
         "import sys, types, click, xmcp.cli as c\n"
         f"def play():\n    sys.stdin.read()\n    [print('x' * 999) for _ in range({lines})]\n"
         "m = sys.modules['played'] = types.ModuleType('played'); m.play = click.command()(play)\n"
-        "c.COMMANDS['play'] = c._Command('played', '')\n"
+        "c.COMMANDS['play'] = c.LazyCommand('played', '')\n"
         "c.main(['play'])"
     )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -180,3 +182,15 @@ def test_the_shell_completes_commands_and_options(words: str, offered: str) -> N
     command = [sys.executable, "-c", "import sys; sys.argv[0] = 'xmcp'; from xmcp.cli import main; main()"]
     done = subprocess.run(command, env={**os.environ, **asked}, capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout == f"plain,{offered}\n"
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_the_help_of_check_says_of_each_command_what_the_command_says_of_itself(name: str) -> None:
+    command = getattr(import_module(CHECKS[name].module), name)
+    assert command.help.startswith(CHECKS[name].summary)
+
+
+def test_the_help_of_check_loads_no_sdk() -> None:
+    code = f"import sys, xmcp.cli as c\nc.run(['check', '--help'])\nprint([n for n in {HEAVY} if n in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

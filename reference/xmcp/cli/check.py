@@ -12,7 +12,9 @@ from .suggestions import did_you_mean
 COMMANDS: dict[str, LazyCommand] = {
     "client": LazyCommand("xmcp.cli.check_client", "Judge a client, in any language, by scenarios."),
     "codec": LazyCommand("xmcp.cli.check_codec", "Judge a codec, in any language, by the vectors."),
-    "document": LazyCommand("xmcp.cli.check_document", "Check tool responses in XML, and the formats in JSON."),
+    "document": LazyCommand(
+        "xmcp.cli.check_document", "Check documents in files: tool responses in XML, and the formats in JSON."
+    ),
     "server": LazyCommand("xmcp.cli.check_server", "Check a server by its tools, without fixtures."),
     "trace": LazyCommand("xmcp.cli.check_trace", "Judge a client, in any language, by traces of what it did."),
 }
