@@ -61,6 +61,14 @@ def test_a_fault_is_told_with_its_sentence_and_its_scenario(tmp_path: Path) -> N
     assert records[faulty["faults"][0]["record"]]["kind"] in ("asked", "chat_ended")
 
 
+@pytest.mark.slow
+def test_drawn_scenarios_are_run_too_and_one_of_them_can_be_run_again_by_its_name() -> None:
+    done = run(ADAPTER, "--drawn", "2", "--seed", "5", "--scenario", "two calls", "--scenario", "drawn")
+    assert (done.exit_code, done.output.rstrip().splitlines()[-1]) == (0, "CONFORMS (3 scenarios)"), done.output
+    done = run(ADAPTER, "--scenario", "drawn: 40 of seed 5")
+    assert (done.exit_code, done.output.rstrip().splitlines()[-1]) == (0, "CONFORMS (1 scenario)"), done.output
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [

@@ -7,6 +7,7 @@ if something waits for ever (`virtual_time.Stuck`) or leaves a task behind.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,8 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.ai_client_adapter import observe
 
+from xmcp_conformance.profiles.client.drawn_scenarios import drawn_scenarios
 from xmcp_conformance.profiles.client.judge import violations
-from xmcp_conformance.profiles.client.scenario import Act, Ask, Conversation, Says, Scenario
+from xmcp_conformance.profiles.client.scenario import Act, Ask, Change, Conversation, Says, Scenario
 from xmcp_conformance.profiles.client.trace import Server, Setup, Tool
 
 EXAMPLES = int(os.environ.get("XMCP_CLIENT_EXAMPLES", "150"))
@@ -167,6 +169,59 @@ def test_no_sentence_about_clients_is_broken(scenario: Scenario) -> None:
     trace = observe(scenario)
     broken = [str(violation) for violation in violations(trace)]
     assert not broken, "\n".join([*broken, *map(_line, enumerate(trace.records))])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
+def test_scenarios_that_the_suite_draws_break_no_sentence(seed: int) -> None:
+    for name, scenario in drawn_scenarios(EXAMPLES, seed).items():
+        assert [str(violation) for violation in violations(observe(scenario))] == [], name
+
+
+KEPT = Tool(server=0, name="a", cacheable=True, read_only=True)
+EQUAL = [Ask(0, tag="same"), Ask(0, tag="same")]
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        pytest.param(
+            Scenario(
+                Setup(servers=[Server()], tools=[KEPT], cache=True, max_turns=1),
+                {0: [Act("error", delay=1)]},
+                [Conversation([Says("", EQUAL)])],
+            ),
+            id="equal calls of the last turn that get one error",
+        ),
+        pytest.param(
+            Scenario(
+                Setup(servers=[Server()], tools=[KEPT], cache=True),
+                {0: [Act(delay=1)]},
+                [Conversation([Says("", EQUAL, delay=2), Says("done")])],
+                changes=[Change(1.3, 0, [replace(KEPT, input_schema={"properties": {"x": {}}})])],
+            ),
+            id="equal calls of a turn before which the list changed",
+        ),
+        pytest.param(
+            Scenario(
+                Setup(servers=[Server()], tools=[KEPT], cache=True, display="continue"),
+                {0: [Act("only_bad_display", delay=1)]},
+                [Conversation([Says("", EQUAL), Says("done")])],
+            ),
+            id="equal calls that get a document with nothing in it",
+        ),
+        pytest.param(
+            Scenario(
+                Setup(servers=[Server(plain=True)], tools=[KEPT], display="continue"),
+                {0: [Act(text="", display="small")]},
+                [Conversation([Says("", [Ask(0)]), Says("done")])],
+            ),
+            id="a plain result with a display and an empty text",
+        ),
+    ],
+)
+def test_what_drawn_scenarios_were_blamed_for_breaks_no_sentence(scenario: Scenario) -> None:
+    assert [str(violation) for violation in violations(observe(scenario))] == []
 
 
 def _line(numbered: Any) -> str:

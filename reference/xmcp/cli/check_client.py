@@ -19,6 +19,7 @@ from xmcp_conformance.core.untrusted_text import printable
 from xmcp_conformance.profiles.client.command.adapter import Era, Limits
 from xmcp_conformance.profiles.client.command.check_command import Driving, check_command
 from xmcp_conformance.profiles.client.command.program import SCHEMA
+from xmcp_conformance.profiles.client.drawn_scenarios import MOST_DRAWN, drawn_scenarios, of_name
 from xmcp_conformance.profiles.client.scenario import Scenario, needed_features
 from xmcp_conformance.profiles.client.scenario_files import MOST_BYTES, NoScenarios, scenarios_in, schema
 from xmcp_conformance.profiles.client.scenarios import SCENARIOS
@@ -37,6 +38,8 @@ from .suggestions import did_you_mean
 from .waiting import Waiting
 
 _DRIVING = Driving()
+_SEED: Final = 20261127
+_LARGEST_SEED: Final = 10**15
 
 
 def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
@@ -100,6 +103,20 @@ def _print_names(context: click.Context, _parameter: click.Parameter, wanted: bo
     metavar="FILE",
     callback=_with_own,
     help="Also run the scenarios in FILE, as JSON. Their names cannot be those of the suite. Repeatable.",
+)
+@click.option(
+    "--drawn",
+    type=click.IntRange(0, MOST_DRAWN),
+    default=0,
+    metavar="NUMBER",
+    help="Also run so many scenarios that are drawn at random: failures, hand-overs, displays and caches, mixed.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(-_LARGEST_SEED, _LARGEST_SEED),
+    default=_SEED,
+    show_default=True,
+    help="The same seed draws the same scenarios.",
 )
 @click.option(
     "--era",
@@ -171,6 +188,8 @@ def client(
     command: str,
     names: tuple[str, ...],
     known: Mapping[str, Scenario],
+    drawn: int,
+    seed: int,
     era: Era,
     jobs: int,
     start_timeout: float,
@@ -194,7 +213,7 @@ def client(
     """
     if verbose and quiet:
         raise click.UsageError("--verbose and --quiet exclude each other.")
-    chosen = _chosen(names, known)
+    chosen = _chosen(names, {**known, **drawn_scenarios(drawn, seed)})
     words = words_of(command, "client")
     report = CaseReport(BY_SCENARIOS)
     console = Console(stderr=json_path == STANDARD_OUTPUT, highlight=False)
@@ -221,6 +240,9 @@ def _chosen(names: tuple[str, ...], known: Mapping[str, Scenario]) -> Mapping[st
         return known
     chosen: dict[str, Scenario] = {}
     for name in names:
+        if (scenario := of_name(name)) is not None:  # so that a failure can be seen again without counting up to it
+            chosen[name] = scenario
+            continue
         found = [name] if name in known else [one for one in known if name.lower() in one.lower()]
         chosen |= {one: known[one] for one in found}
         if not found:

@@ -34,16 +34,17 @@ NO_DATA: Final = object()
 
 
 def gives_text(answer: Answered, taken: str | None) -> bool:
-    """Return whether a text for the model is that of an answer.
+    """Return whether a text for the model is that of an answer; none and an empty one are alike.
 
     Beside what is for the user alone, it can have references to that, in brackets (section 6.4). Whether it has that
     itself is judged elsewhere.
     """
-    if taken == answer.text or answer.for_user is None:
-        return taken == answer.text
-    if answer.text:
-        return answer.text in (taken or "")
-    return _REFERENCES.fullmatch((taken or "").replace(answer.for_user, "")) is not None
+    taken, text = taken or "", answer.text or ""
+    if taken == text or answer.for_user is None:
+        return taken == text
+    if text:
+        return text in taken
+    return _REFERENCES.fullmatch(taken.replace(answer.for_user, "")) is not None
 
 
 def data_of(answer: Answered, tool: Tool) -> Any:

@@ -56,6 +56,7 @@ def _calls_of_last_and_cut_answers_made(trace: TraceIndex) -> Observations:
         for call in turn.calls:
             if not (call.meta or call.unclear):
                 made = bool(call.attempts) or call.source is not None or call.code in permitted_codes(trace, call)
+                made = made or any(other.attempts for other in turn.calls if call.tag and other.tag == call.tag)
                 seen = f"{call}, in {answer}, was not made"
                 yield either("XMCP-CLI-123", made, seen, "its calls, as those of any other", where=turn.next_at)
 

@@ -90,7 +90,9 @@ def _difference(trace: TraceIndex, call: ModelCall, attempt: Attempt) -> str | N
     expected = expected_injections.expected_arguments(trace, call)
     if expected is not None and not same(attempt.arguments, expected):
         return "that to other arguments"
-    then = [tool for tool in trace.tools_at(attempt.at) if key_of(tool) == key_of(call.tool)]
+    # The calls of a turn are made with the tools as they were when the model was asked (XMCP-CLI-096).
+    at_first = attempt.call.tool if attempt.call is not None else None
+    then = [tool for tool in (at_first, *trace.tools_at(attempt.at)) if tool is not None]
     return None if call.tool in then else "from when the tool was described differently"
 
 

@@ -1,0 +1,43 @@
+"""Scenarios that are drawn at random: reproducible, runnable, and about everything that they claim to mix."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import TypeAdapter
+
+from xmcp_conformance.profiles.client.drawn_scenarios import drawn_scenarios, of_name
+from xmcp_conformance.profiles.client.scenario import Scenario, needed_features
+from xmcp_conformance.profiles.client.scenario_files import scenarios_in
+from xmcp_conformance.profiles.client.scenarios import SCENARIOS
+
+MANY = drawn_scenarios(200, 7)
+NOT_DRAWN = {"quotas", "tool_limit"}
+
+
+def test_a_seed_draws_the_same_scenarios_however_many_and_another_seed_draws_others() -> None:
+    assert drawn_scenarios(3, 7) == dict([*MANY.items()][:3])
+    assert of_name("drawn: 3 of seed 7") == MANY["drawn: 3 of seed 7"]
+    assert [*drawn_scenarios(3, 8).values()] != [*MANY.values()][:3]
+
+
+@pytest.mark.parametrize("name", ["drawn: 0 of seed 7", "drawn: 3", "drawn: x of seed 7", "drawn: 3 of seed 7 ", ""])
+def test_other_names_name_no_scenario(name: str) -> None:
+    assert of_name(name) is None
+
+
+def test_every_drawn_scenario_is_one_that_somebody_could_have_written_into_a_file() -> None:
+    written = TypeAdapter(dict[str, Scenario]).dump_json(MANY)
+    assert scenarios_in(written, SCENARIOS).keys() == MANY.keys()
+
+
+def test_what_the_suite_has_scenarios_for_is_drawn_too() -> None:
+    known = {feature for one in SCENARIOS.values() for feature in needed_features(one)}
+    assert {feature for one in MANY.values() for feature in needed_features(one)} == known - NOT_DRAWN
+    acts = [act for one in MANY.values() for of in one.acts.values() for act in of]
+    assert {act.kind for act in acts} == {
+        *("ok", "error", "flagged", "lost", "late", "garbled", "forged", "bad_display", "only_bad_display")
+    }
+    assert {act.display for act in acts} == {"none", "small", "large", "wide", "described", "transient"}
+    asks = [ask for one in MANY.values() for chat in one.chats for says in chat.script for ask in says.asks]
+    assert {isinstance(ask.tool, str) for ask in asks} == {True, False}
+    assert any(ask.written is not None for ask in asks)
