@@ -216,6 +216,29 @@ def test_what_is_broken_beside_others_is_judged_alone(tmp_path: Path) -> None:
     assert (broken(report), report.exit_code) == ({}, 0)
 
 
+@pytest.mark.parametrize("times", [2, 9])
+def test_what_is_late_beside_others_is_judged_alone_and_a_program_that_hangs_is_not_waited_for_long(
+    tmp_path: Path, times: int
+) -> None:
+    starts = tmp_path / "starts"
+    path = tmp_path / "late.py"
+    path.write_text(
+        f"import os, runpy, sys\nwith open({str(starts)!r}, 'a') as file:\n    file.write('x')\n"
+        f"late = os.path.getsize({str(starts)!r}) <= {times}\n"
+        f"sys.argv = [{str(PROGRAM)!r}, 'Miniature', *(['hangs'] if late else [])]\n"
+        f"sys.path.insert(0, {str(PROGRAM.parent)!r})\nrunpy.run_path({str(PROGRAM)!r}, run_name='__main__')\n"
+    )
+    names = ("two calls and text beside them", "one id in every turn")
+    scenarios = {name: SCENARIOS[name] for name in names}
+    report = report_on([sys.executable, str(path)], scenarios, jobs=2, limits=Limits(10.0))
+    if times == 2:
+        assert (len(report.notes), report.not_judged, report.exit_code) == (1, [], 0)
+        assert "was right only when it was run alone" in report.notes[0]
+    else:
+        assert {event.reason for event in report.not_judged} == {"no answer to `start` within 10 s"}
+        assert starts.stat().st_size == 4  # two, the first again because it had only said hello, and one alone
+
+
 def test_all_that_is_said_has_the_form_of_the_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[dict[str, Any]] = []
     tell = Program.tell

@@ -31,7 +31,7 @@ from xmcp_conformance.profiles.client.scenario import NEEDED_BY_ALL, Scenario, n
 from xmcp_conformance.profiles.client.trace import Called, Trace
 
 from .adapter import CommandAdapter, Era, Limits
-from .program import Program, ProgramFault
+from .program import LateAnswer, Program, ProgramFault
 
 PRECISION: Final = 0.25
 """How far apart, in seconds, records of a real clock can be that count as simultaneous; scenarios wait 1 s or more."""
@@ -68,8 +68,10 @@ class _Seen:
     """What stopped the program or a chat in it; it is the verdict where no sentence was seen broken."""
     refusals: str = ""
     """What the program says of chats that it refused; it explains a sentence that is broken."""
+    late: bool = False
+    """Whether the program failed by not answering in time."""
     again: bool = False
-    """Whether it was run again, alone, because something was broken beside others."""
+    """Whether it was run again, alone, because it was late, or something was broken, beside others."""
 
 
 async def check_command(
@@ -82,8 +84,8 @@ async def check_command(
 ) -> dict[str, Trace]:
     """Judge a client by all scenarios for which it has what they need; return the traces, by the scenario.
 
-    What is broken while several scenarios run is judged by a second run, alone: time passes differently on a busy
-    machine.
+    What is broken or late while several scenarios run is judged by a second run, alone: time passes differently on a
+    busy machine.
 
     Args:
         command: the words of the command.
@@ -112,7 +114,7 @@ async def check_command(
             emit(NotReached(scenario, "", one.fault))
         elif not _is_right(one) and (told := "; ".join(filter(None, (one.fault, one.refusals)))):
             emit(Noted(name, f"`{scenario}`: {told}"))
-        if one.again and _is_right(one):
+        if one.again and _is_right(one) and not one.fault:
             emit(Noted(name, f"`{scenario}` was right only when it was run alone: its times depend on the machine."))
     if left := [scenario for scenario in chosen if scenario not in seen]:
         failed = sum(bool(one.fault) for one in seen.values())
@@ -186,7 +188,9 @@ class _Crew:
         async with asyncio.TaskGroup() as group:
             for job in range(jobs):
                 group.create_task(self._work(longest_first, first if job == 0 else None))
-        suspected = [(name, scenarios[name]) for name, one in self._seen.items() if _is_suspected(one)]
+        hangs = self._faults >= _MOST_FAULTS  # it is not the machine
+        doubted = (name for name, one in self._seen.items() if _is_suspected(one) and not (one.late and hangs))
+        suspected = [(name, scenarios[name]) for name in sorted(doubted, key=lambda name: self._seen[name].late)]
         if suspected and jobs > 1:
             self._number, self._done = len(suspected), 0
             await self._work(iter(suspected), None, again=True)
@@ -212,6 +216,8 @@ class _Crew:
                 self._done += 1
                 what = "broken scenarios, again and alone" if again else "scenarios"
                 self._driving.progress(f"{self._done} of {self._number} {what}")
+                if again and one.late:
+                    return  # late when it is alone: the others that were late are not waited for again
         finally:
             if program is not None:
                 if program.fault is not None:
@@ -220,7 +226,7 @@ class _Crew:
 
     async def _run(self, name: str, scenario: Scenario, program: Program | None) -> tuple[Program | None, _Seen]:
         """Run a scenario; return the program, unless it is of no more use, and what was seen."""
-        recorder, fault, refusals = Recorder(asyncio.get_running_loop().time()), "", ""
+        recorder, fault, refusals, late = Recorder(asyncio.get_running_loop().time()), "", "", False
         try:
             if program is None:
                 program = await Program.started(self._command, self._driving.limits.start, self._driving.environment)
@@ -230,11 +236,11 @@ class _Crew:
             fault, refusals = "; ".join(adapter.crashes), "; ".join(adapter.refusals)
         except (ProgramFault, OSError, RuntimeError) as failed:
             own = "" if isinstance(failed, ProgramFault) else "the suite's own host failed: "
-            fault = f"{own}{failed}"
+            fault, late = f"{own}{failed}", isinstance(failed, LateAnswer)
             if program is not None:
                 await program.end()
                 program = None
-        return program, _Seen(Trace(described(scenario.setup), recorder.records, PRECISION), fault, refusals)
+        return program, _Seen(Trace(described(scenario.setup), recorder.records, PRECISION), fault, refusals, late)
 
     def _blame(self, name: str, fault: str) -> None:
         """Take note of what a program did after the end of a scenario."""
@@ -261,7 +267,8 @@ def _unjudged(one: _Seen) -> str:
 
 
 def _is_suspected(one: _Seen) -> bool:
-    return not one.fault and not _is_right(one)
+    """Return whether what was seen can be due to the scenarios that ran at the same time."""
+    return one.late or (not one.fault and not _is_right(one))
 
 
 def _is_right(one: _Seen) -> bool:

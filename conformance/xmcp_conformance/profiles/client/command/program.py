@@ -40,6 +40,10 @@ class ProgramFault(Exception):
     """The program did not do as the protocol says. The message says what it did, for a person."""
 
 
+class LateAnswer(ProgramFault):
+    """The program did not answer in time. On a busy machine that is not its fault."""
+
+
 class Listener(Protocol):
     """Takes what a program says unasked."""
 
@@ -138,7 +142,7 @@ class Program:
                 return await future
         except TimeoutError:
             of = f" of chat {request['chat']}" if "chat" in request else ""
-            fault = ProgramFault(f"no answer to `{command}`{of} within {seconds:g} s")
+            fault = LateAnswer(f"no answer to `{command}`{of} within {seconds:g} s")
             self._break(fault)
             raise fault from None
         finally:
