@@ -239,6 +239,17 @@ def test_what_is_late_beside_others_is_judged_alone_and_a_program_that_hangs_is_
         assert starts.stat().st_size == 4  # two, the first again because it had only said hello, and one alone
 
 
+def test_a_request_that_the_servers_refused_is_told_beside_what_came_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "lists.py"
+    text = PROGRAM.read_text().replace('"params": {**params, "_meta": meta}', '"params": []')
+    path.write_text(text)
+    report = report_on([sys.executable, str(path), "Miniature"], ONE)
+    assert report.exit_code != 0
+    told = " ".join([*report.notes, *(event.reason for event in report.not_judged)])
+    assert "server 0 refused `" in told, told
+    assert "(HTTP 400): " in told, told
+
+
 def test_all_that_is_said_has_the_form_of_the_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[dict[str, Any]] = []
     tell = Program.tell

@@ -124,7 +124,9 @@ class AIClientOverHTTP(AIClientAdapter):
             host = Host()
             self.hosts.push_async_callback(host.close)
             wire = "always" if setup.servers[number].xmcp else None
-            await host.serve(server_app(f"server{number}", server, host.cut, wire=wire, handshake=self.handshake))
+            await host.serve(
+                server_app(f"server{number}", server, host.cut, lambda _: None, wire=wire, handshake=self.handshake)
+            )
             addresses.append(f"{host.url}/mcp")
         return addresses
 

@@ -226,6 +226,10 @@ def _answer_is_text_of_the_model(trace: TraceIndex) -> Observations:
         yield either("XMCP-CLI-072", ok, f"the answer `{quoted(answer)}`", "a text of the model", where=chat.ended_at)
 
 
+def _said(answer: str) -> str:
+    return f"the answer `{quoted(answer)}`" if answer else "no answer"
+
+
 def is_unanswered(chat: Chat) -> bool:
     """Return whether a chat ended at a request of which the trace has no answer, so that nobody knows what had come."""
     answered = {said.ask for _, said in chat.failed} | {turn.asked.ask for turn in chat.turns}
@@ -250,7 +254,7 @@ def _answer_of_the_stop_reason(trace: TraceIndex) -> Observations:
         if not wanted and not answer:
             yield either("XMCP-CLI-124", given is None, "an empty text as the answer", "`null`", where=chat.ended_at)
             continue
-        seen = f"the answer `{quoted(answer)}` of a chat that ended with {chat.stop_reason}"
+        seen = f"{_said(answer)} of a chat that ended with {chat.stop_reason}"
         expected = f"`{quoted(wanted)}`, the text of the last turn" if wanted else "no answer"
         yield either("XMCP-CLI-124", answer == wanted, seen, expected, where=chat.ended_at)
 
@@ -318,5 +322,5 @@ def _question_ends_the_chat(trace: TraceIndex) -> Observations:
         elif turn.chat.ended is not None and turn.chat.ended.result is not None:
             answer = str(turn.chat.ended.result.get("answer") or "")
             ok = any(question in answer for question in questions)
-            seen = f"the chat ended with the answer `{quoted(answer)}`"
+            seen = f"the chat ended with {_said(answer)}"
             yield either("XMCP-CLI-085", ok, seen, f"`{quoted(questions[0])}`", where=turn.next_at)

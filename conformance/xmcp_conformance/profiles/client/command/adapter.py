@@ -7,8 +7,9 @@ import json
 from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
+from functools import partial
 from types import TracebackType
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.adapter import (
@@ -29,6 +30,8 @@ from .model_host import models_app
 from .program import Program, ProgramFault
 from .server_host import server_app
 
+_MOST_REFUSED: Final = 3
+"""Number of refused requests of a scenario that are told."""
 Era: TypeAlias = Literal["both", "newest", "handshake"]
 
 
@@ -45,7 +48,9 @@ class Limits:
 class CommandAdapter:
     """Starts the client of a program once. Use it in an `async with` block: the hosts live as long as that."""
 
-    def __init__(self, program: Program, limits: Limits, era: Era = "both", first: int = 0) -> None:
+    def __init__(
+        self, program: Program, limits: Limits, era: Era = "both", first: int = 0, refused: list[str] | None = None
+    ) -> None:
         """Use a program.
 
         Args:
@@ -53,6 +58,8 @@ class CommandAdapter:
             limits: the time that it has.
             era: that of the servers; see `Driving.era`.
             first: of `both`, odd where the first server knows the handshake alone.
+            refused: gets what a person should know of each chat that the program refused, and of the first few
+                requests that the suite's servers refused.
         """
         self._program, self._limits, self._era, self._first = program, limits, era, first
         self._hosts = AsyncExitStack()
@@ -60,8 +67,7 @@ class CommandAdapter:
         self._chats: set[str] = set()
         self.crashes: list[str] = []
         """What a person should know of each chat that ended with an exception."""
-        self.refusals: list[str] = []
-        """What the program says of each chat, or of all of them, that it refused."""
+        self._told = [] if refused is None else refused
 
     async def __aenter__(self) -> CommandAdapter:
         return self
@@ -91,7 +97,9 @@ class CommandAdapter:
             own = self._host()
             handshake = self._era == "handshake" or (self._era == "both" and (self._first + number) % 2 == 1)
             wire = None if not known.xmcp else "plain" if known.plain else "always"
-            app = server_app(f"server{number}", server, own.cut, wire=wire, handshake=handshake)
+            app = server_app(
+                f"server{number}", server, own.cut, partial(self._refused, number), wire=wire, handshake=handshake
+            )
             if known.reachable:
                 await own.serve(app)
             else:
@@ -111,9 +119,14 @@ class CommandAdapter:
             servers=addresses,
         )
         if "refused" in answer:
-            self.refusals.append(f"the client refused to start: {quoted(answer['refused'])}")
+            self._told.append(f"the client refused to start: {quoted(answer['refused'])}")
             raise StartRefused(answer["refused"])
-        return _Client(self._program, self._limits, self._chats, self.crashes, self.refusals)
+        return _Client(self._program, self._limits, self._chats, self.crashes, self._told)
+
+    def _refused(self, server: int, what: str) -> None:
+        told = f"server {server} refused {what}"
+        if len(self._told) < _MOST_REFUSED and told not in self._told:
+            self._told.append(told)
 
     def _host(self) -> Host:
         host = Host()

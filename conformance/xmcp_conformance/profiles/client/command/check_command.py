@@ -67,7 +67,7 @@ class _Seen:
     fault: str = ""
     """What stopped the program or a chat in it; it is the verdict where no sentence was seen broken."""
     refusals: str = ""
-    """What the program says of chats that it refused; it explains a sentence that is broken."""
+    """What was refused, chats by the program and requests by the servers; it explains a sentence that is broken."""
     late: bool = False
     """Whether the program failed by not answering in time."""
     again: bool = False
@@ -110,9 +110,10 @@ async def check_command(
         one.fault = one.fault or _unjudged(one)
         for observation in _judged(one):
             emit(Observed(observation, name, scenario))
+        told = "; ".join(filter(None, (one.fault, one.refusals)))
         if one.fault and _is_right(one):
-            emit(NotReached(scenario, "", one.fault))
-        elif not _is_right(one) and (told := "; ".join(filter(None, (one.fault, one.refusals)))):
+            emit(NotReached(scenario, "", told))
+        elif not _is_right(one) and told:
             emit(Noted(name, f"`{scenario}`: {told}"))
         if one.again and _is_right(one) and not one.fault:
             emit(Noted(name, f"`{scenario}` was right only when it was run alone: its times depend on the machine."))
@@ -226,21 +227,24 @@ class _Crew:
 
     async def _run(self, name: str, scenario: Scenario, program: Program | None) -> tuple[Program | None, _Seen]:
         """Run a scenario; return the program, unless it is of no more use, and what was seen."""
-        recorder, fault, refusals, late = Recorder(asyncio.get_running_loop().time()), "", "", False
+        recorder, fault, late = Recorder(asyncio.get_running_loop().time()), "", False
+        refused: list[str] = []
         try:
             if program is None:
                 program = await Program.started(self._command, self._driving.limits.start, self._driving.environment)
             first = crc32(name.encode())
-            async with CommandAdapter(program, self._driving.limits, self._driving.era, first) as adapter:
+            async with CommandAdapter(program, self._driving.limits, self._driving.era, first, refused) as adapter:
                 await drive(recorder, scenario, adapter, one_connection=False)
-            fault, refusals = "; ".join(adapter.crashes), "; ".join(adapter.refusals)
+            fault = "; ".join(adapter.crashes)
         except (ProgramFault, OSError, RuntimeError) as failed:
             own = "" if isinstance(failed, ProgramFault) else "the suite's own host failed: "
             fault, late = f"{own}{failed}", isinstance(failed, LateAnswer)
             if program is not None:
                 await program.end()
                 program = None
-        return program, _Seen(Trace(described(scenario.setup), recorder.records, PRECISION), fault, refusals, late)
+        return program, _Seen(
+            Trace(described(scenario.setup), recorder.records, PRECISION), fault, "; ".join(refused), late
+        )
 
     def _blame(self, name: str, fault: str) -> None:
         """Take note of what a program did after the end of a scenario."""

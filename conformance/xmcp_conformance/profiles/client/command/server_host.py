@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final
 
 import mcp_types
 from mcp.server.lowlevel.server import Server
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.responses import JSONResponse
 
+from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.adapter import ConnectionLost, Declaration, ToolServer
 from xmcp_conformance.profiles.client.observer import NEVER
 from xmcp_models.registry import EXTENSION_ID, VERSION
 
 from .hosting import Cut
 
+_REFUSED: Final = 400
+"""The least HTTP status of a refusal."""
+_KEPT: Final = 65_536
+"""Bytes of a request, and of its answer, that are looked at."""
 
-def server_app(name: str, server: ToolServer, cut: Cut, *, wire: str | None, handshake: bool) -> Any:
+
+def server_app(
+    name: str, server: ToolServer, cut: Cut, refused: Callable[[str], None], *, wire: str | None, handshake: bool
+) -> Any:
     """Return an application in which `/mcp` is the server.
 
     Args:
         name: what it calls itself.
         server: what it does.
         cut: breaks the connection of a client.
+        refused: is told which request was refused, and why.
         wire: the wire that it announces; `None` where it does not announce the extension.
         handshake: whether it is of the era of the handshake, and knows no other.
     """
@@ -43,7 +55,7 @@ def server_app(name: str, server: ToolServer, cut: Cut, *, wire: str | None, han
 
     made = _Announcing(name, version="1", on_list_tools=list_tools, on_call_tool=call_tool)
     made.wire = wire
-    app = made.streamable_http_app()
+    app = _TellsRefusals(made.streamable_http_app(), refused)
     return _OfTheHandshake(app) if handshake else app
 
 
@@ -59,6 +71,46 @@ def _declaration(context: Any) -> Declaration:
         experimental=experimental,
         accept_encoding=context.request.headers.get("accept-encoding"),
     )
+
+
+class _TellsRefusals:
+    """Tells which requests are answered with an HTTP status from 400 on, such as one with `[]` in the place of `{}`.
+
+    No sentence is about them, and their sender may not look at them: what is seen is that nothing follows.
+    """
+
+    def __init__(self, app: Any, refused: Callable[[str], None]) -> None:
+        self._app, self._refused = app, refused
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self._app(scope, receive, send)
+            return
+        request, answer, status = bytearray(), bytearray(), 0
+
+        async def heard() -> Any:
+            message = await receive()
+            request.extend(message.get("body", b"")[: _KEPT - len(request)])
+            return message
+
+        async def said(message: Any) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            answer.extend(message.get("body", b"")[: _KEPT - len(answer)])
+            await send(message)
+
+        await self._app(scope, heard, said)
+        if status >= _REFUSED:
+            method, error = _members(request).get("method"), _members(answer).get("error")
+            why = error.get("message") if isinstance(error, dict) else answer.decode("utf-8", "replace")
+            self._refused(f"`{quoted(str(method))}` (HTTP {status}): {quoted(str(why))}")
+
+
+def _members(body: bytearray) -> dict[str, Any]:
+    with suppress(ValueError, RecursionError):
+        if isinstance(found := json.loads(body), dict):
+            return found
+    return {}
 
 
 class _OfTheHandshake:
