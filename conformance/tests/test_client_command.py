@@ -34,7 +34,7 @@ from xmcp_conformance.profiles.client.judge import violations
 from xmcp_conformance.profiles.client.observer import ChatScript, _chat_of, _offered_name
 from xmcp_conformance.profiles.client.scenario import Conversation, Scenario, supported, with_fixed_options
 from xmcp_conformance.profiles.client.scenarios import SCENARIOS
-from xmcp_conformance.profiles.client.trace import Trace
+from xmcp_conformance.profiles.client.trace import ChatEnded, Setup, Trace
 from xmcp_conformance.reports.case_report import SCENARIOS as BY_SCENARIOS
 from xmcp_conformance.reports.case_report import CaseReport
 from xmcp_conformance.wrong.clients import miniature
@@ -237,6 +237,27 @@ def test_what_is_late_beside_others_is_judged_alone_and_a_program_that_hangs_is_
     else:
         assert {event.reason for event in report.not_judged} == {"no answer to `start` within 10 s"}
         assert starts.stat().st_size == 4  # two, the first again because it had only said hello, and one alone
+
+
+def test_one_that_is_late_alone_keeps_no_other_from_being_judged_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [*SCENARIOS][:4]
+    runs: list[str] = []
+
+    async def run(_: Any, name: str, _scenario: Any, _program: Any) -> tuple[None, Any]:
+        runs.append(name)
+        is_first = runs.count(name) == 1
+        late = not is_first and name == names[0]
+        trace = Trace(
+            Setup(servers=(), tools=()), () if is_first else (ChatEnded(chat="0", result=None, history=(), given=None),)
+        )
+        return None, checking._Seen(trace, "no answer" if late else "", late=late)
+
+    monkeypatch.setattr(checking._Crew, "_run", run)
+    monkeypatch.setattr(checking, "_is_right", lambda one: bool(one.trace.records))
+    crew = checking._Crew(["x"], Driving(jobs=4), 4)
+    seen = asyncio.run(crew.run({name: SCENARIOS[name] for name in names}, None))  # type: ignore[arg-type]
+    assert [runs.count(name) for name in names] == [2, 2, 2, 2]
+    assert [bool(seen[name].trace.records) for name in names] == [False, True, True, True]
 
 
 def test_a_request_that_the_servers_refused_is_told_beside_what_came_of_it(tmp_path: Path) -> None:

@@ -80,8 +80,8 @@ async def test_a_command_that_waits_for_the_one_before_it_is_judged_in_every_run
 
 async def test_a_process_that_nobody_takes_is_ended(tmp_path):
     ahead = StartedAhead(command(tmp_path))
-    await ahead.start()
-    await ahead.start()  # one is enough
+    await ahead.start(beside=False)
+    await ahead.start(beside=False)  # one is enough
     await ahead.stop()
     assert len(ahead._all) == 1
     assert left(str(tmp_path)) == []
@@ -89,7 +89,7 @@ async def test_a_process_that_nobody_takes_is_ended(tmp_path):
 
 async def test_a_process_that_ended_by_itself_is_not_taken():
     ahead = StartedAhead(StdioPeer((sys.executable, "-c", "pass")))
-    await ahead.start()
+    await ahead.start(beside=False)
     await ahead._all[0].process.wait()
     assert ahead.take() is None
     await ahead.stop()
@@ -100,6 +100,6 @@ async def test_a_process_that_ended_by_itself_is_not_taken():
 )
 async def test_what_cannot_be_started_ahead_is_started_or_reached_when_it_is_needed(peer):
     ahead = StartedAhead(peer)
-    await ahead.start()
+    await ahead.start(beside=False)
     assert ahead.take() is None
     await ahead.stop()

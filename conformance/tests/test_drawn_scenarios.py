@@ -7,9 +7,10 @@ from pydantic import TypeAdapter
 
 from xmcp_conformance.profiles.client.drawn_scenarios import drawn_scenarios, of_name
 from xmcp_conformance.profiles.client.scenario import Scenario, needed_features
-from xmcp_conformance.profiles.client.scenario_files import scenarios_in
+from xmcp_conformance.profiles.client.scenario_files import NoScenarios, scenarios_in
 from xmcp_conformance.profiles.client.scenarios import SCENARIOS
 
+FORM = TypeAdapter(dict[str, Scenario])
 MANY = drawn_scenarios(200, 7)
 NOT_DRAWN = {"quotas", "tool_limit"}
 
@@ -20,14 +21,21 @@ def test_a_seed_draws_the_same_scenarios_however_many_and_another_seed_draws_oth
     assert [*drawn_scenarios(3, 8).values()] != [*MANY.values()][:3]
 
 
-@pytest.mark.parametrize("name", ["drawn: 0 of seed 7", "drawn: 3", "drawn: x of seed 7", "drawn: 3 of seed 7 ", ""])
+@pytest.mark.parametrize(
+    "name", ["drawn: 0 of seed 7", "drawn: 3", "drawn: x of seed 7", "drawn: 3 of seed 7 ", "drawn: 3 of seed 07", ""]
+)
 def test_other_names_name_no_scenario(name: str) -> None:
     assert of_name(name) is None
 
 
 def test_every_drawn_scenario_is_one_that_somebody_could_have_written_into_a_file() -> None:
-    written = TypeAdapter(dict[str, Scenario]).dump_json(MANY)
-    assert scenarios_in(written, SCENARIOS).keys() == MANY.keys()
+    mine = {name.replace("drawn", "mine"): one for name, one in MANY.items()}
+    assert scenarios_in(FORM.dump_json(mine), SCENARIOS).keys() == mine.keys()
+
+
+def test_a_file_cannot_take_the_name_of_a_drawn_scenario() -> None:
+    with pytest.raises(NoScenarios, match="are those of drawn scenarios"):
+        scenarios_in(FORM.dump_json({"Drawn: 1 of seed 7": MANY["drawn: 1 of seed 7"]}), SCENARIOS)
 
 
 def test_what_the_suite_has_scenarios_for_is_drawn_too() -> None:

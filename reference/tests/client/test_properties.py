@@ -7,7 +7,7 @@ if something waits for ever (`virtual_time.Stuck`) or leaves a task behind.
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -18,7 +18,7 @@ from support.ai_client_adapter import observe
 from xmcp_conformance.profiles.client.drawn_scenarios import drawn_scenarios
 from xmcp_conformance.profiles.client.judge import violations
 from xmcp_conformance.profiles.client.scenario import Act, Ask, Change, Conversation, Says, Scenario
-from xmcp_conformance.profiles.client.trace import Server, Setup, Tool
+from xmcp_conformance.profiles.client.trace import Answered, Called, Server, Setup, Told, Tool, Trace
 
 EXAMPLES = int(os.environ.get("XMCP_CLIENT_EXAMPLES", "150"))
 ALWAYS_THE_SAME = os.environ.get("CI") == "true"
@@ -222,6 +222,51 @@ EQUAL = [Ask(0, tag="same"), Ask(0, tag="same")]
 )
 def test_what_drawn_scenarios_were_blamed_for_breaks_no_sentence(scenario: Scenario) -> None:
     assert [str(violation) for violation in violations(observe(scenario))] == []
+
+
+def changed(trace: Trace, call_id: str, content: str, call: int | None = None) -> Trace:
+    """Return the trace of a client that gave the model another answer to a call, and did not make the call `call`."""
+
+    def told(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {**value, "content": content} if value.get("tool_call_id") == call_id else told_members(value)
+        return [told(one) for one in value] if isinstance(value, list | tuple) else value
+
+    def told_members(value: dict[str, Any]) -> dict[str, Any]:
+        return {name: told(member) for name, member in value.items()}
+
+    records = []
+    for record in trace.records:
+        own = [one.name for one in fields(record) if one.name in ("history", "messages", "result", "event")]
+        is_of_call = isinstance(record, Called | Answered) and record.call == call
+        is_start = isinstance(record, Told) and record.event.get("type") == "tool_started"
+        if not (is_of_call or (call is not None and is_start and record.event.get("call_id") == call_id)):
+            records.append(replace(record, **{name: told(getattr(record, name)) for name in own}))
+    return replace(trace, records=records)
+
+
+def broken(trace: Trace) -> set[str]:
+    return {violation.requirement for violation in violations(trace)}
+
+
+@pytest.mark.parametrize(
+    ("tool", "cache"), [(KEPT, False), (Tool(server=0, name="a"), True)], ids=["no cache", "a tool that is not cached"]
+)
+def test_a_call_that_was_not_made_is_blamed_where_no_cache_can_have_its_answer(tool: Tool, cache: bool) -> None:
+    setup = Setup(servers=[Server()], tools=[tool], cache=cache, max_turns=1)
+    right = observe(Scenario(setup, {0: [Act(delay=1)]}, [Conversation([Says("", EQUAL)])]))
+    assert broken(right) == set()
+    error = '<error code="INTERNAL" retryable="false" category="internal">no</error>'
+    made_up = f'<tool_response tool_name="a">{error}</tool_response>'
+    assert "XMCP-CLI-123" in broken(changed(right, "call_0_2", made_up, call=2))
+
+
+@pytest.mark.parametrize("server", [Server(), Server(plain=True), Server(xmcp=False)])
+def test_a_document_with_nothing_in_it_is_no_answer_without_a_text(server: Server) -> None:
+    setup = Setup(servers=[server], tools=[Tool(server=0, name="a")], max_turns=1)
+    right = observe(Scenario(setup, {0: [Act(text="")]}, [Conversation([Says("", [Ask(0)])])]))
+    assert broken(right) == set()
+    assert broken(changed(right, "call_0_1", '<tool_response tool_name="a"></tool_response>')) != set()
 
 
 def _line(numbered: Any) -> str:

@@ -109,7 +109,8 @@ def _print_names(context: click.Context, _parameter: click.Parameter, wanted: bo
     type=click.IntRange(0, MOST_DRAWN),
     default=0,
     metavar="NUMBER",
-    help="Also run so many scenarios that are drawn at random: failures, hand-overs, displays and caches, mixed.",
+    help="Also run so many scenarios that are drawn at random: failures, hand-overs, displays and caches, mixed. With "
+    "--scenario drawn no others are run.",
 )
 @click.option(
     "--seed",

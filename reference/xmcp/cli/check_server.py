@@ -142,6 +142,7 @@ def server(
         raise click.UsageError("--verbose and --quiet exclude each other.")
     if sample and settings.calls is None:
         settings = replace(settings, calls=_OF_SAMPLE)
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that no process is left
     # Hypothesis would keep what it learns of modules here in the folder of the user.
     os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", os.devnull)
     sdk_log.silence()
@@ -229,7 +230,6 @@ def _bundled(waiting: Waiting, limit: float) -> Iterator[list[Peer]]:
     Raises:
         PeerUnavailable: It ended, or did not start within `limit` seconds; the message says what to do.
     """
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     command = (sys.executable, "-m", "xmcp", "serve", _SAMPLE)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -300,7 +300,7 @@ def _judge(
 
     async def run() -> None:
         ahead = StartedAhead(peers[0], alone=options.one_process)
-        await ahead.start()
+        await ahead.start(beside=False)
         try:
             # It takes as long to load the suite as to start a server: both happen at the same time.
             from xmcp_conformance.profiles.server.blackbox import check as judge

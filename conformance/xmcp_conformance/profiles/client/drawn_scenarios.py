@@ -49,12 +49,14 @@ _OFTEN, _RARELY = 0.5, 0.2
 
 MOST_DRAWN: Final = 2_000
 """Maximum number of scenarios that are drawn for one run."""
-_NAME: Final = re.compile(r"drawn: ([1-9]\d{0,5}) of seed (-?\d{1,18})")
+DRAWN: Final = "drawn:"
+"""How the name of each of them begins, and that of no other scenario."""
+_NAME: Final = re.compile(rf"{DRAWN} [1-9][0-9]{{0,5}} of seed (0|-?[1-9][0-9]{{0,17}})")
 
 
 def drawn_scenarios(number: int, seed: int) -> dict[str, Scenario]:
     """Return so many scenarios by their names; the first ones are the same for each number."""
-    named = (f"drawn: {index} of seed {seed}" for index in range(1, number + 1))
+    named = (f"{DRAWN} {index} of seed {seed}" for index in range(1, number + 1))
     return {name: scenario for name in named if (scenario := of_name(name)) is not None}
 
 

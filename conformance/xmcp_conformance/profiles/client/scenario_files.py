@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from xmcp_conformance.core.untrusted_text import quoted
 
+from .drawn_scenarios import DRAWN
 from .scenario import Scenario
 from .scenario_limits import faults
 from .trace import first_fault
@@ -66,6 +67,8 @@ def scenarios_in(data: bytes, taken: Collection[str]) -> dict[str, Scenario]:
             raise NoScenarios(
                 f"`{quoted(name)}`: a name has 1 to {_LONGEST_NAME} printable characters, no space at its ends"
             )
+        if name.casefold().startswith(DRAWN):
+            raise NoScenarios(f"`{quoted(name)}`: names that begin with `{DRAWN}` are those of drawn scenarios")
         if name.casefold() in known:
             raise NoScenarios(f"`{quoted(name)}` is the name of another scenario; choose one of your own")
         known.add(name.casefold())

@@ -34,11 +34,13 @@ NO_DATA: Final = object()
 
 
 def gives_text(answer: Answered, taken: str | None) -> bool:
-    """Return whether a text for the model is that of an answer; none and an empty one are alike.
+    """Return whether a text for the model is that of an answer. Beside a display, none and an empty one are alike.
 
     Beside what is for the user alone, it can have references to that, in brackets (section 6.4). Whether it has that
     itself is judged elsewhere.
     """
+    if taken is None and answer.text == "" and answer.display is None:
+        return False
     taken, text = taken or "", answer.text or ""
     if taken == text or answer.for_user is None:
         return taken == text

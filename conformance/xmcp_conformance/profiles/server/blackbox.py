@@ -33,11 +33,15 @@ from .exchange import Exchange
 from .fixture.run import without_tool
 from .options import Options
 from .pace import Pace
-from .peers import Peer, PeerUnavailable
+from .peers import Peer, PeerLate, PeerUnavailable
 from .run import Run, Seen
 from .server_under_test import Session, connect
 
 PROFILE = "server-blackbox"
+_RAN_TWICE = (
+    "A process of the server that was started beside another one ended before it answered, and was started again, "
+    "alone. If the server cannot run twice, --one-process saves the time."
+)
 
 
 async def check(
@@ -116,10 +120,11 @@ async def _connected(run: Run) -> AsyncIterator[Session]:
     async with AsyncExitStack() as stack:
         try:
             session = await stack.enter_async_context(opened(started=started))
-        except PeerUnavailable:
-            if started is None:
+        except PeerUnavailable as error:
+            if started is None or not started.beside or isinstance(error, PeerLate):
                 raise
-            session = await stack.enter_async_context(opened())  # it may not run twice at the same time
+            run.emit(Noted(run.peer.transport, _RAN_TWICE))
+            session = await stack.enter_async_context(opened())
         yield session
 
 
@@ -146,7 +151,7 @@ async def _check_in_era(run: Run, spoken: set[str], seen: Seen) -> None:
         seen.negotiates = announced_wire(catalogue) == "negotiated"
         others = not session.is_stateless and (first or seen.negotiates)  # each needs a connection of its own
         if others or (first and len(options.eras) > 1):
-            await run.ahead.start()
+            await run.ahead.start(beside=True)
         batches = seen.kept(plan(without_tool(catalogue), options, run.note, seen.learned, again=not first))
         is_open = await run.judge(session, catalogue, batches, seen)
         if session.is_stateless and is_open and not seen.silent:
@@ -170,7 +175,7 @@ async def _check_as_other_clients(run: Run, seen: Seen, *, first: bool, shared: 
         limited, used, shared = replace(run, limited=True), shared, None
         async with _unreachable_noted(limited), _as_client(limited, used) as session:
             if used is None:
-                await run.ahead.start()
+                await run.ahead.start(beside=True)
             if await limited.judge_limited(session, await session.catalogue(), seen):
                 shared = used
     if (not seen.negotiates and not (first and seen.samples)) or run.pace.holds_back():

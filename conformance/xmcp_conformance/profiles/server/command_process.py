@@ -24,6 +24,8 @@ class CommandProcess:
 
     process: Any
     stderr: LastWords
+    beside: bool = False
+    """Whether it was started while another one ran."""
 
     @property
     def runs(self) -> bool:
@@ -37,7 +39,7 @@ class CommandProcess:
         await sdk._stop_server_process(self.process)
 
 
-async def start(peer: StdioPeer, stderr: LastWords) -> CommandProcess:
+async def start(peer: StdioPeer, stderr: LastWords, *, beside: bool = False) -> CommandProcess:
     """Start a process of a command.
 
     Raises:
@@ -60,7 +62,7 @@ async def start(peer: StdioPeer, stderr: LastWords) -> CommandProcess:
         )
     else:
         process = await anyio.open_process(peer.command, stderr=stderr, start_new_session=True, **given)
-    return CommandProcess(process, stderr)
+    return CommandProcess(process, stderr, beside)
 
 
 @dataclass(slots=True)
@@ -75,18 +77,22 @@ class StartedAhead:
     _waiting: CommandProcess | None = None
     _all: list[CommandProcess] = field(default_factory=list)
 
-    async def start(self) -> None:
-        """Start a process, unless one waits. One that cannot be started is started again when it is needed."""
+    async def start(self, *, beside: bool) -> None:
+        """Start a process, unless one waits. One that cannot be started is started again when it is needed.
+
+        Args:
+            beside: whether another one runs now.
+        """
         if self.alone or self._waiting is not None or not isinstance(self.peer, StdioPeer):
             return
-        stderr = LastWords(self.peer.environment.log)
-        try:
-            self._waiting = await start(self.peer, stderr)
-            self._all.append(self._waiting)
-        except BaseException as error:
-            stderr.close()
-            if not isinstance(error, (PeerUnavailable, OSError)):
+        with suppress(PeerUnavailable, OSError):
+            stderr = LastWords(self.peer.environment.log)
+            try:
+                self._waiting = await start(self.peer, stderr, beside=beside)
+            except BaseException:
+                stderr.close()
                 raise
+            self._all.append(self._waiting)
 
     def take(self) -> CommandProcess | None:
         """Return the process that waits, if there is one and it has not ended by itself."""
@@ -98,6 +104,5 @@ class StartedAhead:
         with anyio.CancelScope(shield=True):
             for one in self._all:
                 with suppress(OSError):
-                    if one.runs:
-                        await one.stop()
+                    await one.stop()  # also of one that ended: what it started can hold its pipes
                 one.stderr.close()

@@ -90,3 +90,7 @@ def in_this_process(server: object) -> InMemoryPeer:
 
 class PeerUnavailable(Exception):
     """The peer cannot be judged. The message is a sentence for the person who runs the suite."""
+
+
+class PeerLate(PeerUnavailable):
+    """The peer did not answer in time."""

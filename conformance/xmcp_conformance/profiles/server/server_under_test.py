@@ -31,7 +31,7 @@ from .catalogue import HINTS, Catalogue, ListedTool
 from .command_process import CommandProcess, start
 from .exchange import NO_ANSWER, Exchange, ToolCall
 from .pace import Pace
-from .peers import HttpPeer, InMemoryPeer, Peer, PeerUnavailable, StdioPeer
+from .peers import HttpPeer, InMemoryPeer, Peer, PeerLate, PeerUnavailable, StdioPeer
 
 _PAGES = 100
 _MAX_TOOLS = 2_000
@@ -375,7 +375,8 @@ async def connect(
             sentence = _why(peer, error, bounds, garbage, stderr.telling_line(), connect_timeout)
             if sentence is None:
                 raise
-            raise PeerUnavailable(sentence) from error
+            late = isinstance(_leaves(error)[0], TimeoutError)
+            raise (PeerLate if late else PeerUnavailable)(sentence) from error
 
 
 def _transport(peer: Peer, stderr: LastWords, bounds: Bounds, started: CommandProcess | None) -> Any:

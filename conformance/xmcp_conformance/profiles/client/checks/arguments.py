@@ -6,6 +6,7 @@ from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.observation import broken, either
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client import expected_injections
+from xmcp_conformance.profiles.client.checks.cache import is_cacheable
 from xmcp_conformance.profiles.client.messages import compact, is_beyond_a_double, same
 from xmcp_conformance.profiles.client.permitted_codes import is_above_limit, permitted_codes
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
@@ -56,9 +57,17 @@ def _calls_of_last_and_cut_answers_made(trace: TraceIndex) -> Observations:
         for call in turn.calls:
             if not (call.meta or call.unclear):
                 made = bool(call.attempts) or call.source is not None or call.code in permitted_codes(trace, call)
-                made = made or any(other.attempts for other in turn.calls if call.tag and other.tag == call.tag)
+                made = made or any(_waited_for(trace, call, other) for other in turn.calls if other.attempts)
                 seen = f"{call}, in {answer}, was not made"
                 yield either("XMCP-CLI-123", made, seen, "its calls, as those of any other", where=turn.next_at)
+
+
+def _waited_for(trace: TraceIndex, call: ModelCall, other: ModelCall) -> bool:
+    """Return whether a call can have got the failure of an equal one that was made (section 11.5)."""
+    if not trace.setup.cache or call.tool is None or call.tool != other.tool or not is_cacheable(trace, call.tool):
+        return False
+    equal = bool(call.tag) and call.tag == other.tag and same(call.arguments, other.arguments)
+    return equal and call.code == other.code
 
 
 @check("XMCP-CLI-012", profile="client")

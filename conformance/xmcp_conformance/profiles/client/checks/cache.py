@@ -26,7 +26,8 @@ def _answered_without_attempt(trace: TraceIndex) -> Iterator[tuple[ModelCall, To
             yield call, call.tool, call.reply
 
 
-def _cacheable(trace: TraceIndex, tool: Tool) -> bool:
+def is_cacheable(trace: TraceIndex, tool: Tool) -> bool:
+    """Return whether a cache can have answers of a tool, if there is a cache."""
     if tool.name == UNCACHED:
         return False
     return tool.cacheable or (tool.read_only and trace.setup.cache_read_only)
@@ -37,9 +38,11 @@ def _only_cacheable_tools_cached(trace: TraceIndex) -> Observations:
     for call, tool, _ in _answered_without_attempt(trace):
         if call.succeeded:
             seen = f"{call} was answered without a call"
-            yield either("XMCP-CLI-050", _cacheable(trace, tool), seen, "a call of the server", where=call.turn.next_at)
+            yield either(
+                "XMCP-CLI-050", is_cacheable(trace, tool), seen, "a call of the server", where=call.turn.next_at
+            )
     for call in _repeated_calls(trace):
-        if call.tool is not None and call.attempts and not _cacheable(trace, call.tool):
+        if call.tool is not None and call.attempts and not is_cacheable(trace, call.tool):
             yield obeyed("XMCP-CLI-050", where=call.attempts[0].at)
 
 
@@ -53,7 +56,7 @@ def _repeated_calls(trace: TraceIndex) -> list[ModelCall]:
 @check("XMCP-CLI-051", profile="client")
 def _cached_answer_of_equal_call(trace: TraceIndex) -> Observations:
     for call, tool, reply in _answered_without_attempt(trace):
-        if not call.succeeded or not _cacheable(trace, tool):
+        if not call.succeeded or not is_cacheable(trace, tool):
             continue
         given = _answers_before(trace, call, reply)
         why = [other for attempt in given if (other := _difference(trace, call, attempt))]
@@ -147,7 +150,7 @@ def _equal_call_waits(trace: TraceIndex) -> Observations:
     if not trace.setup.cache:
         return
     for call in _repeated_calls(trace):
-        if call.tool is None or not _cacheable(trace, call.tool) or expected_injections.dependencies_of(call):
+        if call.tool is None or not is_cacheable(trace, call.tool) or expected_injections.dependencies_of(call):
             continue
         running = [
             a

@@ -71,8 +71,6 @@ def _difference_from_answer(trace: TraceIndex, call: ModelCall, reply: Document)
         cut = reply.truncated or "llm_output" in reply.lossy
         if answer.text is None or cut or gives_text(answer, reply.llm_output):
             return "", ""
-        if not answer.text and answer.display is not None and reply.llm_output is None:
-            return "", ""  # of a plain result, the document can have the display alone
         return f"the text `{quoted(reply.llm_output or '')}`", f"`{quoted(answer.text)}`"
     message = (answer.error or {}).get("message")
     if reply.error is None or reply.error.code != (answer.error or {}).get("code") or not isinstance(message, str):

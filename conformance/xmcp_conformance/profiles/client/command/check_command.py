@@ -201,9 +201,12 @@ class _Crew:
         self, scenarios: Iterator[tuple[str, Scenario]], program: Program | None, *, again: bool = False
     ) -> None:
         """Run scenario after scenario in a program, which is started anew if need be."""
-        last = ""
+        last, hangs = "", False
         try:
             for name, scenario in scenarios:
+                before = self._seen.get(name)
+                if hangs and before is not None and before.late:
+                    continue  # another one was late alone, too: it is not the machine
                 if self._faults >= _MOST_FAULTS and not again:
                     return
                 was_used = program is not None
@@ -211,14 +214,15 @@ class _Crew:
                 if was_used and one.fault and not one.trace.records:  # it was of no use any more before this scenario
                     self._blame(last, one.fault)
                     program, one = await self._run(name, scenario, None)
+                hangs = hangs or (again and one.late)
+                if before is not None and one.late and not before.late:
+                    one = before  # what was seen of it tells more
                 one.again = again
                 self._faults += program is None
                 self._seen[name], last = one, name
                 self._done += 1
                 what = "broken scenarios, again and alone" if again else "scenarios"
                 self._driving.progress(f"{self._done} of {self._number} {what}")
-                if again and one.late:
-                    return  # late when it is alone: the others that were late are not waited for again
         finally:
             if program is not None:
                 if program.fault is not None:

@@ -103,7 +103,8 @@ class _TellsRefusals:
         if status >= _REFUSED:
             method, error = _members(request).get("method"), _members(answer).get("error")
             why = error.get("message") if isinstance(error, dict) else answer.decode("utf-8", "replace")
-            self._refused(f"`{quoted(str(method))}` (HTTP {status}): {quoted(str(why))}")
+            what = f"`{quoted(method)}`" if isinstance(method, str) else "a request"
+            self._refused(f"{what} (HTTP {status}): {quoted(str(why))}")
 
 
 def _members(body: bytearray) -> dict[str, Any]:
