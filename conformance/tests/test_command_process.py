@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,9 +11,10 @@ import pytest
 from left_processes import left
 from server_reports import report_on
 
+from xmcp_conformance.profiles.server.blackbox import check
 from xmcp_conformance.profiles.server.command_process import StartedAhead
 from xmcp_conformance.profiles.server.options import Options
-from xmcp_conformance.profiles.server.peers import HttpPeer, StdioPeer
+from xmcp_conformance.profiles.server.peers import HttpPeer, PeerUnavailable, StdioPeer
 
 OPTIONS = Options(calls=2, examples=1)
 SERVER = """
@@ -30,6 +32,9 @@ elif kind in ("refuses", "refuses later"):
         if kind == "refuses later":
             sys.stdin.readline()
         sys.exit("another instance runs")
+if kind == "gone":
+    sys.stdin.readline()
+    sys.exit(1)
 sys.argv[1:] = ["negotiated"]
 runpy.run_module("xmcp_conformance.mutants", run_name="__main__")
 """
@@ -103,3 +108,28 @@ async def test_what_cannot_be_started_ahead_is_started_or_reached_when_it_is_nee
     await ahead.start(beside=False)
     assert ahead.take() is None
     await ahead.stop()
+
+
+async def test_what_a_command_started_that_has_ended_itself_is_ended_too():
+    mark = f"launched-{time.monotonic_ns()}"
+    launched = f"import sys; sys.stdin.read()  # {mark}"
+    launcher = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {launched!r}])"
+    ahead = StartedAhead(StdioPeer((sys.executable, "-c", launcher)))
+    await ahead.start(beside=False)
+    await ahead._all[0].process.wait()
+    assert ahead.take() is None
+    await ahead.stop()
+    assert left(mark) == []
+
+
+async def test_a_process_that_ended_beside_another_one_is_a_note_and_one_that_was_alone_is_a_fault(tmp_path):
+    report = await report_on(command(tmp_path, "refuses later"), OPTIONS)
+    assert [note for run in report.runs for note in run.notes if "started beside another one" in note]
+    gone = command(tmp_path, "gone")
+    ahead = StartedAhead(gone)
+    await ahead.start(beside=False)
+    try:
+        with pytest.raises(PeerUnavailable, match="ended before it answered"):
+            await check([gone], OPTIONS, lambda _: None, first=ahead)
+    finally:
+        await ahead.stop()
