@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
 from left_processes import left
 from server_reports import report_on
@@ -47,6 +49,10 @@ def command(folder: Path, kind: str = "") -> StdioPeer:
 
 def starts(folder: Path) -> list[str]:
     return (folder / "starts").read_text().split()
+
+
+def open_files() -> int:
+    return len(os.listdir("/proc/self/fd"))
 
 
 RUNS = 3
@@ -114,18 +120,23 @@ async def test_what_a_command_started_that_has_ended_itself_is_ended_too():
     mark = f"launched-{time.monotonic_ns()}"
     launched = f"import sys; sys.stdin.read()  # {mark}"
     launcher = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {launched!r}])"
-    ahead = StartedAhead(StdioPeer((sys.executable, "-c", launcher)))
+    await anyio.run_process([sys.executable, "-c", ""])  # what asyncio keeps open for the first process of all
+    ahead, before = StartedAhead(StdioPeer((sys.executable, "-c", launcher))), open_files()
     await ahead.start(beside=False)
     await ahead._all[0].process.wait()
     assert ahead.take() is None
     await ahead.stop()
     assert left(mark) == []
+    until = time.monotonic() + 20  # the thread that reads its standard error needs a moment
+    while open_files() > before and time.monotonic() < until:
+        await anyio.sleep(0.05)
+    assert open_files() == before
 
 
 async def test_a_process_that_ended_beside_another_one_is_a_note_and_one_that_was_alone_is_a_fault(tmp_path):
     report = await report_on(command(tmp_path, "refuses later"), OPTIONS)
     assert [note for run in report.runs for note in run.notes if "started beside another one" in note]
-    gone = command(tmp_path, "gone")
+    before, gone = len(starts(tmp_path)), command(tmp_path, "gone")
     ahead = StartedAhead(gone)
     await ahead.start(beside=False)
     try:
@@ -133,3 +144,4 @@ async def test_a_process_that_ended_beside_another_one_is_a_note_and_one_that_wa
             await check([gone], OPTIONS, lambda _: None, first=ahead)
     finally:
         await ahead.stop()
+    assert len(starts(tmp_path)) == before + 1
