@@ -39,7 +39,7 @@ def gives_text(answer: Answered, taken: str | None) -> bool:
     Beside what is for the user alone, it can have references to that, in brackets (section 6.4). Whether it has that
     itself is judged elsewhere.
     """
-    if taken is None and answer.text == "" and answer.display is None:
+    if taken is None and answer.text == "" and answer.display is None and answer.for_user is None:
         return False
     taken, text = taken or "", answer.text or ""
     if taken == text or answer.for_user is None:
