@@ -331,6 +331,7 @@ def test_a_terminated_check_leaves_no_sample_server_behind():
     script = (
         "import os, signal, xmcp.cli.check_server as c\n"
         "from rich.console import Console\n"
+        "c._end_on_sigterm()\n"
         "with c.Waiting('xmcp check', Console()) as waiting, c._bundled(waiting, 60) as peers:\n"
         "    print(peers[1].url.split(':')[2].split('/')[0], flush=True)\n"
         "    os.kill(os.getpid(), signal.SIGTERM)\n"

@@ -142,7 +142,7 @@ def server(
         raise click.UsageError("--verbose and --quiet exclude each other.")
     if sample and settings.calls is None:
         settings = replace(settings, calls=_OF_SAMPLE)
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that no process is left
+    _end_on_sigterm()
     # Hypothesis would keep what it learns of modules here in the folder of the user.
     os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", os.devnull)
     sdk_log.silence()
@@ -223,9 +223,14 @@ def _given(target: tuple[str, ...], url: str | None, stdio: str | None) -> list[
     return peers
 
 
+def _end_on_sigterm() -> None:
+    """Let SIGTERM end the program as an exit does, so that no process of a server is left."""
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+
+
 @contextmanager
 def _bundled(waiting: Waiting, limit: float) -> Iterator[list[Peer]]:
-    """Provide the sample server over both transports; its HTTP process ends with the block, also on SIGTERM.
+    """Provide the sample server over both transports; its HTTP process ends with the block.
 
     Raises:
         PeerUnavailable: It ended, or did not start within `limit` seconds; the message says what to do.
