@@ -77,6 +77,7 @@ def test_drawn_scenarios_are_run_too_and_one_of_them_can_be_run_again_by_its_nam
         (["x", "--scenario", "no such thing"], 2, "no scenario has `no such thing` in its name."),
         (["x", "--scenario", "a tool that is to slow"], 2, "Did you mean 'a tool that is too slow'?"),
         (["x", "--quiet", "--verbose"], 2, "exclude each other"),
+        (["x", "--seed", "5"], 2, "--seed is for --drawn NUMBER"),
         (["x", "--jobs", "0"], 2, "Invalid value for '--jobs'"),
         (["x", "--junit", "no-such-folder/j.xml"], 2, "the folder `no-such-folder` does not exist"),
         ([], 2, "Missing argument 'COMMAND'"),

@@ -115,9 +115,7 @@ def _print_names(context: click.Context, _parameter: click.Parameter, wanted: bo
 @click.option(
     "--seed",
     type=click.IntRange(-_LARGEST_SEED, _LARGEST_SEED),
-    default=_SEED,
-    show_default=True,
-    help="The same seed draws the same scenarios.",
+    help=f"With --drawn: the same seed draws the same scenarios.  [default: {_SEED}]",
 )
 @click.option(
     "--era",
@@ -190,7 +188,7 @@ def client(
     names: tuple[str, ...],
     known: Mapping[str, Scenario],
     drawn: int,
-    seed: int,
+    seed: int | None,
     era: Era,
     jobs: int,
     start_timeout: float,
@@ -214,7 +212,9 @@ def client(
     """
     if verbose and quiet:
         raise click.UsageError("--verbose and --quiet exclude each other.")
-    chosen = _chosen(names, {**known, **drawn_scenarios(drawn, seed)})
+    if seed is not None and not drawn:
+        raise click.UsageError("--seed is for --drawn NUMBER, which says how many scenarios are drawn.")
+    chosen = _chosen(names, {**known, **drawn_scenarios(drawn, _SEED if seed is None else seed)})
     words = words_of(command, "client")
     report = CaseReport(BY_SCENARIOS)
     console = Console(stderr=json_path == STANDARD_OUTPUT, highlight=False)

@@ -34,7 +34,7 @@ _UNKNOWN: Final[tuple[dict[str, Any], ...]] = ({}, {}, {}, {"colour": 3}, {"cach
 """Members of a tool's metadata that the specification does not define, or not with this type."""
 _HISTORIES: Final = ((), (), EARLIER, SHOWN_BEFORE, SHOWN_IN_PARTS)
 _SECONDS: Final = (0.0, 0.0, 1.0, 2.0)
-"""What an act or the model takes. A chat ends between these times, so that a real clock can tell which came first."""
+"""What an act or the model takes. Chats are cancelled between these times: a real clock can tell what came first."""
 _KINDS: Final[tuple[_Kind, ...]] = ("ok",) * 8 + ("forged", "bad_display", "only_bad_display")
 _FAILURES: Final[tuple[_Kind, ...]] = ("error",) * 3 + ("flagged", "lost", "late", "garbled")
 _DISPLAYS: Final[tuple[_Display, ...]] = (
@@ -45,8 +45,6 @@ _MODEL_FAILURES: Final[tuple[_ModelFailure, ...]] = ("network", "rate_limit", "c
 _CHANGED: Final = 4.3
 """When tools change: later than a client on a busy machine needs for its first request, which has the first list."""
 _OFTEN, _RARELY = 0.5, 0.2
-
-
 MOST_DRAWN: Final = 2_000
 """Maximum number of scenarios that are drawn for one run."""
 DRAWN: Final = "drawn:"

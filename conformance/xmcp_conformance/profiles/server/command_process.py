@@ -100,7 +100,7 @@ class StartedAhead:
         return waiting if waiting is not None and waiting.runs else None
 
     async def stop(self) -> None:
-        """End every process that was started and has not ended."""
+        """End every process that was started, and what it started."""
         with anyio.CancelScope(shield=True):
             for one in self._all:
                 with suppress(OSError):

@@ -326,11 +326,8 @@ async def connect(
         if isinstance(message, Exception) and len(garbage) < _MAX_GARBAGE:
             garbage.append(_first_input(message))
 
-    with (
-        started.stderr
-        if started
-        else LastWords(peer.environment.log if isinstance(peer, StdioPeer) else None) as stderr
-    ):
+    log = peer.environment.log if isinstance(peer, StdioPeer) else None
+    with started.stderr if started else LastWords(log) as stderr:
         client = _DeclaringClient(
             _transport(peer, stderr, bounds, started),
             mode=_MODES[era],
