@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,10 +14,14 @@ import pytest
 from left_processes import left
 from server_reports import report_on
 
+from xmcp_conformance.profiles.server import blackbox
 from xmcp_conformance.profiles.server.blackbox import check
+from xmcp_conformance.profiles.server.bounded_wire import Stray
 from xmcp_conformance.profiles.server.command_process import StartedAhead
 from xmcp_conformance.profiles.server.options import Options
-from xmcp_conformance.profiles.server.peers import HttpPeer, PeerUnavailable, StdioPeer
+from xmcp_conformance.profiles.server.pace import Pace
+from xmcp_conformance.profiles.server.peers import HttpPeer, PeerLate, PeerUnavailable, StdioPeer
+from xmcp_conformance.profiles.server.run import Run
 
 OPTIONS = Options(calls=2, examples=1)
 SERVER = """
@@ -146,3 +151,27 @@ async def test_a_process_that_ended_beside_another_one_is_a_note_and_one_that_wa
     finally:
         await ahead.stop()
     assert len(starts(tmp_path)) == before + 1
+
+
+@pytest.mark.parametrize(("fault", "times"), [(PeerLate, 1), (PeerUnavailable, 2)])
+async def test_a_process_that_is_late_is_not_waited_for_a_second_time(monkeypatch, fault, times):
+    connections = []
+
+    @asynccontextmanager
+    async def connect(*_peer, started=None, **_options):
+        connections.append(started)
+        if started is not None:
+            raise fault("it did not answer")
+        yield "session"
+
+    monkeypatch.setattr(blackbox, "connect", connect)
+    ahead = StartedAhead(StdioPeer((sys.executable, "-c", "input()")))
+    await ahead.start(beside=True)
+    run = Run(ahead.peer, "handshake", OPTIONS, lambda _: None, Pace(), None, Stray(), ahead)
+    try:
+        with pytest.raises(PeerLate) if times == 1 else nullcontext():
+            async with blackbox._connected(run) as session:
+                assert session == "session"
+    finally:
+        await ahead.stop()
+    assert len(connections) == times

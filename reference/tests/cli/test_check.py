@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import random
 import shlex
+import signal
 import socket
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import jsonschema_rs
 import pytest
@@ -341,6 +344,21 @@ def test_a_terminated_check_leaves_no_sample_server_behind():
     assert done.returncode == 128 + 15, done.stderr
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", int(done.stdout)), timeout=5)
+
+
+@pytest.mark.slow
+def test_a_terminated_check_leaves_no_process_of_a_server_that_ignores_the_end_of_its_input(tmp_path):
+    told = tmp_path / "pid"
+    server = tmp_path / "deaf.py"
+    server.write_text(f"import os, time\nopen({str(told)!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)\n")
+    command = [sys.executable, "-m", "xmcp", "check", "server", f"{PYTHON} {server}", "--connect-timeout", "300"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        until = time.monotonic() + 120
+        while not (told.exists() and told.read_text()) and time.monotonic() < until:
+            time.sleep(0.1)
+        process.terminate()
+        assert process.wait(60) == 128 + signal.SIGTERM
+    assert not Path(f"/proc/{told.read_text()}").exists()
 
 
 @pytest.mark.parametrize("arguments", [(), ("--strict",), ("--sample", "--url", "http://127.0.0.1:1/mcp")])

@@ -254,9 +254,9 @@ def broken(trace: Trace) -> set[str]:
 )
 def test_a_call_that_was_not_made_is_blamed_where_no_cache_can_have_its_answer(tool: Tool, cache: bool) -> None:
     setup = Setup(servers=[Server()], tools=[tool], cache=cache, max_turns=1)
-    right = observe(Scenario(setup, {0: [Act(delay=1)]}, [Conversation([Says("", EQUAL)])]))
+    right = observe(Scenario(setup, {0: [Act("error", delay=1)]}, [Conversation([Says("", EQUAL)])]))
     assert broken(right) == set()
-    error = '<error code="INTERNAL" retryable="false" category="internal">no</error>'
+    error = '<error code="TOOL_ERROR" retryable="false" category="internal">no</error>'
     made_up = f'<tool_response tool_name="a">{error}</tool_response>'
     assert "XMCP-CLI-123" in broken(changed(right, "call_0_2", made_up, call=2))
 
