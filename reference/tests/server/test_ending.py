@@ -29,7 +29,7 @@ from xmcp.server.transports.stdio_streams import watched
 pytestmark = pytest.mark.slow
 
 SERVER = """
-import asyncio, sys, time
+import asyncio, multiprocessing, signal, sys, threading, time
 from xmcp import XMCP
 mcp = XMCP("shop")
 @mcp.tool
@@ -42,6 +42,20 @@ def block(seconds: float) -> str:
     print("begun", file=sys.stderr, flush=True)
     time.sleep(seconds)
     return "blocked"
+@mcp.tool
+def unseen(seconds: float) -> str:
+    # The handlers of Python run in the main thread, which waits in the event loop: this wakes it as little as a signal
+    # that arrives when the loop has looked for signals and begins to wait.
+    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+    return block(seconds)
+@mcp.tool
+def child(seconds: float) -> int:
+    child = multiprocessing.get_context("fork").Process(target=time.sleep, args=(seconds,))
+    child.start()
+    print("begun", file=sys.stderr, flush=True)
+    child.terminate()
+    child.join()
+    return child.exitcode
 """
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -217,6 +231,33 @@ async def test_a_signal_after_the_first_ends_a_stdio_server_at_once(start: Start
     process.send_signal(signal.SIGTERM)
     code, seconds = await ended(process)
     assert (code, seconds < SOON) == (0, True)
+
+
+async def test_a_signal_that_arrives_as_the_loop_begins_to_wait_is_seen_at_once(start: Start) -> None:
+    process = start("mcp.serve('stdio', grace=1)")
+    said(process, "auto", "unseen", 60)
+    await until_begun(process)
+    code, seconds = await ended(process)
+    assert (code, 1 <= seconds < 1 + 5 + SOON) == (0, True)
+
+
+async def test_a_second_signal_is_seen_at_once_where_the_first_was_not(start: Start) -> None:
+    process = start("mcp.serve('stdio', grace=60)")
+    said(process, "auto", "unseen", 60)
+    await until_begun(process)
+    await asyncio.sleep(0.5)
+    process.send_signal(signal.SIGTERM)
+    code, seconds = await ended(process)
+    assert (code, seconds < SOON) == (0, True)
+
+
+async def test_a_child_process_of_a_tool_can_be_ended(start: Start) -> None:
+    process = start("mcp.serve('stdio', grace=60)")
+    said(process, "auto", "child", 60)
+    await until_begun(process)
+    assert process.stdout is not None
+    assert json.loads(await asyncio.to_thread(process.stdout.readline))["result"]["content"][0]["text"] == "-15"
+    assert process.poll() is None
 
 
 @pytest.mark.parametrize("run", ["mcp.serve('stdio')", "mcp.run('stdio', show_banner=False, log_level='WARNING')"])

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from fastmcp import FastMCP
 from xmcp.server.fastmcp_internals.dispatch import streams_replaced
 from xmcp.server.transports.ending import AT_ONCE, CLEANUP, GRACE, Ending
 from xmcp.server.transports.stdio_streams import watched
+from xmcp.server.transports.stop_signals import stop_signals
 
 logger: Final = logging.getLogger("xmcp.server")
 
@@ -104,21 +104,10 @@ def interruptible_stdin(ending: Ending) -> Iterator[None]:
     # A daemon: it may wait for the terminal forever, so the end of the process must not wait for it.
     threading.Thread(target=_pump, args=(source, writer), name="xmcp stdin", daemon=True).start()
 
-    def end_at_once(sig: int, frame: Any) -> None:
-        ending.within(AT_ONCE)
-        signal.default_int_handler(sig, frame)
-
-    def hang_up(*_: object) -> None:
-        for number in before:
-            signal.signal(number, end_at_once)
-        _hang_up(writer)
-
-    before = {number: signal.signal(number, hang_up) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield
+        with stop_signals(first=partial(_hang_up, writer), second=partial(ending.within, AT_ONCE)):
+            yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
         os.dup2(source, STDIN)
 
 
