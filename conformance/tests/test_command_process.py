@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import time
@@ -14,6 +15,7 @@ import pytest
 from left_processes import left
 from server_reports import report_on
 
+from xmcp_conformance.core.events import CallMade, RunEnded
 from xmcp_conformance.profiles.server import blackbox
 from xmcp_conformance.profiles.server.blackbox import check
 from xmcp_conformance.profiles.server.bounded_wire import Stray
@@ -22,6 +24,7 @@ from xmcp_conformance.profiles.server.options import Options
 from xmcp_conformance.profiles.server.pace import Pace
 from xmcp_conformance.profiles.server.peers import HttpPeer, PeerLate, PeerUnavailable, StdioPeer
 from xmcp_conformance.profiles.server.run import Run
+from xmcp_conformance.profiles.server.server_under_test import Session
 
 OPTIONS = Options(calls=2, examples=1)
 SERVER = """
@@ -70,6 +73,26 @@ async def test_a_command_is_started_as_often_as_it_is_needed_and_nothing_is_left
     assert report.conforms
     assert len(starts(tmp_path)) == RUNS
     assert left(str(tmp_path)) == []
+
+
+async def test_a_command_is_judged_in_both_eras_at_the_same_time_and_told_in_one_after_the_other(tmp_path, monkeypatch):
+    in_handshake, call = asyncio.Event(), Session.call
+
+    async def call_when_both_are_there(session, *arguments):
+        if session.is_stateless:
+            await asyncio.wait_for(in_handshake.wait(), 300)
+        else:
+            in_handshake.set()
+        return await call(session, *arguments)
+
+    monkeypatch.setattr(Session, "call", call_when_both_are_there)
+    events = []
+    await check([command(tmp_path)], OPTIONS, events.append)
+    runs = [event.run for event in events if isinstance(event, RunEnded)]
+    told = [event.run for event in events if isinstance(event, CallMade)]
+    assert list(dict.fromkeys(told)) == runs
+    assert told == [one for run in runs for one in told if one == run]
+    assert ["2025-11-25" in run for run in runs] == [False, False, True, True]
 
 
 @pytest.mark.parametrize("kind", ["refuses", "refuses later"])
@@ -153,8 +176,10 @@ async def test_a_process_that_ended_beside_another_one_is_a_note_and_one_that_wa
     assert len(starts(tmp_path)) == before + 1
 
 
-@pytest.mark.parametrize(("fault", "times"), [(PeerLate, 1), (PeerUnavailable, 2)])
-async def test_a_process_that_is_late_is_not_waited_for_a_second_time(monkeypatch, fault, times):
+@pytest.mark.parametrize(
+    ("fault", "alone", "times"), [(PeerLate, True, 1), (PeerLate, False, 2), (PeerUnavailable, True, 2)]
+)
+async def test_a_process_that_is_late_is_waited_for_again_only_after_another_run(monkeypatch, fault, alone, times):
     connections = []
 
     @asynccontextmanager
@@ -162,12 +187,16 @@ async def test_a_process_that_is_late_is_not_waited_for_a_second_time(monkeypatc
         connections.append(started)
         if started is not None:
             raise fault("it did not answer")
+        assert run.alone.is_set()
         yield "session"
 
     monkeypatch.setattr(blackbox, "connect", connect)
     ahead = StartedAhead(StdioPeer((sys.executable, "-c", "input()")))
     await ahead.start(beside=True)
     run = Run(ahead.peer, "handshake", OPTIONS, lambda _: None, Pace(), None, Stray(), ahead)
+    if not alone:
+        run.alone.clear()
+        asyncio.get_running_loop().call_later(0.1, run.alone.set)
     try:
         with pytest.raises(PeerLate) if times == 1 else nullcontext():
             async with blackbox._connected(run) as session:

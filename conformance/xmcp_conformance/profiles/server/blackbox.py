@@ -6,15 +6,18 @@ declares the extension and again as a plain client: with every call where the se
 a few. In the second era it makes half of the calls, and as a plain client a few of each tool. A few calls whose
 documents were large are made once more as a client that declares a small `maxBytes`. In the stateless era, in which
 each request says what its client declares, all of these clients use one connection, as they do behind a proxy; in the
-handshake era each has its own.
+handshake era each has its own. A command is judged in both eras at the same time.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
+
+import anyio
 
 from xmcp_conformance.core.events import Connecting, Emit, Noted, NotReached, Observed, SuiteStarted, TimeOver
 from xmcp_conformance.core.requirements import registry
@@ -23,24 +26,23 @@ from xmcp_models.registry import EXTENSION_ID
 
 from .bounded_wire import Stray
 from .call_plan import Batch, few_of_each, plan
-from .catalogue import Catalogue, ListedTool, announced_wire
+from .catalogue import Catalogue, announced_wire
 from .checks.announcement import extension_entry
 from .checks.declared_limit import LEAST
-from .checks.echoes import Echoes
-from .checks.forms_compared import FormsCompared
 from .command_process import StartedAhead
 from .exchange import Exchange
 from .fixture.run import without_tool
 from .options import Options
 from .pace import Pace
-from .peers import Peer, PeerLate, PeerUnavailable
+from .peers import Peer, PeerLate, PeerUnavailable, StdioPeer
 from .run import Run, Seen
 from .server_under_test import Session, connect
+from .told_later import ToldLater
 
 PROFILE = "server-blackbox"
 _RAN_TWICE = (
-    "A process of the server that was started beside another one ended before it answered, and was started again, "
-    "alone. If the server cannot run twice, --one-process saves the time."
+    "A process of the server that was started beside another one did not answer, and was started again, alone. If the "
+    "server cannot run twice, --one-process saves the time."
 )
 
 
@@ -68,35 +70,63 @@ async def check(
     not_reached: list[NotReached] = []
     pace = Pace(options.rate, options.max_time)
     for peer in peers:
-        spoken: set[str] = set()
-        echoes, forms, silent = Echoes(), FormsCompared(), set[str]()
-        stray = Stray()
-        listed: dict[str, ListedTool] = {}
         ahead, first = first or StartedAhead(peer, alone=options.one_process), None
+        run = Run(peer, options.eras[0], options, emit, pace, record, Stray(), ahead)
         try:
-            for era in options.eras:
-                if spoken and pace.holds_back():
-                    break
-                await _check_in_era(
-                    Run(peer, era, options, emit, pace, record, stray, ahead),
-                    spoken,
-                    Seen(echoes, forms, silent=silent, in_any_era=listed),
-                )
-            for note in stray.notes():
-                emit(Noted(peer.transport, note))
+            await _check_in_eras(run)
         except PeerUnavailable as error:
             not_reached.append(NotReached(str(peer), peer.transport, str(error)))
         finally:
             await ahead.stop()
-        for repeat, observations in (*echoes.judged(), *forms.judged()):
-            for observation in observations:
-                emit(Observed(observation, repeat.run, str(repeat.call), tool=repeat.call.of_tool))
     if not_reached and len(not_reached) == len(peers):
         raise PeerUnavailable(" ".join(event.reason for event in not_reached))
     for event in not_reached:
         emit(event)
     if pace.held_back and options.max_time is not None:
         emit(TimeOver(options.max_time))
+
+
+async def _check_in_eras(run: Run) -> None:
+    """Judge a peer in each era: a command in all of them at the same time, each era with processes of its own.
+
+    The second one begins when it is known what the server is, and is told after the first one, so that a report does
+    not depend on which was faster.
+    """
+    spoken: set[str] = set()
+    eras = [Seen()]
+    later, first_ended, others = ToldLater(run.emit), asyncio.Event(), None
+
+    async def check_others() -> None:
+        for era in run.options.eras[1:]:
+            if run.pace.holds_back():
+                break
+            eras.append(Seen(in_any_era=eras[0].in_any_era, silent=set(eras[0].silent)))
+            await _check_in_era(replace(run, era=era, emit=later, alone=first_ended), spoken, eras[-1])
+
+    def begin() -> None:
+        nonlocal others
+        if isinstance(run.peer, StdioPeer) and not run.options.one_process:
+            others = asyncio.create_task(check_others())
+
+    try:
+        await _check_in_era(run, spoken, eras[0], begin)
+        first_ended.set()
+        later.tell()
+        await (others or check_others())
+    finally:
+        if others is not None:
+            others.cancel()
+            with anyio.CancelScope(shield=True):
+                await asyncio.wait({others})
+    for note in run.stray.notes():
+        run.emit(Noted(run.peer.transport, note))
+    first = eras[0]
+    for seen in eras[1:]:
+        first.echoes.extend(seen.echoes)
+        first.forms.extend(seen.forms)
+    for repeat, observations in (*first.echoes.judged(), *first.forms.judged()):
+        for observation in observations:
+            run.emit(Observed(observation, repeat.run, str(repeat.call), tool=repeat.call.of_tool))
 
 
 @asynccontextmanager
@@ -116,25 +146,30 @@ async def _connected(run: Run) -> AsyncIterator[Session]:
         pace=run.pace,
         record=run.record,
     )
-    started = run.ahead.take()
+    started, is_alone = run.ahead.take(), run.alone.is_set()
+    beside = not is_alone or (started is not None and started.beside)
     async with AsyncExitStack() as stack:
         try:
             session = await stack.enter_async_context(opened(started=started))
         except PeerUnavailable as error:
-            if started is None or not started.beside or isinstance(error, PeerLate):
+            if not beside or (is_alone and isinstance(error, PeerLate)):  # it was waited for
                 raise
             run.emit(Noted(run.peer.transport, _RAN_TWICE))
+            await run.alone.wait()
             session = await stack.enter_async_context(opened())
         yield session
 
 
-async def _check_in_era(run: Run, spoken: set[str], seen: Seen) -> None:
+async def _check_in_era(
+    run: Run, spoken: set[str], seen: Seen, begin_others: Callable[[], None] = lambda: None
+) -> None:
     """Do the runs in one era, unless the peer does not speak it or was already judged in it.
 
     Args:
         run: the run as a client that declares the extension.
         spoken: the protocol versions in which the peer was judged.
         seen: what the runs show.
+        begin_others: called when it is known that the peer is to be judged.
     """
     first, options, era = not spoken, run.options, run.era
     async with _unreachable_noted(run, fatal=first), _connected(run) as session:
@@ -152,6 +187,7 @@ async def _check_in_era(run: Run, spoken: set[str], seen: Seen) -> None:
         others = not session.is_stateless and (first or seen.negotiates)  # each needs a connection of its own
         if others or (first and len(options.eras) > 1):
             await run.ahead.start(beside=True)
+        begin_others()
         batches = seen.kept(plan(without_tool(catalogue), options, run.note, seen.learned, again=not first))
         is_open = await run.judge(session, catalogue, batches, seen)
         if session.is_stateless and is_open and not seen.silent:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -62,8 +63,8 @@ _FEW = 3  # number of tools, and of displays, that a server with another wire is
 class Seen:
     """What the run as a declaring client showed, for the plan of that run and for the run as a plain client."""
 
-    echoes: Echoes
-    forms: FormsCompared
+    echoes: Echoes = field(default_factory=Echoes)
+    forms: FormsCompared = field(default_factory=FormsCompared)
     negotiates: bool = False
     unread: bool = False
     """Whether a client that declares the extension got an answer that could not be read."""
@@ -80,7 +81,7 @@ class Seen:
     declared: dict[str, ListedTool] = field(default_factory=dict)
     """The tools as they are listed for a client of which the server knows that it declared the extension."""
     in_any_era: dict[str, ListedTool] = field(default_factory=dict)
-    """The same, as they were listed in the first era; shared by the eras."""
+    """The same, as they were listed in the first era; shared by the eras, of which the first one lists first."""
     made: list[Batch] = field(default_factory=list)
     twins: dict[str, Twin] = field(default_factory=dict)
     samples: dict[tuple[str, bool], ToolCall] = field(default_factory=dict)
@@ -142,6 +143,12 @@ def _small(entry: tuple[tuple[str, bool, bool, bool], ToolCall]) -> bool:
     return not entry[0][3]
 
 
+def _is_set() -> asyncio.Event:
+    event = asyncio.Event()
+    event.set()
+    return event
+
+
 @dataclass(slots=True)
 class Run:
     """A peer in one era, as one kind of client.
@@ -164,6 +171,8 @@ class Run:
     plain: bool = False
     limited: bool = False
     started: bool = False
+    alone: asyncio.Event = field(default_factory=_is_set)
+    """Set when no run of the peer in another era goes on."""
 
     @property
     def name(self) -> str:

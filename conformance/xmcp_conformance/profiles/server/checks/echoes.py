@@ -38,9 +38,48 @@ class Repeat(NamedTuple):
     run: str
 
 
+class Echo(NamedTuple):
+    """What an answer made of one trap; `text` is the text for the model where it has no more than its beginning."""
+
+    trap: str
+    repeat: Repeat
+    says_cut: bool
+    text: str = ""
+
+
 @dataclass(slots=True)
 class Echoes:
-    """What became of each trap, by the call and the trap, over all runs of a peer."""
+    """What became of each trap, over the runs of a peer in one era, or in several."""
+
+    _kept: list[Echo] = field(default_factory=list)
+
+    def keep(self, exchange: Exchange, run: str) -> None:
+        """Keep what became of the traps of a call that succeeded."""
+        document = exchange.reading.document
+        if document is None or document.error is not None:
+            return
+        call, text = exchange.call, document.llm_output or ""
+        is_document, cut = begins_a_document(exchange.text), says_cut(exchange.text or "")
+        for trap in call.traps:
+            if (change := change_of(trap, text)) is not None:
+                repeat = Repeat(change, is_document, call, run)
+                self._kept.append(Echo(trap, repeat, cut, text if change == CUT and is_document else ""))
+
+    def extend(self, later: Echoes) -> None:
+        """Add what runs after these showed."""
+        self._kept += later._kept
+
+    def judged(self) -> Iterator[tuple[Repeat, Observations]]:
+        """Yield the repeats in documents of texts that were repeated whole at least once, with what they show."""
+        compared = _Compared()
+        for echo in self._kept:
+            compared.add(echo)
+        yield from compared.judged()
+
+
+@dataclass(slots=True)
+class _Compared:
+    """The echoes of each trap, by the call and the trap."""
 
     _repeats: dict[tuple[str, str], list[Repeat]] = field(default_factory=dict)
     _whole: dict[tuple[str, str], set[str]] = field(default_factory=dict)
@@ -51,26 +90,18 @@ class Echoes:
     """The texts in documents of which a trap has only its beginning, by the tool: an answer that says that its text was
     cut, and one that does not."""
 
-    def keep(self, exchange: Exchange, run: str) -> None:
-        """Keep what became of the traps of a call that succeeded."""
-        document = exchange.reading.document
-        if document is None or document.error is not None:
-            return
-        call, text = exchange.call, document.llm_output or ""
-        is_document = begins_a_document(exchange.text)
-        for trap in call.traps:
-            change = change_of(trap, text)
-            if change == CUT and is_document:
-                answers = self._cut.setdefault((call.name, text), {})
-                answers.setdefault(says_cut(exchange.text or ""), Repeat(CUT, is_document, call, run))
-            if change is not None and not (change == CUT and is_document and says_cut(exchange.text or "")):
-                self._repeats.setdefault((call.key, trap), []).append(Repeat(change, is_document, call, run))
-            if change is not None and len(trap) <= LONG:
-                kept, one = (self._whole, trap) if change == WHOLE else (self._changed, change)
-                kept.setdefault((call.name, _mark(trap)), set()).add(one)
+    def add(self, echo: Echo) -> None:
+        change, is_document, call, _ = echo.repeat
+        cut_in_document = change == CUT and is_document
+        if cut_in_document:
+            self._cut.setdefault((call.name, echo.text), {}).setdefault(echo.says_cut, echo.repeat)
+        if not (cut_in_document and echo.says_cut):
+            self._repeats.setdefault((call.key, echo.trap), []).append(echo.repeat)
+        if len(echo.trap) <= LONG:
+            kept, one = (self._whole, echo.trap) if change == WHOLE else (self._changed, change)
+            kept.setdefault((call.name, _mark(echo.trap)), set()).add(one)
 
     def judged(self) -> Iterator[tuple[Repeat, Observations]]:
-        """Yield the repeats in documents of texts that were repeated whole at least once, with what they show."""
         for (_, trap), repeats in self._repeats.items():
             whole_elsewhere = any(repeat.change == WHOLE for repeat in repeats)
             for repeat in repeats:

@@ -38,15 +38,20 @@ class Form(NamedTuple):
     """Whether its `show_user` was `null`."""
 
 
+class Told(NamedTuple):
+    """The text of an answer, by the call without its `show_user`, and its form."""
+
+    call_key: str
+    form: Form
+    text: str
+    repeat: Repeat
+
+
 @dataclass(slots=True)
 class FormsCompared:
-    """The short texts of calls that asked for no display, by the call without `show_user` and the form."""
+    """The short texts of calls that asked for no display, over the runs of a peer in one era, or in several."""
 
-    _texts: dict[str, dict[str, dict[Form, dict[str, Repeat]]]] = field(default_factory=dict)
-    _pairs: dict[tuple[str, bool], int] = field(default_factory=dict)
-    """How often an equal call got an equal text, by the tool and whether that was in a document."""
-    _varies: set[str] = field(default_factory=set)
-    """The tools of which equal calls got different texts."""
+    _kept: list[Told] = field(default_factory=list)
 
     def keep(self, exchange: Exchange, run: str, *, declared: bool) -> None:
         """Keep the text of a call that succeeded."""
@@ -60,16 +65,40 @@ class FormsCompared:
             return
         named = {name: value for name, value in call.arguments.items() if name != "show_user"}
         form = Form(declared, is_document, "show_user" in call.arguments and call.arguments["show_user"] is None)
-        forms = self._texts.setdefault(call.name, {}).setdefault(ToolCall(None, call.name, named).key, {})
-        texts = forms.setdefault(form, {})
-        if text in texts:
-            self._pairs[call.name, is_document] = self._pairs.get((call.name, is_document), 0) + 1
-        elif texts:
-            self._varies.add(call.name)
-        texts.setdefault(text, Repeat("", is_document, call, run))
+        self._kept.append(Told(ToolCall(None, call.name, named).key, form, text, Repeat("", is_document, call, run)))
+
+    def extend(self, later: FormsCompared) -> None:
+        """Add what runs after these showed."""
+        self._kept += later._kept
 
     def judged(self) -> Iterator[tuple[Repeat, Observations]]:
         """Yield the answers of steady tools that were given in two forms, with what they show."""
+        compared = _Compared()
+        for told in self._kept:
+            compared.add(told)
+        yield from compared.judged()
+
+
+@dataclass(slots=True)
+class _Compared:
+    """The texts by the tool, the call and the form."""
+
+    _texts: dict[str, dict[str, dict[Form, dict[str, Repeat]]]] = field(default_factory=dict)
+    _pairs: dict[tuple[str, bool], int] = field(default_factory=dict)
+    """How often an equal call got an equal text, by the tool and whether that was in a document."""
+    _varies: set[str] = field(default_factory=set)
+    """The tools of which equal calls got different texts."""
+
+    def add(self, told: Told) -> None:
+        tool, text, form = told.repeat.call.name, told.text, told.form
+        texts = self._texts.setdefault(tool, {}).setdefault(told.call_key, {}).setdefault(form, {})
+        if text in texts:
+            self._pairs[tool, form.is_document] = self._pairs.get((tool, form.is_document), 0) + 1
+        elif texts:
+            self._varies.add(tool)
+        texts.setdefault(text, told.repeat)
+
+    def judged(self) -> Iterator[tuple[Repeat, Observations]]:
         for tool, calls in self._texts.items():
             for texts in (texts for forms in calls.values() for form, texts in forms.items() if form.is_document):
                 yield from _escaped_again(texts)
