@@ -176,7 +176,8 @@ def a_text_of_the_client_s_own_is_the_answer_of_a_chat_without_time(wrong: bool)
     s.ask()
     s.say("They sold forty", failed=True, stalls=True)
     s.wait(10)
-    s.end("There was no time." if wrong else "They sold", stop="timeout")
+    history = [*s.histories["a"], {"role": "assistant", "content": "They sold"}]
+    s.end("There was no time." if wrong else "They sold", stop="timeout", history=history)
     return s.trace
 
 
@@ -242,6 +243,18 @@ def the_text_of_a_cancelled_answer_is_lost(wrong: bool) -> Trace:
     s.cancel()
     kept = [] if wrong else [{"role": "assistant", "content": "Half an ans"}]
     s.end(failure="cancelled", history=[*s.histories["a"], *kept])
+    return s.trace
+
+
+@breaks("XMCP-CLI-116", profile="client")
+def the_text_of_an_answer_that_took_too_long_is_lost(wrong: bool) -> Trace:
+    s = TraceBuilder(chat_timeout=5)
+    s.begin()
+    s.ask()
+    s.say("Half an ans", failed=True, stalls=True)
+    s.wait(5)
+    kept = [] if wrong else [{"role": "assistant", "content": "Half an ans"}]
+    s.end("Half an ans", "timeout", history=[*s.histories["a"], *kept])
     return s.trace
 
 

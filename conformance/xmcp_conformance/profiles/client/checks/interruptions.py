@@ -10,9 +10,10 @@ from xmcp_conformance.core.event_order import NEXT
 from xmcp_conformance.core.observation import either
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
-from xmcp_conformance.profiles.client.trace_model import Chat
+from xmcp_conformance.profiles.client.trace_model import NEVER, Chat
 
 _ENDS: Final = ("tool_result", "tool_error")
+_WHITE_SPACE: Final = " \t\r\n"
 
 
 @check("XMCP-REC-002", profile="client")
@@ -91,14 +92,32 @@ def _first_event_after_answer(chat: Chat, again: int) -> int:
 
 
 @check("XMCP-CLI-116", profile="client")
-def _text_of_a_cancelled_answer(trace: TraceIndex) -> Observations:
+def _text_of_an_answer_that_the_client_ended(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
-        if chat.cancelled is None or chat.ended is None or chat.ended.failure != "cancelled" or not chat.failed:
+        if chat.ended is None or not chat.failed:
             continue
         at, said = chat.failed[-1]
         last_asked = max((asked_at for asked_at, _ in chat.asks), default=0)
-        waited = chat.cancelled.time - said.time > trace.instant
-        if said.stalls and said.text.strip(" \t\r\n") and last_asked < at < chat.cancelled_at and waited:
-            kept = [m.get("content") for m in chat.ended.history if m.get("role") == "assistant"]
-            seen = f"a history without `{quoted(said.text)}`"
-            yield either("XMCP-CLI-116", said.text in kept, seen, "the text as the last message", where=chat.ended_at)
+        answer = _answer_in_time(chat, said.text)
+        text = said.text if _was_cancelled(chat, at) else answer
+        waited = chat.over - said.time > trace.instant
+        if said.stalls and text.strip(_WHITE_SPACE) and last_asked < at and waited:
+            kept = [str(m.get("content")) for m in chat.ended.history if m.get("role") == "assistant"]
+            ok = text in kept or (text == answer and text.strip() in map(str.strip, kept))
+            seen = f"a history without `{quoted(text)}`"
+            yield either("XMCP-CLI-116", ok, seen, "the text as the last message", where=chat.ended_at)
+
+
+def _was_cancelled(chat: Chat, at: int) -> bool:
+    """Return whether a chat was cancelled after the record `at`, and ended so."""
+    return chat.ended is not None and chat.ended.failure == "cancelled" and at < chat.cancelled_at < NEVER
+
+
+def _answer_in_time(chat: Chat, text: str) -> str:
+    """Return what a chat that ran out of time gives as its answer, if it is the beginning of a text.
+
+    Without one, the client took the model's answer for one that broke off, because nothing more came.
+    """
+    result = chat.ended.result if chat.ended else None
+    answer = str((result or {}).get("answer") or "")
+    return answer if chat.stop_reason == "timeout" and text.strip().startswith(answer.strip()) else ""
