@@ -55,6 +55,8 @@ class ToolCall:
     forged: tuple[str, ...] = ()
     key: str = field(init=False, repr=False, compare=False)
     """A key that is equal for calls of the same tool with the same arguments."""
+    _said: str | None = field(default=None, init=False, repr=False, compare=False)
+    """The call in words, once it was said."""
 
     def __post_init__(self) -> None:
         # A digest: arguments can be large, and keys are kept for as long as a run lasts.
@@ -83,8 +85,11 @@ class ToolCall:
         return None if long else {"name": self.name, "arguments": self.arguments}
 
     def __str__(self) -> str:
-        text = json.dumps(self.arguments, ensure_ascii=True)
-        return f"{quoted(self.name)}({text if len(text) <= 200 else text[:200] + '…'})"
+        if self._said is None:
+            text = json.dumps(self.arguments, ensure_ascii=True)
+            said = f"{quoted(self.name)}({text if len(text) <= 200 else text[:200] + '…'})"
+            object.__setattr__(self, "_said", said)
+        return str(self._said)
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,7 @@ class DirectSession:
 
     async def call(self, call: ToolCall) -> Exchange:
         """Make one call, and return how it ended."""
+        self.sent += 1
         try:
             result = await self.server.handle(call.name, call.arguments, self.capabilities, self.handshake)
         except MCPError as error:
