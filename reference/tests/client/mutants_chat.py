@@ -319,10 +319,26 @@ def asks_in_spite_of_the_quota(patch: pytest.MonkeyPatch) -> None:
 
 @breaks("XMCP-CLI-115")
 def counts_nothing_of_a_cancelled_answer(patch: pytest.MonkeyPatch) -> None:
-    """Counts a cancelled request as if it had not been made."""
+    """Counts a request that ended without an answer as if it had not been made."""
+    used = quotas.TenantQuotas._used
 
-    async def careless(*_: Any) -> None:
-        return None
+    def careless(own: Any, state: Any, reservation: Any) -> Any:
+        return quota_accounts.NOTHING if state.completion is None else used(own, state, reservation)
+
+    patch.setattr(quotas.TenantQuotas, "_used", careless)
+
+
+@breaks("XMCP-REC-011")
+def has_no_record_of_a_request_of_which_nothing_came(patch: pytest.MonkeyPatch) -> None:
+    """Writes no usage record for a request that the time of the chat ended before the first byte."""
+    account = Chat._account_for_interrupted
+
+    async def careless(chat: Chat, state: Any, exc: BaseException) -> None:
+        before = chat._usage
+        await account(chat, state, exc)
+        if not chat._text:
+            chat._usage = before
+            chat.take_unreported()
 
     patch.setattr(Chat, "_account_for_interrupted", careless)
 

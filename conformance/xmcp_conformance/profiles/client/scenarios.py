@@ -447,6 +447,9 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "the time of a chat": Scenario(
         _setup(_tool("a"), chat_timeout=10), {0: [Act(delay=30)]}, _one(Says("", [Ask(0)]), Says("done"))
     ),
+    "the time of a chat, before the model says anything": Scenario(
+        _setup(chat_timeout=5), {}, _one(Says("", stalls=True))
+    ),
     "calls that wait when the time of a chat is over": Scenario(
         _setup(_tool("a"), _tool("b", depends_on=["a"]), chat_timeout=10, tool_timeout=200),
         {0: [Act(delay=100)]},

@@ -448,11 +448,10 @@ def a_result_is_told_before_its_start(wrong: bool) -> Trace:
 @breaks("XMCP-REC-003", profile="client")
 def something_follows_the_end(wrong: bool) -> Trace:
     s = turn()
-    if not wrong:
-        s.tell("usage")
     s.end(stop="empty")
-    for type_ in ["done", "usage"] if wrong else ["done"]:
-        s.tell(type_)
+    s.tell("done")
+    if wrong:
+        s.tell("warning", text="One thing more.")
     return s.trace
 
 

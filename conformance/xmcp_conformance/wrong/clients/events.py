@@ -171,6 +171,31 @@ def requests_are_not_counted(wrong: bool) -> Trace:
     return _with_result(wrong, usage=used)
 
 
+@breaks("XMCP-REC-011", profile="client")
+def the_last_request_has_no_usage_record(wrong: bool) -> Trace:
+    s = told()
+    usages = [one for one in s.records if getattr(one, "event", {}).get("type") == "usage"]
+    if wrong:
+        s.records.remove(usages[-1])
+        done = next(one for one in s.records if getattr(one, "event", {}).get("type") == "done")
+        done.event["result"]["usage"]["llm_calls"] = 1  # type: ignore[attr-defined]
+    return s.trace
+
+
+@breaks("XMCP-REC-011", profile="client")
+def a_request_that_the_time_of_the_chat_ended_has_no_usage_record(wrong: bool) -> Trace:
+    s = TraceBuilder(chat_timeout=5)
+    s.begin(events=True)
+    s.ask()
+    s.say(failed=True, stalls=True)
+    s.wait(5)
+    if not wrong:
+        s.tell("usage")
+    s.tell("done")
+    s.end(stop="timeout")
+    return s.trace
+
+
 @breaks("XMCP-REC-006", profile="client")
 def the_first_display_is_not_named(wrong: bool) -> Trace:
     s = turn(call())

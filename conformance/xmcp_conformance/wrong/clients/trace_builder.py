@@ -112,6 +112,7 @@ class TraceBuilder:
         self._results: dict[str, Json] = {}
         self._texts: dict[str, str] = {}
         self._codes: dict[str, str] = {}
+        self._tenants: dict[str, str | None] = {}
 
     @property
     def trace(self) -> Trace:
@@ -131,6 +132,7 @@ class TraceBuilder:
         events: bool = False,
     ) -> None:
         """The application begins a chat; `events`: it asks for its events."""
+        self._tenants[chat] = tenant
         self._given[chat] = [dict(message) for message in history]
         self.histories[chat] = [*self._given[chat], {"role": "user", "content": query}]
         self._displays[chat] = []
@@ -261,7 +263,14 @@ class TraceBuilder:
         self.reply(id_)
 
     def tell(self, type_: str, *, chat: str = "a", **event: Any) -> None:
-        """The application gets an event, by default with what happened in its members."""
+        """The application gets an event, by default with what happened in its members.
+
+        If it is the last one, it gets those of the usage before it, unless the trace has some.
+        """
+        if type_ in ("done", "failed") and not self._used(chat):
+            for _ in range(sum(isinstance(r, Said) and r.chat == chat and not r.failed for r in self.records)):
+                self.tell("usage", chat=chat)
+            self._results.get(chat, {}).get("usage", {})["llm_calls"] = self._used(chat)
         told: Json = {
             "type": type_,
             "turn": self._turn(chat),
@@ -270,6 +279,9 @@ class TraceBuilder:
         }
         self._told[chat].append(told)
         self._note(Told(time=self.now, chat=chat, event=told))
+
+    def _used(self, chat: str) -> int:
+        return sum(one["type"] == "usage" for one in self._told[chat])
 
     def _turn(self, chat: str) -> int:
         """Return the number of the turn now: the answers so far, and one more while a request is under way."""
@@ -293,7 +305,7 @@ class TraceBuilder:
             "tool_result": {"text": self._texts.get(id_ or "", "")},
             "tool_error": {"error": {**_TOLD_ERROR, "code": self._codes.get(id_ or "", "CONFLICT")}},
             "tool_display": {"envelope": TABLE},
-            "usage": {"usage": USAGE},
+            "usage": {"usage": {**USAGE, "tenant_id": self._tenants.get(chat)}},
             "failed": {"error": _TOLD_ERROR, "history": self.histories[chat]},
             "done": {"result": self._results.setdefault(chat, {})},
         }
@@ -334,8 +346,8 @@ class TraceBuilder:
         done = self._results.setdefault(chat, {})  # the one in `done`, if that was told
         done |= {"answer": answer, "stop_reason": stop, "displays": list(displays), "history": history}
         done["display"] = displays[0] if displays else None
-        used = sum(one["type"] == "usage" for one in self._told[chat])
-        done["usage"] = {"input_tokens": None, "output_tokens": None, "cached_tokens": None, "llm_calls": used}
+        done["usage"] = dict.fromkeys(("input_tokens", "output_tokens", "cached_tokens"))
+        done["usage"]["llm_calls"] = self._used(chat)
         self._note(
             ChatEnded(
                 time=self.now,

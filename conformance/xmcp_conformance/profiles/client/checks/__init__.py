@@ -21,6 +21,7 @@ from . import (
     tenants,
     tool_lists,
     tool_names,
+    usage,
 )
 
 __all__ = [
@@ -42,4 +43,5 @@ __all__ = [
     "tenants",
     "tool_lists",
     "tool_names",
+    "usage",
 ]
