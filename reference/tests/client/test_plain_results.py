@@ -134,7 +134,11 @@ def test_a_code_alone_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"retryable": "yes"}, {"retry_after_ms": "soon"}, {"retry_after_ms": -1}, {"meta": 7}, {"category": 7}]
+    "wrong",
+    [
+        *({"retryable": "yes"}, {"retry_after_ms": "soon"}, {"retry_after_ms": -1}, {"retry_after_ms": 5}),
+        *({"category": 7}, {"category": "internal"}, {"meta": 7}),
+    ],
 )
 def test_a_member_of_an_error_that_is_wrong_counts_as_absent(wrong: Any) -> None:
     assert told(**{ERROR_META_KEY: {**ERROR, **wrong}}).error == told(**{ERROR_META_KEY: ERROR}).error

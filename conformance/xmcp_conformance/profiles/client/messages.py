@@ -10,8 +10,12 @@ from functools import lru_cache
 from typing import Any, Final
 
 from xmcp_conformance.core.histories import Message, calls_of
+from xmcp_conformance.core.observation import Observation
+from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.reader import Document, read
 
+_OF_A_WRITER: Final = re.compile("XMCP-RSP-|XMCP-ERR-0[0-2]")
+"""What is in a display, in `server_populated` and in the words of an error can be the server's."""
 _TAG = re.compile(r'"tag"\s*:\s*"([^"\\]*)"')
 
 
@@ -116,6 +120,14 @@ def tag_of(written: str, arguments: Mapping[str, Any] | None) -> str | None:
 def document_of(content: str) -> Document | None:
     """Return the document in the content of a tool message; `None` where the content is not a document."""
     return read(content).document
+
+
+@lru_cache(1024)
+def fault_of_a_writer(content: str) -> Observation | None:
+    """Return the first fault in a document of a client that its writer made, and not the server whose parts it has."""
+    faults = (one for one in read(content, by_server=False).observations if not one.ok)
+    own = (one for one in faults if _OF_A_WRITER.match(one.requirement))
+    return next((one for one in own if registry().requirements[one.requirement].mandatory), None)
 
 
 def same(one: Any, other: Any) -> bool:

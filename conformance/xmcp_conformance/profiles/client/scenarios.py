@@ -101,6 +101,14 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         {0: [Act(display="small")], 1: [Act("forged")], 2: [Act("error", code="CONFLICT"), Act(display="small")]},
         _one(Says("", [Ask(0), Ask(1), Ask(2)]), Says("", [Ask(2)])),
     ),
+    "a plain result whose error has another category than its code": Scenario(
+        _setup(_tool("a"), _tool("b"), servers=[Server(plain=True)]),
+        {
+            0: [Act("error", code="CONFLICT", category="internal", text="The order is closed.")],
+            1: [Act("error", code="SHOP_CLOSED", category="unavailable", text=" The shop is closed.\n")],
+        },
+        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
+    ),
     "errors of a server that does not know XMCP": Scenario(
         _setup(_tool("a"), _tool("b", read_only=True), _tool("c"), servers=[Server(xmcp=False)]),
         {

@@ -112,6 +112,15 @@ def a_result_becomes_an_error(wrong: bool) -> Trace:
     return s.trace
 
 
+@breaks("XMCP-CLI-003", profile="client")
+def an_error_of_its_own_has_the_category_of_another_code(wrong: bool) -> Trace:
+    s = turn(call(written="[1]"))
+    category = "internal" if wrong else "invalid_input"
+    s.reply(content=error("VALIDATION_FAIL").replace("<error ", f'<error category="{category}" '))
+    s.finish()
+    return s.trace
+
+
 @breaks("XMCP-CLI-004", profile="client")
 def a_cancelled_call_is_an_internal_error(wrong: bool) -> Trace:
     s = turn(call())

@@ -8,7 +8,7 @@ from xmcp_conformance.profiles.client.trace import Trace
 from xmcp_conformance.wrong.registry import breaks
 
 from .calls import turn
-from .trace_builder import TABLE, TraceBuilder, call, error, result, tool
+from .trace_builder import TABLE, TraceBuilder, call, error, failure, result, tool
 
 READS = tool(read_only=True)
 
@@ -143,6 +143,20 @@ def another_category_is_told(wrong: bool) -> Trace:
     s.reply(content=error("CONFLICT").replace('code="CONFLICT"', 'code="CONFLICT" category="not_found"'))
     told = {"code": "CONFLICT", "message": "It failed.", "retryable": False}
     s.tell("tool_error", call_id="t1", error={**told, "category": "conflict" if wrong else "not_found"})
+    s.finish()
+    s.tell("done")
+    return s.trace
+
+
+@breaks("XMCP-REC-006", profile="client")
+def the_message_of_an_error_is_told_with_the_white_space_around_it(wrong: bool) -> Trace:
+    s = turn(call())
+    s.tell("tool_call", call_id="t1")
+    s.tell("tool_started", call_id="t1")
+    s.failed(s.called(), failure("CONFLICT", " It failed.\n"))
+    s.reply(content=error("CONFLICT"))
+    told = {"code": "CONFLICT", "message": " It failed.\n" if wrong else "It failed.", "retryable": False}
+    s.tell("tool_error", call_id="t1", error={**told, "category": "conflict"})
     s.finish()
     s.tell("done")
     return s.trace

@@ -19,7 +19,16 @@ from xmcp.chat import client_made_errors
 from xmcp.client.calls import content_blocks
 from xmcp.client.calls.foreign_errors import error_in
 from xmcp.client.calls.worker_threads import LARGE
-from xmcp.wire import XML_WHITE_SPACE, DecodeError, DisplayEnvelope, ErrorInfo, ToolResponse, decode, encode
+from xmcp.wire import (
+    XML_WHITE_SPACE,
+    DecodeError,
+    DisplayEnvelope,
+    ErrorInfo,
+    ToolResponse,
+    check_error,
+    decode,
+    encode,
+)
 from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, POPULATED_META_KEY, RESULT_META_KEY
 
 if TYPE_CHECKING:
@@ -184,6 +193,8 @@ def _read_members(result: CallToolResult, tool_name: str, text: str, meta: Mappi
 def _error_of(given: Any) -> ErrorInfo:
     """Return the error in `_meta`: without a code there is none, and any other member that is wrong counts as absent.
 
+    So does one that no emitter may write, such as another category than that of the code (XMCP-ERR-010).
+
     Raises:
         TypeError, ValueError: it has no code of the form of spec section 4.1.
     """
@@ -197,7 +208,10 @@ def _error_of(given: Any) -> ErrorInfo:
     for name in ("category", "retryable", "retry_after_ms", "meta"):
         if given.get(name) is not None:
             with suppress(TypeError, ValueError):
-                error = replace(error, **{name: given[name]})
+                changed = replace(error, **{name: given[name]})
+                if name != "meta":  # what is kept of that is decided member by member
+                    check_error(changed)
+                error = changed
     return error
 
 

@@ -11,7 +11,14 @@ from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.histories import Message
 from xmcp_conformance.core.observation import either
 from xmcp_conformance.core.untrusted_text import quoted
-from xmcp_conformance.profiles.client.messages import compact, document_of, same, strings_of, text_of
+from xmcp_conformance.profiles.client.messages import (
+    compact,
+    document_of,
+    fault_of_a_writer,
+    same,
+    strings_of,
+    text_of,
+)
 from xmcp_conformance.profiles.client.permitted_codes import permitted_codes, was_cut_short
 from xmcp_conformance.profiles.client.trace import Answered
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
@@ -79,6 +86,23 @@ def _difference_from_answer(trace: TraceIndex, call: ModelCall, reply: Document)
     words = own or reply.error.code  # in a document that a client writes, the code (section 4.1)
     same_words = reply.error.message in (words, own) or "error" in reply.lossy
     return ("", "") if same_words else (f"the message `{quoted(reply.error.message)}`", f"`{quoted(message)}`")
+
+
+@check("XMCP-CLI-003", profile="client")
+def _documents_of_its_own(trace: TraceIndex) -> Observations:
+    """Judge what a client writes itself: chapters 2 and 4 hold for it as for any emitter (section 11.1)."""
+    called = {call.name for call in trace.calls if call.attempts}
+    for call in trace.calls:
+        if call.content is None or call.reply is None or call.unclear or (not call.attempts and call.name in called):
+            continue  # it can be the answer to an equal call
+        sent = call.attempts[-1] if call.attempts else None
+        was_answered = sent is not None and sent.answered is not None and sent.answered.outcome in ("ok", "error")
+        if sent is not None and trace.sends_documents(sent) and was_answered:
+            continue  # it can be the server's, as it is
+        fault = fault_of_a_writer(call.content)
+        seen = f"{call} is answered by a document with {fault.seen} ({fault.requirement})" if fault else ""
+        expected = fault.expected if fault else ""
+        yield either("XMCP-CLI-003", fault is None, seen, expected, where=call.turn.next_at)
 
 
 @check("XMCP-RSP-029", profile="client")

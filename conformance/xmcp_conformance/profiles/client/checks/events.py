@@ -112,6 +112,7 @@ def _of_retry(at: int, event: Mapping[str, Any], call: ModelCall | None, before:
     yield f"`wait_ms` {event['wait_ms']}", f"at least the {least} that its error asks for"
 
 
+_WHITE_SPACE: Final = " \t\r\n"
 _ROUNDED: Final = 1
 """Milliseconds."""
 
@@ -136,6 +137,10 @@ def _of_call(kind: str, event: Mapping[str, Any], call: ModelCall) -> Iterator[t
     elif told is not None and told.category is not None and event["error"].get("category") != told.category:
         category = quoted(str(event["error"].get("category")))
         yield f"the category {category}", f"{quoted(told.category)}, as in the document for the model"
+    elif told is not None and call.reply is not None and "error" not in call.reply.lossy:
+        message = str(event["error"].get("message"))
+        if message != (words := told.message.strip(_WHITE_SPACE)):
+            yield f"the message `{quoted(message)}`", f"`{quoted(words)}`, as in the document for the model"
 
 
 def _turns(chat: Chat, at: int, kind: str) -> set[int]:
