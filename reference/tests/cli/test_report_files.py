@@ -107,6 +107,23 @@ def test_a_form_can_be_written_several_times(workplace: Path) -> None:
     assert "the folder `no-folder` does not exist" in refused.output.replace("\n", " ").replace("│", "")
 
 
+@pytest.mark.parametrize("form", ["junit", "markdown", "html", "sarif", "badge"])
+def test_a_form_on_standard_output_is_alone_there_in_utf_8(form: str, workplace: Path) -> None:
+    (workplace / "ä.xml").write_text(DOCUMENT)
+    done = CliRunner(charset="latin-1").invoke(check, ["document", "ä.xml", f"--{form}", "-"])
+    in_file = CliRunner().invoke(check, ["document", "ä.xml", f"--{form}", "report"])
+    assert (done.exit_code, in_file.exit_code) == (1, 1)
+    assert done.stdout_bytes.decode("utf-8") == (workplace / "report").read_text("utf-8")
+    assert "XMCP-RSP-0" in done.stderr
+
+
+def test_two_reports_for_standard_output_are_refused(workplace: Path) -> None:
+    (workplace / "a.xml").write_text(DOCUMENT)
+    done = CliRunner().invoke(check, ["document", "a.xml", "--json", "-", "--sarif", "-"])
+    assert done.exit_code == 2
+    assert "2 reports for standard output: name a file for all but one" in done.output.replace("\n", " ")
+
+
 def test_events_are_lines_that_fit_their_schema(workplace: Path) -> None:
     (workplace / "a.xml").write_text(DOCUMENT)
     CliRunner().invoke(check, ["document", "a.xml", "missing.xml", "--events", "events.ndjson"])

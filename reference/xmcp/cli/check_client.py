@@ -32,7 +32,7 @@ from xmcp_conformance.reports.summary import of_cases
 
 from . import sdk_log
 from .command_words import words_of
-from .report_files import STANDARD_OUTPUT, ReportFiles, json_option, report_options, source_of, write_json
+from .report_files import ReportFiles, json_option, report_options, source_of, write_json
 from .server_access import environment_options
 from .suggestions import did_you_mean
 from .waiting import Waiting
@@ -217,11 +217,11 @@ def client(
     chosen = _chosen(names, {**known, **drawn_scenarios(drawn, _SEED if seed is None else seed)})
     words = words_of(command, "client")
     report = CaseReport(BY_SCENARIOS)
-    console = Console(stderr=json_path == STANDARD_OUTPUT, highlight=False)
+    console = Console(stderr=reports.takes_stdout, highlight=False)
     limits = Limits(start_timeout, chat_timeout)
     sdk_log.silence()
     with (
-        Waiting("xmcp check client", console, quiet=quiet or json_path == STANDARD_OUTPUT) as waiting,
+        Waiting("xmcp check client", console, quiet=quiet or reports.takes_stdout) as waiting,
         reports.recorded(report.add) as emit,
     ):
         waiting.begin(f"`{printable(words[0])}` to start", start_timeout)

@@ -19,7 +19,7 @@ from xmcp_conformance.reports.case_terminal import show
 from xmcp_conformance.reports.summary import of_cases
 
 from .command_words import words_of
-from .report_files import STANDARD_OUTPUT, ReportFiles, json_option, report_options, source_of, write_json
+from .report_files import ReportFiles, json_option, report_options, source_of, write_json
 from .server_access import environment_options
 
 
@@ -86,7 +86,7 @@ def codec(
     if verbose and quiet:
         raise click.UsageError("--verbose and --quiet exclude each other.")
     report = CaseReport(VECTORS)
-    console = Console(stderr=json_path == STANDARD_OUTPUT, highlight=False)
+    console = Console(stderr=reports.takes_stdout, highlight=False)
     words = words_of(command, "codec")
     with reports.recorded(report.add) as emit:
         check_command(

@@ -20,7 +20,7 @@ from xmcp_conformance.reports.document_terminal import show_file, show_verdict
 from xmcp_conformance.reports.summary import of_documents
 
 from .named_files import STANDARD_INPUT, files_named, reason_of
-from .report_files import STANDARD_OUTPUT, ReportFiles, json_option, report_options, write_json
+from .report_files import ReportFiles, json_option, report_options, write_json
 
 _SUFFIXES = (".xml", ".json", ".jsonl")
 
@@ -54,7 +54,7 @@ def document(
     Exit codes: 0 all conform, 1 some do not, 2 usage (no such file, or --kind is needed), 3 a file cannot be read.
     """
     report = DocumentReport()
-    console = Console(stderr=json_path == STANDARD_OUTPUT, highlight=False)
+    console = Console(stderr=reports.takes_stdout, highlight=False)
     with reports.recorded(report.add) as emit:
         start(kind, strict=strict, emit=emit)
         for path, reason in files_named(files, _SUFFIXES).items():

@@ -39,7 +39,6 @@ from . import sdk_log
 from .call_options import call_options
 from .named_servers import ServerCommand, server_named
 from .report_files import (
-    STANDARD_OUTPUT,
     ReportFiles,
     json_option,
     lines_option,
@@ -146,14 +145,14 @@ def server(
     # Hypothesis would keep what it learns of modules here in the folder of the user.
     os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", os.devnull)
     sdk_log.silence()
-    console = Console(stderr=json_path == STANDARD_OUTPUT)
+    console = Console(stderr=reports.takes_stdout)
     known = _baseline(baseline_path, update=update_baseline)
     report = ServerReport(required=required, earlier=last, baseline=known)
     try:
         with (
             reports.recorded(report.add) as emit,
             lines_to(transcript_path) as write,
-            Waiting("xmcp check", console, quiet=json_path == STANDARD_OUTPUT) as waiting,
+            Waiting("xmcp check", console, quiet=reports.takes_stdout) as waiting,
             _bundled(waiting, settings.connect_timeout) if sample else nullcontext(given) as peers,
         ):
             try:

@@ -17,7 +17,7 @@ from xmcp_conformance.reports.case_terminal import show
 from xmcp_conformance.reports.summary import of_cases
 
 from .named_files import STANDARD_INPUT, files_named, reason_of
-from .report_files import STANDARD_OUTPUT, ReportFiles, json_option, report_options, write_json
+from .report_files import ReportFiles, json_option, report_options, write_json
 
 
 def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
@@ -70,7 +70,7 @@ def trace(
                 not_judged(path, f"it cannot be read: {reason}", emit)
             else:
                 check_trace(path, data, emit)
-    show(report, Console(stderr=json_path == STANDARD_OUTPUT, highlight=False), verbose=verbose, quiet=quiet)
+    show(report, Console(stderr=reports.takes_stdout, highlight=False), verbose=verbose, quiet=quiet)
     if json_path is not None:
         write_json(json_path, to_dict(report))
     reports.write(of_cases(report))

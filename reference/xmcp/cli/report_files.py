@@ -74,10 +74,14 @@ _FORMS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ReportFiles:
-    """The files in which the command line wants a report, with the form of each, and the file of the events."""
+    """The files in which the command line wants a report, with the form of each, and the file of the events.
+
+    `takes_stdout`: one of the reports, or that of `--json`, goes to standard output; the text for people does not.
+    """
 
     wanted: tuple[tuple[_Form, Path], ...]
     events: Path | None = None
+    takes_stdout: bool = False
 
     @contextmanager
     def recorded(self, emit: Emit) -> Iterator[Emit]:
@@ -107,7 +111,11 @@ def report_options(command: _Command) -> _Command:
     def with_reports(*arguments: Any, **options: Any) -> Any:
         paths = [(form, options.pop(form.name)) for form in _FORMS]
         wanted = tuple((form, path) for form, several in paths for path in several)
-        return command(*arguments, reports=ReportFiles(wanted, options.pop("events_path")), **options)
+        to_stdout = [*(path for _, path in wanted), options.get("json_path")].count(STANDARD_OUTPUT)
+        if to_stdout > 1:
+            raise click.UsageError(f"{to_stdout} reports for standard output: name a file for all but one of them.")
+        reports = ReportFiles(wanted, options.pop("events_path"), takes_stdout=to_stdout == 1)
+        return command(*arguments, reports=reports, **options)
 
     wrapped: Any = with_reports
     wrapped = lines_option("events", "Also write each event of the run as a line of JSON.")(wrapped)
@@ -157,7 +165,7 @@ def write_json(path: Path, report: dict[str, Any]) -> None:
 
 def _write(path: Path, text: str) -> None:
     if path == STANDARD_OUTPUT:
-        click.echo(text, nl=False)
+        click.echo(text.encode("utf-8"), nl=False)  # whatever the encoding of standard output is: forms name theirs
         return
     with _ended_by_faults(path):
         path.write_text(text, encoding="utf-8")
