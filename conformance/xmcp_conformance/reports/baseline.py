@@ -11,6 +11,8 @@ from typing import Any, Final
 
 import jsonschema_rs
 
+from xmcp_conformance.core.schema_faults import fault_in_words
+
 from .tool_coverage import Coverage
 
 SCHEMA: Final = Path(__file__).with_name("baseline.schema.json")
@@ -61,8 +63,7 @@ def read_baseline(path: Path) -> Baseline:
     except (ValueError, RecursionError):  # not UTF-8, not JSON, or nested too deeply
         raise ValueError(f"`{path}` is not JSON, as --update-baseline writes it") from None
     if fault is not None:
-        where = "".join(f"/{part}" for part in fault.instance_path)
-        raise ValueError(f"`{path}` is no baseline, as --update-baseline writes it: see {where or 'the whole'}")
+        raise ValueError(f"`{path}` is no baseline ({fault_in_words(fault)}); --update-baseline writes one")
     return Baseline({one: frozenset(tools) for one, tools in raw["faults"].items()})
 
 
@@ -73,4 +74,4 @@ def to_baseline(broken: Mapping[str, set[str]]) -> dict[str, Any]:
 
 @cache
 def _form() -> jsonschema_rs.Draft202012Validator:
-    return jsonschema_rs.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    return jsonschema_rs.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")), mask="this")

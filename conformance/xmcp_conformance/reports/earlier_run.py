@@ -11,6 +11,8 @@ from typing import Final
 
 import jsonschema_rs
 
+from xmcp_conformance.core.schema_faults import fault_in_words
+
 from .tool_coverage import Coverage, listed
 
 SCHEMA: Final = Path(__file__).with_name("report.schema.json")
@@ -54,9 +56,8 @@ def earlier_run(path: Path) -> EarlierRun:
     except (ValueError, RecursionError):  # not UTF-8, not JSON, or nested too deeply
         raise ValueError(f"`{path}` is not JSON, as `xmcp check server --json` writes it") from None
     if fault is not None:
-        where = "".join(f"/{part}" for part in fault.instance_path)
         raise ValueError(
-            f"`{path}` is no report that `xmcp check server --json` of this version writes: see {where or 'the whole'}"
+            f"`{path}` is no report that `xmcp check server --json` of this version writes ({fault_in_words(fault)})"
         )
     judged = tuple(entry["id"] for entry in raw["requirements"] if entry["occasions"])
     return EarlierRun(judged, tuple(name for name, tool in raw["coverage"]["tools"].items() if tool["at_work"]))
@@ -64,4 +65,4 @@ def earlier_run(path: Path) -> EarlierRun:
 
 @cache
 def _reports() -> jsonschema_rs.Draft202012Validator:
-    return jsonschema_rs.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    return jsonschema_rs.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")), mask="this")

@@ -11,6 +11,7 @@ from typing import Final
 import jsonschema_rs
 
 from xmcp_conformance.core.past_call import PastCall
+from xmcp_conformance.core.schema_faults import fault_in_words
 
 SCHEMA: Final = Path(__file__).with_name("report.schema.json")
 _LARGEST: Final = 100_000_000
@@ -44,8 +45,7 @@ def past_faults(path: Path) -> list[PastFault]:
     except (ValueError, RecursionError):  # not UTF-8, not JSON, or nested too deeply
         raise ValueError(f"`{path}` is not JSON, as `xmcp check server --json` writes it") from None
     if fault is not None:
-        where = "".join(f"/{part}" for part in fault.instance_path)
-        raise ValueError(f"`{path}` is no report of `xmcp check server --json`: see {where or 'the whole'}")
+        raise ValueError(f"`{path}` is no report of `xmcp check server --json` ({fault_in_words(fault)})")
     found: list[PastFault] = []
     for requirement in raw["requirements"]:
         for one in requirement.get("faults", ()):
@@ -59,4 +59,4 @@ def past_faults(path: Path) -> list[PastFault]:
 
 @cache
 def _form() -> jsonschema_rs.Draft202012Validator:
-    return jsonschema_rs.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    return jsonschema_rs.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")), mask="this")

@@ -38,10 +38,16 @@ class Required:
             return
         judged = {one.id for means in ("server", "fixture") for one in registry().verified_by(means)}
         if self.text not in registry().requirements:
-            near = get_close_matches(self.text, judged, n=1)
+            same_chapter = [id_ for id_ in judged if id_.startswith(self.text[:8])]
+            near = get_close_matches(self.text, same_chapter, n=1)
             raise ValueError(f"no sentence has the id `{self.text}`" + (f"; is it `{near[0]}`?" if near else ""))
         if self.text not in judged:
             raise ValueError(f"`{self.text}` is not judged by what a server answers, so no run can show it")
+
+    @property
+    def tool(self) -> str:
+        """The name of the tool that is required; empty where it is something else."""
+        return "" if _ID.fullmatch(self.text) or _SHARE.fullmatch(self.text) else self.text
 
     def missed(self, judged: set[str], coverage: Coverage) -> str | None:
         """Return what was not seen, as words after "required"; `None` where it was.

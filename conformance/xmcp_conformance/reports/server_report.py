@@ -164,7 +164,11 @@ class ServerReport:
     @property
     def shortcomings(self) -> list[str]:
         """What the run did not see, and has to see before anybody can say that the server conforms."""
-        found = [] if self.answers else ["no tool of the server was seen to answer"]
+        found = []
+        if not self.answers:
+            found.append("no tool of the server was seen to answer")
+        elif self.coverage.tools and not any(tool.succeeded for tool in self.coverage.tools.values()):
+            found.append("no call of a tool succeeded, so only errors were judged")
         if self.silent:
             number = self.silent.total()
             quoted_calls = ", ".join(list(self.silent)[:_MOST_QUOTED])

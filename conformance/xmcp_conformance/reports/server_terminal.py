@@ -135,7 +135,7 @@ def _way_on(report: ServerReport) -> str:
     """Return what a person can do about a server of which too little was seen."""
     if report.silent:
         return "--call-timeout gives a slow tool longer. A tool that waits for something else never answers in a check."
-    if report.answers:
+    if report.answers and any(tool.succeeded for tool in report.coverage.tools.values()):
         return ""
     if not any(run.started.tools for run in report.runs):
         return "The server lists no tools. Does it register them before it starts?"
@@ -146,4 +146,6 @@ def _way_on(report: ServerReport) -> str:
         )
     if report.over is not None:
         return "The time was over before a tool had answered. --max-time allows more; it begins with the check itself."
+    if not any(run.calls for run in report.runs):
+        return "No tool was called; the notes above say why."
     return "Every call failed. The notes above say why; `xmcp see` shows each call with its answer."

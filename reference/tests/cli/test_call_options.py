@@ -6,6 +6,7 @@ import json
 import re
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.checked import FEW, check
@@ -52,14 +53,26 @@ def test_a_tool_that_knows_few_arguments_is_at_work_with_those_of_a_file(folder:
     assert judged["XMCP-RSP-022"] == "pass"
 
 
-def test_arguments_that_do_not_fit_are_noted_and_a_tool_that_is_not_there_ends_the_check(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"order": [{"number": "A-17"}, {"number": 17}]}, "at `/number`: this is not of type"),
+        ({"order": {"nummer": "A-17"}}, "do not fit its input schema"),
+        ({"oder": {"number": "A-17"}}, "No tool is called `oder`"),
+    ],
+)
+def test_arguments_that_no_tool_takes_end_the_check_before_anything_is_called(
+    folder: Path, given: dict[str, Any], words: str
+) -> None:
     known = folder / "known.json"
-    known.write_text(json.dumps({"order": [{"number": "A-17"}, {"number": 17}]}))
-    done = check("server", "server.py", "--arguments", str(known), "--exclude", "slow", *FEW, cwd=folder)
-    assert "Number 2 of the arguments given for `order` do not fit its input schema." in " ".join(done.stdout.split())
-    (folder / "calls.txt").unlink()
-    known.write_text(json.dumps({"oder": {"number": "A-17"}}))
+    known.write_text(json.dumps(given))
     done = check("server", "server.py", "--arguments", str(known), *FEW, cwd=folder)
+    assert (done.returncode, words in " ".join(done.stderr.split())) == (3, True), done.stderr
+    assert (folder / "calls.txt").read_text() == ""
+
+
+def test_a_required_tool_that_is_not_there_ends_the_check_before_anything_is_called(folder: Path) -> None:
+    done = check("server", "server.py", "--require", "oder", *FEW, cwd=folder)
     assert (done.returncode, "No tool is called `oder`" in done.stderr) == (3, True), done.stderr
     assert (folder / "calls.txt").read_text() == ""
 

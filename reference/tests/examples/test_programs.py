@@ -476,6 +476,33 @@ def test_the_workflow_passes_for_a_server_that_conforms_and_only_for_it(
     }
 
 
+PIP = """#!/bin/sh
+case "$*" in
+*"pip show"*) [ -s version ] && cat version || exit 1 ;;
+*"pip install"*) printf 'Name: fastmcp\\nVersion: 4.1.7\\n' > version ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(("before", "warned"), [("", False), ("4.1.7", False), ("4.2.3", True)])
+def test_the_action_says_where_it_put_another_fastmcp_in_the_place_of_the_server_s(
+    tmp_path: Path, before: str, warned: bool
+) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").write_text(PIP)
+    (tmp_path / "bin" / "python").chmod(0o755)
+    (tmp_path / "version").write_text(f"Name: fastmcp\nVersion: {before}\n" if before else "")
+    done = subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", ACTION["runs"]["steps"][0]["run"]],
+        cwd=tmp_path,
+        env={**ENVIRONMENT, "PATH": f"{tmp_path / 'bin'}:{ENVIRONMENT['PATH']}", "GITHUB_ACTION_PATH": "."},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ("::warning::XMCP needs FastMCP 4.1.7, and put it in the place of 4.2.3" in done.stdout) is warned
+
+
 def test_options_in_several_lines_are_all_read() -> None:
     read = next(line for line in ACTION["runs"]["steps"][1]["run"].splitlines() if line.startswith("read "))
     script = f"{read}\nprintf '%s|' \"${{options[@]}}\""

@@ -139,6 +139,7 @@ def server(
         )
     if verbose and quiet:
         raise click.UsageError("--verbose and --quiet exclude each other.")
+    settings = replace(settings, required=tuple(filter(None, (one.tool for one in required))))
     if sample and settings.calls is None:
         settings = replace(settings, calls=_OF_SAMPLE)
     _end_on_sigterm()

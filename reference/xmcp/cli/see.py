@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,8 @@ def see(
     )
     besides = [] if beside is None else [server_named(beside, option="--beside")]
     peers: list[Peer] = access.of([server_named(*target), *besides])
+    # Hypothesis would keep what it learns of modules here in the folder of the user.
+    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", os.devnull)
     sdk_log.silence()
     console = Console(stderr=json_path == STANDARD_OUTPUT, highlight=False)
     try:

@@ -25,7 +25,7 @@ from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models.registry import EXTENSION_ID
 
 from .bounded_wire import Stray
-from .call_plan import Batch, few_of_each, plan
+from .call_plan import Batch, few_of_each, misfits, plan
 from .catalogue import Catalogue, announced_wire
 from .checks.announcement import extension_entry
 from .checks.declared_limit import LEAST
@@ -180,6 +180,8 @@ async def _check_in_era(
         if first and (pattern := options.unmatched(catalogue.tools)):
             known = ", ".join(f"`{quoted(tool.name)}`" for tool in catalogue.tools[:10])
             raise PeerUnavailable(f"No tool is called `{quoted(pattern)}`, so nothing was called; there are {known}.")
+        if first and (sentence := next(misfits(catalogue, options), "")):
+            raise PeerUnavailable(f"{sentence} Nothing was called.")
         if EXTENSION_ID not in catalogue.extensions:
             _judge_announcement_alone(catalogue, run)
             return

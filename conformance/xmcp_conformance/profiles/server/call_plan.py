@@ -17,7 +17,7 @@ from .combinations import Surroundings, Values
 from .exchange import Intent, ToolCall, has_huge_number
 from .hostile_arguments import Hostile, hostile, hostile_everywhere
 from .hostile_texts import HOSTILE, marked
-from .input_schema import Arguments, differently_formed, expanded, fitting, pointer, sendable, without
+from .input_schema import Arguments, differently_formed, expanded, fitting, misfit, pointer, sendable, without
 from .options import Options
 from .refusals import Refusal, alone_at_the_most, at_borders, extremes, of_each_kind, refusals
 
@@ -148,7 +148,11 @@ def plan(
                 kept.append(call)
             yield (call,)
             if number + 1 >= _FEWEST_CALLS and learned.seconds.get(tool.name, 0) > _MOST_SECONDS:
-                note(f"`{quoted(tool.name)}` is slow, and got {number + 1} calls in this run.")
+                took = learned.seconds[tool.name]
+                note(
+                    f"`{quoted(tool.name)}` is slow: {number + 1} calls took {took:.0f} s, and it got no more in this "
+                    "run. --exclude leaves it out."
+                )
                 break
         else:
             cut += next(calls, None) is not None
@@ -161,6 +165,16 @@ def plan(
     for name in (*NO_SUCH_TOOLS, *spelt_otherwise[:1]):
         yield (ToolCall(None, name, {}, Intent.UNKNOWN_TOOL, traps=(name,)),)
     yield from _at_the_same_time(kept)
+
+
+def misfits(catalogue: Catalogue, options: Options) -> Iterator[str]:
+    """Yield a sentence for each of the arguments that the user gives for a tool and that do not fit its schema."""
+    for tool in catalogue.tools:
+        schema = without(expanded(tool.input_schema), ["show_user", *populated_parameters(tool)])
+        for arguments in options.known.get(tool.name, ()):
+            plain = {name: value for name, value in arguments.items() if name != "show_user"}
+            if fault := misfit(schema, plain):
+                yield f"Arguments that are given for `{quoted(tool.name)}` do not fit its input schema: {fault}."
 
 
 def few_of_each(batches: Iterable[Batch]) -> Iterator[Batch]:
@@ -281,7 +295,10 @@ def _given(
         if fits is not None and fits(plain) and sendable(plain):
             yield plain
         else:
-            note(f"Number {number} of the arguments given for `{quoted(tool.name)}` do not fit its input schema.")
+            note(
+                f"Number {number} of the arguments given for `{quoted(tool.name)}` was not used: it does not fit the "
+                "input schema in this run, or JSON cannot carry it."
+            )
 
 
 def _in_failures(
@@ -339,8 +356,9 @@ def _refused(
 
 def _of_show_user(tool: ListedTool, base: Callable[[], Arguments]) -> Iterator[ToolCall]:
     begun = base()  # the same for all: their answers are compared
-    if tool.takes_show_user and tool.displays:
+    if tool.takes_show_user:
         yield ToolCall(tool, tool.name, {**begun, "show_user": True})
+    if tool.takes_show_user and tool.displays:
         yield ToolCall(tool, tool.name, {**begun, "show_user": None})
     if tool.takes_show_user:
         yield ToolCall(tool, tool.name, {**begun, "show_user": False})

@@ -10,6 +10,8 @@ from typing import Any, TypeAlias
 
 import jsonschema_rs
 
+from xmcp_conformance.core.schema_faults import fault_in_words
+
 Schema: TypeAlias = dict[str, Any]
 Arguments: TypeAlias = dict[str, Any]
 Path: TypeAlias = tuple[str | int, ...]
@@ -22,6 +24,16 @@ def fitting(schema: Schema) -> Callable[[Any], bool] | None:
         return jsonschema_rs.validator_for(schema, offline=True).is_valid  # a judged server must not cause downloads
     except (ValueError, jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError):
         return None
+
+
+def misfit(schema: Schema, value: Any) -> str:
+    """Return what the schema says against a value, in words; empty where it fits, or where nobody can say."""
+    try:
+        validator = jsonschema_rs.validator_for(schema, offline=True, mask="this")
+    except (ValueError, jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError):
+        return ""
+    fault = next(validator.iter_errors(value), None)
+    return "" if fault is None else fault_in_words(fault)
 
 
 def sendable(value: Any) -> bool:

@@ -29,6 +29,7 @@ class Options:
         rate: maximum number of calls in a second; `None`: any.
         max_time: time after which no other call is made; `None`: none.
         known: by the name of a tool, arguments with which it succeeds.
+        required: names of tools that have to be seen at work; whether they were, a report says.
         one_process: start a command again only after it has ended; else the next one starts during the one before.
     """
 
@@ -46,6 +47,7 @@ class Options:
     rate: float | None = None
     max_time: float | None = None
     known: Mapping[str, Sequence[Arguments]] = field(default_factory=dict)
+    required: tuple[str, ...] = ()
     one_process: bool = False
 
     def chooses(self, tool: ListedTool) -> bool:
@@ -58,8 +60,8 @@ class Options:
         return self.chooses(tool) and (tool.read_only or self.allow_writes)
 
     def unmatched(self, tools: Sequence[ListedTool]) -> str:
-        """Return the first pattern that no tool matches, which is misspelt or out of date; empty if there is none."""
+        """Return the first name or pattern that no tool matches: misspelt or out of date; empty if there is none."""
         names = [tool.name for tool in tools]
         patterns = (*self.include, *self.exclude, *(pattern for pattern, _ in self.tool_timeouts))
         lost = (one for one in patterns if not any(fnmatchcase(name, one) for name in names))
-        return next(chain(lost, (name for name in self.known if name not in names)), "")
+        return next(chain(lost, (name for name in (*self.known, *self.required) if name not in names)), "")

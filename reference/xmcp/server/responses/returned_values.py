@@ -15,7 +15,7 @@ from pydantic import ValidationError as PydanticValidationError
 from pydantic_core import PydanticSerializationError, to_json
 
 from xmcp.server.formatter_binding import formatted, keeps_nothing, media_type_of, name_of, writes_data_only
-from xmcp.server.responses.display_types import advise_on_type
+from xmcp.server.responses.display_advice import advise_on_decorator, advise_on_type
 from xmcp.server.responses.failures import field_errors
 from xmcp.server.result_data import UnsendableResultError, as_json, is_non_finite
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse, display_faults, in_json_types, is_media_type
@@ -56,6 +56,8 @@ def response_to(
             advise_on_type(tool_name, response.display.type)
         return response
     if not display_tool:
+        if isinstance(value, DisplayEnvelope):
+            advise_on_decorator(tool_name)
         return _for_the_model(tool_name, value, data, formatter)
     envelope = envelope_of(value)
     if isinstance(envelope, DisplayEnvelope):

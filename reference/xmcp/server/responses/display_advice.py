@@ -1,4 +1,4 @@
-"""Advice for the author of a tool whose display has a type that this specification does not define."""
+"""Advice for the author of a tool whose display no client shows: of an unknown type, or of a tool without displays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xmcp_models.registry import DISPLAY_TYPES
 logger = logging.getLogger("xmcp.server")
 
 _MOST_LOGGED: Final = 200
-"""Maximum number of pairs of tool and type that are remembered; a program can make up names."""
+"""Maximum number of pairs of tool and type (or no type) that are remembered; a program can make up names."""
 
 _logged: set[tuple[str, str]] = set()
 
@@ -20,9 +20,8 @@ def advise_on_type(tool_name: str, display_type: str) -> None:
     """Log a warning, once for each tool and type, where a display's type is neither registered nor a vendor's."""
     if display_type in DISPLAY_TYPES or display_type.startswith("x-"):
         return
-    if (tool_name, display_type) in _logged or len(_logged) >= _MOST_LOGGED:
+    if not _is_first(tool_name, display_type):
         return
-    _logged.add((tool_name, display_type))
     near = get_close_matches(display_type, [name for name in DISPLAY_TYPES if not name.startswith("x-")], n=2)
     known = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"Registered are {', '.join(_active())}."
     logger.warning(
@@ -32,6 +31,23 @@ def advise_on_type(tool_name: str, display_type: str) -> None:
         display_type,
         known,
     )
+
+
+def advise_on_decorator(tool_name: str) -> None:
+    """Log a warning, once for each tool, where a tool that has no displays returned one."""
+    if _is_first(tool_name, ""):
+        logger.warning(
+            "The tool %s returned a DisplayEnvelope, and no client shows it: write @mcp.display_tool in the place of "
+            "@mcp.tool.",
+            tool_name,
+        )
+
+
+def _is_first(tool_name: str, display_type: str) -> bool:
+    if (tool_name, display_type) in _logged or len(_logged) >= _MOST_LOGGED:
+        return False
+    _logged.add((tool_name, display_type))
+    return True
 
 
 def _active() -> list[str]:

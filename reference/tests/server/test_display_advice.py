@@ -1,4 +1,4 @@
-"""A display of a misspelled type is sent as it is, and its author is told once what was meant."""
+"""A display that no client shows, of a misspelled type or of a plain tool: its author is told once what was meant."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from xmcp import XMCP, DisplayEnvelope
-from xmcp.server.responses import display_types
+from xmcp.server.responses import display_advice
 
 
 @pytest.fixture(autouse=True)
 def nothing_logged_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(display_types, "_logged", set())
+    monkeypatch.setattr(display_advice, "_logged", set())
 
 
 async def shown(call: Any, display_type: str) -> list[Any]:
@@ -49,3 +49,16 @@ async def test_registered_types_and_those_of_vendors_need_no_advice(
 ) -> None:
     await shown(call, display_type)
     assert "not registered" not in caplog.text
+
+
+async def test_an_envelope_of_a_plain_tool_is_logged_once(call: Any, caplog: pytest.LogCaptureFixture) -> None:
+    mcp = XMCP("shop")
+
+    @mcp.tool
+    def sales() -> DisplayEnvelope:
+        """Sales."""
+        return DisplayEnvelope(type="table", payload=[{"a": 1}])
+
+    assert [(await call(mcp, "sales")).display for _ in range(2)] == [None, None]
+    (record,) = [record for record in caplog.records if "@mcp.display_tool" in record.message]
+    assert record.message.startswith("The tool sales returned a DisplayEnvelope, and no client shows it")
