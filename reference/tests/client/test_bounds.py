@@ -24,6 +24,7 @@ from mcp.client.stdio import StdioServerParameters
 from mcp_types import TextContent
 from support import flooding_program
 from support.clock import Clock
+from support.growth import is_linear
 from support.http_host import hosted, listening
 from support.raw_peer import RawPeer, hello
 
@@ -115,17 +116,6 @@ def test_a_line_without_an_end_is_refused_when_it_is_larger_than_a_message() -> 
         list(reader.feed(b"x"))
 
 
-def seconds(work: Callable[[], Any]) -> float:
-    """CPU time of the best of three."""
-
-    def once() -> float:
-        begun = time.thread_time()
-        work()
-        return time.thread_time() - begun
-
-    return min(once() for _ in range(3))
-
-
 def test_a_line_takes_time_in_proportion_to_its_length_however_small_its_pieces_are() -> None:
     def fed(mebibytes: int) -> Callable[[], Any]:
         def work() -> None:
@@ -136,8 +126,7 @@ def test_a_line_takes_time_in_proportion_to_its_length_however_small_its_pieces_
 
         return work
 
-    # In proportion it is four times as long; when the line is joined for each piece, sixteen times.
-    assert seconds(fed(16)) < 9 * seconds(fed(4))
+    assert is_linear(lambda times: fed(4 * times))
 
 
 # Over HTTP.

@@ -112,7 +112,7 @@ def test_a_result_of_nothing_but_errors_is_refused_soon(version: str, blocks: li
             check_result("tools/call", version, result)
         took.append(time.thread_time() - begun)
     assert caught.value.error_count() < 50 * SLICE  # of 25 for each value in the SDK's form, with all that is in them
-    assert min(took) < 0.1, took
+    assert min(took) < 1, took
 
 
 @pytest.mark.parametrize(

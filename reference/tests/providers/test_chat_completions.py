@@ -6,13 +6,13 @@ import itertools
 import json
 import re
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.growth import is_linear
 
 from xmcp.chat.completions import MAX_ID, unique_ids
 from xmcp.providers import ErrorCategory, ProviderError, ToolCall, Usage
@@ -212,17 +212,6 @@ def test_an_event_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
         list(feed)
 
 
-def seconds(work: Callable[[], Any]) -> float:
-    """CPU time of the best of three."""
-
-    def once() -> float:
-        begun = time.thread_time()
-        work()
-        return time.thread_time() - begun
-
-    return min(once() for _ in range(3))
-
-
 def test_an_event_takes_time_in_proportion_to_its_size_however_small_its_pieces_are() -> None:
     def fed(mebibytes: int) -> Callable[[], Any]:
         def work() -> None:
@@ -235,8 +224,7 @@ def test_an_event_takes_time_in_proportion_to_its_size_however_small_its_pieces_
 
         return work
 
-    # In proportion it is four times as long; when the event is joined for each piece, sixteen times.
-    assert seconds(fed(8)) < 9 * seconds(fed(2))
+    assert is_linear(lambda times: fed(2 * times))
 
 
 def test_the_arguments_of_a_call_take_time_in_proportion_to_their_length() -> None:
@@ -252,7 +240,7 @@ def test_the_arguments_of_a_call_take_time_in_proportion_to_their_length() -> No
 
         return work
 
-    assert seconds(taken(4)) < 9 * seconds(taken(1))
+    assert is_linear(taken)
 
 
 @pytest.mark.parametrize(
