@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Final
+from unittest.mock import patch
 
 from xmcp_conformance.core.events import Event, Observed
-from xmcp_conformance.profiles.server.blackbox import check
+from xmcp_conformance.profiles.server import blackbox
 from xmcp_conformance.profiles.server.options import Options
 from xmcp_conformance.profiles.server.peers import InMemoryPeer, Peer
 from xmcp_conformance.reports.server_report import ServerReport
+from xmcp_conformance.wrong.servers.direct_session import direct_connect
 from xmcp_conformance.wrong.servers.miniature import Miniature
 
 
@@ -29,11 +32,26 @@ class KeptReport(ServerReport):
 _FEW_CALLS: Final = 40
 
 
-async def report_on(server: Miniature | Peer, options: Options, *, whole: bool = False) -> KeptReport:
-    """Return the report on a miniature, or on any peer. `whole`: with as many calls as `xmcp check server` makes."""
+async def report_on(
+    server: Miniature | Peer, options: Options, *, whole: bool = False, direct: bool = False
+) -> KeptReport:
+    """Return the report on a miniature, or on any peer.
+
+    Args:
+        server: what is judged.
+        options: how.
+        whole: with as many calls as `xmcp check server` makes.
+        direct: without the SDK of MCP between, which takes most of the time; of a miniature that MCP allows.
+    """
     if options.calls is None and not whole:
         options = replace(options, calls=_FEW_CALLS)
     peer = InMemoryPeer(server.server()) if isinstance(server, Miniature) else server
     report = KeptReport()
-    await check([peer], options, report.add)
+    between = (
+        patch.object(blackbox, "connect", direct_connect(server))
+        if direct and isinstance(server, Miniature)
+        else nullcontext()
+    )
+    with between:
+        await blackbox.check([peer], options, report.add)
     return report

@@ -46,7 +46,7 @@ async def test_a_right_server_with_the_wire_plain_passes():
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.implementation.__name__)
 async def test_a_wrong_emitter_breaks_its_own_sentence_and_no_other(wrong):
-    report = await report_on(wrong.implementation(), MANY)
+    report = await report_on(wrong.implementation(), MANY, direct=True)
     found = red(report)
     assert set(found) == set(wrong.requirements), {id_: str(first.observation) for id_, first in found.items()}
 
@@ -64,7 +64,7 @@ SMALLEST = {
 @pytest.mark.parametrize("name", SMALLEST)
 async def test_the_call_that_is_reported_is_the_smallest(name):
     (implementation,) = [one.implementation for one in WRONG if one.implementation.__name__ == name]
-    (first,) = red(await report_on(implementation(), MANY)).values()
+    (first,) = red(await report_on(implementation(), MANY, direct=True)).values()
     wanted = f"{NAME}({json.dumps(SMALLEST[name])[:200]}"
     assert first.call.startswith(wanted), first.call
 

@@ -65,7 +65,8 @@ def _place(first: Observed) -> str:
 
 def _show_cases(report: CaseReport, console: Console) -> None:
     faulty = [case for case in report.seen.values() if case.faults]
-    right = [case for case in report.seen.values() if not case.faults]
+    unseen = {event.peer for event in report.not_judged}
+    right = [case for case in report.seen.values() if not case.faults and case.name not in unseen]
     for case in faulty if not report.peer else faulty[:_MOST_LISTED]:
         ids = ", ".join(dict.fromkeys(fault.observation.requirement for fault in case.faults))
         print_line(Text.assemble(("  fails  ", "bold red"), f"{printable(case.name)}  ", (ids, "dim")), console)

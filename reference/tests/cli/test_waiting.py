@@ -59,6 +59,18 @@ def test_a_short_wait_is_not_worth_a_line(capfd: pytest.CaptureFixture[str], mon
     assert capfd.readouterr() == ("", "")
 
 
+def test_a_log_has_a_line_of_progress_now_and_then(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(waiting.time, "monotonic", lambda: clock[0])
+    with Waiting("xmcp check", pipe()) as wait:
+        for seconds in range(0, 70, 5):
+            clock[0] = seconds
+            wait.show(f"{seconds} calls")
+    assert capfd.readouterr() == ("", "xmcp check: 30 calls\nxmcp check: 60 calls\n")
+
+
 @pytest.mark.usefixtures("impatient")
 def test_where_standard_output_is_json_nothing_is_said(capfd: pytest.CaptureFixture[str]) -> None:
     with Waiting("xmcp check", pipe(), quiet=True) as wait:

@@ -24,6 +24,7 @@ from xmcp_conformance.profiles.client.scenario import Scenario, needed_features
 from xmcp_conformance.profiles.client.scenario_files import MOST_BYTES, NoScenarios, scenarios_in, schema
 from xmcp_conformance.profiles.client.scenarios import SCENARIOS
 from xmcp_conformance.profiles.client.trace import Trace
+from xmcp_conformance.profiles.client.trace import schema as trace_schema
 from xmcp_conformance.reports.case_json import to_dict
 from xmcp_conformance.reports.case_report import SCENARIOS as BY_SCENARIOS
 from xmcp_conformance.reports.case_report import CaseReport
@@ -44,7 +45,11 @@ _LARGEST_SEED: Final = 10**15
 
 def _print_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
     if wanted and not context.resilient_parsing:
-        click.echo(SCHEMA.read_text(encoding="utf-8"), nl=False)
+        protocol = json.loads(SCHEMA.read_text(encoding="utf-8"))
+        members = trace_schema()["properties"]["setup"]["properties"]
+        options = {name: member for name, member in members.items() if name not in ("servers", "tools")}
+        protocol["$defs"]["setup"]["properties"] = options
+        click.echo(json.dumps(protocol, indent=2))
         context.exit()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from types import TracebackType
 from typing import Final
 
@@ -13,10 +14,15 @@ from rich.text import Text
 
 PATIENCE: Final = 3.0
 """Seconds after which a line says what is being waited for."""
+PACE: Final = 30.0
+"""Seconds between two lines that say how far the command is, where there is no terminal."""
 
 
 class Waiting:
     """Says what a command waits for: at once in the status line of a terminal, elsewhere on stderr after `PATIENCE`.
+
+    What it does then is in that status line, too, and elsewhere on stderr every `PACE` seconds: in the log of a job,
+    minutes without a line look as if it hung.
 
     Args:
         command: The name of the command, with which the line begins.
@@ -29,6 +35,7 @@ class Waiting:
         self._quiet = quiet
         self._status: Status | None = console.status("") if console.is_terminal else None
         self._timer: threading.Timer | None = None
+        self._said_at = time.monotonic()
 
     def __enter__(self) -> Waiting:
         if self._status is not None:
@@ -58,7 +65,10 @@ class Waiting:
             self._timer = None
 
     def show(self, text: str) -> None:
-        """Show on a terminal what the command does now; the waiting is over."""
+        """Show what the command does now; the waiting is over."""
         self.end()
         if self._status is not None:
             self._status.update(Text(text))
+        elif not self._quiet and time.monotonic() - self._said_at >= PACE:
+            self._said_at = time.monotonic()
+            click.echo(f"{self._command}: {text}", err=True)

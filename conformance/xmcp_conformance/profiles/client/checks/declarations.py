@@ -32,10 +32,9 @@ def _declares_the_extension(trace: TraceIndex) -> Observations:
             continue
         found = next(faults("declaration", value), None)
         yield either("XMCP-MCP-007", found is None, str(found), "as schemas/declaration.schema.json says", where=at)
-        if one.stateless:
-            seen = f"declared to server {one.server} under `experimental` alone"
-            expected = "`extensions`: the client speaks MCP 2026-07-28 or later"
-            yield either("XMCP-MCP-009", one.extensions is not None, seen, expected, where=at)
+        seen = f"declared to server {one.server} under `experimental` alone"
+        expected = "`extensions`: the client speaks MCP 2026-07-28 or later"
+        yield either("XMCP-MCP-009", one.extensions is not None or not one.stateless, seen, expected, where=at)
 
 
 @check("XMCP-CLI-111", profile="client")

@@ -142,7 +142,8 @@ class Program:
                 return await future
         except TimeoutError:
             of = f" of chat {request['chat']}" if "chat" in request else ""
-            fault = LateAnswer(f"no answer to `{command}`{of} within {seconds:g} s")
+            longer = "; --chat-timeout allows a client longer that is still at it" if command == "chat" else ""
+            fault = LateAnswer(f"no answer to `{command}`{of} within {seconds:g} s{longer}")
             self._break(fault)
             raise fault from None
         finally:
