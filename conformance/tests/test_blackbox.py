@@ -382,7 +382,7 @@ class _HangsOnce(Miniature):
 
 async def test_a_tool_that_does_not_answer_is_called_once_in_both_eras_together():
     server = _HangsOnce()
-    report = await report_on(server, Options(examples=1, call_timeout=0.5))
+    report = await report_on(server, Options(examples=1, tool_timeouts=(("listing", 0.5),)))
     assert server.hung == 1
     assert report.exit_code == 1
 

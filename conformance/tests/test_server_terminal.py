@@ -125,13 +125,24 @@ def test_the_part_that_was_reached_is_judged_and_the_other_named() -> None:
     [
         ([NOT_CALLED], 1, '@mcp.tool(annotations={"readOnlyHint": True})'),
         ([], 0, "The server lists no tools."),
-        ([], 1, "Every call failed."),
+        ([], 1, "No tool was called; the notes above say why."),
     ],
 )
 def test_a_server_that_is_not_shown_to_conform_has_a_way_on(notes: list[str], tools: int, words: str) -> None:
     *_, verdict, advice = " ".join(printed(*notes, tools=tools).split()).rpartition("NOT SHOWN TO CONFORM")
     assert verdict
     assert words in advice
+
+
+@pytest.mark.parametrize("ending", ["failed", "unread"])
+def test_a_server_of_which_no_call_succeeded_is_not_shown_to_conform(ending: str) -> None:
+    tool = ToolListed("stdio", "a", called=True, displays=False)
+    text = shown(STARTED, tool, CallMade("stdio", "a({})", "a", ending, "TIMEOUT"))  # type: ignore[arg-type]
+    text = " ".join(text.split())
+    assert text.endswith("Every call failed. The notes above say why; `xmcp see` shows each call with its answer.")
+    reason = "no call of a tool succeeded, so only errors were judged" if ending == "failed" else "seen to answer"
+    assert "NOT SHOWN TO CONFORM" in text
+    assert reason in text
 
 
 def test_one_tool_and_one_call_are_not_several() -> None:

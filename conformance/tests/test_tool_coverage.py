@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import anyio
 import pytest
@@ -19,7 +20,7 @@ from xmcp_conformance.reports.server_report import ServerReport
 from xmcp_conformance.reports.unjudged import unjudged, why_not
 from xmcp_conformance.wrong.servers.miniature import Miniature
 
-NEWEST = Options(examples=1, eras=("newest",), call_timeout=0.5)
+NEWEST = Options(examples=1, eras=("newest",))
 STARTED = RunStarted("stdio, e", "server.py", "stdio", "e", "declared", 3)
 LISTED = [
     ToolListed("r", "read", called=True, displays=False),
@@ -128,7 +129,7 @@ class _Hangs(Miniature):
 
 
 async def test_a_call_without_an_answer_is_not_green() -> None:
-    one = await report_on(_Hangs(), NEWEST)
+    one = await report_on(_Hangs(), replace(NEWEST, tool_timeouts=(("listing", 0.5),)))
     assert not one.fails
     assert one.exit_code is ExitCode.DOES_NOT_CONFORM
     (said,) = one.shortcomings
