@@ -93,7 +93,8 @@ def test_a_file_that_has_no_arguments_is_wrong_usage(folder: Path, written: str,
 
 
 def test_calls_come_no_faster_than_the_rate(folder: Path) -> None:
-    options = ("--exclude", "slow", "--calls", "8", "--era", "newest", "--rate", "10")
+    (folder / "known.json").write_text(json.dumps({"order": {"number": "A-17"}}))
+    options = ("--exclude", "slow", "--calls", "8", "--era", "newest", "--rate", "10", "--arguments", "known.json")
     assert check("server", "server.py", *options, cwd=folder).returncode == 0
     times = [float(line.split()[0]) for line in (folder / "calls.txt").read_text().splitlines()]
     assert len(times) >= 4

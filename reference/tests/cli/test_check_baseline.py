@@ -75,8 +75,8 @@ def test_known_faults_pass_new_ones_and_those_that_are_gone_do_not(tmp_path: Pat
     ("content", "says"),
     [
         ("{", "is not JSON, as --update-baseline writes it"),
-        ('{"format": 2, "faults": {}}', "is no baseline, as --update-baseline writes it: see /format"),
-        ('{"format": 1, "faults": {"XMCP-1": ["a"]}}', "see /faults"),
+        ('{"format": 2, "faults": {}}', "is no baseline (at `/format`: 1 was expected); --update-baseline writes one"),
+        ('{"format": 1, "faults": {"XMCP-1": ["a"]}}', 'is no baseline (at `/faults`: "XMCP-1" does not match'),
     ],
 )
 def test_what_is_no_baseline_is_said_before_anything_starts(content: str, says: str, tmp_path: Path) -> None:
