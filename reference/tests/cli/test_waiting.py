@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from support.clock import Clock
 
 from xmcp.cli import waiting
 from xmcp.cli.waiting import Waiting
@@ -59,14 +60,11 @@ def test_a_short_wait_is_not_worth_a_line(capfd: pytest.CaptureFixture[str], mon
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_log_has_a_line_of_progress_now_and_then(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock = [0.0]
-    monkeypatch.setattr(waiting.time, "monotonic", lambda: clock[0])
-    with Waiting("xmcp check", pipe()) as wait:
+def test_a_log_has_a_line_of_progress_now_and_then(capfd: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    with Waiting("xmcp check", pipe(), clock=clock) as wait:
         for seconds in range(0, 70, 5):
-            clock[0] = seconds
+            clock.now = float(seconds)
             wait.show(f"{seconds} calls")
     assert capfd.readouterr() == ("", "xmcp check: 30 calls\nxmcp check: 60 calls\n")
 

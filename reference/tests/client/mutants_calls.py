@@ -484,7 +484,8 @@ def forgets_a_tool_in_the_middle_of_a_turn(patch: pytest.MonkeyPatch) -> None:
 def says_that_the_tool_failed_where_the_connection_did(patch: pytest.MonkeyPatch) -> None:
     """Answers a call whose connection was lost as if its tool had failed."""
     lost = client_made_errors.tool_client_failed
-    patch.setattr(client_made_errors, "tool_client_failed", lambda server: replace(lost(server), code="TOOL_ERROR"))
+    wrong = {"code": "TOOL_ERROR", "category": "internal"}
+    patch.setattr(client_made_errors, "tool_client_failed", lambda server: replace(lost(server), **wrong))
 
 
 @breaks("XMCP-CLI-095")

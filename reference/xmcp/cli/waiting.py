@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Final
 
@@ -28,14 +29,18 @@ class Waiting:
         command: The name of the command, with which the line begins.
         console: Where the command writes; if it is a terminal, it gets a status line.
         quiet: Do not write to stderr.
+        clock: The time, in seconds.
     """
 
-    def __init__(self, command: str, console: Console, *, quiet: bool = False) -> None:
+    def __init__(
+        self, command: str, console: Console, *, quiet: bool = False, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._command = command
         self._quiet = quiet
         self._status: Status | None = console.status("") if console.is_terminal else None
         self._timer: threading.Timer | None = None
-        self._said_at = time.monotonic()
+        self._clock = clock
+        self._said_at = clock()
 
     def __enter__(self) -> Waiting:
         if self._status is not None:
@@ -69,6 +74,6 @@ class Waiting:
         self.end()
         if self._status is not None:
             self._status.update(Text(text))
-        elif not self._quiet and time.monotonic() - self._said_at >= PACE:
-            self._said_at = time.monotonic()
+        elif not self._quiet and self._clock() - self._said_at >= PACE:
+            self._said_at = self._clock()
             click.echo(f"{self._command}: {text}", err=True)
