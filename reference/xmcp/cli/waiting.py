@@ -22,8 +22,8 @@ PACE: Final = 30.0
 class Waiting:
     """Says what a command waits for: at once in the status line of a terminal, elsewhere on stderr after `PATIENCE`.
 
-    What it does then is in that status line, too, and elsewhere on stderr every `PACE` seconds: in the log of a job,
-    minutes without a line look as if it hung.
+    What it does then is in that status line, too, and elsewhere on stderr, at most every `PACE` seconds: in the log of
+    a job, minutes without a line look as if it hung.
 
     Args:
         command: The name of the command, with which the line begins.

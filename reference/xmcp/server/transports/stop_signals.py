@@ -18,7 +18,9 @@ STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def stop_signals(*, first: Callable[[], None], second: Callable[[], None]) -> Iterator[None]:
-    """Call `first` and `second` when the first and the second stop signal arrive; from the second on they interrupt.
+    """Call `first` and `second` when the first and the second stop signal arrive.
+
+    From the second on they interrupt the main thread, unless Python has taken two for one while it was busy.
 
     Both may be called twice, and by a thread: a thread reads the pipe that Python tells every signal to, the handler
     does the same in the main thread, and the earlier of them counts. A child process made by a fork has neither.
@@ -75,6 +77,9 @@ def _restored_in_forks(restore: Callable[[], None]) -> Iterator[None]:
             restore()
         unblock()
 
+    if not hasattr(os, "register_at_fork"):  # Windows has no forks
+        yield
+        return
     # What is registered stays registered: after the context, a fork does no more than hold its signals back.
     os.register_at_fork(before=block, after_in_parent=unblock, after_in_child=restore_and_unblock)
     try:
