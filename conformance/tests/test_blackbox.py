@@ -380,6 +380,15 @@ class _HangsOnce(Miniature):
             await anyio.sleep_forever()
 
 
+def test_a_tool_that_takes_show_user_is_asked_to_show_whatever_it_says_of_itself():
+    schema = {"type": "object", "properties": {"show_user": {"type": "boolean"}}}
+    tool = ListedTool("orders", schema, {}, read_only=True)
+    calls = [call for (call, *_) in plan(Catalogue("2025-11-25", {}, (tool,)), Options(), lambda _: None)]
+    assert not tool.displays
+    asked = [call.arguments.get("show_user") for call in calls if call.name == "orders"]
+    assert [wish for wish in (True, False) if any(one is wish for one in asked)] == [True, False]
+
+
 async def test_a_tool_that_does_not_answer_is_called_once_in_both_eras_together():
     server = _HangsOnce()
     report = await report_on(server, Options(examples=1, tool_timeouts=(("listing", 0.5),)))

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,6 +20,7 @@ import httpx2
 import jsonschema_rs
 import pytest
 from left_processes import left
+from rich.console import Console
 
 from xmcp_conformance.core.events import Event, Noted
 from xmcp_conformance.profiles.client.adapter import ModelAnswer, NoSuchChat
@@ -37,6 +39,7 @@ from xmcp_conformance.profiles.client.scenarios import SCENARIOS
 from xmcp_conformance.profiles.client.trace import ChatEnded, Setup, Trace
 from xmcp_conformance.reports.case_report import SCENARIOS as BY_SCENARIOS
 from xmcp_conformance.reports.case_report import CaseReport
+from xmcp_conformance.reports.case_terminal import show
 from xmcp_conformance.wrong.clients import miniature
 
 PROGRAM = Path(__file__).with_name("client_program.py")
@@ -124,6 +127,9 @@ def test_a_chat_that_does_not_end_is_bounded(tmp_path: Path) -> None:
     path.write_text(PROGRAM.read_text().replace("asyncio.create_task(run(client, request))", "None"))
     report = report_on([sys.executable, str(path), "Miniature"], ONE, limits=Limits(60.0, 1.0))
     assert [event.reason for event in report.not_judged] == [f"no answer to `chat` of chat 0 within 1 s{LONGER}"]
+    said = StringIO()
+    show(report, Console(file=said, width=80))
+    assert "  0 of 1 scenario without a fault\n" in said.getvalue()
 
 
 def test_a_client_that_waits_for_a_tool_for_ever_is_judged_by_its_call(tmp_path: Path) -> None:

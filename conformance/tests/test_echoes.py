@@ -7,7 +7,7 @@ import unicodedata
 import pytest
 
 from xmcp_conformance.profiles.server.catalogue import ListedTool
-from xmcp_conformance.profiles.server.checks.echoes import Echoes
+from xmcp_conformance.profiles.server.checks.echoes import echoes, judged
 from xmcp_conformance.profiles.server.exchange import Exchange, ToolCall
 from xmcp_conformance.profiles.server.hostile_texts import HOSTILE
 from xmcp_conformance.profiles.server.text_changes import change_of
@@ -26,10 +26,8 @@ def answered(trap: str, text: str, *, attributes: str = "", arguments: object = 
 
 
 def broken(*exchanges: Exchange) -> set[str]:
-    echoes = Echoes()
-    for exchange in exchanges:
-        echoes.keep(exchange, "run")
-    return {one.requirement for _, observations in echoes.judged() for one in observations if not one.ok}
+    kept = [echo for exchange in exchanges for echo in echoes(exchange, "run")]
+    return {one.requirement for _, observations in judged(kept) for one in observations if not one.ok}
 
 
 @pytest.mark.parametrize(

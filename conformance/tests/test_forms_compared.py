@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from xmcp_conformance.profiles.server.catalogue import ListedTool
-from xmcp_conformance.profiles.server.checks.forms_compared import FormsCompared
+from xmcp_conformance.profiles.server.checks.forms_compared import Told, judged, told
 from xmcp_conformance.profiles.server.exchange import Exchange, Intent, ToolCall
 from xmcp_conformance.reader import Document, Reading
 
@@ -17,7 +17,7 @@ SENT = {"text": "a\\b"}
 
 def broken(*answers: tuple[bool, dict[str, Any], str], steady: int = 2, intent: Intent = Intent.VALID) -> set[str]:
     """Return what is broken by answers: each to a client that declared or not, of a call, with a text."""
-    forms = FormsCompared()
+    kept: list[Told] = []
     others = [(declared, {"n": number}, "same") for number in range(steady) for declared in (True, False)]
     for declared, arguments, text in (*others, *others, *answers):
         content = (
@@ -28,8 +28,8 @@ def broken(*answers: tuple[bool, dict[str, Any], str], steady: int = 2, intent: 
             result={"content": [{"type": "text", "text": content}]},
             reading=Reading(Document(llm_output=text)),
         )
-        forms.keep(exchange, "run", declared=declared)
-    return {one.requirement for _, observations in forms.judged() for one in observations if not one.ok}
+        kept += told(exchange, "run", declared=declared)
+    return {one.requirement for _, observations in judged(kept) for one in observations if not one.ok}
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,7 @@ def test_what_is_required_and_was_not_seen_is_not_green(required: str, missed: s
     ("required", "words"),
     [
         ("XMCP-RSP-999", "no sentence has the id `XMCP-RSP-999`; is it `XMCP-RSP-0"),
+        ("XMCP-DSP-999", "is it `XMCP-DSP-0"),
         ("XMCP-CLI-001", "not judged by what a server answers"),
         ("101%", "at most 100%"),
         ("0%", "more than 0%"),

@@ -167,7 +167,7 @@ class ServerReport:
         found = []
         if not self.answers:
             found.append("no tool of the server was seen to answer")
-        elif self.coverage.tools and not any(tool.succeeded for tool in self.coverage.tools.values()):
+        elif self.coverage.tools and not self.coverage.any_succeeded:
             found.append("no call of a tool succeeded, so only errors were judged")
         if self.silent:
             number = self.silent.total()

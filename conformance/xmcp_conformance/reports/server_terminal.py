@@ -135,7 +135,7 @@ def _way_on(report: ServerReport) -> str:
     """Return what a person can do about a server of which too little was seen."""
     if report.silent:
         return "--call-timeout gives a slow tool longer. A tool that waits for something else never answers in a check."
-    if report.answers and any(tool.succeeded for tool in report.coverage.tools.values()):
+    if report.coverage.any_succeeded:
         return ""
     if not any(run.started.tools for run in report.runs):
         return "The server lists no tools. Does it register them before it starts?"

@@ -85,6 +85,11 @@ class Coverage:
         return sum(tool.at_work for tool in self.tools.values())
 
     @property
+    def any_succeeded(self) -> bool:
+        """Whether a call of any tool succeeded."""
+        return any(tool.succeeded for tool in self.tools.values())
+
+    @property
     def percent(self) -> float:
         """The share of the wanted tools that were seen at work, in percent; 0 where there is none."""
         at_work = sum(tool.at_work and not tool.left_out for tool in self.tools.values())

@@ -127,6 +127,14 @@ def test_a_path_in_a_failure_leaks_in_every_host_and_a_tool_that_writes_is_not_c
     assert "--allow-writes" in wipe["not_called"]
 
 
+def test_it_leaves_nothing_in_the_folder(plain, tmp_path, monkeypatch):
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    assert see(plain).returncode == 0
+    assert [*folder.iterdir()] == []
+
+
 def test_of_an_xmcp_server_only_our_client_gets_documents_and_nothing_leaks(ours):
     server = in_json(ours)["servers"][0]
     assert server["announces_xmcp"]

@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 import anyio
 
@@ -27,6 +28,7 @@ from xmcp_models.registry import EXTENSION_ID
 from .bounded_wire import Stray
 from .call_plan import Batch, few_of_each, misfits, plan
 from .catalogue import Catalogue, announced_wire
+from .checks import echoes, forms_compared
 from .checks.announcement import extension_entry
 from .checks.declared_limit import LEAST
 from .command_process import StartedAhead
@@ -120,11 +122,9 @@ async def _check_in_eras(run: Run) -> None:
                 await asyncio.wait({others})
     for note in run.stray.notes():
         run.emit(Noted(run.peer.transport, note))
-    first = eras[0]
-    for seen in eras[1:]:
-        first.echoes.extend(seen.echoes)
-        first.forms.extend(seen.forms)
-    for repeat, observations in (*first.echoes.judged(), *first.forms.judged()):
+    of_echoes = echoes.judged(echo for seen in eras for echo in seen.echoes)
+    of_forms = forms_compared.judged(told for seen in eras for told in seen.told)
+    for repeat, observations in chain(of_echoes, of_forms):
         for observation in observations:
             run.emit(Observed(observation, repeat.run, str(repeat.call), tool=repeat.call.of_tool))
 

@@ -30,7 +30,7 @@ class Options:
         max_time: time after which no other call is made; `None`: none.
         known: by the name of a tool, arguments with which it succeeds.
         required: names of tools that have to be seen at work; whether they were, a report says.
-        one_process: start a command again only after it has ended; else the next one starts during the one before.
+        one_process: start a command again only after it has ended; else it is judged in all eras at the same time.
     """
 
     examples: int = 8

@@ -31,8 +31,8 @@ from .calling import Caller, asks_to_wait
 from .catalogue import Catalogue, ListedTool, advice, announced_versions
 from .checks.declared_limit import LEAST
 from .checks.displays import listed_again
-from .checks.echoes import Echoes
-from .checks.forms_compared import FormsCompared
+from .checks.echoes import Echo, echoes
+from .checks.forms_compared import Told, told
 from .checks.mcp_results import repeats_its_text
 from .checks.plain_results import begins_a_document
 from .checks.required_form import RequiredForm, required_form
@@ -63,8 +63,8 @@ _FEW = 3  # number of tools, and of displays, that a server with another wire is
 class Seen:
     """What the run as a declaring client showed, for the plan of that run and for the run as a plain client."""
 
-    echoes: Echoes = field(default_factory=Echoes)
-    forms: FormsCompared = field(default_factory=FormsCompared)
+    echoes: list[Echo] = field(default_factory=list)
+    told: list[Told] = field(default_factory=list)
     negotiates: bool = False
     unread: bool = False
     """Whether a client that declares the extension got an answer that could not be read."""
@@ -383,8 +383,8 @@ class _Exchanges:
         answered = document is not None and call.intent is Intent.VALID
         if answered and document is not None and document.has_display and not call.hands_on_a_wish:
             self.displayed.add(call.name)
-        self.seen.echoes.keep(exchange, self.run.name)
-        self.seen.forms.keep(exchange, self.run.name, declared=not self.run.plain)
+        self.seen.echoes += echoes(exchange, self.run.name)
+        self.seen.told += told(exchange, self.run.name, declared=not self.run.plain)
         if answered and document is not None:
             self.seen.keep(call, document)
             if document.error is None:

@@ -43,8 +43,8 @@ def stop_signals(*, first: Callable[[], None], second: Callable[[], None]) -> It
         if call is second:
             signal.default_int_handler(sig, frame)
 
-    wakeup = signal.set_wakeup_fd(tell, warn_on_full_buffer=False)
-    before = {number: signal.signal(number, handle) for number in STOP_SIGNALS}
+    before: dict[signal.Signals, Any] = {}
+    wakeup = -1
 
     def restore() -> None:
         for number, handler in before.items():
@@ -52,12 +52,15 @@ def stop_signals(*, first: Callable[[], None], second: Callable[[], None]) -> It
         signal.set_wakeup_fd(wakeup)
 
     threading.Thread(target=read, name="xmcp signals", daemon=True).start()
-    try:
-        with _restored_in_forks(restore):
+    with _restored_in_forks(restore):
+        try:
+            wakeup = signal.set_wakeup_fd(tell, warn_on_full_buffer=False)
+            for number in STOP_SIGNALS:
+                before[number] = signal.signal(number, handle)
             yield
-    finally:
-        restore()
-        os.close(tell)
+        finally:
+            restore()
+            os.close(tell)
 
 
 @contextmanager

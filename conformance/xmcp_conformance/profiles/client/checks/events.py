@@ -113,6 +113,8 @@ def _of_retry(at: int, event: Mapping[str, Any], call: ModelCall | None, before:
 
 
 _WHITE_SPACE: Final = " \t\r\n"
+_SHORT: Final = 1_000
+"""Number of characters of a message of which no client leaves out a part for the model."""
 _ROUNDED: Final = 1
 """Milliseconds."""
 
@@ -138,8 +140,8 @@ def _of_call(kind: str, event: Mapping[str, Any], call: ModelCall) -> Iterator[t
         category = quoted(str(event["error"].get("category")))
         yield f"the category {category}", f"{quoted(told.category)}, as in the document for the model"
     elif told is not None and call.reply is not None and "error" not in call.reply.lossy:
-        message = str(event["error"].get("message"))
-        if message != (words := told.message.strip(_WHITE_SPACE)):
+        message, words = str(event["error"].get("message")), told.message.strip(_WHITE_SPACE)
+        if message != words and len(message) <= _SHORT:
             yield f"the message `{quoted(message)}`", f"`{quoted(words)}`, as in the document for the model"
 
 

@@ -8,7 +8,7 @@ answers; the first answer alone proves nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -47,34 +47,29 @@ class Echo(NamedTuple):
     text: str = ""
 
 
-@dataclass(slots=True)
-class Echoes:
-    """What became of each trap, over the runs of a peer in one era, or in several."""
+def echoes(exchange: Exchange, run: str) -> Iterator[Echo]:
+    """Yield what became of each trap of a call that succeeded."""
+    document = exchange.reading.document
+    if document is None or document.error is not None:
+        return
+    call, text = exchange.call, document.llm_output or ""
+    is_document, cut = begins_a_document(exchange.text), says_cut(exchange.text or "")
+    for trap in call.traps:
+        if (change := change_of(trap, text)) is not None:
+            repeat = Repeat(change, is_document, call, run)
+            yield Echo(trap, repeat, cut, text if change == CUT and is_document else "")
 
-    _kept: list[Echo] = field(default_factory=list)
 
-    def keep(self, exchange: Exchange, run: str) -> None:
-        """Keep what became of the traps of a call that succeeded."""
-        document = exchange.reading.document
-        if document is None or document.error is not None:
-            return
-        call, text = exchange.call, document.llm_output or ""
-        is_document, cut = begins_a_document(exchange.text), says_cut(exchange.text or "")
-        for trap in call.traps:
-            if (change := change_of(trap, text)) is not None:
-                repeat = Repeat(change, is_document, call, run)
-                self._kept.append(Echo(trap, repeat, cut, text if change == CUT and is_document else ""))
+def judged(kept: Iterable[Echo]) -> Iterator[tuple[Repeat, Observations]]:
+    """Yield the repeats in documents of texts that were repeated whole at least once, with what they show.
 
-    def extend(self, later: Echoes) -> None:
-        """Add what runs after these showed."""
-        self._kept += later._kept
-
-    def judged(self) -> Iterator[tuple[Repeat, Observations]]:
-        """Yield the repeats in documents of texts that were repeated whole at least once, with what they show."""
-        compared = _Compared()
-        for echo in self._kept:
-            compared.add(echo)
-        yield from compared.judged()
+    Args:
+        kept: the echoes of all runs of a peer, in their order.
+    """
+    compared = _Compared()
+    for echo in kept:
+        compared.add(echo)
+    yield from compared.judged()
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ and a plain result, or between `show_user` as `null` and no `show_user`, was don
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 from xml.sax.saxutils import escape
@@ -47,36 +47,31 @@ class Told(NamedTuple):
     repeat: Repeat
 
 
-@dataclass(slots=True)
-class FormsCompared:
-    """The short texts of calls that asked for no display, over the runs of a peer in one era, or in several."""
+def told(exchange: Exchange, run: str, *, declared: bool) -> Iterator[Told]:
+    """Yield the text of a call that succeeded, where it is short and no display was asked for."""
+    call, document = exchange.call, exchange.reading.document
+    if document is None or document.error is not None or call.intent is not Intent.VALID:
+        return
+    if call.shows or document.has_display:  # beside a display, the two can say different things (XMCP-DSP-025)
+        return
+    text, is_document = document.llm_output or "", begins_a_document(exchange.text)
+    if len(text) > LONG or (is_document and says_cut(exchange.text or "")):
+        return
+    named = {name: value for name, value in call.arguments.items() if name != "show_user"}
+    form = Form(declared, is_document, "show_user" in call.arguments and call.arguments["show_user"] is None)
+    yield Told(ToolCall(None, call.name, named).key, form, text, Repeat("", is_document, call, run))
 
-    _kept: list[Told] = field(default_factory=list)
 
-    def keep(self, exchange: Exchange, run: str, *, declared: bool) -> None:
-        """Keep the text of a call that succeeded."""
-        call, document = exchange.call, exchange.reading.document
-        if document is None or document.error is not None or call.intent is not Intent.VALID:
-            return
-        if call.shows or document.has_display:  # beside a display, the two can say different things (XMCP-DSP-025)
-            return
-        text, is_document = document.llm_output or "", begins_a_document(exchange.text)
-        if len(text) > LONG or (is_document and says_cut(exchange.text or "")):
-            return
-        named = {name: value for name, value in call.arguments.items() if name != "show_user"}
-        form = Form(declared, is_document, "show_user" in call.arguments and call.arguments["show_user"] is None)
-        self._kept.append(Told(ToolCall(None, call.name, named).key, form, text, Repeat("", is_document, call, run)))
+def judged(kept: Iterable[Told]) -> Iterator[tuple[Repeat, Observations]]:
+    """Yield the answers of steady tools that were given in two forms, with what they show.
 
-    def extend(self, later: FormsCompared) -> None:
-        """Add what runs after these showed."""
-        self._kept += later._kept
-
-    def judged(self) -> Iterator[tuple[Repeat, Observations]]:
-        """Yield the answers of steady tools that were given in two forms, with what they show."""
-        compared = _Compared()
-        for told in self._kept:
-            compared.add(told)
-        yield from compared.judged()
+    Args:
+        kept: the texts of all runs of a peer, in their order.
+    """
+    compared = _Compared()
+    for one in kept:
+        compared.add(one)
+    yield from compared.judged()
 
 
 @dataclass(slots=True)
@@ -89,14 +84,14 @@ class _Compared:
     _varies: set[str] = field(default_factory=set)
     """The tools of which equal calls got different texts."""
 
-    def add(self, told: Told) -> None:
-        tool, text, form = told.repeat.call.name, told.text, told.form
-        texts = self._texts.setdefault(tool, {}).setdefault(told.call_key, {}).setdefault(form, {})
+    def add(self, one: Told) -> None:
+        tool, text, form = one.repeat.call.name, one.text, one.form
+        texts = self._texts.setdefault(tool, {}).setdefault(one.call_key, {}).setdefault(form, {})
         if text in texts:
             self._pairs[tool, form.is_document] = self._pairs.get((tool, form.is_document), 0) + 1
         elif texts:
             self._varies.add(tool)
-        texts.setdefault(text, told.repeat)
+        texts.setdefault(text, one.repeat)
 
     def judged(self) -> Iterator[tuple[Repeat, Observations]]:
         for tool, calls in self._texts.items():
