@@ -25,6 +25,7 @@ from xmcp_conformance.profiles.server.pace import Pace
 from xmcp_conformance.profiles.server.peers import HttpPeer, PeerLate, PeerUnavailable, StdioPeer
 from xmcp_conformance.profiles.server.run import Run
 from xmcp_conformance.profiles.server.server_under_test import Session
+from xmcp_conformance.wrong.servers.miniature import Miniature
 
 OPTIONS = Options(calls=2, examples=1)
 SERVER = """
@@ -93,6 +94,25 @@ async def test_a_command_is_judged_in_both_eras_at_the_same_time_and_told_in_one
     assert list(dict.fromkeys(told)) == runs
     assert told == [one for run in runs for one in told if one == run]
     assert ["2025-11-25" in run for run in runs] == [False, False, True, True]
+
+
+class _EscapesTwiceInTheHandshake(Miniature):
+    """Escapes markup twice in one era alone, and there always."""
+
+    async def handle(self, name, arguments, capabilities, handshake):
+        self.in_handshake = handshake
+        return await super().handle(name, arguments, capabilities, handshake)
+
+    def escaped(self, text):
+        once = super().escaped(text)
+        return super().escaped(once) if self.in_handshake else once
+
+
+async def test_the_answers_of_one_era_are_compared_with_those_of_the_other():
+    report = await report_on(_EscapesTwiceInTheHandshake(), replace(OPTIONS, calls=20))
+    assert "XMCP-RSP-020" in {one.requirement.id for one in report.judgements if one.first is not None}
+    alone = await report_on(_EscapesTwiceInTheHandshake(), replace(OPTIONS, calls=20, eras=("handshake",)))
+    assert [one.requirement.id for one in alone.judgements if one.first is not None] == []
 
 
 @pytest.mark.parametrize("kind", ["refuses", "refuses later"])

@@ -127,11 +127,22 @@ def test_a_path_in_a_failure_leaks_in_every_host_and_a_tool_that_writes_is_not_c
     assert "--allow-writes" in wipe["not_called"]
 
 
-def test_it_leaves_nothing_in_the_folder(plain, tmp_path, monkeypatch):
+FAILS = """
+from fastmcp import FastMCP
+mcp = FastMCP("shop")
+@mcp.tool(annotations={"readOnlyHint": True})
+def find(name: str) -> str:
+    raise ValueError("There is none.")
+"""
+
+
+def test_it_leaves_nothing_in_the_folder(tmp_path, monkeypatch):
+    (tmp_path / "server.py").write_text(FAILS)  # so that arguments are drawn
     folder = tmp_path / "empty"
     folder.mkdir()
     monkeypatch.chdir(folder)
-    assert see(plain).returncode == 0
+    monkeypatch.delenv("HYPOTHESIS_STORAGE_DIRECTORY", raising=False)
+    assert see("../server.py").returncode == 0
     assert [*folder.iterdir()] == []
 
 
