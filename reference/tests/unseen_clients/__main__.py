@@ -1,6 +1,5 @@
 """Run one of the clients: `python -m unseen_clients NAME`."""
 
-import asyncio
 import sys
 
 from unseen_clients import adapter
@@ -13,7 +12,7 @@ def main() -> None:
     if len(sys.argv) != 2 or sys.argv[1] not in entries:
         sys.exit(f"usage: python -m unseen_clients NAME, with a NAME of: {', '.join(entries)}")
     entries[sys.argv[1]].change()
-    asyncio.run(adapter.main())
+    adapter.main()
 
 
 main()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from unseen_clients import adapter
+from unseen_clients.adapter import Application, Json
 from xmcp.chat.messages import Message
 from xmcp.chat.tool_schemas import ToolSchemas
 from xmcp.client.calls import retry_policy
@@ -59,17 +58,13 @@ def retries_when_told_when() -> None:
 
 def chatty_events() -> None:
     """Say more in events than the format has, which their readers ignore (XMCP-REC-004)."""
-    right: Callable[[dict[str, Any]], None] = adapter.write
+    right = Application.tell
 
-    def write(message: dict[str, Any]) -> None:
-        event = message.get("event")
-        if event is None:
-            right(message)
-            return
+    def tell(application: Application, chat: str, event: Json) -> None:
         pieces = [{**event, "text": letter} for letter in event["text"]] if event["type"] == "llm_delta" else [event]
         for piece in pieces:
-            right({**message, "event": {**piece, "x_acme_at": time.time()}})
+            right(application, chat, {**piece, "x_acme_at": time.time()})
         if event["type"] == "tool_call":
-            right({**message, "event": {"type": "x_acme_heartbeat", "turn": event["turn"], "x_acme_alive": True}})
+            right(application, chat, {"type": "x_acme_heartbeat", "turn": event["turn"], "x_acme_alive": True})
 
-    adapter.write = write
+    Application.tell = tell

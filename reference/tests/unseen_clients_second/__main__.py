@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 
 from unseen_clients import adapter
@@ -16,7 +15,7 @@ def main() -> None:
     if len(sys.argv) != 2 or sys.argv[1] not in entries:
         sys.exit(f"usage: python -m unseen_clients_second NAME, with a NAME of: {', '.join(entries)}")
     entries[sys.argv[1]].change()
-    asyncio.run(adapter.main())
+    adapter.main()
 
 
 main()
