@@ -1,4 +1,4 @@
-"""A display that no client shows, of a misspelled type or of a plain tool: its author is told once what was meant."""
+"""A display that no client shows, of a misspelled type, an empty chart, a plain tool: its author is told once."""
 
 from __future__ import annotations
 
@@ -49,6 +49,23 @@ async def test_registered_types_and_those_of_vendors_need_no_advice(
 ) -> None:
     await shown(call, display_type)
     assert "not registered" not in caplog.text
+
+
+@pytest.mark.parametrize(("payload", "advised"), [({"type": "bar", "data": {}}, True), ({"mark": "bar"}, False)])
+async def test_a_chart_of_another_library_is_logged_once(
+    payload: dict[str, Any], advised: bool, call: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    mcp = XMCP("shop")
+
+    @mcp.display_tool
+    def sales(show_user: bool = False):
+        """Sales."""
+        return DisplayEnvelope(type="chart", payload=payload)
+
+    for _ in range(2):
+        assert (await call(mcp, "sales", show_user=True)).display == {"type": "chart", "payload": payload}
+    told = [record.message for record in caplog.records if "draws nothing" in record.message]
+    assert ["The tool sales" in one and "`mark`" in one for one in told] == [True] * advised
 
 
 async def test_an_envelope_of_a_plain_tool_is_logged_once(call: Any, caplog: pytest.LogCaptureFixture) -> None:

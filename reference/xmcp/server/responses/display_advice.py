@@ -1,11 +1,13 @@
-"""Advice for the author of a tool whose display no client shows: of an unknown type, or of a tool without displays."""
+"""Advice for the author of a tool whose display no client shows: its type, its chart or its tool is the wrong one."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Final
 
+from xmcp.wire import DisplayEnvelope
 from xmcp_models.registry import DISPLAY_TYPES
 
 logger = logging.getLogger("xmcp.server")
@@ -13,11 +15,31 @@ logger = logging.getLogger("xmcp.server")
 _MOST_LOGGED: Final = 200
 """Maximum number of pairs of tool and type (or no type) that are remembered; a program can make up names."""
 
+_DRAWS: Final = ("mark", "layer", "hconcat", "vconcat", "concat", "facet", "repeat", "spec")
+"""The members of a Vega-Lite specification of which each one has at least one."""
+
 _logged: set[tuple[str, str]] = set()
 
 
-def advise_on_type(tool_name: str, display_type: str) -> None:
-    """Log a warning, once for each tool and type, where a display's type is neither registered nor a vendor's."""
+def advise_on_display(tool_name: str, display: DisplayEnvelope) -> None:
+    """Log a warning, once for each tool and type, where no client shows a display as it was meant."""
+    if display.type == "chart" and isinstance(display.payload, Mapping):
+        _advise_on_chart(tool_name, display.payload)
+    else:
+        _advise_on_type(tool_name, display.type)
+
+
+def _advise_on_chart(tool_name: str, payload: Mapping[str, object]) -> None:
+    if not payload.keys() & set(_DRAWS) and _is_first(tool_name, "chart"):
+        logger.warning(
+            "The tool %s showed a chart that draws nothing: its payload is a Vega-Lite specification, and this one has "
+            "none of %s. Members of other chart libraries are not understood.",
+            tool_name,
+            ", ".join(f"`{name}`" for name in _DRAWS),
+        )
+
+
+def _advise_on_type(tool_name: str, display_type: str) -> None:
     if display_type in DISPLAY_TYPES or display_type.startswith("x-"):
         return
     if not _is_first(tool_name, display_type):

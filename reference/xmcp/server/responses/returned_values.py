@@ -15,7 +15,7 @@ from pydantic import ValidationError as PydanticValidationError
 from pydantic_core import PydanticSerializationError, to_json
 
 from xmcp.server.formatter_binding import formatted, keeps_nothing, media_type_of, name_of, writes_data_only
-from xmcp.server.responses.display_advice import advise_on_decorator, advise_on_type
+from xmcp.server.responses.display_advice import advise_on_decorator, advise_on_display
 from xmcp.server.responses.failures import field_errors
 from xmcp.server.result_data import UnsendableResultError, as_json, is_non_finite
 from xmcp.wire import DisplayEnvelope, ErrorInfo, ToolResponse, display_faults, in_json_types, is_media_type
@@ -53,7 +53,7 @@ def response_to(
         value = _writable(replace(value, tool_name=tool_name))
         response = apply_show_user(value, show_user=show_user, is_shown=is_shown)  # never set for a plain tool
         if response.display is not None:
-            advise_on_type(tool_name, response.display.type)
+            advise_on_display(tool_name, response.display)
         return response
     if not display_tool:
         if isinstance(value, DisplayEnvelope):
@@ -62,7 +62,7 @@ def response_to(
     envelope = envelope_of(value)
     if isinstance(envelope, DisplayEnvelope):
         if show_user:
-            advise_on_type(tool_name, envelope.type)
+            advise_on_display(tool_name, envelope)
         shown = ToolResponse(tool_name, display=envelope if show_user else None)
         summarises = show_user and is_shown
         if formatter is not None and not (summarises and writes_data_only(formatter)):
