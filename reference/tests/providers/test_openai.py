@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import json
 import threading
+import traceback
 import tracemalloc
 from typing import Any
 
@@ -374,7 +375,10 @@ async def test_a_model_that_cannot_be_reached_is_named_by_its_address() -> None:
         with pytest.raises(ProviderError) as caught:
             await ask(provider)
         await provider.aclose()
-        assert str(caught.value).startswith(f"The model at {host.url}/v1 cannot be reached: ")
+        assert str(caught.value) == f"The model at {host.url}/v1 cannot be reached: All connection attempts failed"
+        told = "".join(traceback.format_exception(caught.value))
+    assert "APIConnectionError" in told
+    assert "site-packages" not in told  # no frames of the libraries
 
 
 def test_a_base_url_without_http_is_refused_with_the_one_that_is_meant() -> None:

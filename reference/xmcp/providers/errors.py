@@ -48,6 +48,18 @@ def classify(status: int | None, text: str) -> ErrorCategory:
     return _STATUSES.get(status, ErrorCategory.UNKNOWN)
 
 
+def without_frames(fault: BaseException) -> BaseException:
+    """Return an exception of a vendor's SDK without the frames of it and of its causes.
+
+    What they say stays; a hundred lines of frames in three libraries would hide it.
+    """
+    one: BaseException | None = fault
+    while one is not None and one.__traceback__ is not None:
+        one.__traceback__ = None
+        one = one.__cause__ or one.__context__
+    return fault
+
+
 def redact(text: str, *secrets: str | None) -> str:
     """Return `text` without the given secrets and without what looks like a key: vendors quote the key they refuse.
 

@@ -19,7 +19,7 @@ from xmcp.chat.completions import Completion
 from xmcp.chat.errors import ErrorCategory, ProviderError
 from xmcp.chat.untrusted_text import without_secrets
 from xmcp.providers.base import ModelRequest, Received
-from xmcp.providers.errors import redact
+from xmcp.providers.errors import redact, without_frames
 from xmcp.providers.formats import chat_completions
 from xmcp.providers.formats.sse import Event, EventReader, EventTooLarge
 
@@ -195,10 +195,10 @@ class OpenAIProvider:
             raise self._status_error(exc, model) from None
         except openai.APIConnectionError as exc:
             address = without_secrets(str(self._client.base_url)).rstrip("/")
-            message = f"The model at {address} cannot be reached: {exc.message}"
+            message = f"The model at {address} cannot be reached: {str(exc.__cause__ or '') or exc.message}"
             error = self._error(message, ErrorCategory.NETWORK, model)
             error.unanswered = isinstance(exc.__cause__, httpx2.ReadTimeout)
-            raise error from exc
+            raise error from without_frames(exc)
         except openai.OpenAIError as exc:
             raise self._error(f"{self.name}: {exc}", ErrorCategory.UNKNOWN, model) from exc
 
