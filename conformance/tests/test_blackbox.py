@@ -13,7 +13,8 @@ import pytest
 from rich.console import Console
 from server_reports import report_on
 
-from xmcp_conformance.profiles.server import arguments
+from xmcp_conformance.core.events import CallLasts, Event
+from xmcp_conformance.profiles.server import arguments, blackbox, server_under_test
 from xmcp_conformance.profiles.server.call_plan import Learned, plan
 from xmcp_conformance.profiles.server.calling import Caller, asks_to_wait
 from xmcp_conformance.profiles.server.catalogue import Catalogue, ListedTool, advice
@@ -21,7 +22,7 @@ from xmcp_conformance.profiles.server.checks import documents
 from xmcp_conformance.profiles.server.exchange import Exchange, Intent, ToolCall
 from xmcp_conformance.profiles.server.judge import catalogue_observations, exchange_observations
 from xmcp_conformance.profiles.server.options import Options
-from xmcp_conformance.profiles.server.peers import HttpPeer, PeerUnavailable
+from xmcp_conformance.profiles.server.peers import HttpPeer, InMemoryPeer, PeerUnavailable
 from xmcp_conformance.profiles.server.schema_strategies import MANY
 from xmcp_conformance.profiles.server.server_under_test import Session
 from xmcp_conformance.reader import MOST_BYTES
@@ -449,6 +450,16 @@ class _TellsOnlyPlainClients(Negotiated):
 
 async def test_a_wrapper_that_only_plain_clients_are_told_of_is_seen():
     assert "XMCP-MCP-053" in red(await report_on(_TellsOnlyPlainClients(), Options(examples=1, eras=("newest",))))
+
+
+@pytest.mark.parametrize(("patience", "told"), [(0.0, True), (60.0, False)])
+async def test_a_call_that_lasts_is_told_with_its_tool_and_how_long_it_is_waited_for(patience, told, monkeypatch):
+    monkeypatch.setattr(server_under_test, "_PATIENCE", patience)
+    events: list[Event] = []
+    options = Options(calls=1, examples=1, include=("picture",), tool_timeouts=(("pic*", 7.0),), eras=("newest",))
+    await blackbox.check([InMemoryPeer(Miniature().server())], options, events.append)
+    lasting = {(event.tool, event.limit) for event in events if isinstance(event, CallLasts)}
+    assert (("picture", 7.0) in lasting) is told
 
 
 async def test_answers_beside_calls_that_hang_are_kept_and_the_server_is_not_called_silent():

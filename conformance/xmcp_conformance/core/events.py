@@ -104,6 +104,16 @@ class OtherVersions(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class CallLasts(Event):
+    """A call of a tool has had no answer for some seconds, and is waited for up to `limit` seconds."""
+
+    kind: ClassVar[str] = "call_lasts"
+    run: str
+    tool: str
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
 class CallMade(Event):
     """The suite called a tool of the peer, or listed its tools where `tool` is empty.
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
-from xmcp_conformance.core.events import CallMade, Connecting, Emit, Event, NotReached, RunEnded, RunStarted
+from xmcp_conformance.core.events import CallLasts, CallMade, Connecting, Emit, Event, NotReached, RunEnded, RunStarted
 from xmcp_conformance.core.judge import ExitCode
 from xmcp_conformance.core.untrusted_text import printable
 from xmcp_conformance.profiles.server.command_process import StartedAhead
@@ -293,6 +293,8 @@ def _judge(
         match event:
             case Connecting():
                 waiting.begin(f"`{printable(event.peer)}` to answer over {event.transport}", options.connect_timeout)
+            case CallLasts():
+                waiting.show(f"{event.run}: waiting for {event.tool}, at most {event.limit:g} s …")
             case CallMade():
                 waiting.show(f"{event.run}: {report.runs[-1].calls} calls")
             case RunStarted() | RunEnded():

@@ -20,7 +20,16 @@ from itertools import chain
 
 import anyio
 
-from xmcp_conformance.core.events import Connecting, Emit, Noted, NotReached, Observed, SuiteStarted, TimeOver
+from xmcp_conformance.core.events import (
+    CallLasts,
+    Connecting,
+    Emit,
+    Noted,
+    NotReached,
+    Observed,
+    SuiteStarted,
+    TimeOver,
+)
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_models.registry import EXTENSION_ID
@@ -145,6 +154,7 @@ async def _connected(run: Run) -> AsyncIterator[Session]:
         tool_timeouts=options.tool_timeouts,
         pace=run.pace,
         record=run.record,
+        lasts=lambda tool, limit: run.emit(CallLasts(run.name, tool, limit)),
     )
     started, is_alone = run.ahead.take(), run.alone.is_set()
     beside = not is_alone or (started is not None and started.beside)

@@ -5,10 +5,11 @@ Everything here is bounded in time, and a process that was started has ended aft
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -39,6 +40,8 @@ _MAX_CATALOGUE_BYTES = 16 * 1024 * 1024
 _FITS_NOTHING: dict[str, Any] = {"not": {}}
 _MAX_GARBAGE = 10  # only the first line is shown
 _MOST_FAULTS = 1000
+_PATIENCE = 3.0
+"""Seconds after which it is told that a call has no answer yet."""
 _LONGEST_WAIT = 300
 """Maximum of --connect-timeout in seconds."""
 _IN_THE_HANDSHAKE = {"versions": ["99.0", VERSION], "displayTypes": ["text", "markdown"]}
@@ -113,6 +116,7 @@ class Session:
         pace: Pace | None = None,
         kind: str = "declared",
         record: Callable[[str, str, Exchange], None] | None = None,
+        lasts: Callable[[str, float], None] | None = None,
     ) -> None:
         self._client = client
         self._bounds = bounds or Bounds()
@@ -121,6 +125,7 @@ class Session:
         self._pace = pace or Pace()
         self._kind = kind
         self._record = record
+        self._lasts = lasts
         self._name = name
         self._list_timeout = list_timeout
         self.is_stateless = is_stateless
@@ -208,17 +213,29 @@ class Session:
 
     async def call(self, call: ToolCall) -> Exchange:
         """Make one call in its turn, and return how it ended; nothing that the peer does raises an exception."""
+        fits = (seconds for pattern, seconds in self._tool_timeouts if fnmatchcase(call.name, pattern))
+        timeout = next(fits, self._call_timeout)
         await self._pace.turn()
         begun = anyio.current_time()
-        exchange = await self._call(call)
+        with self._told_if_it_lasts(call, timeout):
+            exchange = await self._call(call, timeout)
         exchange.seconds = anyio.current_time() - begun
         if self._record is not None:
             self._record(self._client.protocol_version, self._kind, exchange)
         return exchange
 
-    async def _call(self, call: ToolCall) -> Exchange:
-        fits = (seconds for pattern, seconds in self._tool_timeouts if fnmatchcase(call.name, pattern))
-        timeout = next(fits, self._call_timeout)
+    @contextmanager
+    def _told_if_it_lasts(self, call: ToolCall, timeout: float) -> Iterator[None]:
+        if self._lasts is None:
+            yield
+            return
+        timer = asyncio.get_running_loop().call_later(_PATIENCE, self._lasts, quoted(call.name), timeout)
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    async def _call(self, call: ToolCall, timeout: float) -> Exchange:
         request = mcp_types.CallToolRequest(
             params=mcp_types.CallToolRequestParams(name=call.name, arguments=call.arguments)
         )
@@ -300,6 +317,7 @@ async def connect(
     pace: Pace | None = None,
     record: Callable[[str, str, Exchange], None] | None = None,
     started: CommandProcess | None = None,
+    lasts: Callable[[str, float], None] | None = None,
 ) -> AsyncIterator[Session]:
     """Open a session.
 
@@ -315,6 +333,7 @@ async def connect(
         pace: says when the next call can be made.
         record: gets the version of MCP, the kind of the client and the exchange, for each call that has ended.
         started: a process of the command, which is used instead of a new one, and ended.
+        lasts: gets the name of a tool whose call has no answer after some seconds, and for how many it is waited.
 
     Raises:
         PeerUnavailable: the session cannot be opened; the message says what to look at.
@@ -354,6 +373,7 @@ async def connect(
                             pace=pace,
                             kind=kind_of_client(declares=declares, max_bytes=max_bytes),
                             record=record,
+                            lasts=lasts,
                         )
                     except BaseException as error:
                         fault = error  # the caller's exception: it is raised again unchanged, whatever closing adds
