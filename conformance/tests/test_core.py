@@ -125,6 +125,7 @@ async def test_every_event_has_a_json_form_and_a_report_is_folded_from_events_al
     rows = [json.loads(ndjson.line(event)) for event in seen]
     kinds = {value.kind for value in vars(events).values() if isinstance(value, type) and hasattr(value, "kind")}
     assert {row["event"] for row in rows} | {
+        "call_lasts",
         "note",
         "not_reached",
         "other_versions",
