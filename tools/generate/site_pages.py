@@ -29,7 +29,7 @@ _SENTENCE = re.compile(r"^- (?P<quote>.+) \[(?P<id>XMCP-[A-Z]{3}-\d{3})\]$", re.
 _LINK = re.compile(r"^```.*?^```|`[^`\n]*`|\]\((?P<path>[^)\s#]+)(?P<fragment>#[^)\s]*|)\)", re.MULTILINE | re.DOTALL)
 """A block or a span of code, which has no links; or the end of a link that names a file."""
 _EXAMPLES = "guides/examples.md"
-_LANGUAGES = {".py": "python", ".js": "javascript", ".html": "html", ".css": "css", ".yml": "yaml"}
+_LANGUAGES = {".go": "go", ".py": "python", ".js": "javascript", ".html": "html", ".css": "css", ".yml": "yaml"}
 _SEARCH_BOOSTS = {
     "guides/questions.md": 8,
     "guides/examples.md": 1,
