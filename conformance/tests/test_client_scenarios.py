@@ -166,6 +166,6 @@ def test_the_chats_of_a_client_that_does_not_start_are_refused():
 
 def test_the_example_of_the_guide_runs(capsys):
     text = GUIDE.read_text(encoding="utf-8")
-    [example] = [block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "class Adapter" in block]
+    [example] = [block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "observe(" in block]
     exec(compile(example, str(GUIDE), "exec"), {"__name__": "guide"})
     assert capsys.readouterr().out == "[]\n"

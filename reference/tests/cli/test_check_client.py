@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -42,6 +44,40 @@ def test_the_reference_conforms_by_the_adapter_of_the_examples(tmp_path: Path) -
     assert len([*traces.iterdir()]) == RUN
     again = CliRunner().invoke(check, ["trace", str(traces)])
     assert (again.exit_code, again.output.rstrip().splitlines()[-1]) == (0, f"CONFORMS ({RUN} traces)")
+
+
+MINE = """
+import httpx2
+
+class Client:
+    def __init__(self, model, servers, max_turns):
+        self.model = model
+
+    async def run(self, query, history):
+        messages = [*history, {"role": "user", "content": query}]
+        async with httpx2.AsyncClient() as http:
+            print("asking")  # what a library prints is no message
+            asked = await http.post(f"{self.model}/chat/completions", json={"model": "m", "messages": messages})
+        answer = asked.json()["choices"][0]["message"]["content"]
+        return answer, [*messages, {"role": "assistant", "content": answer}]
+
+    async def close(self):
+        raise RuntimeError("already closed")
+"""
+"""A client that knows no tools, and fails when it is closed."""
+
+
+def test_the_small_adapter_of_the_guide_runs_with_the_loop_of_the_examples(tmp_path: Path) -> None:
+    guide = (ROOT / "docs" / "guides" / "judge-a-client.md").read_text(encoding="utf-8")
+    [adapter] = [one for one in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "from program import" in one]
+    for name, text in (("adapter.py", adapter), ("mine.py", MINE)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    shutil.copy(ROOT / "examples" / "client_adapter" / "program.py", tmp_path)
+    done = run(
+        f"{shlex.quote(sys.executable)} {shlex.quote(str(tmp_path / 'adapter.py'))}", "--scenario", "plain answer"
+    )
+    assert (done.exit_code, done.output.rstrip().splitlines()[-1]) == (0, "CONFORMS (1 scenario)"), done.output
+    assert "a client by scenarios: mine 0.3" in done.output
 
 
 def test_a_fault_is_told_with_its_sentence_and_its_scenario(tmp_path: Path) -> None:
