@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+import unseen_codecs_fourth.codecs
 import unseen_codecs_second.codecs
 import unseen_codecs_third.codecs
 
@@ -24,6 +25,7 @@ SETS: Final = {
     "unseen_codecs": unseen_codecs.codecs.EXPECTED,
     "unseen_codecs_second": unseen_codecs_second.codecs.EXPECTED,
     "unseen_codecs_third": unseen_codecs_third.codecs.EXPECTED,
+    "unseen_codecs_fourth": unseen_codecs_fourth.codecs.EXPECTED,
 }
 EXPECTED: Final = {name: ids for expected in SETS.values() for name, ids in expected.items()}
 PACKAGE: Final = {name: package for package, expected in SETS.items() for name in expected}

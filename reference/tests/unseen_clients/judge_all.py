@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+import unseen_clients_fourth.entries
 import unseen_clients_second.entries
 import unseen_clients_third.entries
 
@@ -28,6 +29,7 @@ SETS: Final = {
     "unseen_clients": unseen_clients.entries.ENTRIES,
     "unseen_clients_second": unseen_clients_second.entries.ENTRIES,
     "unseen_clients_third": unseen_clients_third.entries.ENTRIES,
+    "unseen_clients_fourth": unseen_clients_fourth.entries.ENTRIES,
 }
 ALL = [(package, entry) for package, entries in SETS.items() for entry in entries]
 WRONG = [(package, entry) for package, entry in ALL if entry.expected]
