@@ -22,6 +22,7 @@ from unseen_seventh.registry import unseen_seventh
 from unseen_sixth.registry import unseen_sixth
 from unseen_tenth.registry import unseen_tenth
 from unseen_third.registry import unseen_third
+from unseen_thirteenth.registry import unseen_thirteenth
 from unseen_twelfth.registry import unseen_twelfth
 
 from unseen.registry import Unseen, unseen
@@ -30,7 +31,7 @@ from xmcp_conformance.profiles.server.peers import InMemoryPeer
 
 SETS = (
     *(unseen, unseen_second, unseen_third, unseen_fourth, unseen_fifth, unseen_sixth, unseen_seventh, unseen_eighth),
-    *(unseen_ninth, unseen_tenth, unseen_eleventh, unseen_twelfth),
+    *(unseen_ninth, unseen_tenth, unseen_eleventh, unseen_twelfth, unseen_thirteenth),
 )
 SERVERS = [entry for servers in SETS for entry in servers().values()]
 WRONG = [entry for entry in SERVERS if entry.kind == "wrong"]
@@ -75,7 +76,7 @@ async def broken(peer: Unseen) -> set[str]:
 
 
 def test_each_set_has_sixty_wrong_servers_and_twenty_odd_ones() -> None:
-    assert (len(WRONG), len(ODD)) == (720, 240)
+    assert (len(WRONG), len(ODD)) == (780, 260)
     assert len({entry.expected[0] for entry in WRONG}) >= 60
 
 
