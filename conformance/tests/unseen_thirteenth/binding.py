@@ -14,7 +14,9 @@ from unseen_thirteenth.registry import breaks
 
 @breaks("CNF-003")
 class NumbersItsVersions(PrintShop):
-    """Reads its versions from YAML without quotation marks: in the stateless era, 1.0 is a number in the announcement."""
+    """Reads its versions from YAML without quotation marks: in the stateless era, 1.0 is a number in the
+    announcement.
+    """
 
     def announcement(self, *, handshake: bool) -> Json:
         said = super().announcement(handshake=handshake)
@@ -31,7 +33,9 @@ class CountsCharacters(PrintShop):
 
 @breaks("MCP-051")
 class CutsWhatIsTooLarge(NegotiatedPrintShop):
-    """Halves the text of a document until the client accepts it, and marks it as cut, where it has to answer with an error."""
+    """Halves the text of a document until the client accepts it, and marks it as cut, where it has to answer with an
+    error.
+    """
 
     def fitting(self, call: Call, outcome: Answer | Failure) -> tuple[str, Answer | Failure]:
         shorter = outcome

@@ -14,7 +14,9 @@ from unseen_thirteenth.registry import breaks
 
 @breaks("DSP-001")
 class OmitsTheEmpty(PlainPrintShop):
-    """Leaves members that are empty out of an envelope, as `omitempty` does: a glossary without words has no payload."""
+    """Leaves members that are empty out of an envelope, as `omitempty` does: a glossary without words has no
+    payload.
+    """
 
     def understood(self, call: Call, display: Any) -> Any:
         return {name: one for name, one in super().understood(call, display).items() if one not in ({}, [], "")}

@@ -45,7 +45,9 @@ class KnowsNoReason(NegotiatedPrintShop):
 
 @breaks("ERR-010")
 class CategorizesByStatus(NegotiatedPrintShop):
-    """Takes the category from the class of the HTTP status: a conflict is 409, and so `invalid_input` like all from 400."""
+    """Takes the category from the class of the HTTP status: a conflict is 409, and so `invalid_input` like all from
+    400.
+    """
 
     async def outcome(self, call: Call) -> Answer | Failure:
         outcome = await super().outcome(call)
@@ -56,7 +58,9 @@ class CategorizesByStatus(NegotiatedPrintShop):
 
 @breaks("ERR-011")
 class LeavesCategoriesToTheRegistry(PrintShop):
-    """Writes no category into a document, since the registry has it, also for a code of its own that is not registered."""
+    """Writes no category into a document, since the registry has it, also for a code of its own that is not
+    registered.
+    """
 
     def failure_says(self, call: Call, failure: Failure) -> dict[str, str]:
         said = super().failure_says(call, failure)

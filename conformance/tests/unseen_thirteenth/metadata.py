@@ -42,7 +42,9 @@ class DropsTheFalse(NegotiatedPrintShop):
 
 @breaks("TOL-023")
 class TakesWhatFits(PrintShop):
-    """What the caller sends for a parameter that it fills in counts, if it is of the same type as the shop's own value."""
+    """What the caller sends for a parameter that it fills in counts, if it is of the same type as the shop's own
+    value.
+    """
 
     def set_aside(self, call: Call, tool: Tool) -> None:
         super().set_aside(call, tool)
@@ -63,7 +65,9 @@ class ValidatesFirst(PlainPrintShop):
 
 @breaks("TOL-030")
 class HintsInTheNewEra(PrintShop):
-    """Lists no annotations to clients with a handshake, so that nothing says there that its cacheable tools only read."""
+    """Lists no annotations to clients with a handshake, so that nothing says there that its cacheable tools only
+    read.
+    """
 
     def annotations(self, tool: Tool, *, handshake: bool) -> mcp_types.ToolAnnotations | None:
         return None if handshake else super().annotations(tool, handshake=handshake)

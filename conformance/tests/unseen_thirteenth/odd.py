@@ -42,7 +42,9 @@ class ManySections(PrintShop):
 
 @permitted
 class AiryDocuments(PrintShop):
-    """Has white space wherever it counts for nothing: between elements, in tags, around JSON and messages, after `meta`."""
+    """Has white space wherever it counts for nothing: between elements, in tags, around JSON and messages, after
+    `meta`.
+    """
 
     def element(self, name: str, attributes: dict[str, str], content: str) -> str:
         said = "".join(f"\n\t{key} = '{self.value(one).replace(chr(39), '&apos;')}'" for key, one in attributes.items())
@@ -90,7 +92,9 @@ class EveryAttribute(NegotiatedPrintShop):
 
 @permitted
 class ForeignParts(PrintShop):
-    """Adds elements and attributes of its own namespace, some with the names of this specification, after the others."""
+    """Adds elements and attributes of its own namespace, some with the names of this specification, after
+    the others.
+    """
 
     def element(self, name: str, attributes: dict[str, str], content: str) -> str:
         return super().element(name, {**attributes, "ps:error": f"none of {len(content)}"}, content)
@@ -110,7 +114,9 @@ class ForeignParts(PrintShop):
 
 @permitted
 class ReferencesOnly(PrintShop):
-    """Writes each character of a text that is no space as a reference, by tens or by sixteens, with or without zeros."""
+    """Writes each character of a text that is no space as a reference, by tens or by sixteens, with or
+    without zeros.
+    """
 
     def data(self, said: str) -> str:
         return "".join(self.reference(at, sign) for at, sign in enumerate(said))
@@ -126,7 +132,9 @@ class ReferencesOnly(PrintShop):
 
 @permitted
 class EscapedJson(PrintShop):
-    """Writes every character of a string in JSON as an escape, names too, and the members of objects in reverse order."""
+    """Writes every character of a string in JSON as an escape, names too, and the members of objects in reverse
+    order.
+    """
 
     def json(self, value: Any) -> str:
         return self.encoded(self.numbers(whole(value)))
@@ -146,7 +154,9 @@ class EscapedJson(PrintShop):
 
 @permitted
 class SchemasInPieces(NegotiatedPrintShop):
-    """Its input schemas are in pieces: definitions, `$ref`, `allOf`, `const`, types as lists, and a `show_user` or null."""
+    """Its input schemas are in pieces: definitions, `$ref`, `allOf`, `const`, types as lists, and a `show_user` or
+    null.
+    """
 
     def tools(self) -> dict[str, Tool]:
         tools = super().tools()
@@ -193,7 +203,9 @@ class RefusesForgery(NegotiatedPrintShop):
 
 @permitted
 class SaysLittle(PlainPrintShop):
-    """Is as terse as one can be: no text where it can be without, messages of one sign, and no more `meta` than it needs."""
+    """Is as terse as one can be: no text where it can be without, messages of one sign, and no more `meta` than it
+    needs.
+    """
 
     def served(self, call: Call, answer: Answer) -> Answer:
         return answer if answer.data is not None else replace(answer, text="")
@@ -266,7 +278,9 @@ class LongNames(PrintShop):
 
 @permitted
 class LargeDisplays(NegotiatedPrintShop):
-    """Displays as large and as deep as the sentences allow: groups and fallbacks three deep, 32 parts, the longest texts."""
+    """Displays as large and as deep as the sentences allow: groups and fallbacks three deep, 32 parts, the longest
+    texts.
+    """
 
     def served(self, call: Call, answer: Answer) -> Answer:
         if answer.display is None:
@@ -323,7 +337,9 @@ class TakesItsTime(PrintShop):
 
 @permitted
 class ManyBlocks(PlainPrintShop):
-    """Cuts a text into blocks where a line ends, some for the assistant and some for both, with a picture between them."""
+    """Cuts a text into blocks where a line ends, some for the assistant and some for both, with a picture between
+    them.
+    """
 
     def text_blocks(self, call: Call, outcome: Answer | Failure) -> list[Any]:
         if isinstance(outcome, Failure):
@@ -336,7 +352,9 @@ class ManyBlocks(PlainPrintShop):
 
 @permitted
 class NotesOnResults(NegotiatedPrintShop):
-    """Says more than it has to: in its announcement, in `_meta`, in the metadata of its tools, and in blocks after a document."""
+    """Says more than it has to: in its announcement, in `_meta`, in the metadata of its tools, and in blocks after a
+    document.
+    """
 
     def announced(self, *, handshake: bool) -> Json:
         said = {EXTENSION: self.announcement(handshake=handshake), "example.printshop/hours": {"open": "8-17"}}
@@ -394,7 +412,9 @@ class ConvertsNumbers(NegotiatedPrintShop):
 
 @permitted
 class CallsOthers(NegotiatedPrintShop):
-    """Has a tool that calls other tools with the arguments that it is given, `show_user` among them (DSP-021, section 5.1)."""
+    """Has a tool that calls other tools with the arguments that it is given, `show_user` among them (DSP-021, section
+    5.1).
+    """
 
     others = ("list_papers", "press_load", "glossary")
 
@@ -418,7 +438,9 @@ class CallsOthers(NegotiatedPrintShop):
 
 @permitted
 class CutsByItself(NegotiatedPrintShop):
-    """No text of it has more than 300 characters: it cuts the others, and marks each that it cut (RSP-082, section 6.3)."""
+    """No text of it has more than 300 characters: it cuts the others, and marks each that it cut (RSP-082, section
+    6.3).
+    """
 
     def served(self, call: Call, answer: Answer) -> Answer:
         if len(answer.text) <= 300:

@@ -40,7 +40,9 @@ class WritesNulls(PlainPrintShop):
 
 @breaks("MCP-025")
 class TellsWhoDeclared(PlainPrintShop):
-    """Only a client that declared the extension gets in `_meta` what the shop filled in; the block goes to every client."""
+    """Only a client that declared the extension gets in `_meta` what the shop filled in; the block goes to every
+    client.
+    """
 
     def plain_meta(self, call: Call, outcome: Answer | Failure) -> Json:
         meta = super().plain_meta(call, outcome)

@@ -19,7 +19,9 @@ RESERVED = ("tool_response", "llm_output", "display", "error", "meta", "server_p
 
 @breaks("RSP-020", "MCP-020")
 class ComposesAccents(NegotiatedPrintShop):
-    """Its documents go through a typesetting library that composes letters and accents (NFC); its plain results do not."""
+    """Its documents go through a typesetting library that composes letters and accents (NFC); its plain results do
+    not.
+    """
 
     def output_data(self, call: Call, answer: Answer) -> str:
         return self.data(unicodedata.normalize("NFC", self.legal(answer.text)))
@@ -55,7 +57,9 @@ class BreaksLongLinesRaw(PrintShop):
 
 @breaks("RSP-025", "RSP-001")
 class ReferencesEscapes(PrintShop):
-    """Writes a control character in the text for the model as a reference, such as `&#27;`, and thinks that it is safe so."""
+    """Writes a control character in the text for the model as a reference, such as `&#27;`, and thinks that it is
+    safe so.
+    """
 
     def output_says(self, call: Call, answer: Answer) -> dict[str, str]:
         said = super().output_says(call, answer)
@@ -69,7 +73,7 @@ class ReferencesEscapes(PrintShop):
 
 @breaks("RSP-026", "RSP-020")
 class AsksInstead(PrintShop):
-    """Puts a question mark in the place of what XML does not have, as `errors="replace"` does, and marks the element."""
+    """Puts a question mark in the place of what XML does not have, as `replace` does, and marks the element."""
 
     def output_data(self, call: Call, answer: Answer) -> str:
         return self.data(ILLEGAL.sub("?", answer.text))
@@ -77,7 +81,9 @@ class AsksInstead(PrintShop):
 
 @breaks("RSP-027")
 class QuotesCapitalTags(PrintShop):
-    """Writes a line with much markup as CDATA, unless it has a tag of a document, of which it knows the lower case alone."""
+    """Writes a line with much markup as CDATA, unless it has a tag of a document, of which it knows the lower case
+    alone.
+    """
 
     def output_data(self, call: Call, answer: Answer) -> str:
         return "\n".join(self.line(one) for one in self.legal(answer.text).split("\n"))
@@ -103,7 +109,9 @@ class WritesDownTheRequest(PrintShop):
 
 @breaks("RSP-010")
 class SaysNone(PrintShop):
-    """Puts its documents together with a template; a failure without the display that was asked for says `None` there."""
+    """Puts its documents together with a template; a failure without the display that was asked for says `None`
+    there.
+    """
 
     def children(self, call: Call, outcome: Answer | Failure) -> list[str]:
         elements = super().children(call, outcome)
