@@ -35,6 +35,7 @@ ENCODE = (
     "XMCP-RSP-051",
     "XMCP-RSP-052",
     "XMCP-RSP-053",
+    "XMCP-RSP-054",
     "XMCP-RSP-076",
     "XMCP-RSP-081",
     "XMCP-RSP-082",
