@@ -2,8 +2,8 @@
 
 `nox -s matrix` runs this file; it takes an hour. On its first run, 51, 42, 53, 43, 51, 54, 54, 58, 54, 51, 58, 57 and
 58 of the 60 wrong servers of a set were caught (49 of the fourth, where tools that write were called), and none, two,
-one, one, none, none, one, two, none, two, one, none and none of the 20 odd ones blamed. The authors of the tenth and of the
-twelfth were asked to repeat no idea of one or two before.
+one, one, none, none, one, two, none, two, one, none and none of the 20 odd ones blamed. The authors of the
+tenth and of the twelfth were asked to repeat no idea of one or two before.
 """
 
 from __future__ import annotations
