@@ -96,6 +96,24 @@ async def test_a_command_is_judged_in_both_eras_at_the_same_time_and_told_in_one
     assert ["2025-11-25" in run for run in runs] == [False, False, True, True]
 
 
+LEAVES_A_CHILD = """
+import subprocess, sys
+subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", __file__], stdin=subprocess.DEVNULL)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="groups of processes are POSIX")
+async def test_what_a_server_started_does_not_outlive_a_server_that_ends_by_itself(tmp_path):
+    path = tmp_path / "server.py"
+    path.write_text(LEAVES_A_CHILD)
+    ahead = StartedAhead(StdioPeer((sys.executable, str(path))))
+    await ahead.start(beside=False)
+    await anyio.sleep(1)  # so that it has started another one
+    await ahead.stop()
+    assert left(str(tmp_path)) == []
+
+
 class _EscapesTwiceInTheHandshake(Miniature):
     """Escapes markup twice in one era alone, and there always."""
 

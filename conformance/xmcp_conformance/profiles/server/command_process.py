@@ -5,6 +5,8 @@ Nothing here loads the SDK of MCP, which takes as long as the start of a server:
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,7 +20,7 @@ from xmcp_conformance.core.untrusted_text import quoted
 from .peers import Peer, PeerUnavailable, StdioPeer
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CommandProcess:
     """A process of a command, in a session of its own, and the reader of its standard error."""
 
@@ -26,6 +28,7 @@ class CommandProcess:
     stderr: LastWords
     beside: bool = False
     """Whether it was started while another one ran."""
+    _stopped: bool = False
 
     @property
     def runs(self) -> bool:
@@ -34,9 +37,15 @@ class CommandProcess:
 
     async def stop(self) -> None:
         """End it, with all that it started: it gets the end of its input first, and is killed if that does not help."""
+        if self._stopped:
+            return  # its number can be that of another process by now
+        self._stopped = True
         from mcp.client import stdio as sdk
 
         await sdk._stop_server_process(self.process)
+        if sys.platform != "win32":
+            with suppress(OSError):  # nothing that it started is left
+                os.killpg(self.process.pid, signal.SIGKILL)
 
 
 async def start(peer: StdioPeer, stderr: LastWords, *, beside: bool = False) -> CommandProcess:
