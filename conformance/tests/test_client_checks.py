@@ -1213,3 +1213,19 @@ def _seconds_of(records, s) -> float:
     begun = process_time()
     violations(Trace(s.setup, records))
     return process_time() - begun
+
+
+@pytest.mark.parametrize(
+    ("early", "answered", "broken"), [(0.01, False, False), (1.0, False, True), (0.01, True, True)]
+)
+def test_a_time_out_has_ended_when_the_client_ends_it_and_an_answer_when_it_comes(early, answered, broken):
+    s = turn(call("first", "t1"), call("first", "t2"), call("then", "t3"), tools=[FIRST, THEN])
+    one, two = s.called("t1"), s.called("t2")
+    s.answered(one)
+    s.wait(5)
+    three = s.called("t3")
+    s.wait(early)  # until the server of the second call knows
+    s.answered(two) if answered else s.late(two)
+    s.answered(three)
+    trace = replace(s.trace, precision=0.25)
+    assert ("XMCP-TOL-012" in {one.requirement for one in violations(trace)}) is broken

@@ -97,8 +97,9 @@ async def test_a_command_is_judged_in_both_eras_at_the_same_time_and_told_in_one
 
 
 LEAVES_A_CHILD = """
-import subprocess, sys
+import pathlib, subprocess, sys
 subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", __file__], stdin=subprocess.DEVNULL)
+pathlib.Path(__file__).with_name("started").touch()
 sys.stdin.read()
 """
 
@@ -109,7 +110,9 @@ async def test_what_a_server_started_does_not_outlive_a_server_that_ends_by_itse
     path.write_text(LEAVES_A_CHILD)
     ahead = StartedAhead(StdioPeer((sys.executable, str(path))))
     await ahead.start(beside=False)
-    await anyio.sleep(1)  # so that it has started another one
+    with anyio.fail_after(60):
+        while not (tmp_path / "started").exists():  # noqa: ASYNC110 - it is in another process
+            await anyio.sleep(0.01)
     await ahead.stop()
     assert left(str(tmp_path)) == []
 

@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -36,6 +37,9 @@ type Request struct {
 	Tenant               *string
 	Events               bool
 }
+
+// errRefused is wrapped by what start returns where the client does not start with these tools.
+var errRefused = errors.New("refused")
 
 // Client is what is judged.
 type Client struct{ model Model }
@@ -116,8 +120,11 @@ func main() {
 			answer["protocol"], answer["name"] = 1, "mine 0.3"
 			answer["features"], answer["fixed"] = []string{"cancellation"}, map[string]any{"display": "continue"}
 		case "start":
-			if client, err = start(request); err != nil {
+			if client, err = start(request); errors.Is(err, errRefused) {
 				answer["refused"] = err.Error()
+			} else if err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
 			}
 		case "chat":
 			ctx, cancel := context.WithCancel(context.Background())

@@ -63,7 +63,7 @@ class Application:
 
 
 class Adapter(Protocol):
-    """What you write. `start` and `chat` may raise `Refused`; any other exception of `chat` is a crash, and told."""
+    """What you write. `start` and `chat` may raise `Refused`; any other exception is a crash, and shown as one."""
 
     async def start(self, setup: Json, models: list[Json], servers: list[Json], application: Application) -> None:
         """Start the client with these options and addresses."""
@@ -107,8 +107,8 @@ async def _serve(adapter: Adapter, application: Application, hello: Json) -> Non
             case "start":
                 try:
                     await adapter.start(request["setup"], request["models"], request["servers"], application)
-                except Exception as fault:
-                    told = {"refused": _why(fault)}
+                except Refused as fault:
+                    told = {"refused": str(fault)}
             case "chat":
                 chats[request["chat"]] = asyncio.create_task(answer_chat(number, request))
                 await asyncio.sleep(0)  # so that it has begun when it is cancelled
@@ -134,13 +134,9 @@ async def _chat(adapter: Adapter, request: Json) -> Json:
     except asyncio.CancelledError:
         return {"history": [], "failure": "cancelled"}
     except Refused as fault:
-        return {"history": [], "failure": "refused", "why": _why(fault)}
+        return {"history": [], "failure": "refused", "why": str(fault)}
     except Exception as fault:
-        return {"history": [], "failure": "crashed", "why": _why(fault)}
-
-
-def _why(fault: Exception) -> str:
-    return str(fault) if isinstance(fault, Refused) else repr(fault)
+        return {"history": [], "failure": "crashed", "why": repr(fault)}
 
 
 def _requests() -> asyncio.Queue[Json | None]:
@@ -148,8 +144,10 @@ def _requests() -> asyncio.Queue[Json | None]:
     requests, loop = asyncio.Queue[Json | None](), asyncio.get_running_loop()
 
     def read() -> None:
-        for line in sys.stdin.buffer:
-            loop.call_soon_threadsafe(requests.put_nowait, json.loads(line))
+        # Not `sys.stdin`, whose lock Python wants when it ends: a crash would end in the abort of a thread that waits.
+        with open(0, "rb", closefd=False) as lines:
+            for line in lines:
+                loop.call_soon_threadsafe(requests.put_nowait, json.loads(line))
         loop.call_soon_threadsafe(requests.put_nowait, None)
 
     threading.Thread(target=read, daemon=True).start()

@@ -17,7 +17,9 @@ PAPERS: list[Json] = [
     {
         "paper": "laid",
         "grams": 100,
-        "note": "Shows the ink on <both> sides & at the fold; -> end a page with ]]> and nothing breaks.\r\nNever iron it.",  # noqa: E501
+        "note": (
+            "Shows the ink on <both> sides & at the fold; -> end a page with ]]> and nothing breaks.\r\nNever iron it."
+        ),
     },
     {
         "paper": "bible",
@@ -27,7 +29,10 @@ PAPERS: list[Json] = [
     {
         "paper": "card",
         "grams": 300,
-        "note": "The catalogue has it as <DISPLAY> & </LLM_OUTPUT> in capitals; for Zoe\u0308's cafe\u0301 as &amp; &lt;b&gt;.",  # noqa: E501
+        "note": (
+            "The catalogue has it as <DISPLAY> & </LLM_OUTPUT> in capitals; "
+            "for Zoe\u0308's cafe\u0301 as &amp; &lt;b&gt;."
+        ),
     },
     {
         "paper": "newsprint",

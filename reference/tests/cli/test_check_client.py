@@ -80,6 +80,25 @@ def test_the_small_adapter_of_the_guide_runs_with_the_loop_of_the_examples(tmp_p
     assert "a client by scenarios: mine 0.3" in done.output
 
 
+CANNOT_START = """
+from program import serve
+
+class Adapter:
+    async def start(self, setup, models, servers, application):
+        raise KeyError("an option that mine has not")
+
+serve(Adapter(), "mine 0.3", features=["dependencies"])
+"""
+
+
+def test_a_client_whose_start_raises_has_not_refused_the_tools(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "examples" / "client_adapter" / "program.py", tmp_path)
+    (tmp_path / "adapter.py").write_text(CANNOT_START, encoding="utf-8")
+    done = run(f"{shlex.quote(sys.executable)} {shlex.quote(str(tmp_path / 'adapter.py'))}", "--scenario", "circle")
+    assert done.exit_code == 3
+    assert "ended with 1; it wrote to stderr: KeyError: 'an option that mine has not'" in done.output
+
+
 def test_a_fault_is_told_with_its_sentence_and_its_scenario(tmp_path: Path) -> None:
     path, page, cases, traces = (tmp_path / name for name in ("report.json", "page.md", "cases.xml", "traces"))
     files = ("--json", str(path), "--markdown", str(page), "--junit", str(cases), "--traces", str(traces))

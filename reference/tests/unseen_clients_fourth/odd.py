@@ -37,7 +37,7 @@ def spells_the_text() -> None:
                 for part in piece if len(piece) <= _SPELT_OUT else [piece]:
                     yield part
 
-    Chat._pieces = pieces  # type: ignore[method-assign]
+    Chat._pieces = pieces
 
 
 def signs_its_documents() -> None:
@@ -76,8 +76,8 @@ def knows_what_it_did_not_send() -> None:
             error = replace(error, meta={**(error.meta or {}), "side_effects": "none"})
         return right_failed(self, call, error)
 
-    ToolTurn._emit = emit  # type: ignore[method-assign]
-    ToolTurn._failed = failed  # type: ignore[method-assign]
+    ToolTurn._emit = emit
+    ToolTurn._failed = failed
 
 
 def says_nothing_of_blocks() -> None:

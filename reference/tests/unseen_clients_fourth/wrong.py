@@ -66,7 +66,7 @@ def takes_the_end_of_the_chat_for_a_failure() -> None:
                     break
         right(self, index, outcome)
 
-    ToolTurn._end = end  # type: ignore[method-assign]
+    ToolTurn._end = end
 
 
 def a_cancelled_probe_has_failed() -> None:
@@ -103,7 +103,7 @@ def the_last_to_end_hands_on() -> None:
     """Of several calls of one tool hand on the result of the one that ended last, not of the last one in call order
     (XMCP-CLI-034).
     """
-    right = Result.of.__func__  # type: ignore[attr-defined]
+    right = Result.of.__func__
     numbers = count()
 
     def of(cls: type[Result], response: ToolResponse, structured_content: Any, entry: Entry) -> Result | None:
@@ -117,11 +117,11 @@ def the_last_to_end_hands_on() -> None:
         for place in row:
             result, tool = results[place], entries[place].tool
             if result is not None:
-                ended: int = result.ended  # type: ignore[attr-defined]
+                ended: int = result.ended
                 latest[tool] = max(latest.get(tool, (-1, -1)), (ended, place))
         return [place for _, place in latest.values()]
 
-    Result.of = classmethod(of)  # type: ignore[assignment,method-assign]
+    Result.of = classmethod(of)
     dependencies._successes = successes
 
 
@@ -178,7 +178,7 @@ def out_of_time_costs_nothing() -> None:
             return NOTHING
         return right(self, state, reservation)
 
-    quotas.TenantQuotas._used = used  # type: ignore[method-assign]
+    quotas.TenantQuotas._used = used
 
 
 def counts_calls_of_servers_only() -> None:
@@ -198,7 +198,7 @@ def counts_calls_of_servers_only() -> None:
             allowed += 1
         right(self, number, catalogue, text, calls, **{**options, "max_calls": max(allowed, limit)})
 
-    ToolTurn.__init__ = init  # type: ignore[method-assign]
+    ToolTurn.__init__ = init
 
 
 def frees_the_name_of_a_tool_that_went_away() -> None:
@@ -255,9 +255,9 @@ def keeps_the_text_that_is_void() -> None:
     def answered(self: Chat, stop_reason: StopReason, text: str, vendor_state: VendorState | None = None) -> Done:
         return right_answered(self, stop_reason, _void(self) + text, vendor_state)
 
-    Chat._ask = ask  # type: ignore[method-assign]
-    Chat._begun = begun  # type: ignore[method-assign]
-    Chat._answered = answered  # type: ignore[method-assign]
+    Chat._ask = ask
+    Chat._begun = begun
+    Chat._answered = answered
 
 
 def _void(chat: Chat) -> str:

@@ -155,16 +155,16 @@ class TraceIndex:
         return [attempt for attempt in self.attempts if attempt.server == server]
 
     def running(self, at: int) -> int:
-        """Return how many calls were running on the servers before a record.
+        """Return how many calls were running on the servers before a record."""
+        return sum(a.at < at and self.goes_on(a, at) for a in self.attempts if a.called is not None)
 
-        Calls that end at the same time without an answer do not count: a server can learn of a cancellation late.
+    def goes_on(self, attempt: Attempt, at: int) -> bool:
+        """Return whether an attempt had not ended at a record.
+
+        One that ends at the same time without an answer had: a server can learn of a cancellation late.
         """
-        now = self.time(at)
-        return sum(
-            a.at < at < a.ended_at and (a.was_answered or abs(a.ended - now) > self.instant)
-            for a in self.attempts
-            if a.called is not None
-        )
+        ends_now = not attempt.was_answered and abs(attempt.ended - self.time(at)) <= self.instant
+        return at < attempt.ended_at and not ends_now
 
     def may_share(self, call: ModelCall) -> bool:
         """Return whether an equal call was running whose answer a cache can have given to this call too."""

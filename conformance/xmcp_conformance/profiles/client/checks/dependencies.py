@@ -24,7 +24,7 @@ def _dependencies_end_first(trace: TraceIndex) -> Observations:
         for attempt in call.sent:
             for other in expected_injections.dependencies_of(call):
                 if other.sent and not other.unclear:
-                    late = any(a.at > attempt.at or a.ended_at > attempt.at for a in other.sent)
+                    late = any(a.at > attempt.at or trace.goes_on(a, attempt.at) for a in other.sent)
                     seen = f"{call} began before {other} had ended"
                     yield either("XMCP-TOL-012", not late, seen, "dependencies first", where=attempt.at)
 
