@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from xmcp_conformance.core.leaks import leaks
+from xmcp_conformance.core.leaks import leaks, without_secrets
 
 STACK_TRACES = [
     'Traceback (most recent call last):\n  File "/app/a.py", line 3, in f\nValueError: x',
@@ -104,3 +104,22 @@ def test_what_leaks_is_found_alone_and_in_the_middle_of_a_text(kind, text) -> No
 @pytest.mark.parametrize("text", NOTHING)
 def test_what_only_looks_like_a_leak_is_none(text) -> None:
     assert [leak for around in (text, f"It failed: {text}.") for leak in leaks(around)] == []
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_the_words_of_a_program_are_shown_without_their_secrets(secret: str) -> None:
+    shown = without_secrets(f"connect: '{secret}' failed, {secret} failed too")
+    assert "[removed]" in shown
+    assert shown.startswith("connect: '")
+    assert shown.endswith(" failed too")
+    assert [leak for leak in leaks(shown) if leak.kind == "secret"] == []
+
+
+def test_all_of_a_secret_is_removed_and_not_only_what_it_is_known_by() -> None:
+    assert without_secrets("the key 'sk-abcdefghijklmnopqrstuv-x_9' is wrong") == "the key '[removed]' is wrong"
+    assert without_secrets("redis://:hunter22@cache:6379/0 is down") == "[removed] is down"
+
+
+def test_words_without_a_secret_are_shown_as_they_are() -> None:
+    words = "401: the token is not valid; set password=*** and api_key=<yours> (https://example.com/a?b=c@d)"
+    assert without_secrets(words) == words

@@ -35,7 +35,7 @@ export interface AuditRecord {
    */
   stop_reason?: string | null;
   /**
-   * Why the chat failed.
+   * Why the chat failed, or that it was cancelled.
    */
   error?: ErrorInfo;
   [k: string]: unknown;

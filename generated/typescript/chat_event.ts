@@ -60,7 +60,7 @@ export interface ChatEvent {
    */
   attempt?: number;
   /**
-   * Milliseconds until the next attempt.
+   * The wait before the next attempt that the client plans, in milliseconds; a wait for a slot comes on top.
    */
   wait_ms?: number;
   usage?: UsageRecord;
@@ -254,7 +254,7 @@ export interface RetryChatEvent extends ChatEvent {
    */
   attempt: number;
   /**
-   * Milliseconds until the next attempt.
+   * The wait before the next attempt that the client plans, in milliseconds; a wait for a slot comes on top.
    */
   wait_ms: number;
   [k: string]: unknown;

@@ -385,7 +385,7 @@ const errorCodes = {
     "http_status": 500,
     "jsonrpc_code": -32603,
     "grpc_status": "INTERNAL",
-    "description": "The server has no value for a parameter that it fills in.",
+    "description": "The server, or the application, has no value for a parameter that it fills in.",
     "since": "1.0",
     "status": "active"
   },

@@ -9,6 +9,8 @@ import threading
 from contextlib import suppress
 from typing import Final
 
+from .leaks import without_secrets
+
 KEPT: Final = 16384
 """Bytes."""
 
@@ -47,11 +49,11 @@ class LastWords(io.FileIO):
         """Close the file, and return the written line that says what went wrong; empty if there is none.
 
         That is the last line, except below a stack trace, whose last lines are frames or the version of the runtime:
-        there it is the line of the error, with the file and line that stand above it.
+        there it is the line of the error, with the file and line that stand above it. Secrets in it are removed.
         """
         self.close()
         self._thread.join(DRAIN_SECONDS)
-        return telling_line(self._tail.decode("utf-8", "replace").splitlines())
+        return without_secrets(telling_line(self._tail.decode("utf-8", "replace").splitlines()))
 
     def _read(self, reading: int) -> None:
         with open(reading, "rb", buffering=0) as pipe, _opened(self._log) as log:

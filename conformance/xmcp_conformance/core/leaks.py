@@ -115,6 +115,7 @@ _SEARCHES: Final[tuple[tuple[Kind, str, tuple[_Search, ...]], ...]] = (
     ("path", "", (_search("/", _UNIX), _search("\\|/", _WINDOWS), _search("\\", _SHARE))),
     ("secret", "", _SECRETS),
 )
+_UP_TO_ITS_END: Final = r"[^\s,;\"'`]{0,10000}"
 _REMEMBERED: Final = 16
 """The number of texts whose leaks are remembered: a server often answers several calls in the same words."""
 
@@ -132,6 +133,19 @@ class Leak:
 def leaks(text: str) -> tuple[Leak, ...]:
     """Return what the first `SEARCHED` characters of a text leak, the first of each kind and language."""
     return _leaks(text[:SEARCHED])
+
+
+def without_secrets(text: str) -> str:
+    """Return a text, such as the last words of a program, with `[removed]` in the place of each secret in it.
+
+    A secret is what `leaks` finds, with all that follows it up to a space, a quotation mark or a comma.
+    """
+    text = text[:SEARCHED]
+    lowered = text.lower()
+    for one in _SECRETS:
+        if any(mark in lowered for mark in one.marks):
+            text = re.sub(rf"(?:{one.pattern.pattern}){_UP_TO_ITS_END}", "[removed]", text)
+    return text
 
 
 @lru_cache(maxsize=_REMEMBERED)

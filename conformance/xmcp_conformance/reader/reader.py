@@ -128,6 +128,8 @@ def _structure(root: etree._Element, document: Document, source: Source) -> Iter
     if (version := root.get("version")) is not None:
         document.version = version if VERSION.fullmatch(version) else None
         yield from elements_and_attributes.version(version, root, source)
+    document.call_id = root.get("call_id")
+    document.format = next((child.get("format") for child in children if child.tag == "llm_output"), None)
     document.lossy = frozenset(str(element.tag) for element in own if _is_marked(element, "lossy"))
     document.truncated = any(child.tag == "llm_output" and _is_marked(child, "truncated") for child in children)
     for child in children:

@@ -14,12 +14,15 @@ from .checks.error_element import ErrorElement
 class Document:
     """A tool response. Parts that are absent or cannot be read are `None`.
 
-    `lossy` has the names of the elements that are marked `lossy`; `truncated` says whether `llm_output` is marked so.
+    `format` is the media type of `llm_output`. `lossy` has the names of the elements that are marked `lossy`;
+    `truncated` says whether `llm_output` is marked so.
     """
 
     tool_name: str = ""
     version: str | None = "1.0"
+    call_id: str | None = None
     llm_output: str | None = None
+    format: str | None = None
     display: Any = None
     has_display: bool = False
     error: ErrorElement | None = None

@@ -73,5 +73,5 @@ class AuditRecord(BaseModel):
     """
     error: chat_event.Error | None = None
     """
-    Why the chat failed.
+    Why the chat failed, or that it was cancelled.
     """

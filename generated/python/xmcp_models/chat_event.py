@@ -145,7 +145,7 @@ class ChatEvent(BaseModel):
     """
     wait_ms: Annotated[int | None, Field(ge=0)] = None
     """
-    Milliseconds until the next attempt.
+    The wait before the next attempt that the client plans, in milliseconds; a wait for a slot comes on top.
     """
     usage: usage_record.UsageRecord | None = None
     result: ChatResult | None = None

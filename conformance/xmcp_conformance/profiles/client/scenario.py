@@ -44,6 +44,8 @@ class Act:
     """`large`, `wide` and `described` are above the usual budget: by the payload, by its bytes alone, by the `alt`."""
     lossy: bool = False
     """Whether the document of an `ok` says that its text has lost characters (`lossy`)."""
+    all_parts: bool = False
+    """Whether the document of an `ok` has every part of chapter 2: also those that few servers write."""
     structured: Any = None
     """The structured result of an `ok`."""
     text: str | None = None
@@ -61,6 +63,8 @@ class Act:
     """The text of a further block of an `ok` or an `error`, whose audience is the user alone."""
     link_for_user: bool = False
     """Whether that block is a link to a resource, which has the text as its name."""
+    for_both: str | None = None
+    """The text of a further block of an `ok` that is no document, whose audience is the user and the assistant."""
 
 
 OK: Final = Act()

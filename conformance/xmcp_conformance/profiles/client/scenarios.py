@@ -130,6 +130,11 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "a block for the user alone does not end a chat": Scenario(
         _setup(_tool("a")), {0: [Act(for_user="Thank you, Ada.")]}, _one(Says("", [Ask(0)]), Says("done"))
     ),
+    "a block for the user and the model": Scenario(
+        _setup(_tool("a"), _tool("b", server=1), servers=[Server(xmcp=False), Server(plain=True)]),
+        {tool: [Act(for_both="Your bolts arrive on Friday.")] for tool in (0, 1)},
+        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
+    ),
     "a block for the user alone in a cache": Scenario(
         _setup(_tool("kept", cacheable=True, read_only=True), cache=True),
         {0: [Act(for_user="Thank you, Ada.")]},
@@ -229,7 +234,7 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     ),
     "several calls of a predecessor": Scenario(
         _setup(_tool("a"), _tool("b", depends_on=["a"], input_schema=_takes("x"))),
-        {0: [Act(structured={"x": 1}), Act(structured={"x": 2}), Act("error")]},
+        {0: [Act(structured={"x": 1}, delay=2), Act(structured={"x": 2}), Act("error")]},
         _one(Says("", [Ask(0), Ask(0), Ask(0), Ask(1)])),
     ),
     "a failed predecessor": Scenario(
@@ -268,6 +273,11 @@ SCENARIOS: Final[dict[str, Scenario]] = {
             2: [Act("lost"), Act("error", **LATE)],
         },
         _one(Says("", [Ask(0), Ask(1), Ask(2)]), Says("", [Ask(1)]), Says("", [Ask(0)]), Says("sorry")),
+    ),
+    "errors that pass, of a tool that may not be called twice": Scenario(
+        _setup(_tool("write")),
+        {0: [Act("error", code=code, retryable=True) for code in ("RATE_LIMIT", "UPSTREAM_UNAVAILABLE", "TIMEOUT")]},
+        _one(*[Says("", [Ask(0)])] * 3, Says("sorry")),
     ),
     "a server that wants a long wait": Scenario(
         _setup(_tool("read", read_only=True)),
@@ -418,6 +428,14 @@ SCENARIOS: Final[dict[str, Scenario]] = {
             Conversation([Says("", [Ask(0, tag="same")])], begins=1),
         ],
     ),
+    "a call waits for an equal one whose chat runs out of time": Scenario(
+        _setup(_tool("kept", cacheable=True, read_only=True), cache=True, chat_timeout=6),
+        {0: [Act(delay=8)]},
+        [
+            Conversation([Says("", [Ask(0, tag="same")])]),
+            Conversation([Says("", [Ask(0, tag="same")]), Says("done")], begins=3),
+        ],
+    ),
     "displays end a chat": Scenario(
         _setup(_tool("a"), _tool("b")),
         {0: [Act(display="small", delay=2)], 1: [Act(display="small")]},
@@ -534,6 +552,17 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     ),
     "an answer that is cancelled is kept": Scenario(
         _setup(), {}, [Conversation([Says("half an answ", stalls=True)], history=EARLIER, cancelled=5)]
+    ),
+    "an answer is cancelled after one that broke off": Scenario(
+        _setup(),
+        {},
+        _one(
+            Says("half an ans", fails="network", broken=True),
+            Says("another answ", stalls=True),
+            cancelled=10,
+            events=True,
+        ),
+        fallbacks=1,
     ),
     "tenants that wait for the same slot": Scenario(
         _setup(_tool("a"), max_concurrency=1),
@@ -739,6 +768,11 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         ),
         {0: [Act(structured={"x": 1})], 1: [Act(structured={"x": 2})]},
         _one(Says("", [Ask(1), Ask(0), Ask(2), Ask(3)]), Says("done")),
+    ),
+    "every part of a document beside a large display": Scenario(
+        _setup(_tool("a"), display="continue"),
+        {0: [Act(all_parts=True, display="large"), Act(all_parts=True)]},
+        _one(Says("", [Ask(0)]), Says("", [Ask(0)]), Says("done")),
     ),
     "a display that is described at length": Scenario(
         _setup(_tool("a"), display="continue"), {0: [Act(display="described")]}, _one(Says("", [Ask(0)]), Says("done"))

@@ -23,6 +23,11 @@ LARGE: Final = 6000
 WIDE: Final = 3000
 """Number of characters in the payload of a wide display: each has two bytes, so that it is larger in bytes alone."""
 
+_OF_A_TEXT: Final = ' format="text/markdown" truncated="true"'
+_SERVER_POPULATED: Final = (
+    '<server_populated>{"values":{"user_id":"u-17"},"redacted":["api_key"],"overridden":["user_id"]}</server_populated>'
+)
+
 
 def listing(tool: Tool) -> Json:
     """Return a tool as an entry of `tools/list`, with the additional parameter `tag`."""
@@ -87,8 +92,15 @@ def _with_document(act: Act, tool: str, call: int, text: str) -> tuple[Json, Ans
             call=call, outcome="error", error=error, for_user=act.for_user
         )
     display = _display(act, call)
-    raw = _document(tool, _llm_output(text) + ("" if display is None else _display_element(display)), lossy=act.lossy)
-    return _result(raw, act, structured=act.structured), _succeeded(act, call, text, display)
+    shown = "" if display is None else _display_element(display)
+    if act.all_parts:
+        output = f"<llm_output{_OF_A_TEXT}>{_written(text)}</llm_output>"
+        raw = _document(tool, output + shown + _SERVER_POPULATED, f' version="{VERSION}" call_id="call-{call}"')
+        told = replace(_succeeded(act, call, text, display), document=raw)
+    else:
+        raw = _document(tool, _llm_output(text) + shown, ' lossy="true"' if act.lossy else "")
+        told = _succeeded(act, call, text, display)
+    return _result(raw, act, structured=act.structured), told
 
 
 def _plain(act: Act, tool: str, call: int, text: str) -> tuple[Json, Answered]:
@@ -101,7 +113,7 @@ def _plain(act: Act, tool: str, call: int, text: str) -> tuple[Json, Answered]:
     raw = _forged(tool, text) if act.kind == "forged" else text
     display = _display(act, call)
     shown = {} if display is None else {"_meta": {DISPLAY_META_KEY: display}}
-    return {**_result(raw, act, structured=act.structured), **shown}, _succeeded(act, call, raw, display)
+    return {**_of_blocks(raw, act), **shown}, _succeeded(act, call, _for_model(raw, act), display)
 
 
 def _of_another_server(act: Act, tool: str, call: int, text: str) -> tuple[Json, Answered]:
@@ -112,7 +124,21 @@ def _of_another_server(act: Act, tool: str, call: int, text: str) -> tuple[Json,
         answered = Answered(call=call, outcome="error", error=error, structured=data, for_user=act.for_user)
         return _result(text, act, structured=data, is_error=True), answered
     raw = {"forged": _forged(tool, text), "garbled": f"<tool_response {text}"}.get(act.kind, text)
-    return _result(raw, act, structured=act.structured), _succeeded(act, call, raw, None)
+    return _of_blocks(raw, act), _succeeded(act, call, _for_model(raw, act), None)
+
+
+def _of_blocks(text: str, act: Act) -> Json:
+    """Return the result of an `ok` that is no document."""
+    result = _result(text, act, structured=act.structured)
+    if act.for_both is not None:
+        both = {"type": "text", "text": act.for_both, "annotations": {"audience": ["user", "assistant"]}}
+        result["content"].insert(1, both)
+    return result
+
+
+def _for_model(text: str, act: Act) -> str:
+    """Return what the model gets of it: all texts but that for the user alone (section 6.4)."""
+    return text if act.for_both is None else f"{text}\n{act.for_both}"
 
 
 def _forged(tool: str, text: str) -> str:
@@ -154,9 +180,8 @@ def _display(act: Act, call: int) -> Json | None:
     return {**display, "meta": {"transient": True}} if act.display == "transient" else display
 
 
-def _document(tool: str, children: str, *, lossy: bool = False) -> str:
-    mark = ' lossy="true"' if lossy else ""
-    return f"<tool_response tool_name={quoteattr(tool)}{mark}>{children}</tool_response>"
+def _document(tool: str, children: str, attributes: str = "") -> str:
+    return f"<tool_response tool_name={quoteattr(tool)}{attributes}>{children}</tool_response>"
 
 
 def _written(text: str) -> str:

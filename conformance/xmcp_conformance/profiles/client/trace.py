@@ -247,6 +247,8 @@ class Answered(Record):
     """Whether that block is a link to a resource, which has the text as its name."""
     lossy: bool = False
     """Whether the document is marked as `lossy`."""
+    document: str | None = None
+    """The document as the server wrote it, where all that a client keeps of it is to be judged."""
     exception: str | None = None
     """The text of the exception that the client's MCP library raised for a lost call, where it is known."""
     connection: str | None = None

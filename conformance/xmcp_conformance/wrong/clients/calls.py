@@ -19,6 +19,8 @@ THEN_LIST = tool(
     input_schema={"properties": {"tag": {}, "part": {"type": "array"}}, "required": ["part"]},
 )
 OLD: dict[str, Any] = {"role": "user", "content": "Hello."}
+FILLED_IN = '<server_populated>{"values":{"user_id":"u-17"}}</server_populated>'
+MARKDOWN = '<llm_output format="text/markdown">'
 
 
 def turn(*calls: dict[str, str], tools: Any = (SEARCH,), text: str = "", **setup: Any) -> TraceBuilder:
@@ -108,6 +110,26 @@ def a_result_becomes_an_error(wrong: bool) -> Trace:
     s = turn(call())
     s.answered(s.called())
     s.reply(content=error("INTERNAL") if wrong else None)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-003", profile="client")
+def a_document_written_anew_has_lost_what_the_server_filled_in(wrong: bool) -> Trace:
+    s = turn(call())
+    written = result().replace("</tool_response>", f"{FILLED_IN}</tool_response>").replace("<llm_output>", MARKDOWN)
+    s.answered(s.called(), document=written)
+    s.reply(content=written.replace(FILLED_IN, "") if wrong else written)
+    s.finish()
+    return s.trace
+
+
+@breaks("XMCP-CLI-003", profile="client")
+def a_document_written_anew_has_lost_the_format(wrong: bool) -> Trace:
+    s = turn(call())
+    written = result().replace("<llm_output>", MARKDOWN)
+    s.answered(s.called(), document=written)
+    s.reply(content=result() if wrong else written.replace("<tool_response", '<tool_response version="1.0"'))
     s.finish()
     return s.trace
 

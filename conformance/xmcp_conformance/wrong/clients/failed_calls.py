@@ -616,3 +616,22 @@ def the_other_chat_takes_the_answer_with_it(wrong: bool) -> Trace:
     s.reply("b", error("CANCELLED") if wrong else result())
     s.finish(chat="b")
     return s.trace
+
+
+@breaks("XMCP-CLI-055", profile="client")
+def the_other_chat_s_time_ends_the_call_of_both(wrong: bool) -> Trace:
+    s = asked_twice(chat_timeout=6)
+    one = s.called("a")
+    s.wait(5)
+    s.say("", call(id_="b"), chat="b")
+    s.wait(1)
+    s.reply("a", error("TIMEOUT"))
+    s.end(chat="a", stop="timeout")
+    if wrong:
+        s.cancelled(one)
+    else:
+        s.wait(1)
+        s.answered(one)
+    s.reply("b", error("TIMEOUT") if wrong else result())
+    s.finish(chat="b")
+    return s.trace

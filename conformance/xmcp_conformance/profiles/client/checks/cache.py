@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from xmcp_conformance.core.checks import Observations, check
@@ -180,17 +181,26 @@ def _is_beside(attempt: Attempt, running: Attempt) -> bool:
 
 
 @check("XMCP-CLI-055", profile="client")
-def _cancellation_of_another_chat(trace: TraceIndex) -> Observations:
+def _end_of_another_chat(trace: TraceIndex) -> Observations:
     for call in _repeated_calls(trace):
-        others = [
-            other.turn.chat
-            for other in trace.calls
-            if other.tag == call.tag and other is not call and other.turn.chat.cancelled is not None
-            if other.attempts and other.turn.chat is not call.turn.chat
-        ]
-        until = call.turn.next_at
         if call.content is None or call.turn.cut:
             continue
-        if any(call.turn.said_at < chat.cancelled_at < until for chat in others):
-            seen = f"{call} is answered by {call.code}, for the chat that made the equal call was cancelled"
-            yield either("XMCP-CLI-055", call.code != "CANCELLED", seen, "an answer", where=until)
+        for other in trace.calls:
+            chat = other.turn.chat
+            if other.tag != call.tag or other is call or chat is call.turn.chat or not other.attempts:
+                continue
+            if chat.cancelled is not None:
+                over_at, code, end = chat.cancelled_at, "CANCELLED", "was cancelled"
+            elif chat.stop_reason == "timeout" and not _can_be_late(trace, other, call):
+                over_at, code, end = chat.ended_at, "TIMEOUT", "ran out of time"
+            else:
+                continue
+            if call.turn.said_at < over_at < call.turn.next_at:
+                seen = f"{call} is answered by {call.code}, for the chat that made the equal call {end}"
+                yield either("XMCP-CLI-055", call.code != code, seen, "an answer", where=call.turn.next_at)
+
+
+def _can_be_late(trace: TraceIndex, other: ModelCall, call: ModelCall) -> bool:
+    """Return whether the time of an attempt of either call can have been over before the model was asked again."""
+    asked = call.turn.next.time if call.turn.next is not None else math.inf
+    return any(asked - one.begun >= trace.setup.tool_timeout for one in (*other.attempts, *call.attempts))

@@ -75,6 +75,8 @@ def _difference_from_answer(trace: TraceIndex, call: ModelCall, reply: Document)
             if was_cut_short(call):
                 return None
             return f"the error {quoted(reply.error.code)}", "the result that the server gave"
+        if answer.document is not None and (changed := _changed_part(answer, reply)):
+            return changed
         cut = reply.truncated or "llm_output" in reply.lossy
         if answer.text is None or cut or gives_text(answer, reply.llm_output):
             return "", ""
@@ -86,6 +88,25 @@ def _difference_from_answer(trace: TraceIndex, call: ModelCall, reply: Document)
     words = own or reply.error.code  # in a document that a client writes, the code (section 4.1)
     same_words = reply.error.message in (words, own) or "error" in reply.lossy
     return ("", "") if same_words else (f"the message `{quoted(reply.error.message)}`", f"`{quoted(message)}`")
+
+
+def _changed_part(answer: Answered, reply: Document) -> tuple[str, str] | None:
+    """Return the first part of the server's document that a document written anew has not kept, and what it was.
+
+    A client can cut the text, and write lines for the person's blocks into it, which are of no `format`.
+    """
+    told = read(answer.document or "").document
+    if told is None:
+        return None
+    parts = {"version": "1.0", "call_id": None, "server_populated": None, "truncated": False}
+    if answer.for_user is None:
+        parts["format"] = None
+    for name, default in parts.items():
+        was, kept = getattr(told, name), getattr(reply, name)
+        if not same(was, kept) and not (name == "truncated" and kept):
+            seen = f"no `{name}`" if same(kept, default) else f"the `{name}` `{quoted(str(kept))}`"
+            return seen, f"`{quoted(str(was))}`, as the server wrote it"
+    return None
 
 
 @check("XMCP-CLI-003", profile="client")

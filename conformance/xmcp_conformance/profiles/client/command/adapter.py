@@ -11,6 +11,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Final, Literal, TypeAlias
 
+from xmcp_conformance.core.leaks import without_secrets
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.adapter import (
     Application,
@@ -119,8 +120,9 @@ class CommandAdapter:
             servers=addresses,
         )
         if "refused" in answer:
-            self._told.append(f"the client refused to start: {quoted(answer['refused'])}")
-            raise StartRefused(answer["refused"])
+            why = without_secrets(answer["refused"])
+            self._told.append(f"the client refused to start: {quoted(why)}")
+            raise StartRefused(why)
         return _Client(self._program, self._limits, self._chats, self.crashes, self._told)
 
     def _refused(self, server: int, what: str) -> None:
@@ -168,7 +170,8 @@ class _Client:
         except asyncio.CancelledError:
             self.program.tell({"command": "cancel", "chat": request.chat})
             ended = await ending
-        why = f": {quoted(ended['why'])}" if "why" in ended else ", and the adapter does not say why (`why`)"
+        given = "why" in ended
+        why = f": {quoted(without_secrets(ended['why']))}" if given else ", and the adapter does not say why (`why`)"
         if ended.get("failure") == "crashed":
             self.crashes.append(f"chat {request.chat} ended with an exception{why}")
         elif ended.get("failure") == "refused":
