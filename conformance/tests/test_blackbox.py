@@ -19,10 +19,11 @@ from xmcp_conformance.profiles.server.call_plan import Learned, plan
 from xmcp_conformance.profiles.server.calling import Caller, asks_to_wait
 from xmcp_conformance.profiles.server.catalogue import Catalogue, ListedTool, advice
 from xmcp_conformance.profiles.server.checks import documents
-from xmcp_conformance.profiles.server.exchange import Exchange, Intent, ToolCall
+from xmcp_conformance.profiles.server.exchange import Exchange, Intent, ToolCall, Twin
 from xmcp_conformance.profiles.server.judge import catalogue_observations, exchange_observations
 from xmcp_conformance.profiles.server.options import Options
 from xmcp_conformance.profiles.server.peers import HttpPeer, InMemoryPeer, PeerUnavailable
+from xmcp_conformance.profiles.server.run import Seen
 from xmcp_conformance.profiles.server.schema_strategies import MANY
 from xmcp_conformance.profiles.server.server_under_test import Session
 from xmcp_conformance.reader import MOST_BYTES
@@ -502,3 +503,12 @@ async def test_the_second_era_gets_half_of_the_calls_and_a_plain_client_there_a_
     assert calls[first, "plain"] == calls[first, "declared"]
     assert 0.4 * calls[first, "declared"] < calls[second, "declared"] < 0.7 * calls[first, "declared"]
     assert calls[second, "plain"] < 0.8 * calls[second, "declared"]
+
+
+def test_a_tool_that_says_what_it_filled_in_is_called_by_a_plain_client_too():
+    seen = Seen()
+    calls = [ToolCall(None, f"tool{number}", {}) for number in range(9)]
+    for call in calls:
+        seen.samples[call.name, False] = call
+        seen.twins[call.key] = Twin((), call.name in ("tool1", "tool7"), failed=False)
+    assert [call.name for call in seen.few()] == ["tool0", "tool1", "tool2", "tool7"]

@@ -65,7 +65,6 @@ NOT_REACHED: Final = {
     "null-unboxed": "a failure with `show_user` null is not compared with the answer to the call without it",
     "doubles-of-java-script": "a double from 2^53 up, written as one, in a map of numbers; integers are sent there",
     "words-for-both": "what the block says is taken for a text that the document lacks, and XMCP-RSP-020 is reported",
-    "tells-who-declared": "of a server with the wire `plain`, few tools are called as a plain client, and not this one",
     "cut-to-fit": "a text of which only the beginning comes to a client that reads less is not told from a shorter one",
 }
 """Wrong servers that escape because the occasion does not come."""

@@ -94,12 +94,16 @@ class Seen:
             yield batch
 
     def few(self) -> list[ToolCall]:
-        """Return a call of a few tools; of a few that have displays one for it, one with `null`, and one without."""
+        """Return a call of a few tools, and of a few more that say what they filled in.
+
+        Of a few that have displays, return a call for it, one with `null`, and one without.
+        """
         of = {shows: [call for key, call in self.samples.items() if key[1] is shows] for shows in (False, True)}
-        asking = of[True][:_FEW]
+        asking, first, others = of[True][:_FEW], of[False][:_FEW], of[False][_FEW:]
+        filled = [call for call in others if call.key in self.twins and self.twins[call.key].populates]
         neither = [replace(call, arguments={**call.arguments, "show_user": None}) for call in asking]
         silent = [replace(call, arguments=_without_switch(call)) for call in asking]
-        return [*of[False][:_FEW], *asking, *neither, *silent]
+        return [*first, *filled[:_FEW], *asking, *neither, *silent]
 
     def keep(self, call: ToolCall, document: Document) -> None:
         """Keep what a right call showed."""
