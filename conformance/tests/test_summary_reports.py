@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -23,9 +24,11 @@ from xmcp_conformance.core.events import (
     ToolListed,
 )
 from xmcp_conformance.core.observation import Place, broken, obeyed
+from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.profiles.document import checks as documents
 from xmcp_conformance.reports.badge import to_badge_json, to_badge_svg
 from xmcp_conformance.reports.baseline import Baseline
+from xmcp_conformance.reports.case_json import to_dict
 from xmcp_conformance.reports.case_report import TRACES, VECTORS, CaseReport
 from xmcp_conformance.reports.document_report import DocumentReport
 from xmcp_conformance.reports.html import to_html
@@ -35,6 +38,7 @@ from xmcp_conformance.reports.sarif import to_sarif
 from xmcp_conformance.reports.server_report import ServerReport
 from xmcp_conformance.reports.summary import Summary, of_cases, of_documents, of_server
 
+REQUIREMENT = registry().requirements["XMCP-RSP-020"]
 HOSTILE = "```` </details> <script>alert(1)</script> ]]> & <testcase/> `"
 
 
@@ -103,6 +107,25 @@ def test_a_broken_should_fails_only_where_it_counts() -> None:
         case = junit(of_server(report))["XMCP-MCP-047"]
         assert [type(one) for one in case.result] == ([Failure] if strict else [])
         assert ("SHOULD is broken: seen no block" in (case.system_out or "")) is not strict
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_mandatory_sentence_that_only_warns_says_why_in_every_report(
+    strict: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(registry().requirements, "XMCP-RSP-020", replace(REQUIREMENT, later=True))
+    report = CaseReport(VECTORS)
+    report.add(SuiteStarted("codec", "1.0-draft", {"strict": strict}))
+    for event in (RunStarted("mine", "mine"), seen("XMCP-RSP-020", ok=False), RunEnded("mine")):
+        report.add(event)
+    summary = of_cases(report)
+    assert bool(summary.exit_code) is strict
+    said = (to_junit(summary), to_markdown(summary), to_html(summary), json.dumps(to_sarif(summary)))
+    why = f"its check came after the release of {registry().version}"
+    assert [why in text for text in said] == [not strict] * 4
+    rows = {row["id"]: row for row in to_dict(report)["requirements"]}
+    assert rows["XMCP-RSP-020"].get("only_warns") == (None if strict else why)
+    assert "only_warns" not in rows["XMCP-RSP-022"]
 
 
 def test_what_was_not_reached_is_a_failure_of_the_verdict() -> None:

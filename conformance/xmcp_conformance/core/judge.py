@@ -48,6 +48,11 @@ class Judgement:
         """The first fault."""
         return self.faults[0] if self.faults else None
 
+    @property
+    def only_warns(self) -> str:
+        """Why the faults of a mandatory sentence are warnings; empty where they are none."""
+        return self.requirement.only_warns if self.status is Status.WARN else ""
+
 
 @dataclass(slots=True)
 class Tally:

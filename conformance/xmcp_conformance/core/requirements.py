@@ -35,6 +35,12 @@ class Requirement:
         """True for MUST and MUST NOT, false for SHOULD, SHOULD NOT and MAY."""
         return self.level.startswith("MUST")
 
+    @property
+    def only_warns(self) -> str:
+        """Why a fault of it counts as a warning, although it is mandatory; empty for any other requirement."""
+        is_later = self.later and self.mandatory
+        return f"its check came after the release of {registry().version}" if is_later else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Registry:

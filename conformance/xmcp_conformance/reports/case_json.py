@@ -54,4 +54,5 @@ def _requirement(judgement: Judgement) -> dict[str, Any]:
         "status": judgement.status.value,
         "occasions": judgement.occasions,
         "broken": judgement.broken,
+        **({"only_warns": judgement.only_warns} if judgement.only_warns else {}),
     }

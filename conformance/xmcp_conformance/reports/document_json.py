@@ -8,7 +8,7 @@ from typing import Any
 
 from xmcp_conformance import suite_version
 from xmcp_conformance.core.events import Observed
-from xmcp_conformance.core.judge import ExitCode
+from xmcp_conformance.core.judge import ExitCode, Status
 from xmcp_conformance.core.requirements import registry
 
 from .document_report import DocumentReport, FileOutcome, FileReport
@@ -60,6 +60,8 @@ def _fault(fault: Observed, file: FileReport) -> dict[str, Any]:
             "section": requirement.section,
             "sentence": requirement.quote,
         }
+        if requirement.only_warns and entry["status"] == Status.WARN:
+            entry["only_warns"] = requirement.only_warns
     if (place := observation.place) is not None:
         entry |= {"line": place.line, "column": place.column}
     return entry

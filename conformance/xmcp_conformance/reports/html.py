@@ -107,6 +107,8 @@ def _card(judgement: Judgement) -> Iterator[str]:
     about = (
         f"{requirement.level}, section {requirement.section}; broken {judgement.broken} of {judgement.occasions} times"
     )
+    if judgement.only_warns:
+        about += f"; counts as a warning: {judgement.only_warns}"
     yield f'<h3><span class="{tone}">{requirement.id}</span> <span class="dim">{about}</span></h3>'
     yield f"<p>{_text(requirement.quote)}</p>"
     for number, fault in enumerate(judgement.faults):

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from xmcp_conformance.core.judge import Judgement, Status
-from xmcp_conformance.core.requirements import Requirement, registry
+from xmcp_conformance.core.requirements import Requirement
 
 _CHAPTERS = {
     "1": "Conformance",
@@ -104,8 +104,8 @@ def show_broken(judgement: Judgement, console: Console, place: str) -> None:
     console.print(Text(f"{mark} {requirement.id}", style=style), Text(f"(section {requirement.section})", style="dim"))
     rows = [("says", requirement.quote), ("seen", first.observation.seen), ("expected", first.observation.expected)]
     rows += [("in", place)]
-    if requirement.later:
-        rows += [("counts", f"as a warning: its check came after the release of {registry().version}")]
+    if judgement.only_warns:
+        rows += [("counts", f"as a warning: {judgement.only_warns}")]
     if judgement.broken > 1:
         rows += [("times", f"{judgement.broken} of {judgement.occasions}")]
     grid = Table.grid(padding=(0, 1))

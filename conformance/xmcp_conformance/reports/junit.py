@@ -46,7 +46,8 @@ def _case(judgement: Judgement, summary: Summary) -> ElementTree.Element:
             failure = ElementTree.SubElement(case, "failure", {"type": requirement.level, "message": seen})
             failure.text = f"{seen}\n{times}"
         else:
-            ElementTree.SubElement(case, "system-out").text = f"{requirement.level} is broken: {seen}\n{times}"
+            counts = f" (a warning: {judgement.only_warns})" if judgement.only_warns else ""
+            ElementTree.SubElement(case, "system-out").text = f"{requirement.level} is broken{counts}: {seen}\n{times}"
     return case
 
 

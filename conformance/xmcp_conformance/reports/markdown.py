@@ -55,6 +55,7 @@ def _fault(judgement: Judgement) -> Iterator[str]:
         f"expected  {first.observation.expected}",
         f"in        {place(first)}",
         f"times     {judgement.broken} of {judgement.occasions}",
+        *([f"counts    as a warning: {judgement.only_warns}"] if judgement.only_warns else []),
     )
     if others := [where(one) for one in judgement.faults[1:]]:
         more = f" and {len(others) - _MOST_NAMED} more" if len(others) > _MOST_NAMED else ""

@@ -59,7 +59,7 @@ def _rule(judgement: Judgement) -> dict[str, Any]:
     return {
         "id": requirement.id,
         "shortDescription": {"text": _plain(requirement.quote)},
-        "defaultConfiguration": {"level": "error" if requirement.mandatory else "warning"},
+        "defaultConfiguration": {"level": "error" if requirement.mandatory and not judgement.only_warns else "warning"},
         "properties": {"section": requirement.section, "level": requirement.level},
     }
 
@@ -70,6 +70,8 @@ def _results(number: int, judgement: Judgement, summary: Summary) -> Iterator[di
         seen, expected = fault.observation.seen, fault.observation.expected
         of = where(fault)
         told = f"{requirement.quote} Seen: {seen}. Expected: {expected}. In {place(fault)}."
+        if judgement.only_warns:
+            told += f" It counts as a warning: {judgement.only_warns}."
         key = f"{requirement.id}\n{of}\n{fault.observation.where if fault.observation.place else ''}"
         yield {
             "ruleId": requirement.id,

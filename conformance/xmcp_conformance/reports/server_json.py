@@ -73,6 +73,7 @@ def _requirement(judgement: Judgement, runs: Mapping[str, RunStarted]) -> dict[s
         "status": judgement.status.value,
         "occasions": judgement.occasions,
         "broken": judgement.broken,
+        **({"only_warns": judgement.only_warns} if judgement.only_warns else {}),
     }
     if judgement.faults:
         entry["faults"] = [_fault(one, runs[one.run]) for one in judgement.faults]
