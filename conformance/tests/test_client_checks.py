@@ -1216,10 +1216,11 @@ def _seconds_of(records, s) -> float:
 
 
 @pytest.mark.parametrize(
-    ("early", "answered", "broken"), [(0.01, False, False), (1.0, False, True), (0.01, True, True)]
+    ("limit", "early", "answered", "broken"),
+    [(60, 0.01, False, False), (60, 1.0, False, True), (5, 1.0, False, False), (5, 0.01, True, True)],
 )
-def test_a_time_out_has_ended_when_the_client_ends_it_and_an_answer_when_it_comes(early, answered, broken):
-    s = turn(call("first", "t1"), call("first", "t2"), call("then", "t3"), tools=[FIRST, THEN])
+def test_a_time_out_has_ended_when_the_client_ends_it_and_an_answer_when_it_comes(limit, early, answered, broken):
+    s = turn(call("first", "t1"), call("first", "t2"), call("then", "t3"), tools=[FIRST, THEN], tool_timeout=limit)
     one, two = s.called("t1"), s.called("t2")
     s.answered(one)
     s.wait(5)

@@ -168,7 +168,7 @@ def test_a_client_that_refuses_every_chat_does_not_conform_and_its_reason_is_tol
     path.write_text(PROGRAM.read_text().replace("asyncio.create_task(run(client, request))", f"say({says})"))
     report = report_on([sys.executable, str(path), "Miniature"])
     assert set().union(*broken(report).values()) == {"XMCP-CLI-133"}
-    assert {*report.notes} == {f"`{name}`: chat 0 was refused: Not today with [removed]" for name in QUICK}
+    assert {*report.notes} == {f"`{name}`: chat 0 was refused: Not today with api_key=[removed]" for name in QUICK}
     assert (report.not_judged, report.exit_code) == ([], 1)
 
 

@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import threading
+import traceback
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -63,7 +64,11 @@ class Application:
 
 
 class Adapter(Protocol):
-    """What you write. `start` and `chat` may raise `Refused`; any other exception is a crash, and shown as one."""
+    """What you write. `start` and `chat` may raise `Refused`.
+
+    Any other exception of `chat` is told as a crash of that chat, one of `start` or `refresh` ends the program, and one
+    of `stop` is printed.
+    """
 
     async def start(self, setup: Json, models: list[Json], servers: list[Json], application: Application) -> None:
         """Start the client with these options and addresses."""
@@ -98,7 +103,8 @@ async def _serve(adapter: Adapter, application: Application, hello: Json) -> Non
         application.write({"id": number, **await _chat(adapter, chat)})
 
     requests = _requests()
-    while request := await requests.get():
+    while line := await requests.get():
+        request = json.loads(line)
         command, number = request.pop("command"), request.pop("id", None)
         told: Json = {}
         match command:
@@ -117,7 +123,11 @@ async def _serve(adapter: Adapter, application: Application, hello: Json) -> Non
             case "answer":
                 application.answered(request)
             case "refresh":
-                await adapter.refresh()
+                try:
+                    await adapter.refresh()
+                except Exception:
+                    traceback.print_exc()
+                    os._exit(1)  # at once: chats that end with the program would tell that they were cancelled
             case "stop":
                 chats.clear()
                 try:
@@ -139,16 +149,16 @@ async def _chat(adapter: Adapter, request: Json) -> Json:
         return {"history": [], "failure": "crashed", "why": repr(fault)}
 
 
-def _requests() -> asyncio.Queue[Json | None]:
-    """Return the requests as they come, and `None` at the end. A thread reads them, which works on any system."""
-    requests, loop = asyncio.Queue[Json | None](), asyncio.get_running_loop()
+def _requests() -> asyncio.Queue[bytes]:
+    """Return the lines as they come, and an empty one at the end. A thread reads them, which works on any system."""
+    requests, loop = asyncio.Queue[bytes](), asyncio.get_running_loop()
 
     def read() -> None:
-        # Not `sys.stdin`, whose lock Python wants when it ends: a crash would end in the abort of a thread that waits.
+        # Not `sys.stdin`: Python takes its lock when the program ends, and aborts if this thread still has it.
         with open(0, "rb", closefd=False) as lines:
             for line in lines:
-                loop.call_soon_threadsafe(requests.put_nowait, json.loads(line))
-        loop.call_soon_threadsafe(requests.put_nowait, None)
+                loop.call_soon_threadsafe(requests.put_nowait, line)
+        loop.call_soon_threadsafe(requests.put_nowait, b"")
 
     threading.Thread(target=read, daemon=True).start()
     return requests

@@ -9,7 +9,7 @@ import threading
 from contextlib import suppress
 from typing import Final
 
-from .leaks import without_secrets
+from .leaks import redacted
 
 KEPT: Final = 16384
 """Bytes."""
@@ -53,7 +53,7 @@ class LastWords(io.FileIO):
         """
         self.close()
         self._thread.join(DRAIN_SECONDS)
-        return without_secrets(telling_line(self._tail.decode("utf-8", "replace").splitlines()))
+        return redacted(telling_line(self._tail.decode("utf-8", "replace").splitlines()))
 
     def _read(self, reading: int) -> None:
         with open(reading, "rb", buffering=0) as pipe, _opened(self._log) as log:

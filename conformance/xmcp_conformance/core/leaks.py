@@ -16,6 +16,8 @@ Kind: TypeAlias = Literal["stack trace", "path", "secret"]
 
 SEARCHED: Final = 200_000
 """Maximum number of characters of a text that are searched."""
+REDACTED: Final = 20_000
+"""Maximum number of characters of a text that is shown without its secrets; reports show far fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,45 @@ _SEARCHES: Final[tuple[tuple[Kind, str, tuple[_Search, ...]], ...]] = (
     ("path", "", (_search("/", _UNIX), _search("\\|/", _WINDOWS), _search("\\", _SHARE))),
     ("secret", "", _SECRETS),
 )
-_UP_TO_ITS_END: Final = r"[^\s,;\"'`]{0,10000}"
+_NAMED: Final = r"[\w-]{0,30}(?:password|passwd|pwd|secret|token|api[_-]?key|account_?key)[\"']?"
+_NO_VALUE: Final = _REMOVED + r"(?![\"']?(?i:none|null|true|false)\b)"
+_QUOTED: Final = r"\"[^\"\n]{1,1000}\"|'[^'\n]{1,1000}'"
+_WORD: Final = r"[^\s\"'`,;<>]"
+_REDACTIONS: Final = tuple(
+    (re.compile(pattern), shown)
+    for pattern, shown in (
+        (
+            r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----[\s\S]{0,5000}?(?:-----END [A-Z ]{0,20}PRIVATE KEY-----|\Z)",
+            "[removed]",
+        ),
+        (
+            r"(\b[A-Za-z][A-Za-z0-9+.-]{1,30}://)[^\s/@\"'`,;<>]{0,200}:" + _REMOVED + rf"{_WORD}{{1,200}}@",
+            r"\1[removed]@",
+        ),
+        (r"(?i)\b((?:bearer|basic)\s{1,3})[A-Za-z0-9._~+/=-]{8,4000}", r"\1[removed]"),
+        (
+            rf"(?i)(?<![\w-])({_NAMED}\s?=\s?)"
+            + _NO_VALUE
+            + r"(?:\"[^\"\n]{1,1000}\"|'[^'\n]{1,1000}'|[^\s\"'&)]{4,1000})",
+            r"\1[removed]",
+        ),
+        (rf"(?i)(?<![\w-])({_NAMED}\s?:\s?){_NO_VALUE}(?:{_QUOTED})", r"\1[removed]"),
+        (r"(?i)([?&](?:sig|x-amz-(?:signature|credential|security-token))=)[\w%/+.-]{8,4000}", r"\1[removed]"),
+        (r"\b(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}\b", "[removed]"),
+        (r"\b(?:FwoG|IQoJ)[A-Za-z0-9+/=]{40,4000}", "[removed]"),
+        (
+            r"\b(?:gh[pousr]_[A-Za-z0-9]{20,255}|github_pat_\w{20,255}|glpat-[\w-]{16,255}|xox[abprs]-[\w-]{10,255})",
+            "[removed]",
+        ),
+        (
+            r"\b(?:sk-[A-Za-z0-9_-]{16,255}|[sr]k_live_\w{10,255}|AIza[\w-]{30,255}|ya29\.[\w-]{20,2000}"
+            r"|hf_[A-Za-z0-9]{20,255}|npm_[A-Za-z0-9]{30,255})",
+            "[removed]",
+        ),
+        (r"\beyJ[\w-]{10,2000}\.eyJ[\w-]{10,4000}\.[\w-]{5,2000}", "[removed]"),
+    )
+)
+"""How a secret is found together with all of it, and what is shown in its place."""
 _REMEMBERED: Final = 16
 """The number of texts whose leaks are remembered: a server often answers several calls in the same words."""
 
@@ -135,16 +175,14 @@ def leaks(text: str) -> tuple[Leak, ...]:
     return _leaks(text[:SEARCHED])
 
 
-def without_secrets(text: str) -> str:
-    """Return a text, such as the last words of a program, with `[removed]` in the place of each secret in it.
+def redacted(text: str) -> str:
+    """Return the first `REDACTED` characters of a text, such as the last words of a program, without its secrets.
 
-    A secret is what `leaks` finds, with all that follows it up to a space, a quotation mark or a comma.
+    What a secret is called, and whose it is, stays: `api_key=[removed]`, `postgres://[removed]@db/sales`.
     """
-    text = text[:SEARCHED]
-    lowered = text.lower()
-    for one in _SECRETS:
-        if any(mark in lowered for mark in one.marks):
-            text = re.sub(rf"(?:{one.pattern.pattern}){_UP_TO_ITS_END}", "[removed]", text)
+    text = text[:REDACTED]
+    for pattern, shown in _REDACTIONS:
+        text = pattern.sub(shown, text)
     return text
 
 

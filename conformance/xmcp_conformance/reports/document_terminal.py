@@ -80,6 +80,8 @@ def _show_fault(fault: Observed, file: FileReport, console: Console) -> None:
     if fault.excerpt and (fault.excerpt.before or fault.excerpt.after):
         _show_excerpt(fault.excerpt, observation.place, console, style)
     rows = [("says", requirement.quote)] if requirement else []
+    if requirement is not None and requirement.only_warns and file.status(fault) is Status.WARN:
+        rows += [("counts", f"as a warning: {requirement.only_warns}")]
     grid = Table.grid(padding=(0, 1))
     grid.add_column(style="dim", width=8)
     grid.add_column(overflow="fold")

@@ -71,8 +71,9 @@ class AIClientAdapter:
         first, *others = [_Provider(model, f"model{i}") for i, model in enumerate(models)]
         quotas = {tenant: Quota(tokens=tokens) for tenant, tokens in setup.quota_tokens.items()}
 
-        def approve(state: ToolState) -> bool:
-            return application.approve(state.session_id or "", state.call_id)
+        async def approve(state: ToolState) -> bool:
+            approved = application.approve(state.session_id or "", state.call_id)
+            return await never() if approved is None else approved
 
         ai = self.client(
             targets,

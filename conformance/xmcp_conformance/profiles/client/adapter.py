@@ -62,6 +62,8 @@ class ModelAnswer:
     stalls: bool = False
     finish: Literal["length", "content_filter"] | None = None
     """Why the vendor cut or withheld the answer, if it did."""
+    begun: Mapping[str, str] | None = None
+    """The call, with the first half of its arguments, that comes before the answer breaks off or stalls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +158,8 @@ class Application(Protocol):
     def receive(self, chat: str, event: Mapping[str, Any]) -> None:
         """Receive an event of a chat (section 10.2), as JSON."""
 
-    def approve(self, chat: str, call_id: str) -> bool:
-        """Return whether a call may be made. Asked only if `Setup.approval` is true."""
+    def approve(self, chat: str, call_id: str) -> bool | None:
+        """Return whether a call may be made; `None`: no answer comes. Asked only if `Setup.approval` is true."""
 
     def on_display(self, history: Messages) -> None:
         """Run the callback of a display. It may raise what the client has to survive (XMCP-CLI-064)."""

@@ -35,22 +35,25 @@ def function_of(tool: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def parameter_names(schema: Any) -> Iterator[str]:
-    """Yield the names of parameters in a schema and in those that it applies to the same object by a keyword.
+    """Yield the names of parameters in a schema, and in those that it applies to the same object.
 
-    References are not followed.
+    Of references, those within the schema are followed.
     """
-    if not isinstance(schema, Mapping):
-        return
-    for keyword in ("properties", "required"):
-        yield from schema.get(keyword) or ()
-    for keyword in ("allOf", "anyOf", "oneOf"):
-        for part in schema.get(keyword) or ():
-            yield from parameter_names(part)
-    for keyword in ("if", "then", "else", "not"):
-        yield from parameter_names(schema.get(keyword))
-    for name, part in (schema.get("dependentSchemas") or {}).items():
-        yield name
-        yield from parameter_names(part)
+    seen: list[Any] = []
+    waiting: list[Any] = [schema]
+    for part in waiting:
+        if not isinstance(part, Mapping) or any(part is one for one in seen) or len(seen) > _MOST_PARTS:
+            continue
+        seen.append(part)
+        for keyword in ("properties", "required", "dependentSchemas"):
+            yield from part.get(keyword) or ()
+        for keyword in ("allOf", "anyOf", "oneOf"):
+            waiting.extend(part.get(keyword) or ())
+        waiting.extend(part.get(keyword) for keyword in ("if", "then", "else", "not"))
+        waiting.extend((part.get("dependentSchemas") or {}).values())
+        reference = part.get("$ref")
+        if isinstance(reference, str) and reference.startswith("#/"):
+            waiting.append(_target(schema, reference))
 
 
 def required_names(schema: Mapping[str, Any]) -> set[str]:

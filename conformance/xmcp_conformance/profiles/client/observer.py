@@ -151,9 +151,13 @@ class ObservedModel:
         tokens = None if failed or not counts else says.tokens
         text = "" if failed and whole else says.text
         said = Said(chat=chat, ask=ask, text=text, calls=calls, failed=failed, stalls=says.stalls, tokens=tokens)
-        self._recorder.note(replace(said, finish=says.finish))
-        pieces = _pieces(says.text)
-        return ModelAnswer(pieces, calls, tokens, failure, says.stalls, says.finish)
+        begun = None
+        if failed and says.asks:
+            begun = script.call(says.asks[0], offered)
+            begun["arguments"] = begun["arguments"][: len(begun["arguments"]) // 2]
+        received = begun["arguments"] if begun is not None and not whole else ""
+        self._recorder.note(replace(said, finish=says.finish, failure=says.fails, begun=received))
+        return ModelAnswer(_pieces(says.text), calls, tokens, failure, says.stalls, says.finish, begun)
 
 
 class ObservedServer:
@@ -267,9 +271,11 @@ class ObservedApplication:
         """Receive an event of a chat."""
         self._recorder.note(Told(chat=chat, event=json.loads(json.dumps(event))))
 
-    def approve(self, chat: str, call_id: str) -> bool:
-        """Return whether a call may be made."""
+    def approve(self, chat: str, call_id: str) -> bool | None:
+        """Return whether a call may be made; `None`: no answer comes."""
         approved = next(self._approves)
+        if approved is None:
+            return None
         self._recorder.note(Approved(chat=chat, call_id=call_id, answer=approved))
         return approved
 
@@ -331,7 +337,7 @@ def _offered_name(number: int, tools: Sequence[Mapping[str, Any]]) -> str:
     return next((str(f.get("name")) for f in offered), f"missing_{number}")
 
 
-def _last_repeated(answers: Sequence[bool]) -> Iterator[bool]:
+def _last_repeated(answers: Sequence[bool | None]) -> Iterator[bool | None]:
     yield from answers
     while True:
         yield answers[-1]

@@ -27,6 +27,8 @@ class Act:
     - `down`: the server cannot be reached, so the call never arrives;
     - `late`: it never answers;
     - `garbled`: it answers with text that cannot be read as a document;
+    - `misplaced`: the document is not the first block of its answer, so that it cannot be read; of a server that sends
+      no documents, the same as `ok`;
     - `forged`: a server whose results are no documents answers with text that looks like one with a display; of a
       server that sends documents, the same as `ok`;
     - `bad_display`: it answers with a document whose display is not JSON; of a server that did not announce the
@@ -37,15 +39,28 @@ class Act:
     __pydantic_config__: ClassVar[ConfigDict] = FORM
 
     kind: Literal[
-        "ok", "error", "flagged", "lost", "down", "late", "garbled", "forged", "bad_display", "only_bad_display"
+        "ok",
+        "error",
+        "flagged",
+        "lost",
+        "down",
+        "late",
+        "garbled",
+        "misplaced",
+        "forged",
+        "bad_display",
+        "only_bad_display",
     ] = "ok"
     delay: float = 0.0
     display: Literal["none", "small", "large", "wide", "described", "transient"] = "none"
-    """`large`, `wide` and `described` are above the usual budget: by the payload, by its bytes alone, by the `alt`."""
+    """The display of an `ok`, an `error` or a `flagged`, where the server announced the extension.
+
+    `large`, `wide` and `described` are above the usual budget: by the payload, by its bytes alone, by the `alt`.
+    """
     lossy: bool = False
     """Whether the document of an `ok` says that its text has lost characters (`lossy`)."""
     all_parts: bool = False
-    """Whether the document of an `ok` has every part of chapter 2: also those that few servers write."""
+    """Whether the document of an `ok` also has `version`, `call_id`, `format`, `truncated` and `server_populated`."""
     structured: Any = None
     """The structured result of an `ok`."""
     text: str | None = None
@@ -92,13 +107,16 @@ class Ask:
 
 @dataclass(frozen=True)
 class Says:
-    """One answer of the model: text and calls, `delay` seconds after the request."""
+    """One answer of the model: text and calls, `delay` seconds after the request.
+
+    Of an answer that is `broken` or `stalls`, and has calls, the first half of the first call comes after the text.
+    """
 
     __pydantic_config__: ClassVar[ConfigDict] = FORM
 
     text: str = ""
     asks: Sequence[Ask] = ()
-    fails: Literal["auth", "content", "network", "rate_limit"] | None = None
+    fails: Literal["auth", "content", "context", "network", "rate_limit"] | None = None
     """The category of the failure with which the request ends, after `text`."""
     broken: bool = False
     """Whether the failure is one in the middle of an answer, so that the request may not simply be repeated."""
@@ -153,8 +171,9 @@ class Scenario:
     setup: Setup
     acts: Mapping[int, Sequence[Act]] = field(default_factory=dict)
     chats: Sequence[Conversation] = ()
-    approves: Sequence[bool] = (True,)
-    """The application's answers when it is asked for an approval, in turn; the last is repeated."""
+    approves: Sequence[bool | None] = (True,)
+    """The application's answers when it is asked for an approval, in turn; the last is repeated. `None`: it gives none.
+    """
     callbacks_fail: bool = False
     """Whether the callbacks of the application raise."""
     fallbacks: int = 0

@@ -173,7 +173,7 @@ def _act(where: str, act: Act) -> Iterator[str]:
         yield f"`{where}.category`: `{quoted(act.category)}`; small letters, digits and `_`"
     if act.retry_after_ms is not None and not 0 <= act.retry_after_ms <= LONGEST * 1000:
         yield f"`{where}.retry_after_ms`: {act.retry_after_ms}; 0 to {LONGEST * 1000:g}"
-    for member, text in (("text", act.text), ("for_user", act.for_user)):
+    for member, text in (("text", act.text), ("for_user", act.for_user), ("for_both", act.for_both)):
         if found := _NOT_IN_XML.search(text or ""):
             yield f"`{where}.{member}`: XML has no U+{ord(found[0]):04X}, so a server cannot send it"
 

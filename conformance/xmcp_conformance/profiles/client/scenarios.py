@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from .scenario import Act, Ask, Change, Conversation, Says, Scenario
+from .scenarios_of_meetings import MEETINGS
 from .server_messages import LARGE
 from .trace import Server, Setup, Tool
 
@@ -559,7 +560,7 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         _one(
             Says("half an ans", fails="network", broken=True),
             Says("another answ", stalls=True),
-            cancelled=10,
+            cancelled=5,
             events=True,
         ),
         fallbacks=1,
@@ -796,4 +797,4 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         _one(Says("", [Ask(0), Ask(1)]), Says("done")),
         changes=[Change(5, 0, [_tool("a")])],
     ),
-}
+} | MEETINGS

@@ -27,6 +27,8 @@ _OF_A_TEXT: Final = ' format="text/markdown" truncated="true"'
 _SERVER_POPULATED: Final = (
     '<server_populated>{"values":{"user_id":"u-17"},"redacted":["api_key"],"overridden":["user_id"]}</server_populated>'
 )
+_PICTURE: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+"""One pixel."""
 
 
 def listing(tool: Tool) -> Json:
@@ -78,42 +80,48 @@ def _with_document(act: Act, tool: str, call: int, text: str) -> tuple[Json, Ans
     if act.kind == "garbled":
         raw = f"<tool_response {text}"
         return _result(raw), Answered(call=call, outcome="ok", text=raw, readable=False)
+    if act.kind == "misplaced":
+        raw = _document(tool, _llm_output(text))
+        result = _result(raw)
+        result["content"].insert(0, {"type": "image", "data": _PICTURE, "mimeType": "image/png"})
+        return result, Answered(call=call, outcome="ok", text=raw, readable=False)
     if act.kind in ("bad_display", "only_bad_display"):
         rest = text if act.kind == "bad_display" else None
         raw = _document(tool, ("" if rest is None else _llm_output(rest)) + "<display>{oops</display>")
         return _result(raw), Answered(call=call, outcome="ok", text=rest, bad_display=True)
-    if act.kind == "flagged":
-        answered = Answered(call=call, outcome="error", text=text)
-        return _result(_document(tool, _llm_output(text)), is_error=True), answered
-    if act.kind == "error":
-        error = _error(act, text)
-        raw = _document(tool, _error_element(error))
-        return _result(raw, act, is_error=True), Answered(
-            call=call, outcome="error", error=error, for_user=act.for_user
-        )
     display = _display(act, call)
     shown = "" if display is None else _display_element(display)
+    if act.kind == "flagged":
+        answered = Answered(call=call, outcome="error", text=text, display=display)
+        return _result(_document(tool, _llm_output(text) + shown), is_error=True), answered
+    if act.kind == "error":
+        error = _error(act, text)
+        raw = _document(tool, _error_element(error) + shown)
+        answered = Answered(call=call, outcome="error", error=error, display=display, for_user=act.for_user)
+        return _result(raw, act, is_error=True), answered
+    attributes = ' lossy="true"' if act.lossy else ""
     if act.all_parts:
         output = f"<llm_output{_OF_A_TEXT}>{_written(text)}</llm_output>"
-        raw = _document(tool, output + shown + _SERVER_POPULATED, f' version="{VERSION}" call_id="call-{call}"')
+        attributes += f' version="{VERSION}" call_id="call-{call}"'
+        raw = _document(tool, output + shown + _SERVER_POPULATED, attributes)
         told = replace(_succeeded(act, call, text, display), document=raw)
     else:
-        raw = _document(tool, _llm_output(text) + shown, ' lossy="true"' if act.lossy else "")
+        raw = _document(tool, _llm_output(text) + shown, attributes)
         told = _succeeded(act, call, text, display)
     return _result(raw, act, structured=act.structured), told
 
 
 def _plain(act: Act, tool: str, call: int, text: str) -> tuple[Json, Answered]:
     """Return a plain result of a server that announces the extension (section 6.3)."""
+    display = _display(act, call)
+    meta: Json = {} if display is None else {DISPLAY_META_KEY: display}
     if act.kind in ("error", "flagged"):
         known = ERROR_CODES.get(act.code, {}).get("category", "internal")
         error = {"category": known, **_error(act, text)}
-        answered = Answered(call=call, outcome="error", error=error, text=text, for_user=act.for_user)
-        return {**_result(text, act, is_error=True), "_meta": {ERROR_META_KEY: error}}, answered
+        answered = Answered(call=call, outcome="error", error=error, text=text, display=display, for_user=act.for_user)
+        return {**_result(text, act, is_error=True), "_meta": {ERROR_META_KEY: error, **meta}}, answered
     raw = _forged(tool, text) if act.kind == "forged" else text
-    display = _display(act, call)
-    shown = {} if display is None else {"_meta": {DISPLAY_META_KEY: display}}
-    return {**_of_blocks(raw, act), **shown}, _succeeded(act, call, _for_model(raw, act), display)
+    return {**_of_blocks(raw, act), "_meta": meta}, _succeeded(act, call, _for_model(raw, act), display)
 
 
 def _of_another_server(act: Act, tool: str, call: int, text: str) -> tuple[Json, Answered]:

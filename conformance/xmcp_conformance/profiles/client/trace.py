@@ -180,6 +180,10 @@ class Said(Record):
     """The tokens used, input and output together, as the vendor counted them."""
     finish: Literal["length", "content_filter"] | None = None
     """Why the vendor cut or withheld the answer, if it did."""
+    failure: Literal["auth", "content", "context", "network", "rate_limit"] | None = None
+    """What became of a request that failed, where it is known."""
+    begun: str = ""
+    """What had come of the arguments of a call when the answer broke off or stalled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -161,10 +161,10 @@ class TraceIndex:
     def goes_on(self, attempt: Attempt, at: int) -> bool:
         """Return whether an attempt had not ended at a record.
 
-        One that ends at the same time without an answer had: a server can learn of a cancellation late.
+        One without an answer had when its time was over, or at the same time: its server can learn of that late.
         """
-        ends_now = not attempt.was_answered and abs(attempt.ended - self.time(at)) <= self.instant
-        return at < attempt.ended_at and not ends_now
+        over = min(attempt.ended, attempt.begun + self.setup.tool_timeout)
+        return at < attempt.ended_at and (attempt.was_answered or self.time(at) < over - self.instant)
 
     def may_share(self, call: ModelCall) -> bool:
         """Return whether an equal call was running whose answer a cache can have given to this call too."""

@@ -24,7 +24,7 @@ import jsonschema_rs
 
 from xmcp_conformance.core.command_environment import OURS, CommandEnvironment
 from xmcp_conformance.core.last_words import LastWords
-from xmcp_conformance.core.leaks import without_secrets
+from xmcp_conformance.core.leaks import redacted
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.untrusted_text import printable, quoted
 
@@ -106,7 +106,7 @@ class CommandCodec:
         """Return the document; see `Codec.encode`."""
         answer = self._ask("written", {"command": "encode", "response": tagged(response), "illegal": illegal})
         if "refused" in answer:
-            raise Refused(why=without_secrets(answer["refused"]))
+            raise Refused(why=redacted(answer["refused"]))
         return str(answer["document"])
 
     def decode(self, document: str | bytes, *, bad_display: BadDisplay = "raise") -> tuple[Response, int]:
@@ -131,7 +131,7 @@ class CommandCodec:
     def _read(self, request: dict[str, Any]) -> tuple[Response, int]:
         answer = self._ask("read", request)
         if "error" in answer:
-            raise Refused(answer["error"], without_secrets(answer.get("why", "")))
+            raise Refused(answer["error"], redacted(answer.get("why", "")))
         return answer["response"], answer["warnings"]
 
     def _start(self) -> _Running:

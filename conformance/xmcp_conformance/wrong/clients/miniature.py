@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -35,6 +36,7 @@ from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, RESULT_META_K
 
 from .trace_builder import error, result
 
+_DISPLAY: Final = re.compile(r"<display>.*?</display>", re.DOTALL)
 FEATURES: Final[frozenset[Feature]] = frozenset({"cancellation", "chats_at_the_same_time"})
 
 
@@ -185,26 +187,27 @@ class Miniature:
             self._slots.release()
 
     def _read(self, name: str, tool: OfferedTool, answered: Json) -> Reply:
-        text = answered["content"][0]["text"]
-        meta = answered.get("_meta", {})
+        blocks, meta = answered["content"], answered.get("_meta", {})
+        text = "\n".join(one["text"] for one in blocks if one["type"] == "text" and not _is_for_user(one))
         if tool.xmcp and meta.get(RESULT_META_KEY, {}).get("form") == "plain":
             return self._read_plain(name, text, meta)
         if not tool.xmcp:
             failed = answered["isError"]
             code = _code_in(answered.get("structuredContent")) if failed else ""
             return Reply(error(code, text, name=name) if failed else result(text, name=name), failed)
-        document = read(text).document
+        written = blocks[0].get("text", "")
+        document = read(written).document
         if document is None:
             return Reply(error("INVALID_XML", "The server's answer cannot be read.", name=name))
-        if document.error is not None:
-            return Reply(text)
-        if answered["isError"]:
+        if document.error is None and answered["isError"]:
             return Reply(error("TOOL_ERROR", document.llm_output or "", name=name))
-        display = document.display if document.has_display else None
-        seen = result(document.llm_output, self._for_the_model(display), name)
-        if document.lossy:  # XMCP-RSP-029
-            seen = seen.replace("<tool_response", '<tool_response lossy="true"', 1)
-        return Reply(seen, failed=False, display=display)
+        display = document.display
+        element = "" if document.llm_output is not None or document.error is not None else "<llm_output></llm_output>"
+        if display is not None:
+            shown = json.dumps(self._for_the_model(display)).replace("&", "\\u0026").replace("<", "\\u003c")
+            element = f"<display>{shown}</display>"
+        written = _DISPLAY.sub(lambda _: element, written)
+        return Reply(written, failed=document.error is not None, display=display)
 
     def _read_plain(self, name: str, text: str, meta: Mapping[str, Any]) -> Reply:
         if (failed := meta.get(ERROR_META_KEY)) is not None:
@@ -259,8 +262,11 @@ def _arguments(written: str) -> Json | None:
 
 def _for_user(answered: Json) -> list[str]:
     """Return the texts whose audience is the user alone (XMCP-MCP-046); the suite puts none of them first."""
-    blocks = [block for block in answered["content"][1:] if block["annotations"] == {"audience": ["user"]}]
-    return [block["text"] for block in blocks if block["type"] == "text"]
+    return [block["text"] for block in answered["content"] if block["type"] == "text" and _is_for_user(block)]
+
+
+def _is_for_user(block: Json) -> bool:
+    return bool(block.get("annotations") == {"audience": ["user"]})
 
 
 def _code_in(structured: Any) -> str:

@@ -42,6 +42,9 @@ def _approval_before_call(trace: TraceIndex) -> Observations:
                 yield either(
                     "XMCP-CLI-080", bool(asked), f"{call} was made unasked", "an approval first", where=attempt.at
                 )
+        if approved is None and call.succeeded and not call.sent and call.tool is not None:
+            seen = f"{call} was answered without a request to the server, and unasked"
+            yield either("XMCP-CLI-080", False, seen, "an approval first", where=call.turn.next_at)
         if denied and call.reply is not None and not call.sent:
             seen = f"{call}, which was not approved, is answered by {call.came_to}"
             yield either(

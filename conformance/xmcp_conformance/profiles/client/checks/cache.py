@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from xmcp_conformance.core.checks import Observations, check
@@ -185,22 +184,27 @@ def _end_of_another_chat(trace: TraceIndex) -> Observations:
     for call in _repeated_calls(trace):
         if call.content is None or call.turn.cut:
             continue
-        for other in trace.calls:
+        equal = [other for other in trace.calls if other.tag == call.tag and other.tool is call.tool]
+        attempts = [attempt for one in equal for attempt in one.attempts]
+        if call.code is not None and any(attempt.error.get("code") == call.code for attempt in attempts):
+            continue  # it is the server's own answer
+        may_be_late = any(trace.time(call.turn.next_at) - one.begun >= _least_time(trace) for one in attempts)
+        for other in equal:
             chat = other.turn.chat
-            if other.tag != call.tag or other is call or chat is call.turn.chat or not other.attempts:
+            if chat is call.turn.chat or not other.attempts:
                 continue
             if chat.cancelled is not None:
-                over_at, code, end = chat.cancelled_at, "CANCELLED", "was cancelled"
-            elif chat.stop_reason == "timeout" and not _can_be_late(trace, other, call):
-                over_at, code, end = chat.ended_at, "TIMEOUT", "ran out of time"
+                over, end = chat.cancelled.time, "was cancelled"
+            elif chat.stop_reason == "timeout" and trace.setup.chat_timeout is not None:
+                over, end = chat.began.time + trace.setup.chat_timeout, "ran out of time"
             else:
                 continue
-            if call.turn.said_at < over_at < call.turn.next_at:
+            if trace.time(call.turn.said_at) < over <= trace.time(call.turn.next_at) + trace.instant:
+                ok = call.code != "CANCELLED" and (call.code != "TIMEOUT" or may_be_late)
                 seen = f"{call} is answered by {call.code}, for the chat that made the equal call {end}"
-                yield either("XMCP-CLI-055", call.code != code, seen, "an answer", where=call.turn.next_at)
+                yield either("XMCP-CLI-055", ok, seen, "an answer", where=call.turn.next_at)
 
 
-def _can_be_late(trace: TraceIndex, other: ModelCall, call: ModelCall) -> bool:
-    """Return whether the time of an attempt of either call can have been over before the model was asked again."""
-    asked = call.turn.next.time if call.turn.next is not None else math.inf
-    return any(asked - one.begun >= trace.setup.tool_timeout for one in (*other.attempts, *call.attempts))
+def _least_time(trace: TraceIndex) -> float:
+    """Return after what time an attempt may be late: its time began when the client sent it, before a server saw it."""
+    return trace.setup.tool_timeout - trace.instant

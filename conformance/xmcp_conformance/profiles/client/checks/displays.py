@@ -30,8 +30,11 @@ def _known(display: Any) -> Any:
     return {name: display[name] for name in _MEMBERS if name in display}
 
 
-def _expected(chat: Chat) -> list[Display]:
+def _expected(chat: Chat, before: float | None = None) -> list[Display]:
+    """Return the displays of a chat; of one that was cut off, those of answers `before` a time, in seconds."""
     calls = [call for turn in chat.turns for call in turn.calls]
+    if chat.cut and before is not None:
+        calls = [call for call in calls if call.succeeded and call.attempts and call.attempts[-1].ended < before]
     return [shown for call in calls if (shown := display_of(call)) is not None]
 
 
@@ -62,11 +65,11 @@ def _times(display: Any, among: Sequence[Any]) -> int:
 @check("XMCP-DSP-042", profile="client")
 def _whole_display_shown(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
-        if chat.ended is None or chat.cut:
+        if chat.ended is None or (chat.cut and chat.stop_reason != "timeout"):
             continue
         in_events = [_known(t.event.get("envelope")) for _, t in chat.received if t.event.get("type") == "tool_display"]
         listed = [_known(display) for display in (chat.ended.result or {}).get("displays") or ()]
-        expected = [_known(display) for display in _expected(chat)]
+        expected = [_known(display) for display in _expected(chat, before=chat.over - chat.instant)]
         for display in expected:
             times = _times(display, expected)  # of a cache, the person gets it again
             missing = chat.ended.result is not None and _times(display, listed) < times

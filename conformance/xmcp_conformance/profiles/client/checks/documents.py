@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.histories import Message
@@ -34,6 +34,16 @@ _LEAST_TEXT = 4
 """The number of characters from which a text is not by chance in a reference that stands for it."""
 _LEAST_RAW = 20
 """The number of characters from which a text without markup is not by chance in the words of a client."""
+
+_PARTS: Final[Mapping[str, Any]] = {
+    "tool_name": "",
+    "version": "1.0",
+    "call_id": None,
+    "server_populated": None,
+    "truncated": False,
+    "format": "text/plain",
+}
+"""The parts of a document that stay as the server wrote them, each with what its absence means (section 11.1)."""
 
 
 def _answered_calls(trace: TraceIndex) -> Iterator[tuple[ModelCall, bool, Answered, Document]]:
@@ -75,8 +85,8 @@ def _difference_from_answer(trace: TraceIndex, call: ModelCall, reply: Document)
             if was_cut_short(call):
                 return None
             return f"the error {quoted(reply.error.code)}", "the result that the server gave"
-        if answer.document is not None and (changed := _changed_part(answer, reply)):
-            return changed
+        if answer.document is not None and (lost := _not_kept(answer, reply)):
+            return lost
         cut = reply.truncated or "llm_output" in reply.lossy
         if answer.text is None or cut or gives_text(answer, reply.llm_output):
             return "", ""
@@ -90,22 +100,20 @@ def _difference_from_answer(trace: TraceIndex, call: ModelCall, reply: Document)
     return ("", "") if same_words else (f"the message `{quoted(reply.error.message)}`", f"`{quoted(message)}`")
 
 
-def _changed_part(answer: Answered, reply: Document) -> tuple[str, str] | None:
-    """Return the first part of the server's document that a document written anew has not kept, and what it was.
+def _not_kept(answer: Answered, reply: Document) -> tuple[str, str] | None:
+    """Return what a document written anew has in the place of the first part that it has not kept, and what that was.
 
-    A client can cut the text, and write lines for the person's blocks into it, which are of no `format`.
+    What a part is by default can be written or left out. Lines for the person's blocks in the text are of no `format`.
     """
     told = read(answer.document or "").document
     if told is None:
         return None
-    parts = {"version": "1.0", "call_id": None, "server_populated": None, "truncated": False}
-    if answer.for_user is None:
-        parts["format"] = None
-    for name, default in parts.items():
-        was, kept = getattr(told, name), getattr(reply, name)
-        if not same(was, kept) and not (name == "truncated" and kept):
-            seen = f"no `{name}`" if same(kept, default) else f"the `{name}` `{quoted(str(kept))}`"
-            return seen, f"`{quoted(str(was))}`, as the server wrote it"
+    for name, default in _PARTS.items():
+        was, kept = (default if one is None else one for one in (getattr(told, name), getattr(reply, name)))
+        if same(was, default) or same(was, kept) or (name == "format" and answer.for_user is not None):
+            continue
+        seen = f"no `{name}`" if same(kept, default) else f"the `{name}` `{quoted(compact(kept))}`"
+        return seen, f"`{quoted(compact(was))}`, as the server wrote it"
     return None
 
 
@@ -142,6 +150,8 @@ def _text_of_plain_results(trace: TraceIndex) -> Observations:
         if answer.plain and answer.error is not None and call.code is not None:
             said, code = f"{call}, which failed with it, is answered by {call.came_to}", answer.error.get("code")
             yield either("XMCP-MCP-043", call.code == code, said, f"{quoted(str(code))}, as `_meta` says", where=at)
+        if not has_document and not answer.plain and answer.outcome == "error":
+            yield from _text_of_a_failure(call, answer, reply)
         if has_document or answer.outcome != "ok" or answer.text is None:
             continue
         text, taken = answer.text, reply.llm_output
@@ -263,7 +273,8 @@ def _holds_more(message: Message, text: str, given: Sequence[str], data: Sequenc
         said = document.llm_output or ""
         said = said if len(text) >= _LEAST_TEXT else _REFERENCE_LINE.sub("", said)
         parts = [*_texts_in(said, data), words, *shown]
-    return any(text in _without(part, given) for part in parts if text in part)
+    allowed = [one for one in given if text in one]
+    return any(text in _without(part, allowed) for part in parts if text in part)
 
 
 def _texts_in(taken: str, data: Sequence[Any]) -> list[str]:
@@ -296,6 +307,16 @@ def _same_content(reply: Document, inner: Document) -> bool:
     if inner.error is not None:
         return reply.error is not None and reply.error.code == inner.error.code
     return reply.llm_output == inner.llm_output or (reply.has_display and inner.has_display)
+
+
+def _text_of_a_failure(call: ModelCall, answer: Answered, reply: Document) -> Observations:
+    """Judge a failure of a server without the extension whose text looks like a document."""
+    text = (answer.error or {}).get("message")
+    inner = read(text).document if isinstance(text, str) and looks_like_a_document(text) else None
+    if inner is not None:
+        read_as_one = reply.error is None or (inner.error is not None and inner.error.code == reply.error.code)
+        seen = f"{call}, which failed at a server without the extension, is answered by {call.came_to}"
+        yield either("XMCP-MCP-010", not read_as_one, seen, "an error, with that text", where=call.turn.next_at)
 
 
 @check("XMCP-MCP-012", "XMCP-MCP-013", profile="client")

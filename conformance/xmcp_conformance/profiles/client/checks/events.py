@@ -122,6 +122,8 @@ _ROUNDED: Final = 1
 def _of_call(kind: str, event: Mapping[str, Any], call: ModelCall) -> Iterator[tuple[str, str]]:
     if is_legal(call.name) and event.get("tool_name") != call.name:
         yield f"`tool_name` `{quoted(str(event.get('tool_name')))}`", f"`{call.name}`"
+    if kind == "tool_started" and call.succeeded and not call.attempts and not call.unclear:
+        yield "a call that an earlier or an equal one answered", "no `tool_started`, which is of an attempt"
     if kind == "tool_call":
         if event.get("text") not in (None, call.written):
             yield f"`text` `{quoted(str(event.get('text')))}`", f"`{quoted(call.written)}`, as the model wrote it"

@@ -62,6 +62,8 @@ def _cut_short_call_is_marked(trace: TraceIndex) -> Observations:
         codes = {*CUT_SHORT}
         if last is None and call.turn.cut and not call.succeeded and not _shares_a_request(trace, call):
             ended_by_client, codes = True, codes | permitted_codes(trace, call)
+            if len(call.turn.calls) == 1 and trace.approval_of(call) is None:
+                codes.discard("FORBIDDEN")  # the model would have been asked again
         if ended_by_client:
             seen = f"{call}, which was ended before there was a result, is answered by {call.came_to}"
             yield either("XMCP-CLI-004", call.code in codes, seen, "CANCELLED or TIMEOUT", where=call.turn.next_at)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.histories import calls_of, fault_of_history
@@ -139,6 +139,31 @@ def _ends_as_the_tables_say(trace: TraceIndex) -> Observations:
         }.get(how, False)
         expected = "a stop_reason, or a model that cannot be asked, or a quota that is used up"
         yield either("XMCP-CLI-133", ok, f"the chat ended with the failure `{how}`", expected, where=chat.ended_at)
+
+
+_CODES: Final[Mapping[str, str]] = {
+    "auth": "AUTH_REQUIRED",
+    "content": "CONTENT_POLICY",
+    "context": "CONTEXT_TOO_LARGE",
+    "network": "UPSTREAM_UNAVAILABLE",
+    "rate_limit": "RATE_LIMIT",
+}
+"""The code of a failed chat for what became of the last request to a model (section 11.7)."""
+
+
+@check("XMCP-CLI-133", profile="client")
+def _last_failure_names_the_chat(trace: TraceIndex) -> Observations:
+    """Judge the code where several requests failed for different reasons: which statuses are which code is open."""
+    for chat in trace.chats.values():
+        failures = [said.failure for _, said in chat.failed]
+        codes = [told.event["error"].get("code") for _, told in chat.received if told.event.get("type") == "failed"]
+        if len(codes) != 1 or not _last_request_failed(chat) or None in failures:
+            continue
+        *earlier, last = (_CODES[failure] for failure in failures if failure is not None)
+        if set(earlier) - {last}:
+            seen = f"the chat failed with {quoted(str(codes[0]))}, the reason of an earlier request to a model"
+            ok = codes[0] == last or codes[0] not in earlier
+            yield either("XMCP-CLI-133", ok, seen, f"{last}, that of the last one", where=chat.ended_at)
 
 
 def _can_be_refused(history: Sequence[Mapping[str, Any]]) -> bool:

@@ -53,7 +53,7 @@ def _received_text_counted(trace: TraceIndex) -> Observations:
             continue
         same = [other for other in trace.chats.values() if other.began.tenant == tenant]
         failed = [
-            (_request_ended(one, at), len(said.text.encode()) // _BYTES_PER_TOKEN)
+            (_request_ended(one, at), len((said.text + said.begun).encode()) // _BYTES_PER_TOKEN)
             for one in same
             for at, said in one.failed
         ]

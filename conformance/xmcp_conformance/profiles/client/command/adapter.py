@@ -11,7 +11,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Final, Literal, TypeAlias
 
-from xmcp_conformance.core.leaks import without_secrets
+from xmcp_conformance.core.leaks import redacted
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.adapter import (
     Application,
@@ -120,7 +120,7 @@ class CommandAdapter:
             servers=addresses,
         )
         if "refused" in answer:
-            why = without_secrets(answer["refused"])
+            why = redacted(answer["refused"])
             self._told.append(f"the client refused to start: {quoted(why)}")
             raise StartRefused(why)
         return _Client(self._program, self._limits, self._chats, self.crashes, self._told)
@@ -171,7 +171,7 @@ class _Client:
             self.program.tell({"command": "cancel", "chat": request.chat})
             ended = await ending
         given = "why" in ended
-        why = f": {quoted(without_secrets(ended['why']))}" if given else ", and the adapter does not say why (`why`)"
+        why = f": {quoted(redacted(ended['why']))}" if given else ", and the adapter does not say why (`why`)"
         if ended.get("failure") == "crashed":
             self.crashes.append(f"chat {request.chat} ended with an exception{why}")
         elif ended.get("failure") == "refused":
@@ -208,7 +208,8 @@ class _Heard:
                     self.application.receive(chat, event)
                     return None
                 case {"approve": {"chat": chat, "call_id": call_id}} if chat in self.chats:
-                    return {"approved": self.application.approve(chat, call_id)}
+                    approved = self.application.approve(chat, call_id)
+                    return None if approved is None else {"approved": approved}
                 case {"callback": name, "history": history}:
                     return {"fails": _fails(self.application, name, history)}
         except NoSuchChat:

@@ -24,6 +24,7 @@ _MOST_READ: Final = 64 * 1024 * 1024
 _STATUSES: Final[Mapping[str, tuple[int, str]]] = {
     "auth": (401, "invalid_api_key"),
     "content": (400, "content_filter"),
+    "context": (400, "context_length_exceeded"),
     "rate_limit": (429, "rate_limit_exceeded"),
 }
 """HTTP status and code of a failed request, by its category; of `network` the connection breaks."""
@@ -113,6 +114,8 @@ async def _streamed(answer: ModelAnswer, head: Json, request: Request, cut: Cut)
         yield _chunk(head, {"role": "assistant", "content": ""})
         for piece in answer.pieces:
             yield _chunk(head, {"content": piece})
+        if answer.begun is not None:
+            yield _chunk(head, {"tool_calls": [{"index": 0, **_call(answer.begun)}]})
         if answer.stalls:
             await _for_ever()
         if failure is not None:

@@ -20,6 +20,7 @@ import jsonschema_rs
 
 from xmcp_conformance.core.command_environment import OURS, CommandEnvironment
 from xmcp_conformance.core.last_words import LastWords
+from xmcp_conformance.core.leaks import redacted
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.core.untrusted_text import printable, quoted
 from xmcp_conformance.profiles.client.adapter import Json
@@ -231,17 +232,17 @@ class Program:
         try:
             message = json.loads(line, parse_constant=_refuse)
         except (ValueError, RecursionError):
-            raise ProgramFault(f"a line that is no JSON: `{quoted(line.decode('utf-8', 'replace'))}`") from None
+            raise ProgramFault(f"a line that is no JSON: `{_shown(line.decode('utf-8', 'replace'))}`") from None
         if isinstance(message, dict) and "id" in message:
             form, future = self._waiting.get(message["id"], ("", None)) if _is_number(message["id"]) else ("", None)
             if future is None or future.done():
-                raise ProgramFault(f"an answer that nobody asked for: `{quoted(json.dumps(message))}`")
+                raise ProgramFault(f"an answer that nobody asked for: `{_shown(json.dumps(message))}`")
             _check(message, form)
             future.set_result(message)
             return
         _check(message, "unasked")
         if self.listener is None:
-            raise ProgramFault(f"a message without a running client: `{quoted(json.dumps(message))}`")
+            raise ProgramFault(f"a message without a running client: `{_shown(json.dumps(message))}`")
         if (answer := self.listener.heard(message)) is not None:
             self.tell({"command": "answer", "ask": message["ask"], **answer})
 
@@ -271,7 +272,7 @@ class _Lines(asyncio.SubprocessProtocol):
 
 def _check(message: Any, form: str) -> None:
     if (fault := next(iter(_form(form).iter_errors(message)), None)) is not None:
-        raise ProgramFault(f"the message `{quoted(json.dumps(message))}`: {quoted(fault.message)}")
+        raise ProgramFault(f"the message `{_shown(json.dumps(message))}`: {quoted(fault.message)}")
 
 
 @cache
@@ -286,3 +287,8 @@ def _is_number(value: Any) -> bool:
 
 def _refuse(word: str) -> Any:
     raise ValueError(word)
+
+
+def _shown(text: str) -> str:
+    """Return what a program wrote, for a report."""
+    return quoted(redacted(text))
