@@ -199,7 +199,7 @@ def _end_of_another_chat(trace: TraceIndex) -> Observations:
                 over, end = chat.began.time + trace.setup.chat_timeout, "ran out of time"
             else:
                 continue
-            if trace.time(call.turn.said_at) < over <= trace.time(call.turn.next_at) + trace.instant:
+            if trace.time(call.turn.said_at) <= over <= trace.time(call.turn.next_at) + trace.instant:
                 ok = call.code != "CANCELLED" and (call.code != "TIMEOUT" or may_be_late)
                 seen = f"{call} is answered by {call.code}, for the chat that made the equal call {end}"
                 yield either("XMCP-CLI-055", ok, seen, "an answer", where=call.turn.next_at)
