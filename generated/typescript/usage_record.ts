@@ -5,7 +5,7 @@
  */
 export interface UsageRecord {
   /**
-   * Tokens of the request, cached ones included: as the vendor counted them, unless `estimated` is true.
+   * Tokens of the request, cached ones included. They are those that the vendor counted, unless `estimated` is true.
    */
   input_tokens: number | null;
   output_tokens: number | null;

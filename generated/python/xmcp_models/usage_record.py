@@ -17,7 +17,7 @@ class UsageRecord(BaseModel):
     )
     input_tokens: Annotated[int | None, Field(ge=0)]
     """
-    Tokens of the request, cached ones included: as the vendor counted them, unless `estimated` is true.
+    Tokens of the request, cached ones included. They are those that the vendor counted, unless `estimated` is true.
     """
     output_tokens: Annotated[int | None, Field(ge=0)]
     cached_tokens: Annotated[int | None, Field(ge=0)]

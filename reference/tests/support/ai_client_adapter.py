@@ -219,6 +219,7 @@ class _Provider:
         answer = await self.model.answer(request.messages, request.tools.tools)
         for piece in answer.pieces:
             yield piece
+        request.received.bytes += len((answer.begun or {}).get("arguments", "").encode())
         if answer.stalls:
             await never()
         if answer.failure is not None:
