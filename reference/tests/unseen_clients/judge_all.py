@@ -1,21 +1,26 @@
 """How easily the suite is fooled by clients: each unseen wrong one is caught, and no unseen odd one is blamed.
 
-`nox -s matrix` runs this file; it takes an hour, in which the clients mostly wait. On the first run of the first
-set, six of the twelve wrong clients were caught, and one of the four odd ones was not judged, because it told each
-character of a long answer by itself. Of the second set, two of twelve were caught, of the third one three, and of the
-fourth one six; no odd one of them was blamed. What escaped is a scenario each.
+`nox -s matrix` runs this file. A wrong client is judged in virtual time, and over HTTP where that does not catch it; an
+odd one in both ways. On the first run of the first set, six of the twelve wrong clients were caught, and one of the four
+odd ones was not judged, because it told each character of a long answer by itself. Of the second set, two of twelve were
+caught, of the third one three, of the fourth one six, and of the fifth and the sixth, which have thirty each, twelve
+together; no odd one of them was blamed. What escaped is a scenario each.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Final
 
 import pytest
+import unseen_clients_fifth.entries
 import unseen_clients_fourth.entries
 import unseen_clients_second.entries
+import unseen_clients_sixth.entries
 import unseen_clients_third.entries
 
 import unseen_clients.entries
@@ -30,6 +35,8 @@ SETS: Final = {
     "unseen_clients_second": unseen_clients_second.entries.ENTRIES,
     "unseen_clients_third": unseen_clients_third.entries.ENTRIES,
     "unseen_clients_fourth": unseen_clients_fourth.entries.ENTRIES,
+    "unseen_clients_fifth": unseen_clients_fifth.entries.ENTRIES,
+    "unseen_clients_sixth": unseen_clients_sixth.entries.ENTRIES,
 }
 ALL = [(package, entry) for package, entries in SETS.items() for entry in entries]
 WRONG = [(package, entry) for package, entry in ALL if entry.expected]
@@ -40,6 +47,8 @@ NOT_FOUND: Final[dict[str, str]] = {
     "asks-the-cache-before-the-application": "an application gives the same values in a whole scenario (XMCP-CLI-051)",
 }
 """Wrong clients that escape, by their names, each with the reason."""
+ALSO_FAIR: Final[dict[str, str]] = {"a-second-try-makes-it-good": "XMCP-CLI-013"}
+"""Sentences that such a client breaks as well, and that its author did not name."""
 
 
 @pytest.fixture(autouse=True)
@@ -56,20 +65,26 @@ def broken(package: str, entry: Entry) -> set[str]:
     return {judgement.requirement.id for judgement in report.judgements if judgement.broken}
 
 
+def broken_in_virtual_time(package: str, entry: Entry) -> set[str]:
+    command = [sys.executable, "-m", "unseen_clients.in_virtual_time", package, entry.name]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
+    return {*json.loads(done.stdout)}
+
+
 def named(one: object) -> str | None:
     return one.name if isinstance(one, Entry) else None
 
 
-def test_there_are_twelve_wrong_clients_and_four_odd_ones_in_each_set() -> None:
-    assert (len(WRONG), len(ODD)) == (12 * len(SETS), 4 * len(SETS))
-
-
 @pytest.mark.parametrize(("package", "entry"), WRONG, ids=named)
 def test_a_wrong_client_is_caught(package: str, entry: Entry) -> None:
-    found = broken(package, entry)
-    assert bool(found & set(entry.expected)) is (entry.name not in NOT_FOUND), found
+    expected = {*entry.expected, ALSO_FAIR.get(entry.name, entry.expected[0])}
+    found = broken_in_virtual_time(package, entry)
+    if not found & expected:
+        found |= broken(package, entry)
+    assert bool(found & expected) is (entry.name not in NOT_FOUND), found
 
 
 @pytest.mark.parametrize(("package", "entry"), ODD, ids=named)
 def test_an_odd_client_is_not_blamed(package: str, entry: Entry) -> None:
+    assert broken_in_virtual_time(package, entry) == set()
     assert broken(package, entry) == set()

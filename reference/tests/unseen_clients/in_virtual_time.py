@@ -1,0 +1,31 @@
+"""Judge one of the clients in virtual time, in which a scenario takes no time: `python -m unseen_clients.in_virtual_time
+PACKAGE NAME` prints the ids that it breaks, as a JSON list.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+
+from support.ai_client_adapter import observe
+
+from xmcp_conformance.profiles.client.judge import violations
+from xmcp_conformance.profiles.client.scenarios import SCENARIOS
+
+
+def main() -> None:
+    """Change the reference client as the entry says, and judge it in all scenarios."""
+    package, name = sys.argv[1:]
+    entries = {entry.name: entry for entry in importlib.import_module(f"{package}.entries").ENTRIES}
+    entries[name].change()
+    broken: set[str] = set()
+    for scenario in SCENARIOS.values():
+        try:
+            broken.update(one.requirement for one in violations(observe(scenario)))
+        except AssertionError:
+            continue  # a call that it left behind: that is seen over HTTP
+    print(json.dumps(sorted(broken)))
+
+
+main()
