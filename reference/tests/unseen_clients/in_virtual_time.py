@@ -1,5 +1,6 @@
-"""Judge one of the clients in virtual time, in which a scenario takes no time: `python -m unseen_clients.in_virtual_time
-PACKAGE NAME` prints the ids that it breaks, as a JSON list.
+"""Judge one of the clients in virtual time, in which no scenario has to be waited for.
+
+`python -m unseen_clients.in_virtual_time PACKAGE NAME` writes the ids that it breaks, as a JSON list.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def main() -> None:
             broken.update(one.requirement for one in violations(observe(scenario)))
         except AssertionError:
             continue  # a call that it left behind: that is seen over HTTP
-    print(json.dumps(sorted(broken)))
+    json.dump(sorted(broken), sys.stdout)
 
 
 main()

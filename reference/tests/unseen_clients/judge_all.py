@@ -1,10 +1,10 @@
 """How easily the suite is fooled by clients: each unseen wrong one is caught, and no unseen odd one is blamed.
 
-`nox -s matrix` runs this file. A wrong client is judged in virtual time, and over HTTP where that does not catch it; an
-odd one in both ways. On the first run of the first set, six of the twelve wrong clients were caught, and one of the four
-odd ones was not judged, because it told each character of a long answer by itself. Of the second set, two of twelve were
-caught, of the third one three, of the fourth one six, and of the fifth and the sixth, which have thirty each, twelve
-together; no odd one of them was blamed. What escaped is a scenario each.
+`nox -s matrix` runs this file. A wrong client is judged in virtual time, and over HTTP where that does not catch it;
+an odd one in both ways. On the first run of the first set, six of the twelve wrong clients were caught, and one of the
+four odd ones was not judged, because it told each character of a long answer by itself. Of the second set, two of
+twelve were caught, of the third one three, of the fourth one six, and of the fifth and the sixth, which have thirty
+each, twelve together; no odd one of them was blamed. What escaped is a scenario each.
 """
 
 from __future__ import annotations
