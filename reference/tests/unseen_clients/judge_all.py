@@ -20,6 +20,7 @@ import pytest
 import unseen_clients_fifth.entries
 import unseen_clients_fourth.entries
 import unseen_clients_second.entries
+import unseen_clients_seventh.entries
 import unseen_clients_sixth.entries
 import unseen_clients_third.entries
 
@@ -37,6 +38,7 @@ SETS: Final = {
     "unseen_clients_fourth": unseen_clients_fourth.entries.ENTRIES,
     "unseen_clients_fifth": unseen_clients_fifth.entries.ENTRIES,
     "unseen_clients_sixth": unseen_clients_sixth.entries.ENTRIES,
+    "unseen_clients_seventh": unseen_clients_seventh.entries.ENTRIES,
 }
 ALL = [(package, entry) for package, entries in SETS.items() for entry in entries]
 WRONG = [(package, entry) for package, entry in ALL if entry.expected]
