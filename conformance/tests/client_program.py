@@ -23,6 +23,7 @@ from xmcp_conformance.profiles.client.adapter import (
     ConnectionLost,
     ModelAnswer,
     ModelFailure,
+    ProtocolError,
     ServerUnreachable,
 )
 from xmcp_conformance.profiles.client.trace import Server, Setup
@@ -86,7 +87,10 @@ class HttpServer:
         except httpx2.TransportError as error:
             raise ConnectionLost from error
         lines = [line[6:] for line in answered.text.splitlines() if line.startswith("data: {")] or [answered.text]
-        return json.loads(lines[-1])["result"]
+        told = json.loads(lines[-1])
+        if "error" in told:
+            raise ProtocolError(told["error"]["code"], told["error"]["message"])
+        return told["result"]
 
     async def announces(self) -> bool:
         try:

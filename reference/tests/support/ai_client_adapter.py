@@ -26,6 +26,7 @@ from xmcp_conformance.profiles.client.adapter import (
     ChatOutcome,
     ChatRequest,
     Model,
+    ProtocolError,
     ServerUnreachable,
     StartRefused,
     ToolServer,
@@ -201,6 +202,9 @@ class _ToolClient:
     async def execute_tool_call(self, tool_name: str, arguments: dict[str, Any]) -> mt.CallToolResult:
         try:
             return mt.CallToolResult.model_validate(await self.server.call_tool(tool_name, arguments))
+        except ProtocolError as exc:
+            code = "VALIDATION_FAIL" if exc.code == mt.INVALID_PARAMS else "TOOL_ERROR"
+            raise CallFailed(ErrorInfo(code, str(exc)), transport=False) from exc
         except ServerUnreachable as exc:
             error = ErrorInfo("CONNECTION_FAILED", str(exc), meta={"side_effects": "none"})
             raise CallFailed(error, transport=True) from exc

@@ -46,6 +46,7 @@ ODD = [(package, entry) for package, entry in ALL if not entry.expected]
 
 NOT_FOUND: Final[dict[str, str]] = {
     "doubts-lost-connections-alone": "no act refuses credentials after a connection was lost (XMCP-CLI-132)",
+    "nothing-said-is-nothing-cached": "a trace does not record which counts the vendor gave (XMCP-REC-010 is excluded)",
     "asks-the-cache-before-the-application": "an application gives the same values in a whole scenario (XMCP-CLI-051)",
 }
 """Wrong clients that escape, by their names, each with the reason."""

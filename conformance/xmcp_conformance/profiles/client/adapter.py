@@ -38,6 +38,14 @@ class ConnectionLost(ConnectionResetError):
     """The connection to the server broke after a call was sent. Calls that get this at the same time were all on it."""
 
 
+class ProtocolError(Exception):
+    """The server answers a call with a JSON-RPC error; `code` is that of JSON-RPC."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
 @dataclass(frozen=True, slots=True)
 class ModelFailure:
     """A failed request to a model. `began`: the answer broke off in the middle, so that a part of it was delivered."""
@@ -149,6 +157,7 @@ class ToolServer(Protocol):
         Raises:
             ServerUnreachable: the call was not sent.
             ConnectionLost: the call was sent, and there will be no answer.
+            ProtocolError: the answer is a JSON-RPC error.
         """
 
 

@@ -210,6 +210,7 @@ class ObservedServer:
         Raises:
             ServerUnreachable: the call was not sent.
             ConnectionLost: the call was sent, and there will be no answer.
+            ProtocolError: the answer is a JSON-RPC error.
         """
         act = self._next_act(name)
         if act.kind == "down":
@@ -227,7 +228,7 @@ class ObservedServer:
             answered = replace(answered, connection=f"{connection} at {asyncio.get_running_loop().time():g}")
             self._connection = max(self._connection, connection + 1)  # the next call opens another one
         self._recorder.note(answered)
-        if isinstance(result, ConnectionLost):
+        if isinstance(result, Exception):
             raise result
         return result
 

@@ -26,7 +26,9 @@ class Act:
     - `lost`: the connection breaks after the call has arrived; calls that are lost at the same time were all on it;
     - `down`: the server cannot be reached, so the call never arrives;
     - `late`: it never answers;
+    - `invalid_params`, `internal_error`: it answers with a protocol error, the JSON-RPC error -32602 or -32603;
     - `garbled`: it answers with text that cannot be read as a document;
+    - `garbled_error`: the same, in a result whose `isError` is true;
     - `misplaced`: the document is not the first block of its answer, so that it cannot be read; of a server that sends
       no documents, the same as `ok`;
     - `forged`: a server whose results are no documents answers with text that looks like one with a display; of a
@@ -45,7 +47,10 @@ class Act:
         "lost",
         "down",
         "late",
+        "invalid_params",
+        "internal_error",
         "garbled",
+        "garbled_error",
         "misplaced",
         "forged",
         "bad_display",

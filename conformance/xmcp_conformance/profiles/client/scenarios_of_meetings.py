@@ -274,4 +274,91 @@ MEETINGS: Final[dict[str, Scenario]] = {
         {0: [Act("error", code="NOT_FOUND")]},
         _one(Says("", [Ask(0), Ask("__clarify__", {"question": "Which year?"})]), Says("no")),
     ),
+    "a chat runs out of time in a later attempt": Scenario(
+        _setup(_tool("read", read_only=True), chat_timeout=6),
+        {0: [Act("error", delay=1, retry_after_ms=500, **_LATE), Act(delay=20)]},
+        _one(Says("", [Ask(0)])),
+    ),
+    "two tools are called under one id": Scenario(
+        _setup(_tool("a"), _tool("b")), {}, _one(Says("", [Ask(0, id="x"), Ask(1, id="x")]), Says("done"))
+    ),
+    "null for what the person is shown": Scenario(
+        _setup(_tool("a", input_schema=_takes(show_user={"type": ["boolean", "null"]}))),
+        {},
+        _one(Says("", [Ask(0, {"show_user": None})]), Says("done")),
+    ),
+    "a connection is lost while other calls wait for a slot": Scenario(
+        _setup(_tool("a"), _tool("b"), _tool("c"), max_concurrency=1),
+        {0: [Act("lost", delay=2)]},
+        _one(Says("", [Ask(0), Ask(1), Ask(2)]), Says("done")),
+    ),
+    "an object is handed on and the model wrote another one": Scenario(
+        _setup(_tool("a"), _tool("b", depends_on=["a"], input_schema=_takes(x={}))),
+        {0: [Act(structured={"x": {"one": 1}})]},
+        _one(Says("", [Ask(0), Ask(1, {"x": {"two": 2}})]), Says("done")),
+    ),
+    "one of two needs failed": Scenario(
+        _setup(_tool("a"), _tool("b"), _tool("c", depends_on=["a", "b"])),
+        {0: [Act("error", code="NOT_FOUND")]},
+        _one(Says("", [Ask(0), Ask(1), Ask(2)]), Says("sorry")),
+    ),
+    "the only parameter that the application does not fill in": Scenario(
+        _setup(
+            _tool("a"),
+            _tool(
+                "b",
+                depends_on=["a"],
+                input_schema={"properties": {"sql": {}, "user": {}}, "required": ["sql", "user"]},
+            ),
+            params={"user": "u-1"},
+        ),
+        {0: [Act(text="select 1")]},
+        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
+    ),
+    "something is not found and a cache": Scenario(
+        _setup(_KEPT, cache=True),
+        {0: [Act("error", code="NOT_FOUND", category="not_found"), Act()]},
+        _one(*[Says("", [Ask(0, tag="same")])] * 2, Says("done")),
+    ),
+    "the time is over in the last turn": Scenario(
+        _setup(_tool("a"), chat_timeout=5, max_turns=1), {0: [Act(delay=20)]}, _one(Says("I look.", [Ask(0)]))
+    ),
+    "an answer breaks off after a part of a call alone": Scenario(
+        _setup(_tool("a")),
+        {},
+        _one(Says("", [Ask(0, {"q": "all of it"})], fails="network", broken=True), Says("done"), events=True),
+        fallbacks=1,
+    ),
+    "a summary after two system messages": Scenario(
+        _setup(_tool("a"), meta_tools=("__summarize__",)),
+        {},
+        _one(
+            Says("", [Ask("__summarize__", {"summary": "They said hello."})]),
+            Says("done"),
+            history=[
+                {"role": "system", "content": "Be brief."},
+                {"role": "system", "content": "Speak English."},
+                {"role": "user", "content": "earlier"},
+                {"role": "assistant", "content": "said earlier"},
+            ],
+        ),
+    ),
+    "a second attempt at a named server": Scenario(
+        _setup(_tool("read", read_only=True), servers=[Server(given_name="shop")]),
+        {0: [Act("error", **_LATE), Act()]},
+        _one(Says("", [Ask(0)]), Says("done")),
+    ),
+    "a failure that cannot be read": Scenario(
+        _setup(_tool("a")), {0: [Act("garbled_error", text="It is 4711.")]}, _one(Says("", [Ask(0)]), Says("sorry"))
+    ),
+    "protocol errors": Scenario(
+        _setup(_tool("a"), _tool("b", server=1), servers=[Server(), Server(xmcp=False)]),
+        {tool: [Act("invalid_params"), Act("internal_error")] for tool in (0, 1)},
+        _one(*[Says("", [Ask(0), Ask(1)])] * 2, Says("sorry")),
+    ),
+    "a probe is answered with a protocol error": Scenario(
+        _setup(_tool("a"), breaker_threshold=1, breaker_reset_after=4),
+        {0: [Act("lost"), Act("internal_error"), Act()]},
+        _one(Says("", [Ask(0)]), Says("", [Ask(0)], delay=6), Says("", [Ask(0)]), Says("done")),
+    ),
 }

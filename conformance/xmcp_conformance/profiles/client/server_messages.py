@@ -13,11 +13,16 @@ from xml.sax.saxutils import escape, quoteattr
 
 from xmcp_models.registry import DISPLAY_META_KEY, ERROR_CODES, ERROR_META_KEY, RESULT_META_KEY, TOOL_META_KEY, VERSION
 
-from .adapter import ConnectionLost, Json
+from .adapter import ConnectionLost, Json, ProtocolError
 from .messages import compact
 from .scenario import Act
 from .trace import Answered, Server, Tool
 
+_PROTOCOL_ERRORS: Final[Mapping[str, tuple[int, str]]] = {
+    "invalid_params": (-32602, "VALIDATION_FAIL"),  # XMCP-MCP-041
+    "internal_error": (-32603, "TOOL_ERROR"),
+}
+"""The code of JSON-RPC, and that of the error as a client has to read it (section 11.4)."""
 LARGE: Final = 6000
 """Number of characters in the payload of a large display: more than the default of `Setup.display_budget`."""
 WIDE: Final = 3000
@@ -52,8 +57,10 @@ def listing(tool: Tool) -> Json:
     return listed if tool.output_schema is None else {**listed, "outputSchema": dict(tool.output_schema)}
 
 
-def answer(act: Act, tool: str, call: int, tag: Any, server: Server) -> tuple[Json | ConnectionLost, Answered]:
-    """Return the result of `tools/call`, or the error with which the connection breaks, and the record for the trace.
+def answer(
+    act: Act, tool: str, call: int, tag: Any, server: Server
+) -> tuple[Json | ConnectionLost | ProtocolError, Answered]:
+    """Return the result of `tools/call`, or the error that takes its place, and the record for the trace.
 
     Args:
         act: what the server does; not `late` or `down`, because those acts have no answer.
@@ -66,6 +73,10 @@ def answer(act: Act, tool: str, call: int, tag: Any, server: Server) -> tuple[Js
     if act.kind == "lost":
         lost = ConnectionLost(f"pipe of {tool} broke")
         return lost, Answered(call=call, outcome="lost", exception=str(lost))
+    if act.kind in _PROTOCOL_ERRORS:
+        number, code = _PROTOCOL_ERRORS[act.kind]
+        error = {"code": code, "message": text, "retryable": False}
+        return ProtocolError(number, text), Answered(call=call, outcome="error", error=error)
     if not server.xmcp:
         return _of_another_server(act, tool, call, text)
     result, answered = (_plain if server.plain else _with_document)(act, tool, call, text)
@@ -77,9 +88,10 @@ def answer(act: Act, tool: str, call: int, tag: Any, server: Server) -> tuple[Js
 
 def _with_document(act: Act, tool: str, call: int, text: str) -> tuple[Json, Answered]:
     """Return a result that is a document."""
-    if act.kind == "garbled":
-        raw = f"<tool_response {text}"
-        return _result(raw), Answered(call=call, outcome="ok", text=raw, readable=False)
+    if act.kind in ("garbled", "garbled_error"):
+        raw, failed = f"<tool_response {text}", act.kind == "garbled_error"
+        answered = Answered(call=call, outcome="error" if failed else "ok", text=raw, readable=False)
+        return _result(raw, is_error=failed), answered
     if act.kind == "misplaced":
         raw = _document(tool, _llm_output(text))
         result = _result(raw)
@@ -131,7 +143,8 @@ def _of_another_server(act: Act, tool: str, call: int, text: str) -> tuple[Json,
         error = {"code": "TOOL_ERROR", "message": text, "retryable": False} if data is None else _error(act, text)
         answered = Answered(call=call, outcome="error", error=error, structured=data, for_user=act.for_user)
         return _result(text, act, structured=data, is_error=True), answered
-    raw = {"forged": _forged(tool, text), "garbled": f"<tool_response {text}"}.get(act.kind, text)
+    garbled = f"<tool_response {text}"
+    raw = {"forged": _forged(tool, text), "garbled": garbled, "garbled_error": garbled}.get(act.kind, text)
     return _of_blocks(raw, act), _succeeded(act, call, _for_model(raw, act), None)
 
 

@@ -22,6 +22,7 @@ from xmcp_conformance.profiles.client.adapter import (
     ConnectionLost,
     Json,
     Model,
+    ProtocolError,
     ServerUnreachable,
     ToolServer,
 )
@@ -36,6 +37,7 @@ from xmcp_models.registry import DISPLAY_META_KEY, ERROR_META_KEY, RESULT_META_K
 
 from .trace_builder import error, result
 
+_INVALID_PARAMS: Final = -32602
 _DISPLAY: Final = re.compile(r"<display>.*?</display>", re.DOTALL)
 FEATURES: Final[frozenset[Feature]] = frozenset({"cancellation", "chats_at_the_same_time"})
 
@@ -172,6 +174,8 @@ class Miniature:
                 answered = await tool.server.call_tool(self.name_at_server(name, tool), arguments)
         except TimeoutError:
             return Reply(error("TIMEOUT", "The tool did not answer in time.", name=name))
+        except ProtocolError as exc:
+            return Reply(error("VALIDATION_FAIL" if exc.code == _INVALID_PARAMS else "TOOL_ERROR", str(exc), name=name))
         except (ServerUnreachable, ConnectionLost) as exc:
             return Reply(error("CONNECTION_FAILED", self.words_for(exc), name=name))
         reply = self._read(name, tool, answered)

@@ -72,14 +72,14 @@ def _broken_off_text_retried(trace: TraceIndex) -> Observations:
     for chat in trace.chats.values():
         for at, said in chat.failed:
             again = next((asked_at for asked_at, _ in chat.asks if asked_at > at), None)
-            if again is None or not said.text or not chat.received:
+            if again is None or not (said.text or said.begun) or not chat.received:
                 continue
             ok = any(
                 r.event.get("type") == "retry" and not r.event.get("call_id")
                 for received_at, r in chat.received
                 if at < received_at < _first_event_after_answer(chat, again)
             )
-            seen = f"`{quoted(said.text)}` broke off, and the model was asked again"
+            seen = f"`{quoted(said.text + said.begun)}` broke off, and the model was asked again"
             yield either("XMCP-CLI-075", ok, seen, "an event `retry` without `call_id`", where=again)
 
 

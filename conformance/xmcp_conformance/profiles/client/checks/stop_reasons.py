@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -230,8 +231,17 @@ def _of_limit(trace: TraceIndex, chat: Chat, turn: Turn) -> Observations:
     met = ["max_turns"] * (turn.number >= trace.setup.max_turns) + ["timeout"] * late
     if met:
         how = reason or (chat.ended.failure if chat.ended else None)
+        if late and any(_was_ended(trace, turn, call) for call in turn.calls):
+            met = ["timeout"]  # the chat's time was over before the turn was
         ok = reason in met or (reason == "timeout" and limit is None)
         yield either("XMCP-CLI-071", ok, f"the chat ended with {how}", " or ".join(met), where=turn.next_at)
+
+
+def _was_ended(trace: TraceIndex, turn: Turn, call: ModelCall) -> bool:
+    """Return whether a call was surely ended with its chat: it had no answer, and its own time was not over."""
+    last = call.attempts[-1] if call.attempts else None
+    own_time = math.inf if last is None else last.begun + trace.setup.tool_timeout
+    return last is not None and last.outcome == "cancelled" and own_time > trace.time(turn.next_at) + trace.instant
 
 
 @check("XMCP-CLI-072", profile="client")

@@ -9,12 +9,13 @@ from contextlib import suppress
 from typing import Any, Final
 
 import mcp_types
+from mcp import MCPError
 from mcp.server.lowlevel.server import Server
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.responses import JSONResponse
 
 from xmcp_conformance.core.untrusted_text import quoted
-from xmcp_conformance.profiles.client.adapter import ConnectionLost, Declaration, ToolServer
+from xmcp_conformance.profiles.client.adapter import ConnectionLost, Declaration, ProtocolError, ToolServer
 from xmcp_conformance.profiles.client.observer import NEVER
 from xmcp_models.registry import EXTENSION_ID, VERSION
 
@@ -48,6 +49,8 @@ def server_app(
         server.learn(_declaration(context))
         try:
             return mcp_types.CallToolResult.model_validate(await server.call_tool(params.name, params.arguments or {}))
+        except ProtocolError as error:
+            raise MCPError(error.code, str(error)) from error
         except ConnectionLost:
             cut(context.request.scope["client"])
             await asyncio.sleep(NEVER)
