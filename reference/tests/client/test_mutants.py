@@ -8,7 +8,7 @@ from support.ai_client_adapter import observe, observe_over_http
 
 from xmcp_conformance.core.requirements import registry
 from xmcp_conformance.profiles.client.judge import examined, violations
-from xmcp_conformance.profiles.client.scenarios import SCENARIOS
+from xmcp_conformance.profiles.client.scenarios import SCENARIOS, SINGLE
 
 MUTANTS = all_mutants()
 OVER_HTTP = {"XMCP-CLI-111", "XMCP-MCP-006", "XMCP-MCP-007", "XMCP-MCP-009"}
@@ -53,7 +53,7 @@ def test_a_mutant_breaks_its_own_sentence_over_http_and_no_other(
 def test_a_mutant_breaks_its_own_sentence_and_no_other(requirement: str, monkeypatch: pytest.MonkeyPatch) -> None:
     MUTANTS[requirement](monkeypatch)
     broken = {}
-    for name, scenario in SCENARIOS.items():
+    for name, scenario in SINGLE.items():
         for violation in violations(observe(scenario)):
             broken.setdefault(violation.requirement, f"{name}: {violation}")
     assert set(broken) == {requirement}, broken

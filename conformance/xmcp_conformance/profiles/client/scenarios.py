@@ -57,7 +57,7 @@ ROWS: Final = {"rows": [[1]], "other": "o"}
 TIMED_OUT: Final[dict[str, Any]] = {"code": "TIMEOUT", "retryable": True, "retry_after_ms": 2000}
 LATE: Final[dict[str, Any]] = {"code": "DB_TIMEOUT", "retryable": True}
 
-SCENARIOS: Final[dict[str, Scenario]] = {
+SINGLE: Final[dict[str, Scenario]] = {
     "a plain answer to an earlier conversation": Scenario(_setup(), chats=_one(Says("hello"), history=EARLIER)),
     "two calls and text beside them": Scenario(
         _setup(_tool("a"), _tool("b")),
@@ -770,11 +770,6 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         {0: [Act(structured={"x": 1})], 1: [Act(structured={"x": 2})]},
         _one(Says("", [Ask(1), Ask(0), Ask(2), Ask(3)]), Says("done")),
     ),
-    "every part of a document beside a large display": Scenario(
-        _setup(_tool("a"), display="continue"),
-        {0: [Act(all_parts=True, display="large"), Act(all_parts=True)]},
-        _one(Says("", [Ask(0)]), Says("", [Ask(0)]), Says("done")),
-    ),
     "a display that is described at length": Scenario(
         _setup(_tool("a"), display="continue"), {0: [Act(display="described")]}, _one(Says("", [Ask(0)]), Says("done"))
     ),
@@ -797,4 +792,6 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         _one(Says("", [Ask(0), Ask(1)]), Says("done")),
         changes=[Change(5, 0, [_tool("a")])],
     ),
-} | MEETINGS
+}
+"""Scenarios about one thing each: what is wrong in one breaks the sentence about it and, most often, no other."""
+SCENARIOS: Final[dict[str, Scenario]] = SINGLE | MEETINGS

@@ -160,6 +160,11 @@ MEETINGS: Final[dict[str, Scenario]] = {
         {0: [Act("flagged", display="small")], 1: [Act("error", display="large")], 2: [Act("error", display="small")]},
         _one(Says("", [Ask(0), Ask(1), Ask(2)]), Says("sorry"), events=True),
     ),
+    "every part of a document beside a large display": Scenario(
+        _setup(_tool("a"), display="continue"),
+        {0: [Act(all_parts=True, display="large"), Act(all_parts=True)]},
+        _one(Says("", [Ask(0)]), Says("", [Ask(0)]), Says("done")),
+    ),
     "a document of a named server beside a large display": Scenario(
         _setup(_tool("a"), servers=[Server(given_name="shop")], display="continue"),
         {0: [Act(all_parts=True, display="large")]},
