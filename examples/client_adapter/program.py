@@ -64,11 +64,7 @@ class Application:
 
 
 class Adapter(Protocol):
-    """What you write. `start` and `chat` may raise `Refused`.
-
-    Any other exception of `chat` is told as a crash of that chat, one of `start` or `refresh` ends the program, and one
-    of `stop` is printed.
-    """
+    """What you write. `start` and `chat` may raise `Refused`; any other exception of `chat` is told as its crash."""
 
     async def start(self, setup: Json, models: list[Json], servers: list[Json], application: Application) -> None:
         """Start the client with these options and addresses."""

@@ -167,7 +167,7 @@ type Announcement struct {
 // members are ignored, and so are records of an unknown kind.
 type AuditRecord struct {
 	ChatID                                                             string          `json:"chat_id"`
-	// Why the chat failed.
+	// Why the chat failed, or that it was cancelled.
 	Error                                                              *ErrorInfo      `json:"error,omitempty"`
 	// `chat_started`, `message`, `tool_call`, `usage` or `chat_ended`.
 	Kind                                                               string          `json:"kind"`
@@ -184,7 +184,7 @@ type AuditRecord struct {
 	Usage                                                              *UsageRecord    `json:"usage,omitempty"`
 }
 
-// Why the chat failed.
+// Why the chat failed, or that it was cancelled.
 //
 // An error (spec chapter 4) as JSON.
 type ErrorInfo struct {
@@ -302,7 +302,8 @@ type UsageRecord struct {
 	// True where a count is an estimate of the client, because the vendor did not give it, as
 	// for an answer that was not received to its end.
 	Estimated                                                                                 *bool    `json:"estimated,omitempty"`
-	// Tokens of the request as the vendor counted them, cached ones included.
+	// Tokens of the request, cached ones included. They are those that the vendor counted,
+	// unless `estimated` is true.
 	InputTokens                                                                               *int64   `json:"input_tokens"`
 	Model                                                                                     string   `json:"model"`
 	OutputTokens                                                                              *int64   `json:"output_tokens"`
@@ -339,7 +340,8 @@ type ChatEvent struct {
 	// `retry`, `warning`, `usage`, `done` or `failed`.
 	Type                                                                                      string                 `json:"type"`
 	Usage                                                                                     *UsageRecord           `json:"usage,omitempty"`
-	// Milliseconds until the next attempt.
+	// The wait before the next attempt that the client plans, in milliseconds; a wait for a
+	// slot comes on top.
 	WaitMS                                                                                    *int64                 `json:"wait_ms,omitempty"`
 }
 

@@ -32,7 +32,7 @@ pub enum Wire {
 pub struct AuditRecord {
     pub chat_id: String,
 
-    /// Why the chat failed.
+    /// Why the chat failed, or that it was cancelled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorInfo>,
 
@@ -65,7 +65,7 @@ pub struct AuditRecord {
     pub usage: Option<UsageRecord>,
 }
 
-/// Why the chat failed.
+/// Why the chat failed, or that it was cancelled.
 ///
 /// An error (spec chapter 4) as JSON.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -331,7 +331,8 @@ pub struct UsageRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimated: Option<bool>,
 
-    /// Tokens of the request as the vendor counted them, cached ones included.
+    /// Tokens of the request, cached ones included. They are those that the vendor counted,
+    /// unless `estimated` is true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<i64>,
 
@@ -402,7 +403,8 @@ pub struct ChatEvent {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<UsageRecord>,
 
-    /// Milliseconds until the next attempt.
+    /// The wait before the next attempt that the client plans, in milliseconds; a wait for a
+    /// slot comes on top.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<i64>,
 }

@@ -28,7 +28,7 @@ public class AuditRecord {
     public void setChatID(String value) { this.chatID = value; }
 
     /**
-     * Why the chat failed.
+     * Why the chat failed, or that it was cancelled.
      */
     @JsonProperty("error")
     public ErrorInfo getError() { return error; }

@@ -116,7 +116,8 @@ public class ChatEvent {
     public void setUsage(UsageRecord value) { this.usage = value; }
 
     /**
-     * Milliseconds until the next attempt.
+     * The wait before the next attempt that the client plans, in milliseconds; a wait for a
+     * slot comes on top.
      */
     @JsonProperty("wait_ms")
     public Long getWaitMS() { return waitMS; }

@@ -6,7 +6,7 @@ package xmcp;
 import com.fasterxml.jackson.annotation.*;
 
 /**
- * Why the chat failed.
+ * Why the chat failed, or that it was cancelled.
  *
  * An error (spec chapter 4) as JSON.
  */

@@ -47,7 +47,8 @@ public class UsageRecord {
     public void setEstimated(Boolean value) { this.estimated = value; }
 
     /**
-     * Tokens of the request as the vendor counted them, cached ones included.
+     * Tokens of the request, cached ones included. They are those that the vendor counted,
+     * unless `estimated` is true.
      */
     @JsonProperty("input_tokens")
     public Long getInputTokens() { return inputTokens; }

@@ -284,7 +284,7 @@ MEETINGS: Final[dict[str, Scenario]] = {
         {0: [Act("error", delay=1, retry_after_ms=500, **_LATE), Act(delay=20)]},
         _one(Says("", [Ask(0)])),
     ),
-    "two tools are called under one id": Scenario(
+    "two tools are called under the same id": Scenario(
         _setup(_tool("a"), _tool("b")), {}, _one(Says("", [Ask(0, id="x"), Ask(1, id="x")]), Says("done"))
     ),
     "null for what the person is shown": Scenario(
