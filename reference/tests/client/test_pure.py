@@ -219,10 +219,11 @@ class TestResults:
         assert read.document is None
         assert "secret" not in read.response.to_xml()
 
-    def test_a_display_that_cannot_be_read_is_dropped_with_a_warning(self) -> None:
+    @pytest.mark.parametrize("is_error", [False, True])
+    def test_a_display_that_cannot_be_read_is_dropped_with_a_warning(self, is_error: bool) -> None:
         broken = self.DOCUMENT.replace("</tool_response>", "<display>{oops</display></tool_response>")
-        read = server_results.read(result(text(broken)), "t", speaks_xmcp=True)
-        assert (read.response.llm_output, read.response.display) == ("hi", None)
+        read = server_results.read(result(text(broken), is_error=is_error), "t", speaks_xmcp=True)
+        assert (read.response.llm_output, read.response.display) == (None if is_error else "hi", None)
         assert read.response.warnings
 
     def test_an_error_flag_counts_also_without_an_error_element(self) -> None:

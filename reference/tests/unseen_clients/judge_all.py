@@ -4,7 +4,8 @@
 an odd one in both ways. On the first run of the first set, six of the twelve wrong clients were caught, and one of the
 four odd ones was not judged, because it told each character of a long answer by itself. Of the second set, two of
 twelve were caught, of the third one three, of the fourth one six, and of the fifth and the sixth, which have thirty
-each, twelve together; no odd one of them was blamed. What escaped is a scenario each.
+each, twelve together; of the 24 of the seventh seven, and of the 20 of the eighth three, whose authors were to repeat
+no idea; no odd one of them was blamed. What escaped is a scenario each.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+import unseen_clients_eighth.entries
 import unseen_clients_fifth.entries
 import unseen_clients_fourth.entries
 import unseen_clients_second.entries
@@ -39,12 +41,31 @@ SETS: Final = {
     "unseen_clients_fifth": unseen_clients_fifth.entries.ENTRIES,
     "unseen_clients_sixth": unseen_clients_sixth.entries.ENTRIES,
     "unseen_clients_seventh": unseen_clients_seventh.entries.ENTRIES,
+    "unseen_clients_eighth": unseen_clients_eighth.entries.ENTRIES,
 }
 ALL = [(package, entry) for package, entries in SETS.items() for entry in entries]
 WRONG = [(package, entry) for package, entry in ALL if entry.expected]
 ODD = [(package, entry) for package, entry in ALL if not entry.expected]
 
 NOT_FOUND: Final[dict[str, str]] = {
+    "mends-the-order-in-place": "its occasion is not there yet",
+    "a-failure-keeps-what-was-filled-in": "its occasion is not there yet",
+    "no-slot-is-a-limit": "its occasion is not there yet",
+    "a-text-that-stops-is-the-answer": "its occasion is not there yet",
+    "a-refused-question-is-asked": "its occasion is not there yet",
+    "an-empty-text-beside-a-display-is-a-value": "its occasion is not there yet",
+    "what-does-not-fit-is-not-handed-on": "its occasion is not there yet",
+    "the-code-tells-the-breaker": "its occasion is not there yet",
+    "asks-the-breaker-before-the-slot": "its occasion is not there yet",
+    "what-comes-back-does-not-matter": "its occasion is not there yet",
+    "blocks-come-last": "its occasion is not there yet",
+    "thinking-is-no-turn": "its occasion is not there yet",
+    "what-is-not-declared-is-the-model-s": "its occasion is not there yet",
+    "says-the-name-of-a-server-once": "its occasion is not there yet",
+    "a-reference-is-always-small": "its occasion is not there yet",
+    "the-event-says-what-the-model-reads": "its occasion is not there yet",
+    "an-error-is-warning-enough": "its occasion is not there yet",
+    "too-many-requests-is-a-failure": "no act answers with an HTTP status (XMCP-CLI-042)",
     "doubts-lost-connections-alone": "no act refuses credentials after a connection was lost (XMCP-CLI-132)",
     "nothing-said-is-nothing-cached": "a trace does not record which counts the vendor gave (XMCP-REC-010 is excluded)",
     "asks-the-cache-before-the-application": "an application gives the same values in a whole scenario (XMCP-CLI-051)",

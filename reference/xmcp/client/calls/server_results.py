@@ -147,11 +147,9 @@ def _read_document(result: CallToolResult, tool_name: str) -> Reading:
         # Only its display was left out, and without any part it could not be written for the model (XMCP-RSP-072).
         response.llm_output = ""
     if result.is_error and response.error is None:
-        return Reading(
-            ToolResponse(
-                tool_name, error=client_made_errors.tool_failed(response.llm_output or ""), display=response.display
-            )
-        )
+        error = client_made_errors.tool_failed(response.llm_output or "")
+        # `warnings` may say that a display was left out (XMCP-RSP-072).
+        return Reading(ToolResponse(tool_name, error=error, display=response.display, warnings=response.warnings))
     # The text still has a display that was dropped; the model must get the response without it.
     left_out = response.display is None and "<display" in first.text
     return Reading(response, None if left_out else first.text)
