@@ -65,7 +65,10 @@ class Act:
     lossy: bool = False
     """Whether the document of an `ok` says that its text has lost characters (`lossy`)."""
     all_parts: bool = False
-    """Whether the document of an `ok` also has `version`, `call_id`, `format`, `truncated` and `server_populated`."""
+    """Whether the document of an `ok` also has `version`, `call_id`, `format`, `truncated` and `server_populated`.
+
+    That of a `flagged` has the last of these.
+    """
     structured: Any = None
     """The structured result of an `ok`."""
     text: str | None = None

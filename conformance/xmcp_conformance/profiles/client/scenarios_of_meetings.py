@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from .scenario import Act, Ask, Conversation, Says, Scenario
+from .scenario import Act, Ask, Change, Conversation, Says, Scenario
 from .trace import Server, Setup, Tool
 
 _LATE: Final[dict[str, Any]] = {"code": "DB_TIMEOUT", "retryable": True}
@@ -365,5 +365,52 @@ MEETINGS: Final[dict[str, Scenario]] = {
         _setup(_tool("a"), breaker_threshold=1, breaker_reset_after=4),
         {0: [Act("lost"), Act("internal_error"), Act()]},
         _one(Says("", [Ask(0)]), Says("", [Ask(0)], delay=6), Says("", [Ask(0)]), Says("done")),
+    ),
+    "a failure that only the flag names, and what the server filled in": Scenario(
+        _setup(_tool("a")), {0: [Act("flagged", all_parts=True)]}, _one(Says("", [Ask(0)]), Says("sorry"))
+    ),
+    "a chat runs out of time before a slot is free": Scenario(
+        _setup(_tool("a"), _tool("b"), max_concurrency=1, chat_timeout=5),
+        {0: [Act(delay=20)]},
+        _one(Says("", [Ask(0), Ask(1)])),
+    ),
+    "an empty text beside a display is handed on to nobody": Scenario(
+        _setup(_tool("a", provides="x"), _tool("b", depends_on=["a"], input_schema=_takes(x={})), display="continue"),
+        {0: [Act(text="", display="small")]},
+        _one(Says("", [Ask(0), Ask(1, {"x": "of the model"})]), Says("done")),
+    ),
+    "a value that does not fit, and one of the model that does": Scenario(
+        _setup(_tool("a"), _tool("b", depends_on=["a"], input_schema=_takes(x={"type": "integer"}))),
+        {0: [Act(structured={"x": "three"})]},
+        _one(Says("", [Ask(0), Ask(1, {"x": 5})]), Says("sorry")),
+    ),
+    "a server that says itself that it was late, and a breaker": Scenario(
+        _setup(_tool("a"), breaker_threshold=1),
+        {0: [Act("error", code="TIMEOUT"), Act()]},
+        _one(*[Says("", [Ask(0)])] * 2, Says("done")),
+    ),
+    "calls wait for a slot while a breaker opens": Scenario(
+        _setup(_tool("a"), _tool("b"), max_concurrency=1, breaker_threshold=1, breaker_reset_after=30),
+        {0: [Act("lost", delay=2)], 1: [Act(delay=2)]},
+        _one(Says("", [Ask(0), Ask(1), Ask(1)]), Says("sorry")),
+    ),
+    "the result of a kept tool gets another schema": Scenario(
+        _setup(_KEPT, cache=True),
+        {},
+        [Conversation(_ASKS_KEPT, begins=begins) for begins in (0, 8)],
+        changes=[Change(5, 0, [_tool("kept", cacheable=True, read_only=True, output_schema={"type": "object"})])],
+    ),
+    "turns of thoughts alone": Scenario(
+        _setup(_tool("a"), max_turns=2, meta_tools=("__think__",)),
+        {},
+        _one(*[Says("", [Ask("__think__", {"thought": "They mean revenue."})])] * 3, Says("no")),
+    ),
+    "a value of the application that a tool does not take": Scenario(
+        _setup(_tool("a", input_schema=_takes(q={})), params={"user": "u-1"}),
+        {},
+        _one(Says("", [Ask(0, {"q": 1, "user": "of the model"})]), Says("done")),
+    ),
+    "a tool whose name begins with that of its server": Scenario(
+        _setup(_tool("crm_find"), servers=[Server(given_name="crm")]), {}, _one(Says("", [Ask(0)]), Says("done"))
     ),
 }

@@ -105,7 +105,8 @@ def _with_document(act: Act, tool: str, call: int, text: str) -> tuple[Json, Ans
     shown = "" if display is None else _display_element(display)
     if act.kind == "flagged":
         answered = Answered(call=call, outcome="error", text=text, display=display)
-        return _result(_document(tool, _llm_output(text) + shown), is_error=True), answered
+        filled = _SERVER_POPULATED if act.all_parts else ""
+        return _result(_document(tool, _llm_output(text) + shown + filled), is_error=True), answered
     if act.kind == "error":
         error = _error(act, text)
         raw = _document(tool, _error_element(error) + shown)

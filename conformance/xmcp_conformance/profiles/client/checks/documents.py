@@ -91,6 +91,8 @@ def _difference_from_answer(trace: TraceIndex, call: ModelCall, reply: Document)
         if answer.text is None or cut or gives_text(answer, reply.llm_output):
             return "", ""
         return f"the text `{quoted(reply.llm_output or '')}`", f"`{quoted(answer.text)}`"
+    if is_error_by_flag_alone(answer) and reply.error is not None and reply.server_populated is not None:
+        return "an error with what the server filled in", "that error, with nothing else of the server's but a display"
     message = (answer.error or {}).get("message")
     if reply.error is None or reply.error.code != (answer.error or {}).get("code") or not isinstance(message, str):
         return None

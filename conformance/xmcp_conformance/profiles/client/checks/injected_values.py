@@ -10,7 +10,7 @@ from xmcp_conformance.core.observation import broken, either, obeyed
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client import expected_injections
 from xmcp_conformance.profiles.client.expected_injections import Expected, Value
-from xmcp_conformance.profiles.client.messages import compact, same
+from xmcp_conformance.profiles.client.messages import compact, parameter_names, same
 from xmcp_conformance.profiles.client.trace_index import TraceIndex
 from xmcp_conformance.profiles.client.trace_model import ModelCall
 
@@ -74,6 +74,10 @@ def _shown(value: Any) -> str:
 def _application_values_win(trace: TraceIndex) -> Observations:
     for call in trace.calls:
         for attempt in call.sent:
+            for name in _not_taken(trace, call) & attempt.arguments.keys():
+                seen = f"`{name}` of {call} is {_shown(attempt.arguments[name])}"
+                expected = "no value, for the application fills it in and the tool does not take it"
+                yield either("XMCP-CLI-083", False, seen, expected, where=attempt.at)
             for name, value in (expected_injections.application_values(trace, call.tool) if call.tool else {}).items():
                 given = attempt.arguments.get(name, _MISSING)
                 ok = given is not _MISSING and same(given, value)
@@ -84,3 +88,9 @@ def _application_values_win(trace: TraceIndex) -> Observations:
                     f"the application's {_shown(value)}",
                     where=attempt.at,
                 )
+
+
+def _not_taken(trace: TraceIndex, call: ModelCall) -> set[str]:
+    """Return the parameters that the application fills in and that the tool of a call does not have."""
+    taken = set(parameter_names(call.tool.input_schema)) if call.tool is not None else set(trace.setup.params)
+    return set(trace.setup.params) - taken

@@ -51,7 +51,7 @@ def may_end(trace: TraceIndex, turn: Turn) -> bool:
         chat.cancelled is not None
         or failure in ("quota", "cancelled")
         or (failure == "provider" and (chat.failed or is_unanswered(chat)))
-        or said_to(turn, CLARIFY, "question")
+        or any(call.meta and call.name == CLARIFY and call.succeeded for call in turn.calls)
     ):
         return True
     return reason in ("max_turns", "timeout") and _limit_is_met(trace, turn, reason)
