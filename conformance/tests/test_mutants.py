@@ -32,8 +32,8 @@ async def test_the_miniature_conforms_in_both_eras_and_gives_occasion_for_every_
     runs = [str(run) for run in report.runs]
     newest = "memory, 2026-07-28"
     assert runs == [newest, f"{newest}, maxBytes 4096", f"{newest}, plain client", "memory, 2025-11-25"]
-    # One of each of three tools, and for the display of each of three.
-    assert report.runs[2].calls == report.runs[2].answers == 13  # one of them of a tool that fills parameters in
+    # One of each of three tools and of one that fills parameters in, and for the display of each of three.
+    assert report.runs[2].calls == report.runs[2].answers == 13
     unseen = {j.requirement.id: j.status for j in report.judgements if j.status is not Status.PASS}
     assert unseen == dict.fromkeys(ONLY_NEGOTIATED, Status.NOT_OBSERVED)
     assert report.exit_code is ExitCode.CONFORMS
