@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 from .scenario import Act, Ask, Change, Conversation, Says, Scenario
 from .scenarios_of_meetings import MEETINGS
 from .server_messages import LARGE
-from .trace import Server, Setup, Tool
+from .short_forms import LATE, chat, setup, takes, tool
+from .trace import Server
 
 SYSTEM: Final = {"role": "system", "content": "Be brief."}
 EARLIER: Final = [
@@ -16,22 +16,6 @@ EARLIER: Final = [
     {"role": "user", "content": "earlier"},
     {"role": "assistant", "content": "said earlier"},
 ]
-
-
-def _setup(*tools: Tool, servers: Sequence[Server] = (Server(),), **options: Any) -> Setup:
-    return Setup(servers=servers, tools=tools, **options)
-
-
-def _tool(name: str, server: int = 0, **fields: Any) -> Tool:
-    return Tool(server=server, name=name, **fields)
-
-
-def _takes(*names: str, required: Sequence[str] = (), **schemas: Any) -> dict[str, Any]:
-    return {"properties": {**{name: {} for name in names}, **schemas}, "required": list(required)}
-
-
-def _one(*turns: Says, **fields: Any) -> list[Conversation]:
-    return [Conversation(turns, **fields)]
 
 
 _LARGE_DISPLAY: Final = '<display>{"type":"text","payload":"%s","title":"Shown before."}</display>' % ("x" * LARGE)
@@ -55,251 +39,250 @@ SHOWN_IN_PARTS: Final = [
 ]
 ROWS: Final = {"rows": [[1]], "other": "o"}
 TIMED_OUT: Final[dict[str, Any]] = {"code": "TIMEOUT", "retryable": True, "retry_after_ms": 2000}
-LATE: Final[dict[str, Any]] = {"code": "DB_TIMEOUT", "retryable": True}
 
 SINGLE: Final[dict[str, Scenario]] = {
-    "a plain answer to an earlier conversation": Scenario(_setup(), chats=_one(Says("hello"), history=EARLIER)),
+    "a plain answer to an earlier conversation": Scenario(setup(), chats=chat(Says("hello"), history=EARLIER)),
     "two calls and text beside them": Scenario(
-        _setup(_tool("a"), _tool("b")),
+        setup(tool("a"), tool("b")),
         {0: [Act(delay=2)], 1: [Act(delay=1)]},
-        _one(Says("I look.", [Ask(0), Ask(1)]), Says("done")),
+        chat(Says("I look.", [Ask(0), Ask(1)]), Says("done")),
     ),
-    "calls without an id": Scenario(_setup(_tool("a")), {}, _one(Says("", [Ask(0, id="")] * 2), Says("done"))),
+    "calls without an id": Scenario(setup(tool("a")), {}, chat(Says("", [Ask(0, id="")] * 2), Says("done"))),
     "one id in every turn": Scenario(
-        _setup(_tool("a")), {}, _one(Says("", [Ask(0, id="x")]), Says("", [Ask(0, id="x")]), Says("done"))
+        setup(tool("a")), {}, chat(Says("", [Ask(0, id="x")]), Says("", [Ask(0, id="x")]), Says("done"))
     ),
     "calls that cannot be made": Scenario(
-        _setup(_tool("a")),
+        setup(tool("a")),
         {},
-        _one(Says("", [Ask("unknown"), Ask(0, written='{"tag": "cut'), Ask(0, written="[1]")]), Says("sorry")),
+        chat(Says("", [Ask("unknown"), Ask(0, written='{"tag": "cut'), Ask(0, written="[1]")]), Says("sorry")),
     ),
     "arguments as they were written": Scenario(
-        _setup(_tool("a")), {}, _one(Says("", [Ask(0, {"n": None, "s": "é", "list": [1, {"x": 2.5}]})]))
+        setup(tool("a")), {}, chat(Says("", [Ask(0, {"n": None, "s": "é", "list": [1, {"x": 2.5}]})]))
     ),
     "every way in which a call can fail": Scenario(
-        _setup(_tool("a"), tool_timeout=5, breaker_threshold=None),
+        setup(tool("a"), tool_timeout=5, breaker_threshold=None),
         {0: [Act("error"), Act("error", code="GIVEN_UP"), Act("lost"), Act("late"), Act("garbled"), Act("down")]},
-        _one(*[Says("", [Ask(0)])] * 6, Says("sorry")),
+        chat(*[Says("", [Ask(0)])] * 6, Says("sorry")),
     ),
     "one fails and the others do not": Scenario(
-        _setup(_tool("a"), _tool("b"), _tool("c", depends_on=["b"])),
+        setup(tool("a"), tool("b"), tool("c", depends_on=["b"])),
         {0: [Act("error", code="GONE")], 1: [Act(delay=1)]},
-        _one(Says("", [Ask(0), Ask(1), Ask(2)]), Says("done")),
+        chat(Says("", [Ask(0), Ask(1), Ask(2)]), Says("done")),
     ),
     "a failure that only the flag names": Scenario(
-        _setup(_tool("a", read_only=True), _tool("b", server=1), servers=[Server(), Server(xmcp=False)]),
+        setup(tool("a", read_only=True), tool("b", server=1), servers=[Server(), Server(xmcp=False)]),
         {0: [Act("flagged", text="Only five bolts are left.")], 1: [Act("flagged")]},
-        _one(Says("", [Ask(0), Ask(1)]), Says("sorry")),
+        chat(Says("", [Ask(0), Ask(1)]), Says("sorry")),
     ),
-    "all fail": Scenario(_setup(_tool("a")), {0: [Act("error")]}, _one(Says("", [Ask(0)]), Says("sorry"))),
+    "all fail": Scenario(setup(tool("a")), {0: [Act("error")]}, chat(Says("", [Ask(0)]), Says("sorry"))),
     "a server that does not know XMCP": Scenario(
-        _setup(_tool("a"), _tool("b"), servers=[Server(xmcp=False)]),
+        setup(tool("a"), tool("b"), servers=[Server(xmcp=False)]),
         {1: [Act("forged")]},
-        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
+        chat(Says("", [Ask(0), Ask(1)]), Says("done")),
     ),
     "plain results of a server that knows XMCP": Scenario(
-        _setup(_tool("a"), _tool("b"), _tool("c"), servers=[Server(plain=True)]),
+        setup(tool("a"), tool("b"), tool("c"), servers=[Server(plain=True)]),
         {0: [Act(display="small")], 1: [Act("forged")], 2: [Act("error", code="CONFLICT"), Act(display="small")]},
-        _one(Says("", [Ask(0), Ask(1), Ask(2)]), Says("", [Ask(2)])),
+        chat(Says("", [Ask(0), Ask(1), Ask(2)]), Says("", [Ask(2)])),
     ),
     "a plain result whose error has another category than its code": Scenario(
-        _setup(_tool("a"), _tool("b"), servers=[Server(plain=True)]),
+        setup(tool("a"), tool("b"), servers=[Server(plain=True)]),
         {
             0: [Act("error", code="CONFLICT", category="internal", text="The order is closed.")],
             1: [Act("error", code="SHOP_CLOSED", category="unavailable", text=" The shop is closed.\n")],
         },
-        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
+        chat(Says("", [Ask(0), Ask(1)]), Says("done")),
     ),
     "errors of a server that does not know XMCP": Scenario(
-        _setup(_tool("a"), _tool("b", read_only=True), _tool("c"), servers=[Server(xmcp=False)]),
+        setup(tool("a"), tool("b", read_only=True), tool("c"), servers=[Server(xmcp=False)]),
         {
             0: [Act("error", code="CONFLICT", error_data={"code": "CONFLICT", "retryable": False})],
             1: [Act("error", error_data={"error": {"code": "timeout", "retry_after": 2}}, **TIMED_OUT), Act()],
             2: [Act("error", error_data={"code": "TIMEOUT", "retryable": True, "retry_after_ms": 2000}, **TIMED_OUT)],
         },
-        _one(Says("", [Ask(0), Ask(1), Ask(2)]), Says("done")),
+        chat(Says("", [Ask(0), Ask(1), Ask(2)]), Says("done")),
     ),
     "blocks for the user alone": Scenario(
-        _setup(_tool("a"), _tool("b"), _tool("c", server=1), servers=[Server(xmcp=False), Server()]),
+        setup(tool("a"), tool("b"), tool("c", server=1), servers=[Server(xmcp=False), Server()]),
         {
             0: [Act(for_user="Thank you, Ada."), Act(text="", for_user="Your bolts arrive on Friday.")],
             1: [Act("error", for_user="Your card was refused.")],
             2: [Act(for_user="Shown beside a document."), Act(display="small", for_user="Shown beside a display.")],
         },
-        _one(Says("", [Ask(0), Ask(1), Ask(2)]), Says("", [Ask(0), Ask(2)]), Says("done")),
+        chat(Says("", [Ask(0), Ask(1), Ask(2)]), Says("", [Ask(0), Ask(2)]), Says("done")),
     ),
     "a block for the user alone does not end a chat": Scenario(
-        _setup(_tool("a")), {0: [Act(for_user="Thank you, Ada.")]}, _one(Says("", [Ask(0)]), Says("done"))
+        setup(tool("a")), {0: [Act(for_user="Thank you, Ada.")]}, chat(Says("", [Ask(0)]), Says("done"))
     ),
     "a block for the user and the model": Scenario(
-        _setup(_tool("a"), _tool("b", server=1), servers=[Server(xmcp=False), Server(plain=True)]),
+        setup(tool("a"), tool("b", server=1), servers=[Server(xmcp=False), Server(plain=True)]),
         {tool: [Act(for_both="Your bolts arrive on Friday.")] for tool in (0, 1)},
-        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
+        chat(Says("", [Ask(0), Ask(1)]), Says("done")),
     ),
     "a block for the user alone in a cache": Scenario(
-        _setup(_tool("kept", cacheable=True, read_only=True), cache=True),
+        setup(tool("kept", cacheable=True, read_only=True), cache=True),
         {0: [Act(for_user="Thank you, Ada.")]},
         [Conversation([Says("", [Ask(0, tag="same")]), Says("done")], begins=begins) for begins in (0, 5)],
     ),
     "displays that are no displays": Scenario(
-        _setup(_tool("a"), _tool("b")),
+        setup(tool("a"), tool("b")),
         {0: [Act("bad_display")], 1: [Act("only_bad_display")]},
-        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
+        chat(Says("", [Ask(0), Ask(1)]), Says("done")),
     ),
     "more calls than slots": Scenario(
-        _setup(_tool("a"), max_concurrency=2),
+        setup(tool("a"), max_concurrency=2),
         {0: [Act(delay=1)]},
         [Conversation([Says("", [Ask(0)] * 3)]), Conversation([Says("", [Ask(0)] * 2)])],
     ),
     "more calls than a turn may have": Scenario(
-        _setup(_tool("a"), max_calls_per_turn=2), {}, _one(Says("", [Ask(0)] * 3), Says("done"))
+        setup(tool("a"), max_calls_per_turn=2), {}, chat(Says("", [Ask(0)] * 3), Says("done"))
     ),
     "calls of tools that there are not count too": Scenario(
-        _setup(_tool("a"), max_calls_per_turn=2),
+        setup(tool("a"), max_calls_per_turn=2),
         {},
-        _one(Says("", [Ask("unknown"), Ask(0), Ask(0), Ask(0)]), Says("done")),
+        chat(Says("", [Ask("unknown"), Ask(0), Ask(0), Ask(0)]), Says("done")),
     ),
     "a question above the limit of calls": Scenario(
-        _setup(_tool("a"), max_calls_per_turn=1, meta_tools=("__clarify__",)),
+        setup(tool("a"), max_calls_per_turn=1, meta_tools=("__clarify__",)),
         {},
-        _one(Says("", [Ask(0), Ask("__clarify__", {"question": "Which?"})]), Says("done")),
+        chat(Says("", [Ask(0), Ask("__clarify__", {"question": "Which?"})]), Says("done")),
     ),
     "more tools than a server may have": Scenario(
-        _setup(_tool("a"), _tool("b"), _tool("c"), max_tools_per_server=2),
+        setup(tool("a"), tool("b"), tool("c"), max_tools_per_server=2),
         {},
-        _one(Says("", [Ask(0)]), Says("done"), events=True),
+        chat(Says("", [Ask(0)]), Says("done"), events=True),
     ),
     "a predecessor that hands nothing on": Scenario(
-        _setup(_tool("a"), _tool("hasty", depends_on=["a"])),
+        setup(tool("a"), tool("hasty", depends_on=["a"])),
         {0: [Act(delay=3)]},
-        _one(Says("", [Ask(1), Ask(0)])),
+        chat(Says("", [Ask(1), Ask(0)])),
     ),
     "a member is handed on": Scenario(
-        _setup(_tool("a"), _tool("b", depends_on=["a"], input_schema=_takes("rows"))),
+        setup(tool("a"), tool("b", depends_on=["a"], input_schema=takes("rows"))),
         {0: [Act(structured=ROWS)]},
-        _one(Says("", [Ask(0), Ask(1, {"rows": "made up"})])),
+        chat(Says("", [Ask(0), Ask(1, {"rows": "made up"})])),
     ),
     "a whole result is handed on": Scenario(
-        _setup(_tool("a", provides="data"), _tool("b", depends_on=["a"], input_schema=_takes("data"))),
+        setup(tool("a", provides="data"), tool("b", depends_on=["a"], input_schema=takes("data"))),
         {0: [Act(structured=ROWS), Act()]},
-        _one(Says("", [Ask(0), Ask(1)]), Says("", [Ask(0), Ask(1)])),
+        chat(Says("", [Ask(0), Ask(1)]), Says("", [Ask(0), Ask(1)])),
     ),
     "a wrapped value is handed on": Scenario(
-        _setup(
-            _tool("a", provides="data", wrapped_in="value"),
-            _tool("b", depends_on=["a"], input_schema=_takes("value", data={"type": "array"})),
+        setup(
+            tool("a", provides="data", wrapped_in="value"),
+            tool("b", depends_on=["a"], input_schema=takes("value", data={"type": "array"})),
         ),
         {0: [Act(structured={"value": [1, 2]})]},
-        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
+        chat(Says("", [Ask(0), Ask(1)]), Says("done")),
     ),
     "a result that has no name is handed on where it fits": Scenario(
-        _setup(
-            _tool("sql"),
-            _tool(
+        setup(
+            tool("sql"),
+            tool(
                 "query",
                 depends_on=["sql"],
-                input_schema=_takes(required=["sql"], sql={"type": "string"}),
+                input_schema=takes(required=["sql"], sql={"type": "string"}),
                 wrapped_in="value",
             ),
-            _tool("chart", depends_on=["query"], input_schema=_takes(required=["rows"], rows={"type": "array"})),
+            tool("chart", depends_on=["query"], input_schema=takes(required=["rows"], rows={"type": "array"})),
         ),
         {
             0: [Act(text="select 1")],
             1: [Act(text='[{"n": 1}]'), Act(), *[Act(structured={"value": [number]}) for number in (1, 2)]],
         },
-        _one(
+        chat(
             Says("", [Ask(0), Ask(1), Ask(2)]),
             Says("", [Ask(0), Ask(1, {"sql": "mine"}), Ask(2)]),
             Says("", [Ask(0), Ask(1), Ask(1), Ask(2)]),
         ),
     ),
     "a dependency that is left out does not count": Scenario(
-        _setup(
-            _tool("sql"),
-            _tool("query", depends_on=["sql", "rest"], input_schema=_takes(required=["sql"], sql={"type": "string"})),
-            _tool("rest", provides="sql"),
+        setup(
+            tool("sql"),
+            tool("query", depends_on=["sql", "rest"], input_schema=takes(required=["sql"], sql={"type": "string"})),
+            tool("rest", provides="sql"),
             max_tools_per_server=2,
         ),
         {0: [Act(text="select 1")]},
-        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
+        chat(Says("", [Ask(0), Ask(1)]), Says("done")),
     ),
     "near and far, early and late": Scenario(
-        _setup(
-            _tool("far"),
-            _tool("near", depends_on=["far"]),
-            _tool("near2", depends_on=["far"]),
-            _tool("end", depends_on=["near", "near2"], input_schema=_takes("x")),
+        setup(
+            tool("far"),
+            tool("near", depends_on=["far"]),
+            tool("near2", depends_on=["far"]),
+            tool("end", depends_on=["near", "near2"], input_schema=takes("x")),
         ),
         {0: [Act(structured={"x": 1})], 1: [Act(structured={"x": 2})], 2: [Act(structured={"x": 3})]},
-        _one(Says("", [Ask(0), Ask(1), Ask(2), Ask(3)]), Says("", [Ask(0), Ask(1), Ask(3)])),
+        chat(Says("", [Ask(0), Ask(1), Ask(2), Ask(3)]), Says("", [Ask(0), Ask(1), Ask(3)])),
     ),
     "several calls of a predecessor": Scenario(
-        _setup(_tool("a"), _tool("b", depends_on=["a"], input_schema=_takes("x"))),
+        setup(tool("a"), tool("b", depends_on=["a"], input_schema=takes("x"))),
         {0: [Act(structured={"x": 1}, delay=2), Act(structured={"x": 2}), Act("error")]},
-        _one(Says("", [Ask(0), Ask(0), Ask(0), Ask(1)])),
+        chat(Says("", [Ask(0), Ask(0), Ask(0), Ask(1)])),
     ),
     "a failed predecessor": Scenario(
-        _setup(_tool("a"), _tool("b", depends_on=["a"]), _tool("c", depends_on=["b"]), _tool("d")),
+        setup(tool("a"), tool("b", depends_on=["a"]), tool("c", depends_on=["b"]), tool("d")),
         {0: [Act("error", code="GONE")]},
-        _one(Says("", [Ask(0), Ask(1), Ask(2), Ask(3)]), Says("sorry")),
+        chat(Says("", [Ask(0), Ask(1), Ask(2), Ask(3)]), Says("sorry")),
     ),
     "a value that does not fit": Scenario(
-        _setup(_tool("a"), _tool("b", depends_on=["a"], input_schema=_takes(x={"type": "integer"}))),
+        setup(tool("a"), tool("b", depends_on=["a"], input_schema=takes(x={"type": "integer"}))),
         {0: [Act(structured={"x": "three"})]},
-        _one(Says("", [Ask(0), Ask(1)]), Says("sorry")),
+        chat(Says("", [Ask(0), Ask(1)]), Says("sorry")),
     ),
     "digits for a number": Scenario(
-        _setup(_tool("a"), _tool("b", depends_on=["a"], input_schema=_takes(x={"type": "integer"}))),
+        setup(tool("a"), tool("b", depends_on=["a"], input_schema=takes(x={"type": "integer"}))),
         {0: [Act(structured={"x": "7"})]},
-        _one(Says("", [Ask(0), Ask(1)]), Says("sorry")),
+        chat(Says("", [Ask(0), Ask(1)]), Says("sorry")),
     ),
     "what was handed on is there at the second attempt": Scenario(
-        _setup(_tool("a"), _tool("b", depends_on=["a"], read_only=True, input_schema=_takes("rows"))),
+        setup(tool("a"), tool("b", depends_on=["a"], read_only=True, input_schema=takes("rows"))),
         {0: [Act(structured=ROWS)], 1: [Act("error", **LATE), Act()]},
-        _one(Says("", [Ask(0), Ask(1, {"rows": "made up"})]), Says("done")),
+        chat(Says("", [Ask(0), Ask(1, {"rows": "made up"})]), Says("done")),
     ),
     "what a predecessor provides is not asked for": Scenario(
-        _setup(
-            _tool("a", provides="x"),
-            _tool("b", depends_on=["a"], input_schema=_takes("x", "y", required=["x", "y"])),
+        setup(
+            tool("a", provides="x"),
+            tool("b", depends_on=["a"], input_schema=takes("x", "y", required=["x", "y"])),
         ),
         {},
-        _one(Says("", [Ask(0), Ask(1, {"y": 1})])),
+        chat(Says("", [Ask(0), Ask(1, {"y": 1})])),
     ),
     "attempts": Scenario(
-        _setup(_tool("read", read_only=True), _tool("write"), _tool("same", idempotent=True)),
+        setup(tool("read", read_only=True), tool("write"), tool("same", idempotent=True)),
         {
             0: [Act("error", **LATE), Act("error", retry_after_ms=7000, **LATE), Act()],
             1: [Act("error", **LATE), Act("error", side_effects="none", **LATE), Act()],
             2: [Act("lost"), Act("error", **LATE)],
         },
-        _one(Says("", [Ask(0), Ask(1), Ask(2)]), Says("", [Ask(1)]), Says("", [Ask(0)]), Says("sorry")),
+        chat(Says("", [Ask(0), Ask(1), Ask(2)]), Says("", [Ask(1)]), Says("", [Ask(0)]), Says("sorry")),
     ),
     "errors that pass, of a tool that may not be called twice": Scenario(
-        _setup(_tool("write")),
+        setup(tool("write")),
         {0: [Act("error", code=code, retryable=True) for code in ("RATE_LIMIT", "UPSTREAM_UNAVAILABLE", "TIMEOUT")]},
-        _one(*[Says("", [Ask(0)])] * 3, Says("sorry")),
+        chat(*[Says("", [Ask(0)])] * 3, Says("sorry")),
     ),
     "a server that wants a long wait": Scenario(
-        _setup(_tool("read", read_only=True)),
+        setup(tool("read", read_only=True)),
         {0: [Act("error", retry_after_ms=130_000, **LATE), Act()]},
-        _one(Says("", [Ask(0)]), Says("sorry")),
+        chat(Says("", [Ask(0)]), Says("sorry")),
     ),
     "a call that never left": Scenario(
-        _setup(_tool("write")), {0: [Act("down"), Act()]}, _one(Says("", [Ask(0)]), Says("done"))
+        setup(tool("write")), {0: [Act("down"), Act()]}, chat(Says("", [Ask(0)]), Says("done"))
     ),
     "a tool that is too slow": Scenario(
-        _setup(_tool("a"), tool_timeout=5), {0: [Act("late")]}, _one(Says("", [Ask(0)]), Says("sorry"))
+        setup(tool("a"), tool_timeout=5), {0: [Act("late")]}, chat(Says("", [Ask(0)]), Says("sorry"))
     ),
     "an error that does not say that it can be retried": Scenario(
-        _setup(_tool("read", read_only=True)),
+        setup(tool("read", read_only=True)),
         {0: [Act("error", code="DB_TIMEOUT", side_effects="none"), Act()]},
-        _one(Says("", [Ask(0)]), Says("sorry")),
+        chat(Says("", [Ask(0)]), Says("sorry")),
     ),
     "a breaker opens, probes fail, a probe comes through": Scenario(
-        _setup(_tool("a"), breaker_threshold=2, breaker_reset_after=10),
+        setup(tool("a"), breaker_threshold=2, breaker_reset_after=10),
         {0: [Act("lost"), Act("lost"), Act("lost"), Act()]},
-        _one(
+        chat(
             Says("", [Ask(0)]),
             Says("", [Ask(0)]),
             Says("", [Ask(0)]),
@@ -311,22 +294,22 @@ SINGLE: Final[dict[str, Scenario]] = {
         ),
     ),
     "several calls when a probe is due": Scenario(
-        _setup(_tool("a"), breaker_threshold=1, breaker_reset_after=10),
+        setup(tool("a"), breaker_threshold=1, breaker_reset_after=10),
         {0: [Act("lost"), Act(delay=2)]},
-        _one(Says("", [Ask(0)]), Says("", [Ask(0)] * 3, delay=12), Says("", [Ask(0)] * 2), Says("done")),
+        chat(Says("", [Ask(0)]), Says("", [Ask(0)] * 3, delay=12), Says("", [Ask(0)] * 2), Says("done")),
     ),
     "a breaker opens between the attempts of a call": Scenario(
-        _setup(_tool("read", read_only=True), breaker_threshold=2, tool_timeout=2),
+        setup(tool("read", read_only=True), breaker_threshold=2, tool_timeout=2),
         {0: [Act("late")]},
-        _one(Says("", [Ask(0)]), Says("sorry")),
+        chat(Says("", [Ask(0)]), Says("sorry")),
     ),
     "a connection is lost with several calls on it": Scenario(
-        _setup(_tool("a"), breaker_threshold=2),
+        setup(tool("a"), breaker_threshold=2),
         {0: [*[Act("lost", delay=1)] * 3, Act()]},
-        _one(Says("", [Ask(0)] * 3), Says("", [Ask(0)]), Says("done")),
+        chat(Says("", [Ask(0)] * 3), Says("", [Ask(0)]), Says("done")),
     ),
     "chats with calls are cancelled and a breaker": Scenario(
-        _setup(_tool("a"), breaker_threshold=2),
+        setup(tool("a"), breaker_threshold=2),
         {0: [*[Act(delay=20)] * 2, Act()]},
         [
             *[Conversation([Says("", [Ask(0)])], cancelled=5)] * 2,
@@ -334,7 +317,7 @@ SINGLE: Final[dict[str, Scenario]] = {
         ],
     ),
     "a chat is cancelled between two failures and a breaker": Scenario(
-        _setup(_tool("a"), breaker_threshold=2, breaker_reset_after=30),
+        setup(tool("a"), breaker_threshold=2, breaker_reset_after=30),
         {0: [Act("lost"), Act(delay=20), Act("lost"), Act()]},
         [
             Conversation([Says("", [Ask(0)])]),
@@ -343,7 +326,7 @@ SINGLE: Final[dict[str, Scenario]] = {
         ],
     ),
     "the chat of a probe is cancelled": Scenario(
-        _setup(_tool("a"), breaker_threshold=1, breaker_reset_after=10),
+        setup(tool("a"), breaker_threshold=1, breaker_reset_after=10),
         {0: [Act("lost"), Act(delay=20), Act(delay=1)]},
         [
             Conversation([Says("", [Ask(0)])]),
@@ -352,14 +335,14 @@ SINGLE: Final[dict[str, Scenario]] = {
         ],
     ),
     "unreadable answers and a breaker": Scenario(
-        _setup(_tool("a"), breaker_threshold=2),
+        setup(tool("a"), breaker_threshold=2),
         {0: [Act("garbled")]},
-        _one(*[Says("", [Ask(0)])] * 4, Says("sorry")),
+        chat(*[Says("", [Ask(0)])] * 4, Says("sorry")),
     ),
     "a probe is late and the next one cannot be read": Scenario(
-        _setup(_tool("a"), breaker_threshold=1, breaker_reset_after=10, tool_timeout=5),
+        setup(tool("a"), breaker_threshold=1, breaker_reset_after=10, tool_timeout=5),
         {0: [Act("lost"), Act("late"), Act("garbled"), Act()]},
-        _one(
+        chat(
             Says("", [Ask(0)]),
             Says("", [Ask(0)]),
             Says("", [Ask(0)], delay=11),
@@ -370,28 +353,28 @@ SINGLE: Final[dict[str, Scenario]] = {
         ),
     ),
     "a tools errors and a breaker": Scenario(
-        _setup(_tool("a"), breaker_threshold=2),
+        setup(tool("a"), breaker_threshold=2),
         {0: [Act("error", code="GONE")]},
-        _one(*[Says("", [Ask(0)])] * 4, Says("sorry")),
+        chat(*[Says("", [Ask(0)])] * 4, Says("sorry")),
     ),
     "a chat is cancelled": Scenario(
-        _setup(_tool("a"), _tool("b", depends_on=["a"])),
+        setup(tool("a"), tool("b", depends_on=["a"])),
         {0: [Act(delay=20)]},
         [Conversation([Says("", [Ask(0), Ask(1)])], cancelled=5), Conversation([Says("", [Ask(0)])])],
     ),
     "a chat is cancelled in a turn with text": Scenario(
-        _setup(_tool("slow")), {0: [Act(delay=20)]}, [Conversation([Says("I look.", [Ask(0)])], cancelled=5)]
+        setup(tool("slow")), {0: [Act(delay=20)]}, [Conversation([Says("I look.", [Ask(0)])], cancelled=5)]
     ),
     "a chat is cancelled in one call": Scenario(
-        _setup(_tool("slow")), {0: [Act(delay=20)]}, [Conversation([Says("", [Ask(0)])], cancelled=5)]
+        setup(tool("slow")), {0: [Act(delay=20)]}, [Conversation([Says("", [Ask(0)])], cancelled=5)]
     ),
     "a cache": Scenario(
-        _setup(_tool("kept", cacheable=True, read_only=True), _tool("read", read_only=True), cache=True),
+        setup(tool("kept", cacheable=True, read_only=True), tool("read", read_only=True), cache=True),
         {},
-        _one(*[Says("", [Ask(0, tag="same"), Ask(1, tag="same2")])] * 2, Says("", [Ask(0, tag="other")]), tenant="t"),
+        chat(*[Says("", [Ask(0, tag="same"), Ask(1, tag="same2")])] * 2, Says("", [Ask(0, tag="other")]), tenant="t"),
     ),
     "a cache and two tenants": Scenario(
-        _setup(_tool("kept", cacheable=True, read_only=True), cache=True),
+        setup(tool("kept", cacheable=True, read_only=True), cache=True),
         {},
         [
             Conversation([Says("", [Ask(0, tag="same")])], tenant="one"),
@@ -399,30 +382,30 @@ SINGLE: Final[dict[str, Scenario]] = {
         ],
     ),
     "a number and its digits and a cache": Scenario(
-        _setup(_tool("kept", cacheable=True, read_only=True), cache=True),
+        setup(tool("kept", cacheable=True, read_only=True), cache=True),
         {},
-        _one(*[Says("", [Ask(0, {"x": x}, tag="same")]) for x in (7, "7", True, 1)], Says("done")),
+        chat(*[Says("", [Ask(0, {"x": x}, tag="same")]) for x in (7, "7", True, 1)], Says("done")),
     ),
     "errors and a cache": Scenario(
-        _setup(_tool("kept", cacheable=True, read_only=True), cache=True),
+        setup(tool("kept", cacheable=True, read_only=True), cache=True),
         {0: [Act("error", code="GONE"), Act()]},
-        _one(*[Says("", [Ask(0, tag="same")])] * 2, Says("done")),
+        chat(*[Says("", [Ask(0, tag="same")])] * 2, Says("done")),
     ),
     "transient displays and a cache": Scenario(
-        _setup(_tool("kept", cacheable=True, read_only=True), cache=True, display="continue"),
+        setup(tool("kept", cacheable=True, read_only=True), cache=True, display="continue"),
         {0: [Act(display="transient")]},
-        _one(*[Says("", [Ask(0, tag="same")])] * 2, Says("done")),
+        chat(*[Says("", [Ask(0, tag="same")])] * 2, Says("done")),
     ),
     "a display that is large in bytes": Scenario(
-        _setup(_tool("a"), display="continue"), {0: [Act(display="wide")]}, _one(Says("", [Ask(0)]), Says("done"))
+        setup(tool("a"), display="continue"), {0: [Act(display="wide")]}, chat(Says("", [Ask(0)]), Says("done"))
     ),
     "a large display and a cache": Scenario(
-        _setup(_tool("kept", cacheable=True, read_only=True), cache=True, display="continue"),
+        setup(tool("kept", cacheable=True, read_only=True), cache=True, display="continue"),
         {0: [Act(display="large")]},
-        _one(*[Says("", [Ask(0, tag="same")])] * 2, Says("done"), events=True),
+        chat(*[Says("", [Ask(0, tag="same")])] * 2, Says("done"), events=True),
     ),
     "equal calls at the same time": Scenario(
-        _setup(_tool("kept", cacheable=True, read_only=True), cache=True),
+        setup(tool("kept", cacheable=True, read_only=True), cache=True),
         {0: [Act(delay=5)]},
         [
             Conversation([Says("", [Ask(0, tag="same")])], cancelled=2),
@@ -430,7 +413,7 @@ SINGLE: Final[dict[str, Scenario]] = {
         ],
     ),
     "a call waits for an equal one whose chat runs out of time": Scenario(
-        _setup(_tool("kept", cacheable=True, read_only=True), cache=True, chat_timeout=6),
+        setup(tool("kept", cacheable=True, read_only=True), cache=True, chat_timeout=6),
         {0: [Act(delay=8)]},
         [
             Conversation([Says("", [Ask(0, tag="same")])]),
@@ -438,60 +421,58 @@ SINGLE: Final[dict[str, Scenario]] = {
         ],
     ),
     "displays end a chat": Scenario(
-        _setup(_tool("a"), _tool("b")),
+        setup(tool("a"), tool("b")),
         {0: [Act(display="small", delay=2)], 1: [Act(display="small")]},
-        _one(Says("", [Ask(0), Ask(1)])),
+        chat(Says("", [Ask(0), Ask(1)])),
     ),
     "a chain ends in a display": Scenario(
-        _setup(_tool("a"), _tool("b", depends_on=["a"], input_schema=_takes("rows"))),
+        setup(tool("a"), tool("b", depends_on=["a"], input_schema=takes("rows"))),
         {0: [Act(structured=ROWS)], 1: [Act(display="small")]},
-        _one(Says("", [Ask(0), Ask(1)])),
+        chat(Says("", [Ask(0), Ask(1)])),
     ),
     "a display beside a plain result": Scenario(
-        _setup(_tool("a"), _tool("b")), {0: [Act(display="small")]}, _one(Says("", [Ask(0), Ask(1)]), Says("done"))
+        setup(tool("a"), tool("b")), {0: [Act(display="small")]}, chat(Says("", [Ask(0), Ask(1)]), Says("done"))
     ),
     "a display beside an error": Scenario(
-        _setup(_tool("a"), _tool("b")),
+        setup(tool("a"), tool("b")),
         {0: [Act(display="small")], 1: [Act("error", code="GONE")]},
-        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
+        chat(Says("", [Ask(0), Ask(1)]), Says("done")),
     ),
     "a display and the last word": Scenario(
-        _setup(_tool("a"), display="continue"), {0: [Act(display="small")]}, _one(Says("", [Ask(0)]), Says("done"))
+        setup(tool("a"), display="continue"), {0: [Act(display="small")]}, chat(Says("", [Ask(0)]), Says("done"))
     ),
     "a large display": Scenario(
-        _setup(_tool("a"), display="continue"), {0: [Act(display="large")]}, _one(Says("", [Ask(0)]), Says("done"))
+        setup(tool("a"), display="continue"), {0: [Act(display="large")]}, chat(Says("", [Ask(0)]), Says("done"))
     ),
     "callbacks that fail": Scenario(
-        _setup(_tool("a"), _tool("b")),
+        setup(tool("a"), tool("b")),
         {0: [Act(display="small")], 1: [Act("error", code="GONE")]},
-        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
+        chat(Says("", [Ask(0), Ask(1)]), Says("done")),
         callbacks_fail=True,
     ),
-    "the limit of turns": Scenario(_setup(_tool("a"), max_turns=2), {}, _one(*[Says("", [Ask(0)])] * 4)),
-    "the limit of turns, with text": Scenario(
-        _setup(_tool("a"), max_turns=2), {}, _one(*[Says("so far", [Ask(0)])] * 4)
-    ),
+    "the limit of turns": Scenario(setup(tool("a"), max_turns=2), {}, chat(*[Says("", [Ask(0)])] * 4)),
+    "the limit of turns, with text": Scenario(setup(tool("a"), max_turns=2), {}, chat(*[Says("so far", [Ask(0)])] * 4)),
     "the time of a chat": Scenario(
-        _setup(_tool("a"), chat_timeout=10), {0: [Act(delay=30)]}, _one(Says("", [Ask(0)]), Says("done"))
+        setup(tool("a"), chat_timeout=10), {0: [Act(delay=30)]}, chat(Says("", [Ask(0)]), Says("done"))
     ),
     "the time of a chat, before the model says anything": Scenario(
-        _setup(chat_timeout=5), {}, _one(Says("", stalls=True))
+        setup(chat_timeout=5), {}, chat(Says("", stalls=True))
     ),
     "calls that wait when the time of a chat is over": Scenario(
-        _setup(_tool("a"), _tool("b", depends_on=["a"]), chat_timeout=10, tool_timeout=200),
+        setup(tool("a"), tool("b", depends_on=["a"]), chat_timeout=10, tool_timeout=200),
         {0: [Act(delay=100)]},
-        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
+        chat(Says("", [Ask(0), Ask(1)]), Says("done")),
     ),
     "a model that fails": Scenario(
-        _setup(_tool("a")), {}, _one(Says("", [Ask(0)]), Says("", fails="rate_limit"), history=EARLIER)
+        setup(tool("a")), {}, chat(Says("", [Ask(0)]), Says("", fails="rate_limit"), history=EARLIER)
     ),
     "an answer that breaks off": Scenario(
-        _setup(_tool("a")),
+        setup(tool("a")),
         {},
-        _one(Says("", [Ask(0)]), Says("half an ans", fails="network", broken=True), Says("whole")),
+        chat(Says("", [Ask(0)]), Says("half an ans", fails="network", broken=True), Says("whole")),
     ),
     "events that the application asked for": Scenario(
-        _setup(_tool("a")),
+        setup(tool("a")),
         {},
         [
             Conversation([Says("", [Ask(0)]), Says("done")], events=True),
@@ -499,20 +480,20 @@ SINGLE: Final[dict[str, Scenario]] = {
         ],
     ),
     "another model after an answer that breaks off": Scenario(
-        _setup(),
+        setup(),
         {},
-        _one(*[Says("half an ans", fails="network", broken=True)] * 2, Says("from the other"), events=True),
+        chat(*[Says("half an ans", fails="network", broken=True)] * 2, Says("from the other"), events=True),
         fallbacks=1,
     ),
     "three answers that break off and another model": Scenario(
-        _setup(),
+        setup(),
         {},
-        _one(*[Says("half an ans", fails="network", broken=True)] * 3, Says("from the other"), events=True),
+        chat(*[Says("half an ans", fails="network", broken=True)] * 3, Says("from the other"), events=True),
         fallbacks=1,
     ),
-    "another model": Scenario(_setup(), {}, _one(Says("", fails="network"), Says("from the other")), fallbacks=1),
+    "another model": Scenario(setup(), {}, chat(Says("", fails="network"), Says("from the other")), fallbacks=1),
     "a quota": Scenario(
-        _setup(_tool("a"), quota_tokens={"poor": 2000}),
+        setup(tool("a"), quota_tokens={"poor": 2000}),
         {},
         [
             Conversation([Says("", [Ask(0)], tokens=2500), Says("done", tokens=10)], tenant="poor"),
@@ -520,7 +501,7 @@ SINGLE: Final[dict[str, Scenario]] = {
         ],
     ),
     "an answer that is cancelled counts": Scenario(
-        _setup(quota_tokens={"poor": 2000}),
+        setup(quota_tokens={"poor": 2000}),
         {},
         [
             Conversation([Says("word " * 8000, stalls=True)], tenant="poor", cancelled=5),
@@ -528,7 +509,7 @@ SINGLE: Final[dict[str, Scenario]] = {
         ],
     ),
     "an answer that breaks off counts": Scenario(
-        _setup(quota_tokens={"poor": 2000}),
+        setup(quota_tokens={"poor": 2000}),
         {},
         [
             Conversation([Says("word " * 8000, fails="network", broken=True), Says("not allowed")], tenant="poor"),
@@ -536,7 +517,7 @@ SINGLE: Final[dict[str, Scenario]] = {
         ],
     ),
     "an answer that takes too long counts": Scenario(
-        _setup(quota_tokens={"poor": 2000}, chat_timeout=5),
+        setup(quota_tokens={"poor": 2000}, chat_timeout=5),
         {},
         [
             Conversation([Says("word " * 8000, stalls=True)], tenant="poor"),
@@ -544,7 +525,7 @@ SINGLE: Final[dict[str, Scenario]] = {
         ],
     ),
     "a chat begins while another one is answered": Scenario(
-        _setup(quota_tokens={"poor": 2000}),
+        setup(quota_tokens={"poor": 2000}),
         {},
         [
             Conversation([Says("word " * 8000, stalls=True)], tenant="poor", cancelled=5),
@@ -552,12 +533,12 @@ SINGLE: Final[dict[str, Scenario]] = {
         ],
     ),
     "an answer that is cancelled is kept": Scenario(
-        _setup(), {}, [Conversation([Says("half an answ", stalls=True)], history=EARLIER, cancelled=5)]
+        setup(), {}, [Conversation([Says("half an answ", stalls=True)], history=EARLIER, cancelled=5)]
     ),
     "an answer is cancelled after one that broke off": Scenario(
-        _setup(),
+        setup(),
         {},
-        _one(
+        chat(
             Says("half an ans", fails="network", broken=True),
             Says("another answ", stalls=True),
             cancelled=5,
@@ -566,7 +547,7 @@ SINGLE: Final[dict[str, Scenario]] = {
         fallbacks=1,
     ),
     "tenants that wait for the same slot": Scenario(
-        _setup(_tool("a"), max_concurrency=1),
+        setup(tool("a"), max_concurrency=1),
         {0: [Act(delay=1)]},
         [
             Conversation([Says("", [Ask(0)] * 5)], query="all of the books", tenant="many"),
@@ -574,7 +555,7 @@ SINGLE: Final[dict[str, Scenario]] = {
         ],
     ),
     "chats without a tenant that wait for the same slot": Scenario(
-        _setup(_tool("a"), max_concurrency=1),
+        setup(tool("a"), max_concurrency=1),
         {0: [Act(delay=1)]},
         [
             Conversation([Says("", [Ask(0)] * 2)], query="the books of nobody"),
@@ -584,50 +565,50 @@ SINGLE: Final[dict[str, Scenario]] = {
         ],
     ),
     "approvals": Scenario(
-        _setup(_tool("a"), _tool("read", read_only=True), approval=True),
+        setup(tool("a"), tool("read", read_only=True), approval=True),
         {},
-        _one(Says("", [Ask(0)]), Says("", [Ask(1)]), Says("", [Ask(0)]), Says("done")),
+        chat(Says("", [Ask(0)]), Says("", [Ask(1)]), Says("", [Ask(0)]), Says("done")),
         approves=[True, True, False],
     ),
     "parameters of the application": Scenario(
-        _setup(
-            _tool("a", input_schema=_takes("user", "q", required=["user"])),
-            _tool("b", depends_on=["c"], input_schema=_takes("user")),
-            _tool("c"),
-            _tool("d", input_schema={**_takes("q"), "if": {"required": ["q"]}, "then": _takes("user")}),
+        setup(
+            tool("a", input_schema=takes("user", "q", required=["user"])),
+            tool("b", depends_on=["c"], input_schema=takes("user")),
+            tool("c"),
+            tool("d", input_schema={**takes("q"), "if": {"required": ["q"]}, "then": takes("user")}),
             params={"user": "u-1"},
         ),
         {2: [Act(structured={"user": "handed on"})]},
-        _one(Says("", [Ask(0, {"q": 1, "user": "root"}), Ask(3, {"q": 1})]), Says("", [Ask(2), Ask(1)])),
+        chat(Says("", [Ask(0, {"q": 1, "user": "root"}), Ask(3, {"q": 1})]), Says("", [Ask(2), Ask(1)])),
     ),
     "parameters for which the application has nothing": Scenario(
-        _setup(
-            _tool("a", input_schema=_takes("user", required=["user"])),
-            _tool("b", input_schema=_takes("user", "q")),
+        setup(
+            tool("a", input_schema=takes("user", required=["user"])),
+            tool("b", input_schema=takes("user", "q")),
             params={"user": None},
         ),
         {},
-        _one(Says("", [Ask(0, {"user": "root"}), Ask(1, {"q": 1, "user": "root"})]), Says("sorry")),
+        chat(Says("", [Ask(0, {"user": "root"}), Ask(1, {"q": 1, "user": "root"})]), Says("sorry")),
     ),
     "thoughts": Scenario(
-        _setup(_tool("a"), meta_tools=("__think__",)),
+        setup(tool("a"), meta_tools=("__think__",)),
         {},
-        _one(Says("", [Ask("__think__", {"thought": "They mean last year."}), Ask(0)]), Says("done")),
+        chat(Says("", [Ask("__think__", {"thought": "They mean last year."}), Ask(0)]), Says("done")),
     ),
     "a question to the person": Scenario(
-        _setup(_tool("a"), meta_tools=("__clarify__",)),
+        setup(tool("a"), meta_tools=("__clarify__",)),
         {},
-        _one(Says("", [Ask(0), Ask("__clarify__", {"question": "Which year?"})]), Says("never asked")),
+        chat(Says("", [Ask(0), Ask("__clarify__", {"question": "Which year?"})]), Says("never asked")),
     ),
     "a summary": Scenario(
-        _setup(_tool("a"), meta_tools=("__summarize__",)),
+        setup(tool("a"), meta_tools=("__summarize__",)),
         {},
-        _one(Says("", [Ask(0), Ask("__summarize__", {"summary": "They said hello."})]), Says("done"), history=EARLIER),
+        chat(Says("", [Ask(0), Ask("__summarize__", {"summary": "They said hello."})]), Says("done"), history=EARLIER),
     ),
     "a summary after a turn of the chat": Scenario(
-        _setup(_tool("a"), meta_tools=("__summarize__",)),
+        setup(tool("a"), meta_tools=("__summarize__",)),
         {},
-        _one(
+        chat(
             Says("", [Ask(0)]),
             Says("", [Ask("__summarize__", {"summary": "They said hello."})]),
             Says("done"),
@@ -635,70 +616,70 @@ SINGLE: Final[dict[str, Scenario]] = {
         ),
     ),
     "names that clash": Scenario(
-        _setup(_tool("a"), _tool("a", server=1), servers=[Server(), Server()]),
+        setup(tool("a"), tool("a", server=1), servers=[Server(), Server()]),
         {},
-        _one(Says("", [Ask(0), Ask(1)])),
+        chat(Says("", [Ask(0), Ask(1)])),
     ),
     "names that were given": Scenario(
-        _setup(_tool("a"), _tool("a", server=1), servers=[Server(given_name="crm"), Server(given_name="erp")]),
+        setup(tool("a"), tool("a", server=1), servers=[Server(given_name="crm"), Server(given_name="erp")]),
         {},
-        _one(Says("", [Ask(0), Ask(1)])),
+        chat(Says("", [Ask(0), Ask(1)])),
     ),
     "a server that is down": Scenario(
-        _setup(_tool("a"), _tool("b", server=1), servers=[Server(), Server(reachable=False)]),
+        setup(tool("a"), tool("b", server=1), servers=[Server(), Server(reachable=False)]),
         {},
-        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
+        chat(Says("", [Ask(0), Ask(1)]), Says("done")),
     ),
     "a server that comes up": Scenario(
-        _setup(_tool("a"), _tool("b", server=1), servers=[Server(), Server(reachable=False)]),
+        setup(tool("a"), tool("b", server=1), servers=[Server(), Server(reachable=False)]),
         {},
         [Conversation([Says("done")]), Conversation([Says("", [Ask(1)]), Says("done")], begins=70)],
-        changes=[Change(5, 1, [_tool("b", server=1)], announced=False)],
+        changes=[Change(5, 1, [tool("b", server=1)], announced=False)],
     ),
     "a server that is lost while it is called": Scenario(
-        _setup(_tool("a"), _tool("b", read_only=True)),
+        setup(tool("a"), tool("b", read_only=True)),
         {0: [Act("lost")], 1: [Act("down")]},
-        _one(Says("", [Ask(0), Ask(1)]), Says("sorry")),
+        chat(Says("", [Ask(0), Ask(1)]), Says("sorry")),
     ),
     "an attempt is lost, and no other can be made": Scenario(
-        _setup(_tool("read", read_only=True)),
+        setup(tool("read", read_only=True)),
         {0: [Act("lost"), Act("down")]},
-        _one(Says("", [Ask(0)]), Says("sorry")),
+        chat(Says("", [Ask(0)]), Says("sorry")),
     ),
     "the calls of an answer that the vendor cut": Scenario(
-        _setup(_tool("a")),
+        setup(tool("a")),
         {},
-        _one(Says("Let me", [Ask(0)], finish="length"), Says("done")),
+        chat(Says("Let me", [Ask(0)], finish="length"), Says("done")),
     ),
-    "a model that says nothing": Scenario(_setup(_tool("a")), {}, _one(Says("", [Ask(0)]), Says(""))),
+    "a model that says nothing": Scenario(setup(tool("a")), {}, chat(Says("", [Ask(0)]), Says(""))),
     "a text beside a display": Scenario(
-        _setup(_tool("a")), {0: [Act(display="small")]}, _one(Says("Here they are.", [Ask(0)]))
+        setup(tool("a")), {0: [Act(display="small")]}, chat(Says("Here they are.", [Ask(0)]))
     ),
     "metadata of a later version": Scenario(
-        _setup(_tool("a", unknown={"colour": 3, "provides": 7}), _tool("b", depends_on=["a"])),
+        setup(tool("a", unknown={"colour": 3, "provides": 7}), tool("b", depends_on=["a"])),
         {},
-        _one(Says("", [Ask(0), Ask(1)])),
+        chat(Says("", [Ask(0), Ask(1)])),
     ),
     "tools that depend on each other in a circle": Scenario(
-        _setup(_tool("a", depends_on=["b"]), _tool("b", depends_on=["a"])), {}, _one(Says("hello"))
+        setup(tool("a", depends_on=["b"]), tool("b", depends_on=["a"])), {}, chat(Says("hello"))
     ),
     "a server whose tools depend on each other in a circle beside another": Scenario(
-        _setup(
-            _tool("a", depends_on=["b"]),
-            _tool("b", depends_on=["a"]),
-            _tool("c", server=1),
+        setup(
+            tool("a", depends_on=["b"]),
+            tool("b", depends_on=["a"]),
+            tool("c", server=1),
             servers=[Server(), Server()],
         ),
         {},
-        _one(Says("", [Ask(2)]), Says("done")),
+        chat(Says("", [Ask(2)]), Says("done")),
     ),
     "a category of a later version": Scenario(
-        _setup(_tool("read", read_only=True)),
+        setup(tool("read", read_only=True)),
         {0: [Act("error", code="X_ODD", category="x_weather")]},
-        _one(Says("", [Ask(0)]), Says("sorry")),
+        chat(Says("", [Ask(0)]), Says("sorry")),
     ),
     "two tenants at the same time": Scenario(
-        _setup(_tool("a")),
+        setup(tool("a")),
         {0: [Act(delay=2)]},
         [
             Conversation([Says("Acme looks.", [Ask(0)])], query="the books of Acme", tenant="acme"),
@@ -708,89 +689,91 @@ SINGLE: Final[dict[str, Scenario]] = {
         ],
     ),
     "a tool goes and another takes its name": Scenario(
-        _setup(_tool("a"), _tool("b", server=1), servers=[Server(), Server()]),
+        setup(tool("a"), tool("b", server=1), servers=[Server(), Server()]),
         {0: [Act(delay=1)]},
-        _one(Says("", [Ask(0)]), Says("", [Ask(1)], delay=10), Says("", [Ask("a")]), Says("done")),
-        changes=[Change(5, 0, [_tool("c")]), Change(6, 1, [_tool("a", server=1)])],
+        chat(Says("", [Ask(0)]), Says("", [Ask(1)], delay=10), Says("", [Ask("a")]), Says("done")),
+        changes=[Change(5, 0, [tool("c")]), Change(6, 1, [tool("a", server=1)])],
     ),
     "a redeployed server that does not know a tool any more": Scenario(
-        _setup(_tool("a")),
+        setup(tool("a")),
         {},
-        _one(Says("", [Ask(0)]), Says("", [Ask(0)], delay=2), Says("done", delay=11)),
-        changes=[Change(1, 0, [_tool("b")], announced=False)],
+        chat(Says("", [Ask(0)]), Says("", [Ask(0)], delay=2), Says("done", delay=11)),
+        changes=[Change(1, 0, [tool("b")], announced=False)],
     ),
     "a server that is redeployed again at once": Scenario(
-        _setup(_tool("a")),
+        setup(tool("a")),
         {},
         [Conversation([Says("", [Ask(0)], delay=delay), Says("done", delay=11)]) for delay in (2, 4)],
-        changes=[Change(1, 0, [_tool("b")], announced=False), Change(3, 0, [_tool("c")], announced=False)],
+        changes=[Change(1, 0, [tool("b")], announced=False), Change(3, 0, [tool("c")], announced=False)],
     ),
     "a redeployed server that is not called": Scenario(
-        _setup(_tool("a")),
+        setup(tool("a")),
         {},
         [Conversation([Says("done")]), Conversation([Says("done")], begins=70)],
-        changes=[Change(1, 0, [_tool("b")], announced=False)],
+        changes=[Change(1, 0, [tool("b")], announced=False)],
     ),
     "a refreshed list and a parameter that is filled in": Scenario(
-        _setup(_tool("a", input_schema=_takes("q", "secret", required=["secret"])), params={"secret": "s3"}),
+        setup(tool("a", input_schema=takes("q", "secret", required=["secret"])), params={"secret": "s3"}),
         {},
         [Conversation([Says("", [Ask(0)]), Says("done")], begins=begins) for begins in (0, 8)],
-        changes=[Change(5, 0, [_tool("a", input_schema=_takes("q", "r", "secret", required=["secret"]))])],
+        changes=[Change(5, 0, [tool("a", input_schema=takes("q", "r", "secret", required=["secret"]))])],
     ),
     "a large display in a given history, in a list of parts": Scenario(
-        _setup(_tool("a")), {}, _one(Says("", [Ask(0)]), Says("done"), history=SHOWN_IN_PARTS)
+        setup(tool("a")), {}, chat(Says("", [Ask(0)]), Says("done"), history=SHOWN_IN_PARTS)
     ),
     "a boolean is no number that is handed on": Scenario(
-        _setup(_tool("a"), _tool("b", depends_on=["a"], input_schema=_takes(x={"type": "integer"}))),
+        setup(tool("a"), tool("b", depends_on=["a"], input_schema=takes(x={"type": "integer"}))),
         {0: [Act(structured={"x": True}), Act(structured={"x": 1})]},
-        _one(Says("", [Ask(0), Ask(1)]), Says("", [Ask(0), Ask(1)]), Says("done")),
+        chat(Says("", [Ask(0), Ask(1)]), Says("", [Ask(0), Ask(1)]), Says("done")),
     ),
     "a list that the model wrote as a text": Scenario(
-        _setup(_tool("a", input_schema=_takes(ids={"type": "array"}, n={"type": "integer"}))),
+        setup(tool("a", input_schema=takes(ids={"type": "array"}, n={"type": "integer"}))),
         {},
-        _one(Says("", [Ask(0, {"ids": "[1, 2]", "n": "7"})]), Says("done")),
+        chat(Says("", [Ask(0, {"ids": "[1, 2]", "n": "7"})]), Says("done")),
     ),
     "a wait for which the chat has no time left": Scenario(
-        _setup(_tool("read", read_only=True), chat_timeout=10),
+        setup(tool("read", read_only=True), chat_timeout=10),
         {0: [Act("error", delay=6, **{**LATE, "retry_after_ms": 6000})]},
-        _one(Says("", [Ask(0)]), Says("sorry")),
+        chat(Says("", [Ask(0)]), Says("sorry")),
     ),
     "a tool that is cacheable by a word": Scenario(
-        _setup(_tool("a", unknown={"cacheable": "yes"}), cache=True),
+        setup(tool("a", unknown={"cacheable": "yes"}), cache=True),
         {},
         [Conversation([Says("", [Ask(0, tag="same")]), Says("done")], begins=begins) for begins in (0, 5)],
     ),
     "a value of equally far predecessors": Scenario(
-        _setup(
-            _tool("first"),
-            _tool("second"),
-            _tool("near", depends_on=["first", "second"]),
-            _tool("end", depends_on=["near"], input_schema=_takes("x")),
+        setup(
+            tool("first"),
+            tool("second"),
+            tool("near", depends_on=["first", "second"]),
+            tool("end", depends_on=["near"], input_schema=takes("x")),
         ),
         {0: [Act(structured={"x": 1})], 1: [Act(structured={"x": 2})]},
-        _one(Says("", [Ask(1), Ask(0), Ask(2), Ask(3)]), Says("done")),
+        chat(Says("", [Ask(1), Ask(0), Ask(2), Ask(3)]), Says("done")),
     ),
     "a display that is described at length": Scenario(
-        _setup(_tool("a"), display="continue"), {0: [Act(display="described")]}, _one(Says("", [Ask(0)]), Says("done"))
+        setup(tool("a"), display="continue"),
+        {0: [Act(display="described")]},
+        chat(Says("", [Ask(0)]), Says("done")),
     ),
     "a link for the user alone": Scenario(
-        _setup(_tool("a"), _tool("b", server=1), servers=[Server(xmcp=False), Server()]),
+        setup(tool("a"), tool("b", server=1), servers=[Server(xmcp=False), Server()]),
         {tool: [Act(for_user="receipt-4711", link_for_user=True)] for tool in (0, 1)},
-        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
+        chat(Says("", [Ask(0), Ask(1)]), Says("done")),
     ),
     "a document that has lost characters beside a large display": Scenario(
-        _setup(_tool("a"), display="continue"),
+        setup(tool("a"), display="continue"),
         {0: [Act(text="a\ufffdb", lossy=True, display="large"), Act(text="a\ufffdb", lossy=True)]},
-        _one(Says("", [Ask(0)]), Says("", [Ask(0)]), Says("done")),
+        chat(Says("", [Ask(0)]), Says("", [Ask(0)]), Says("done")),
     ),
     "a large display in a given history": Scenario(
-        _setup(_tool("a")), {}, _one(Says("", [Ask(0)]), Says("done"), history=SHOWN_BEFORE)
+        setup(tool("a")), {}, chat(Says("", [Ask(0)]), Says("done"), history=SHOWN_BEFORE)
     ),
     "a tool changes while it is called": Scenario(
-        _setup(_tool("a"), _tool("b", depends_on=["a"])),
+        setup(tool("a"), tool("b", depends_on=["a"])),
         {0: [Act(delay=10)]},
-        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
-        changes=[Change(5, 0, [_tool("a")])],
+        chat(Says("", [Ask(0), Ask(1)]), Says("done")),
+        changes=[Change(5, 0, [tool("a")])],
     ),
 }
 """Scenarios about one thing each: what is wrong in one breaks the sentence about it and, most often, no other."""

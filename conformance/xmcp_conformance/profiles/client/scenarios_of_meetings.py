@@ -6,13 +6,12 @@ the third tenant, a display beside an error, a value at a border, a failure afte
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 from .scenario import Act, Ask, Change, Conversation, Says, Scenario
-from .trace import Server, Setup, Tool
+from .short_forms import LATE, chat, setup, takes, tool
+from .trace import Server
 
-_LATE: Final[dict[str, Any]] = {"code": "DB_TIMEOUT", "retryable": True}
 _IDS: Final = ("call_0", "call_1", "call_2", "0", "1")
 _NUMBERED: Final[list[dict[str, Any]]] = [
     {"role": "user", "content": "earlier"},
@@ -40,53 +39,37 @@ _BEHIND_A_REFERENCE: Final = {
 }
 
 
-def _setup(*tools: Tool, servers: Sequence[Server] = (Server(),), **options: Any) -> Setup:
-    return Setup(servers=servers, tools=tools, **options)
-
-
-def _tool(name: str, server: int = 0, **fields: Any) -> Tool:
-    return Tool(server=server, name=name, **fields)
-
-
-def _takes(**schemas: Any) -> dict[str, Any]:
-    return {"properties": schemas, "required": []}
-
-
-def _one(*turns: Says, **fields: Any) -> list[Conversation]:
-    return [Conversation(turns, **fields)]
-
-
-_KEPT: Final = _tool("kept", cacheable=True, read_only=True)
+_KEPT: Final = tool("kept", cacheable=True, read_only=True)
 _ASKS_KEPT: Final = [Says("", [Ask(0, tag="same")]), Says("done")]
 
 MEETINGS: Final[dict[str, Scenario]] = {
     "an error that is safe to retry and then one that is not": Scenario(
-        _setup(_tool("write")),
-        {0: [Act("error", side_effects="none", **_LATE), Act("error", **_LATE), Act()]},
-        _one(Says("", [Ask(0)]), Says("sorry")),
+        setup(tool("write")),
+        {0: [Act("error", side_effects="none", **LATE), Act("error", **LATE), Act()]},
+        chat(Says("", [Ask(0)]), Says("sorry")),
     ),
     "a slow server asks for a wait": Scenario(
-        _setup(_tool("read", read_only=True)),
-        {0: [Act("error", delay=3, retry_after_ms=3000, **_LATE), Act()]},
-        _one(Says("", [Ask(0)]), Says("done")),
+        setup(tool("read", read_only=True)),
+        {0: [Act("error", delay=3, retry_after_ms=3000, **LATE), Act()]},
+        chat(Says("", [Ask(0)]), Says("done")),
     ),
     "an error of the server and then none of it": Scenario(
-        _setup(_tool("read", read_only=True), max_attempts=2),
-        {0: [Act("error", **_LATE), Act("lost")]},
-        _one(Says("", [Ask(0)]), Says("sorry")),
+        setup(tool("read", read_only=True), max_attempts=2),
+        {0: [Act("error", **LATE), Act("lost")]},
+        chat(Says("", [Ask(0)]), Says("sorry")),
     ),
     "the second attempt is late, too": Scenario(
-        _setup(_tool("read", read_only=True), tool_timeout=3),
+        setup(tool("read", read_only=True), tool_timeout=3),
         {0: [Act("late"), Act("late"), Act()]},
-        _one(Says("", [Ask(0)]), Says("done")),
+        chat(Says("", [Ask(0)]), Says("done")),
     ),
     "retries and a limit of calls at the same time": Scenario(
-        _setup(_tool("a", read_only=True), _tool("b", read_only=True), _tool("c"), max_concurrency=1),
-        {tool: [Act("error", retry_after_ms=1000, **_LATE), Act(delay=3)] for tool in (0, 1)} | {2: [Act(delay=3)]},
-        _one(Says("", [Ask(0), Ask(1), Ask(2)]), Says("done")),
+        setup(tool("a", read_only=True), tool("b", read_only=True), tool("c"), max_concurrency=1),
+        {tool: [Act("error", retry_after_ms=1000, **LATE), Act(delay=3)] for tool in (0, 1)} | {2: [Act(delay=3)]},
+        chat(Says("", [Ask(0), Ask(1), Ask(2)]), Says("done")),
     ),
     "three tenants wait for one slot": Scenario(
-        _setup(_tool("a"), max_concurrency=1),
+        setup(tool("a"), max_concurrency=1),
         {0: [Act(delay=1)]},
         [
             Conversation([Says("", [Ask(0)] * 3), Says("done")], tenant=tenant, begins=begins)
@@ -94,90 +77,90 @@ MEETINGS: Final[dict[str, Scenario]] = {
         ],
     ),
     "a call of a tool that is needed, before and after the one that needs it": Scenario(
-        _setup(_tool("a"), _tool("b", depends_on=["a"])),
+        setup(tool("a"), tool("b", depends_on=["a"])),
         {0: [Act(), Act(delay=3)]},
-        _one(Says("", [Ask(0), Ask(1), Ask(0)]), Says("done")),
+        chat(Says("", [Ask(0), Ask(1), Ask(0)]), Says("done")),
     ),
     "metadata of a wrong type beside a dependency": Scenario(
-        _setup(
-            _tool("a"),
-            _tool("b", depends_on=["a"], input_schema=_takes(x={}), unknown={"cacheable": "yes", "provides": 7}),
+        setup(
+            tool("a"),
+            tool("b", depends_on=["a"], input_schema=takes(x={}), unknown={"cacheable": "yes", "provides": 7}),
         ),
         {0: [Act(structured={"x": 1}, delay=2)]},
-        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
+        chat(Says("", [Ask(0), Ask(1)]), Says("done")),
     ),
     "the need of a tool was refused for the limit of calls": Scenario(
-        _setup(_tool("a"), _tool("b", depends_on=["a"]), max_calls_per_turn=1),
+        setup(tool("a"), tool("b", depends_on=["a"]), max_calls_per_turn=1),
         {},
-        _one(Says("", [Ask(1), Ask(0)]), Says("sorry")),
+        chat(Says("", [Ask(1), Ask(0)]), Says("sorry")),
     ),
     "a direct need that is needed by another one": Scenario(
-        _setup(
-            _tool("a"),
-            _tool("b", depends_on=["a"]),
-            _tool("c", depends_on=["b", "a"], input_schema=_takes(x={})),
+        setup(
+            tool("a"),
+            tool("b", depends_on=["a"]),
+            tool("c", depends_on=["b", "a"], input_schema=takes(x={})),
         ),
         {0: [Act(structured={"x": "of a"})], 1: [Act(structured={"x": "of b"})]},
-        _one(Says("", [Ask(0), Ask(1), Ask(2)]), Says("done")),
+        chat(Says("", [Ask(0), Ask(1), Ask(2)]), Says("done")),
     ),
     "the last call of a needed tool lacks the member": Scenario(
-        _setup(_tool("a"), _tool("b", depends_on=["a"], input_schema=_takes(x={}))),
+        setup(tool("a"), tool("b", depends_on=["a"], input_schema=takes(x={}))),
         {0: [Act(structured={"x": 1}), Act(structured={"y": 2}, delay=1)]},
-        _one(Says("", [Ask(0), Ask(0), Ask(1, {"x": "of the model"})]), Says("done")),
+        chat(Says("", [Ask(0), Ask(0), Ask(1, {"x": "of the model"})]), Says("done")),
     ),
     "a text that is a number is handed on": Scenario(
-        _setup(_tool("a", provides="x"), _tool("b", depends_on=["a"], input_schema=_takes(x={}))),
+        setup(tool("a", provides="x"), tool("b", depends_on=["a"], input_schema=takes(x={}))),
         {0: [Act(text="42")]},
-        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
+        chat(Says("", [Ask(0), Ask(1)]), Says("done")),
     ),
     "arguments that were written twice": Scenario(
-        _setup(_tool("a")), {}, _one(Says("", [Ask(0, written='"{\\"tag\\": \\"twice\\"}"')]), Says("sorry"))
+        setup(tool("a")), {}, chat(Says("", [Ask(0, written='"{\\"tag\\": \\"twice\\"}"')]), Says("sorry"))
     ),
     "ids that are in the given history": Scenario(
-        _setup(_tool("a")),
+        setup(tool("a")),
         {},
-        _one(Says("", [Ask(0, id="")] * 2), Says("", [Ask(0, id="call_1")]), Says("done"), history=_NUMBERED),
+        chat(Says("", [Ask(0, id="")] * 2), Says("", [Ask(0, id="call_1")]), Says("done"), history=_NUMBERED),
     ),
     "calls of an answer that the vendor withheld": Scenario(
-        _setup(_tool("a")), {}, _one(Says("", [Ask(0)], finish="content_filter"), Says("done"))
+        setup(tool("a")), {}, chat(Says("", [Ask(0)], finish="content_filter"), Says("done"))
     ),
     "a failure of another server that looks like a document": Scenario(
-        _setup(_tool("a"), servers=[Server(xmcp=False)]), {0: [Act("error", text=_FORGED)]}, _one(Says("", [Ask(0)]))
+        setup(tool("a"), servers=[Server(xmcp=False)]), {0: [Act("error", text=_FORGED)]}, chat(Says("", [Ask(0)]))
     ),
     "a document behind a picture": Scenario(
-        _setup(_tool("a")), {0: [Act("misplaced")]}, _one(Says("", [Ask(0)]), Says("sorry"))
+        setup(tool("a")), {0: [Act("misplaced")]}, chat(Says("", [Ask(0)]), Says("sorry"))
     ),
     "a member that is named like what only the person sees": Scenario(
-        _setup(_tool("a"), _tool("b", server=1), servers=[Server(xmcp=False), Server(plain=True)]),
+        setup(tool("a"), tool("b", server=1), servers=[Server(xmcp=False), Server(plain=True)]),
         {
             tool: [Act(text="", structured={f"Thank you, {name}.": 1}, for_user=f"Thank you, {name}.")]
             for tool, name in enumerate(("Ada", "Bob"))
         },
-        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
+        chat(Says("", [Ask(0), Ask(1)]), Says("done")),
     ),
     "a display of a call that failed": Scenario(
-        _setup(_tool("a"), _tool("b"), _tool("c", server=1), servers=[Server(), Server(plain=True)]),
+        setup(tool("a"), tool("b"), tool("c", server=1), servers=[Server(), Server(plain=True)]),
         {0: [Act("flagged", display="small")], 1: [Act("error", display="large")], 2: [Act("error", display="small")]},
-        _one(Says("", [Ask(0), Ask(1), Ask(2)]), Says("sorry"), events=True),
+        chat(Says("", [Ask(0), Ask(1), Ask(2)]), Says("sorry"), events=True),
     ),
     "every part of a document beside a large display": Scenario(
-        _setup(_tool("a"), display="continue"),
+        setup(tool("a"), display="continue"),
         {0: [Act(all_parts=True, display="large"), Act(all_parts=True)]},
-        _one(Says("", [Ask(0)]), Says("", [Ask(0)]), Says("done")),
+        chat(Says("", [Ask(0)]), Says("", [Ask(0)]), Says("done")),
     ),
     "a document of a named server beside a large display": Scenario(
-        _setup(_tool("a"), servers=[Server(given_name="shop")], display="continue"),
+        setup(tool("a"), servers=[Server(given_name="shop")], display="continue"),
         {0: [Act(all_parts=True, display="large")]},
-        _one(Says("", [Ask(0)]), Says("done")),
+        chat(Says("", [Ask(0)]), Says("done")),
     ),
     "a chat runs out of time before an approval": Scenario(
-        _setup(_tool("a"), approval=True, chat_timeout=6), {}, _one(Says("", [Ask(0)])), approves=[None]
+        setup(tool("a"), approval=True, chat_timeout=6), {}, chat(Says("", [Ask(0)])), approves=[None]
     ),
     "a chat is cancelled in the middle of a call": Scenario(
-        _setup(_tool("a")), {}, _one(Says("I look", [Ask(0)], stalls=True), cancelled=5)
+        setup(tool("a")), {}, chat(Says("I look", [Ask(0)], stalls=True), cancelled=5)
     ),
     "an answer breaks off in the middle of a call": Scenario(
-        _setup(_tool("a"), quota_tokens={"poor": 2000}),
+        setup(tool("a"), quota_tokens={"poor": 2000}),
         {},
         [
             Conversation([Says("", [Ask(0, {"q": "word " * 8000})], fails="network", broken=True)] * 9, tenant="poor"),
@@ -185,10 +168,10 @@ MEETINGS: Final[dict[str, Scenario]] = {
         ],
     ),
     "a read-only call of a chat that is cancelled": Scenario(
-        _setup(_tool("read", read_only=True)), {0: [Act(delay=30)]}, _one(Says("", [Ask(0)]), cancelled=4)
+        setup(tool("read", read_only=True)), {0: [Act(delay=30)]}, chat(Says("", [Ask(0)]), cancelled=4)
     ),
     "a probe takes longer than a breaker is open": Scenario(
-        _setup(_tool("a"), breaker_threshold=1, breaker_reset_after=4),
+        setup(tool("a"), breaker_threshold=1, breaker_reset_after=4),
         {0: [Act("lost"), Act(delay=12), Act()]},
         [
             Conversation([Says("", [Ask(0)])]),
@@ -197,67 +180,67 @@ MEETINGS: Final[dict[str, Scenario]] = {
         ],
     ),
     "a chat runs out of time and a breaker": Scenario(
-        _setup(_tool("a"), breaker_threshold=1, breaker_reset_after=30, chat_timeout=5),
+        setup(tool("a"), breaker_threshold=1, breaker_reset_after=30, chat_timeout=5),
         {0: [Act(delay=20), Act()]},
         [Conversation([Says("", [Ask(0)]), Says("done")], begins=begins) for begins in (0, 7)],
     ),
     "an idempotent tool and a cache for read-only ones": Scenario(
-        _setup(_tool("put", idempotent=True), cache=True, cache_read_only=True),
+        setup(tool("put", idempotent=True), cache=True, cache_read_only=True),
         {},
-        _one(*[Says("", [Ask(0, tag="same")])] * 2, Says("done")),
+        chat(*[Says("", [Ask(0, tag="same")])] * 2, Says("done")),
     ),
     "arguments that differ by null": Scenario(
-        _setup(_KEPT, cache=True),
+        setup(_KEPT, cache=True),
         {},
-        _one(
+        chat(
             Says("", [Ask(0, {"a": 1}, tag="same")]), Says("", [Ask(0, {"a": 1, "b": None}, tag="same")]), Says("done")
         ),
     ),
     "equal calls of two tenants at the same time": Scenario(
-        _setup(_KEPT, cache=True),
+        setup(_KEPT, cache=True),
         {0: [Act(delay=4)]},
         [Conversation(_ASKS_KEPT, tenant=tenant, begins=begins) for begins, tenant in ((0, "one"), (1, "two"))],
     ),
     "a transient display of a plain result and a cache": Scenario(
-        _setup(_KEPT, servers=[Server(plain=True)], cache=True, display="continue"),
+        setup(_KEPT, servers=[Server(plain=True)], cache=True, display="continue"),
         {0: [Act(display="transient")]},
-        _one(*[Says("", [Ask(0, tag="same")])] * 2, Says("done")),
+        chat(*[Says("", [Ask(0, tag="same")])] * 2, Says("done")),
     ),
     "a display from the cache ends a chat": Scenario(
-        _setup(_KEPT, cache=True),
+        setup(_KEPT, cache=True),
         {0: [Act(display="small")]},
         [Conversation(_ASKS_KEPT, begins=begins, events=True) for begins in (0, 4)],
     ),
     "an approval and a cache": Scenario(
-        _setup(_KEPT, cache=True, approval=True),
+        setup(_KEPT, cache=True, approval=True),
         {},
-        _one(*[Says("", [Ask(0, tag="same")])] * 2, Says("done")),
+        chat(*[Says("", [Ask(0, tag="same")])] * 2, Says("done")),
         approves=[True, False],
     ),
     "a call fails and the next one of the tool shows something": Scenario(
-        _setup(_tool("a")),
+        setup(tool("a")),
         {0: [Act("error", code="NOT_FOUND"), Act(display="small", delay=1)]},
-        _one(Says("", [Ask(0), Ask(0)]), Says("done")),
+        chat(Says("", [Ask(0), Ask(0)]), Says("done")),
     ),
     "displays of a turn that the end of the time cut off": Scenario(
-        _setup(_tool("a"), _tool("b"), chat_timeout=5),
+        setup(tool("a"), tool("b"), chat_timeout=5),
         {0: [Act(delay=20)], 1: [Act(display="small")]},
-        _one(Says("I look.", [Ask(0), Ask(1)]), events=True),
+        chat(Says("I look.", [Ask(0), Ask(1)]), events=True),
     ),
     "callbacks fail and everything was shown": Scenario(
-        _setup(_tool("a")), {0: [Act(display="small")]}, _one(Says("", [Ask(0)]), Says("no")), callbacks_fail=True
+        setup(tool("a")), {0: [Act(display="small")]}, chat(Says("", [Ask(0)]), Says("no")), callbacks_fail=True
     ),
     "turns of calls that nobody can read": Scenario(
-        _setup(_tool("a"), max_turns=2), {}, _one(*[Says("", [Ask(0, written="{")])] * 3, Says("no"))
+        setup(tool("a"), max_turns=2), {}, chat(*[Says("", [Ask(0, written="{")])] * 3, Says("no"))
     ),
     "models fail for different reasons": Scenario(
-        _setup(), {}, _one(Says("", fails="auth"), Says("", fails="rate_limit"), events=True), fallbacks=1
+        setup(), {}, chat(Says("", fails="auth"), Says("", fails="rate_limit"), events=True), fallbacks=1
     ),
     "a history grows too long for the model": Scenario(
-        _setup(_tool("a")), {}, _one(Says("I look.", [Ask(0)]), Says("", fails="context"), events=True)
+        setup(tool("a")), {}, chat(Says("I look.", [Ask(0)]), Says("", fails="context"), events=True)
     ),
     "two tenants ask a model at the same time": Scenario(
-        _setup(),
+        setup(),
         {},
         [
             Conversation([Says("one", delay=4, tokens=11)], tenant="one", events=True),
@@ -265,52 +248,52 @@ MEETINGS: Final[dict[str, Scenario]] = {
         ],
     ),
     "a parameter of the application behind a reference": Scenario(
-        _setup(_tool("a", input_schema=_BEHIND_A_REFERENCE), params={"user": "u-1"}),
+        setup(tool("a", input_schema=_BEHIND_A_REFERENCE), params={"user": "u-1"}),
         {},
-        _one(Says("", [Ask(0)]), Says("done")),
+        chat(Says("", [Ask(0)]), Says("done")),
     ),
     "a value of the application that is false": Scenario(
-        _setup(_tool("a", input_schema=_takes(x={}, y={}, z={})), params={"x": False, "y": 0, "z": ""}),
+        setup(tool("a", input_schema=takes(x={}, y={}, z={})), params={"x": False, "y": 0, "z": ""}),
         {},
-        _one(Says("", [Ask(0, {"x": True, "y": 1, "z": "z"})]), Says("done")),
+        chat(Says("", [Ask(0, {"x": True, "y": 1, "z": "z"})]), Says("done")),
     ),
     "a question beside a call that failed": Scenario(
-        _setup(_tool("a"), meta_tools=("__clarify__",)),
+        setup(tool("a"), meta_tools=("__clarify__",)),
         {0: [Act("error", code="NOT_FOUND")]},
-        _one(Says("", [Ask(0), Ask("__clarify__", {"question": "Which year?"})]), Says("no")),
+        chat(Says("", [Ask(0), Ask("__clarify__", {"question": "Which year?"})]), Says("no")),
     ),
     "a chat runs out of time in a later attempt": Scenario(
-        _setup(_tool("read", read_only=True), chat_timeout=6),
-        {0: [Act("error", delay=1, retry_after_ms=500, **_LATE), Act(delay=20)]},
-        _one(Says("", [Ask(0)])),
+        setup(tool("read", read_only=True), chat_timeout=6),
+        {0: [Act("error", delay=1, retry_after_ms=500, **LATE), Act(delay=20)]},
+        chat(Says("", [Ask(0)])),
     ),
     "two tools are called under the same id": Scenario(
-        _setup(_tool("a"), _tool("b")), {}, _one(Says("", [Ask(0, id="x"), Ask(1, id="x")]), Says("done"))
+        setup(tool("a"), tool("b")), {}, chat(Says("", [Ask(0, id="x"), Ask(1, id="x")]), Says("done"))
     ),
     "null for what the person is shown": Scenario(
-        _setup(_tool("a", input_schema=_takes(show_user={"type": ["boolean", "null"]}))),
+        setup(tool("a", input_schema=takes(show_user={"type": ["boolean", "null"]}))),
         {},
-        _one(Says("", [Ask(0, {"show_user": None})]), Says("done")),
+        chat(Says("", [Ask(0, {"show_user": None})]), Says("done")),
     ),
     "a connection is lost while other calls wait for a slot": Scenario(
-        _setup(_tool("a"), _tool("b"), _tool("c"), max_concurrency=1),
+        setup(tool("a"), tool("b"), tool("c"), max_concurrency=1),
         {0: [Act("lost", delay=2)]},
-        _one(Says("", [Ask(0), Ask(1), Ask(2)]), Says("done")),
+        chat(Says("", [Ask(0), Ask(1), Ask(2)]), Says("done")),
     ),
     "an object is handed on and the model wrote another one": Scenario(
-        _setup(_tool("a"), _tool("b", depends_on=["a"], input_schema=_takes(x={}))),
+        setup(tool("a"), tool("b", depends_on=["a"], input_schema=takes(x={}))),
         {0: [Act(structured={"x": {"one": 1}})]},
-        _one(Says("", [Ask(0), Ask(1, {"x": {"two": 2}})]), Says("done")),
+        chat(Says("", [Ask(0), Ask(1, {"x": {"two": 2}})]), Says("done")),
     ),
     "one of two needs failed": Scenario(
-        _setup(_tool("a"), _tool("b"), _tool("c", depends_on=["a", "b"])),
+        setup(tool("a"), tool("b"), tool("c", depends_on=["a", "b"])),
         {0: [Act("error", code="NOT_FOUND")]},
-        _one(Says("", [Ask(0), Ask(1), Ask(2)]), Says("sorry")),
+        chat(Says("", [Ask(0), Ask(1), Ask(2)]), Says("sorry")),
     ),
     "the only parameter that the application does not fill in": Scenario(
-        _setup(
-            _tool("a"),
-            _tool(
+        setup(
+            tool("a"),
+            tool(
                 "b",
                 depends_on=["a"],
                 input_schema={"properties": {"sql": {}, "user": {}}, "required": ["sql", "user"]},
@@ -318,26 +301,26 @@ MEETINGS: Final[dict[str, Scenario]] = {
             params={"user": "u-1"},
         ),
         {0: [Act(text="select 1")]},
-        _one(Says("", [Ask(0), Ask(1)]), Says("done")),
+        chat(Says("", [Ask(0), Ask(1)]), Says("done")),
     ),
     "something is not found and a cache": Scenario(
-        _setup(_KEPT, cache=True),
+        setup(_KEPT, cache=True),
         {0: [Act("error", code="NOT_FOUND", category="not_found"), Act()]},
-        _one(*[Says("", [Ask(0, tag="same")])] * 2, Says("done")),
+        chat(*[Says("", [Ask(0, tag="same")])] * 2, Says("done")),
     ),
     "the time is over in the last turn": Scenario(
-        _setup(_tool("a"), chat_timeout=5, max_turns=1), {0: [Act(delay=20)]}, _one(Says("I look.", [Ask(0)]))
+        setup(tool("a"), chat_timeout=5, max_turns=1), {0: [Act(delay=20)]}, chat(Says("I look.", [Ask(0)]))
     ),
     "an answer breaks off after a part of a call alone": Scenario(
-        _setup(_tool("a")),
+        setup(tool("a")),
         {},
-        _one(Says("", [Ask(0, {"q": "all of it"})], fails="network", broken=True), Says("done"), events=True),
+        chat(Says("", [Ask(0, {"q": "all of it"})], fails="network", broken=True), Says("done"), events=True),
         fallbacks=1,
     ),
     "a summary after two system messages": Scenario(
-        _setup(_tool("a"), meta_tools=("__summarize__",)),
+        setup(tool("a"), meta_tools=("__summarize__",)),
         {},
-        _one(
+        chat(
             Says("", [Ask("__summarize__", {"summary": "They said hello."})]),
             Says("done"),
             history=[
@@ -349,68 +332,68 @@ MEETINGS: Final[dict[str, Scenario]] = {
         ),
     ),
     "a second attempt at a named server": Scenario(
-        _setup(_tool("read", read_only=True), servers=[Server(given_name="shop")]),
-        {0: [Act("error", **_LATE), Act()]},
-        _one(Says("", [Ask(0)]), Says("done")),
+        setup(tool("read", read_only=True), servers=[Server(given_name="shop")]),
+        {0: [Act("error", **LATE), Act()]},
+        chat(Says("", [Ask(0)]), Says("done")),
     ),
     "a failure that cannot be read": Scenario(
-        _setup(_tool("a")), {0: [Act("garbled_error", text="It is 4711.")]}, _one(Says("", [Ask(0)]), Says("sorry"))
+        setup(tool("a")), {0: [Act("garbled_error", text="It is 4711.")]}, chat(Says("", [Ask(0)]), Says("sorry"))
     ),
     "protocol errors": Scenario(
-        _setup(_tool("a"), _tool("b", server=1), servers=[Server(), Server(xmcp=False)]),
+        setup(tool("a"), tool("b", server=1), servers=[Server(), Server(xmcp=False)]),
         {tool: [Act("invalid_params"), Act("internal_error")] for tool in (0, 1)},
-        _one(*[Says("", [Ask(0), Ask(1)])] * 2, Says("sorry")),
+        chat(*[Says("", [Ask(0), Ask(1)])] * 2, Says("sorry")),
     ),
     "a probe is answered with a protocol error": Scenario(
-        _setup(_tool("a"), breaker_threshold=1, breaker_reset_after=4),
+        setup(tool("a"), breaker_threshold=1, breaker_reset_after=4),
         {0: [Act("lost"), Act("internal_error"), Act()]},
-        _one(Says("", [Ask(0)]), Says("", [Ask(0)], delay=6), Says("", [Ask(0)]), Says("done")),
+        chat(Says("", [Ask(0)]), Says("", [Ask(0)], delay=6), Says("", [Ask(0)]), Says("done")),
     ),
     "a failure that only the flag names, and what the server filled in": Scenario(
-        _setup(_tool("a")), {0: [Act("flagged", all_parts=True)]}, _one(Says("", [Ask(0)]), Says("sorry"))
+        setup(tool("a")), {0: [Act("flagged", all_parts=True)]}, chat(Says("", [Ask(0)]), Says("sorry"))
     ),
     "a chat runs out of time before a slot is free": Scenario(
-        _setup(_tool("a"), _tool("b"), max_concurrency=1, chat_timeout=5),
+        setup(tool("a"), tool("b"), max_concurrency=1, chat_timeout=5),
         {0: [Act(delay=20)]},
-        _one(Says("", [Ask(0), Ask(1)])),
+        chat(Says("", [Ask(0), Ask(1)])),
     ),
     "an empty text beside a display is handed on to nobody": Scenario(
-        _setup(_tool("a", provides="x"), _tool("b", depends_on=["a"], input_schema=_takes(x={})), display="continue"),
+        setup(tool("a", provides="x"), tool("b", depends_on=["a"], input_schema=takes(x={})), display="continue"),
         {0: [Act(text="", display="small")]},
-        _one(Says("", [Ask(0), Ask(1, {"x": "of the model"})]), Says("done")),
+        chat(Says("", [Ask(0), Ask(1, {"x": "of the model"})]), Says("done")),
     ),
     "a value that does not fit, and one of the model that does": Scenario(
-        _setup(_tool("a"), _tool("b", depends_on=["a"], input_schema=_takes(x={"type": "integer"}))),
+        setup(tool("a"), tool("b", depends_on=["a"], input_schema=takes(x={"type": "integer"}))),
         {0: [Act(structured={"x": "three"})]},
-        _one(Says("", [Ask(0), Ask(1, {"x": 5})]), Says("sorry")),
+        chat(Says("", [Ask(0), Ask(1, {"x": 5})]), Says("sorry")),
     ),
     "a server that says itself that it was late, and a breaker": Scenario(
-        _setup(_tool("a"), breaker_threshold=1),
+        setup(tool("a"), breaker_threshold=1),
         {0: [Act("error", code="TIMEOUT"), Act()]},
-        _one(*[Says("", [Ask(0)])] * 2, Says("done")),
+        chat(*[Says("", [Ask(0)])] * 2, Says("done")),
     ),
     "calls wait for a slot while a breaker opens": Scenario(
-        _setup(_tool("a"), _tool("b"), max_concurrency=1, breaker_threshold=1, breaker_reset_after=30),
+        setup(tool("a"), tool("b"), max_concurrency=1, breaker_threshold=1, breaker_reset_after=30),
         {0: [Act("lost", delay=2)], 1: [Act(delay=2)]},
-        _one(Says("", [Ask(0), Ask(1), Ask(1)]), Says("sorry")),
+        chat(Says("", [Ask(0), Ask(1), Ask(1)]), Says("sorry")),
     ),
     "the result of a kept tool gets another schema": Scenario(
-        _setup(_KEPT, cache=True),
+        setup(_KEPT, cache=True),
         {},
         [Conversation(_ASKS_KEPT, begins=begins) for begins in (0, 8)],
-        changes=[Change(5, 0, [_tool("kept", cacheable=True, read_only=True, output_schema={"type": "object"})])],
+        changes=[Change(5, 0, [tool("kept", cacheable=True, read_only=True, output_schema={"type": "object"})])],
     ),
     "turns of thoughts alone": Scenario(
-        _setup(_tool("a"), max_turns=2, meta_tools=("__think__",)),
+        setup(tool("a"), max_turns=2, meta_tools=("__think__",)),
         {},
-        _one(*[Says("", [Ask("__think__", {"thought": "They mean revenue."})])] * 3, Says("no")),
+        chat(*[Says("", [Ask("__think__", {"thought": "They mean revenue."})])] * 3, Says("no")),
     ),
     "a value of the application that a tool does not take": Scenario(
-        _setup(_tool("a", input_schema=_takes(q={})), params={"user": "u-1"}),
+        setup(tool("a", input_schema=takes(q={})), params={"user": "u-1"}),
         {},
-        _one(Says("", [Ask(0, {"q": 1, "user": "of the model"})]), Says("done")),
+        chat(Says("", [Ask(0, {"q": 1, "user": "of the model"})]), Says("done")),
     ),
     "a tool whose name begins with that of its server": Scenario(
-        _setup(_tool("crm_find"), servers=[Server(given_name="crm")]), {}, _one(Says("", [Ask(0)]), Says("done"))
+        setup(tool("crm_find"), servers=[Server(given_name="crm")]), {}, chat(Says("", [Ask(0)]), Says("done"))
     ),
 }
