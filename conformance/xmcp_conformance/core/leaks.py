@@ -120,7 +120,6 @@ _SEARCHES: Final[tuple[tuple[Kind, str, tuple[_Search, ...]], ...]] = (
 _NAMED: Final = r"[\w-]{0,30}(?:password|passwd|pwd|secret|token|api[_-]?key|account_?key)[\"']?"
 _NO_VALUE: Final = _REMOVED + r"(?![\"']?(?i:none|null|true|false)\b)"
 _QUOTED: Final = r"\"[^\"\n]{1,1000}\"|'[^'\n]{1,1000}'"
-_WORD: Final = r"[^\s\"'`,;<>]"
 _REDACTIONS: Final = tuple(
     (re.compile(pattern), shown)
     for pattern, shown in (
@@ -129,14 +128,12 @@ _REDACTIONS: Final = tuple(
             "[removed]",
         ),
         (
-            r"(\b[A-Za-z][A-Za-z0-9+.-]{1,30}://)[^\s/@\"'`,;<>]{0,200}:" + _REMOVED + rf"{_WORD}{{1,200}}@",
+            r"(\b[A-Za-z][A-Za-z0-9+.-]{1,30}://)[^\s/@\"'`,;<>]{0,200}:" + _REMOVED + r"[^\s\"'`,;<>]{1,200}@",
             r"\1[removed]@",
         ),
         (r"(?i)\b((?:bearer|basic)\s{1,3})[A-Za-z0-9._~+/=-]{8,4000}", r"\1[removed]"),
         (
-            rf"(?i)(?<![\w-])({_NAMED}\s?=\s?)"
-            + _NO_VALUE
-            + r"(?:\"[^\"\n]{1,1000}\"|'[^'\n]{1,1000}'|[^\s\"'&)]{4,1000})",
+            rf"(?i)(?<![\w-])({_NAMED}\s?=\s?){_NO_VALUE}(?:{_QUOTED}|[^\s\"'&)]{{4,1000}})",
             r"\1[removed]",
         ),
         (rf"(?i)(?<![\w-])({_NAMED}\s?:\s?){_NO_VALUE}(?:{_QUOTED})", r"\1[removed]"),

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,28 @@ def test_a_client_whose_start_raises_has_not_refused_the_tools(tmp_path: Path) -
     done = run(f"{shlex.quote(sys.executable)} {shlex.quote(str(tmp_path / 'adapter.py'))}", "--scenario", "circle")
     assert done.exit_code == 3
     assert "ended with 1; it wrote to stderr: KeyError: 'an option that mine has not'" in done.output
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"), [('{"command": "refresh", "id": 1}', "AttributeError"), ("no JSON", "JSONDecodeError")]
+)
+def test_the_loop_of_the_examples_ends_with_what_it_cannot_do(line: str, fault: str, tmp_path: Path) -> None:
+    shutil.copy(ROOT / "examples" / "client_adapter" / "program.py", tmp_path)
+    (tmp_path / "adapter.py").write_text(CANNOT_START, encoding="utf-8")
+    command = [sys.executable, str(tmp_path / "adapter.py")]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as program:
+        assert program.stdin is not None
+        assert program.stderr is not None
+        program.stdin.write(f"{line}\n")
+        program.stdin.flush()  # and it stays open, as in a run
+        try:
+            program.wait(60)
+        finally:
+            program.kill()
+        said = program.stderr.read()
+    assert (program.returncode, fault in said) == (1, True), said
 
 
 def test_a_fault_is_told_with_its_sentence_and_its_scenario(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Judge one of the clients in virtual time, in which no scenario has to be waited for.
 
-`python -m unseen_clients.in_virtual_time PACKAGE NAME` writes the ids that it breaks, as a JSON list.
+`python -m unseen_clients.in_virtual_time PACKAGE NAME [SCENARIO]` writes the ids that it breaks in all scenarios, or in
+one, as a JSON list.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from xmcp_conformance.profiles.client.scenarios import SCENARIOS
 
 
 def main() -> None:
-    """Change the reference client as the entry says, and judge it in all scenarios."""
-    package, name = sys.argv[1:]
+    """Change the reference client as the entry says, and judge it."""
+    package, name, *only = sys.argv[1:]
     entries = {entry.name: entry for entry in importlib.import_module(f"{package}.entries").ENTRIES}
     entries[name].change()
     broken: set[str] = set()
-    for scenario in SCENARIOS.values():
+    for scenario in map(SCENARIOS.__getitem__, only or SCENARIOS):
         try:
             broken.update(one.requirement for one in violations(observe(scenario)))
         except AssertionError:

@@ -35,45 +35,38 @@ def function_of(tool: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def parameter_names(schema: Any) -> Iterator[str]:
-    """Yield the names of parameters in a schema, and in those that it applies to the same object.
-
-    Of references, those within the schema are followed.
-    """
-    seen: list[Any] = []
-    waiting: list[Any] = [schema]
-    for part in waiting:
-        if not isinstance(part, Mapping) or any(part is one for one in seen) or len(seen) > _MOST_PARTS:
-            continue
-        seen.append(part)
+    """Yield the names of parameters in a schema, and in those that it applies to the same object."""
+    for part in _parts(schema, every=True):
         for keyword in ("properties", "required", "dependentSchemas"):
             yield from part.get(keyword) or ()
-        for keyword in ("allOf", "anyOf", "oneOf"):
-            waiting.extend(part.get(keyword) or ())
-        waiting.extend(part.get(keyword) for keyword in ("if", "then", "else", "not"))
-        waiting.extend((part.get("dependentSchemas") or {}).values())
-        reference = part.get("$ref")
-        if isinstance(reference, str) and reference.startswith("#/"):
-            waiting.append(_target(schema, reference))
 
 
 def required_names(schema: Mapping[str, Any]) -> set[str]:
     """Return the names under `required` at the top of a schema, under `allOf` or behind a local reference there."""
-    names: set[str] = set()
-    seen: list[Any] = []
+    parts = _parts(schema, every=False)
+    return {name for part in parts for name in part.get("required") or () if isinstance(name, str)}
+
+
+def _parts(schema: Any, *, every: bool) -> Iterator[Mapping[str, Any]]:
+    """Yield a schema and those that it always applies to the same object, each once; `every`: those of a case, too.
+
+    Of references, those within the schema are followed.
+    """
+    seen: set[int] = set()
     waiting: list[Any] = [schema]
     for part in waiting:
-        if not isinstance(part, Mapping) or any(part is one for one in seen) or len(seen) > _MOST_PARTS:
+        if not isinstance(part, Mapping) or id(part) in seen:
             continue
-        seen.append(part)
-        names.update(name for name in part.get("required") or () if isinstance(name, str))
+        seen.add(id(part))
+        yield part
         waiting.extend(part.get("allOf") or ())
         reference = part.get("$ref")
         if isinstance(reference, str) and reference.startswith("#/"):
             waiting.append(_target(schema, reference))
-    return names
-
-
-_MOST_PARTS: Final = 200
+        if every:
+            waiting.extend(one for keyword in ("anyOf", "oneOf") for one in part.get(keyword) or ())
+            waiting.extend(part.get(keyword) for keyword in ("if", "then", "else", "not"))
+            waiting.extend((part.get("dependentSchemas") or {}).values())
 
 
 def _target(schema: Mapping[str, Any], reference: str) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xmcp_conformance.core.checks import Observations, check
 from xmcp_conformance.core.histories import Message
-from xmcp_conformance.core.observation import either
+from xmcp_conformance.core.observation import broken, either
 from xmcp_conformance.core.untrusted_text import quoted
 from xmcp_conformance.profiles.client.messages import (
     compact,
@@ -44,7 +44,7 @@ def _approval_before_call(trace: TraceIndex) -> Observations:
                 )
         if approved is None and call.succeeded and not call.sent and call.tool is not None:
             seen = f"{call} was answered without a request to the server, and unasked"
-            yield either("XMCP-CLI-080", False, seen, "an approval first", where=call.turn.next_at)
+            yield broken("XMCP-CLI-080", seen, "an approval first", where=call.turn.next_at)
         if denied and call.reply is not None and not call.sent:
             seen = f"{call}, which was not approved, is answered by {call.came_to}"
             yield either(

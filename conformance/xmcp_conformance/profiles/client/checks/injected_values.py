@@ -77,7 +77,7 @@ def _application_values_win(trace: TraceIndex) -> Observations:
             for name in _not_taken(trace, call) & attempt.arguments.keys():
                 seen = f"`{name}` of {call} is {_shown(attempt.arguments[name])}"
                 expected = "no value, for the application fills it in and the tool does not take it"
-                yield either("XMCP-CLI-083", False, seen, expected, where=attempt.at)
+                yield broken("XMCP-CLI-083", seen, expected, where=attempt.at)
             for name, value in (expected_injections.application_values(trace, call.tool) if call.tool else {}).items():
                 given = attempt.arguments.get(name, _MISSING)
                 ok = given is not _MISSING and same(given, value)
